@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""(k,ε)-anonymity: turns a table about people into one that can be given away.
+
+The public names in one list. They are imported when first used, so that `kepsilon --help` does not wait for Arrow.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from kepsilon.errors import (
+    AnonymisationError,
+    DataError,
+    EngineError,
+    PolicyError,
+    Problem,
+    UnsatisfiableError,
+)
+from kepsilon.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from kepsilon.check import Finding, check, offending_values
+    from kepsilon.pipeline import anonymise
+    from kepsilon.policy.document import json_schema
+    from kepsilon.policy.policy import Policy
+    from kepsilon.publish.release import Release, check_outputs
+
+_HOMES = {
+    "Finding": "kepsilon.check",
+    "Policy": "kepsilon.policy.policy",
+    "Release": "kepsilon.publish.release",
+    "anonymise": "kepsilon.pipeline",
+    "check": "kepsilon.check",
+    "check_outputs": "kepsilon.publish.release",
+    "json_schema": "kepsilon.policy.document",
+    "offending_values": "kepsilon.check",
+}
+
+__all__ = [
+    "AnonymisationError",
+    "DataError",
+    "EngineError",
+    "Finding",
+    "Policy",
+    "PolicyError",
+    "Problem",
+    "Release",
+    "UnsatisfiableError",
+    "__version__",
+    "anonymise",
+    "check",
+    "check_outputs",
+    "json_schema",
+    "offending_values",
+]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for)
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'kepsilon' has no attribute {name!r}")

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything wrong with data and policy at once, and what the policy can achieve. Nothing is drawn or written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kepsilon.engines.protocol import Engine, Source
+from kepsilon.errors import DataError, Problem
+from kepsilon.evaluate.precision_loss import precision_loss
+from kepsilon.kanonymise.algorithms import ALGORITHMS
+from kepsilon.pipeline import Stopwatch, ignore_step, local_engine, noise_ranges, read_and_count
+from kepsilon.policy.policy import Policy
+from kepsilon.table.classes import SUPPRESSED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a policy achieves on some data, before any noise is drawn."""
+
+    n_records: int
+    n_missing: int
+    n_unlisted: int
+    n_combinations: int
+    n_suppressed: int
+    n_classes: int
+    smallest_class: int
+    largest_class: int
+    levels: dict[str, int] | None
+    precision_loss: dict[str, float]
+    notes: tuple[Problem, ...]
+    """Not wrong, but worth knowing."""
+
+    @property
+    def suppression(self) -> float:
+        """Share of the counted records that OLA leaves out."""
+        return self.n_suppressed / (self.n_records - self.n_missing - self.n_unlisted)
+
+
+def check(
+    source: object, policy: Policy, *, engine: Engine | None = None, on_step: Callable[[str], None] = ignore_step
+) -> Finding:
+    """What the policy achieves, or every reason why it cannot be applied."""
+    engine = engine or local_engine()
+    clock = Stopwatch(on_step)
+    counted = read_and_count(source, policy, engine=engine, clock=clock)
+    with clock.step("k-anonymise"):
+        recoding = ALGORITHMS[policy.algorithm](counted.table, policy).recoding
+        class_ids = counted.columns.by_class(recoding)
+    with clock.step("look at ranges"):
+        released = class_ids[class_ids != SUPPRESSED]
+        ranges = noise_ranges(counted.columns, class_ids, recoding, policy)
+        notes = [
+            *_repeating_persons(engine.open_source(source), policy),
+            *_constant(ranges.constant_classes, recoding.n_classes),
+            *_clipped(ranges.clipped, len(released)),
+        ]
+    loss = precision_loss(recoding)
+    names = counted.roles.k_quasis
+    return Finding(
+        n_records=counted.columns.n_records,
+        n_missing=counted.left_out.missing,
+        n_unlisted=counted.left_out.unlisted,
+        n_combinations=counted.table.n_combinations,
+        n_suppressed=counted.n_staying - len(released),
+        n_classes=recoding.n_classes,
+        smallest_class=int(recoding.sizes.min()),
+        largest_class=int(recoding.sizes.max()),
+        levels=None if recoding.levels is None else dict(zip(names, recoding.levels, strict=False)),
+        precision_loss=dict(zip(names, loss.by_attribute, strict=False)),
+        notes=tuple(notes),
+    )
+
+
+def offending_values(source: object, policy: Policy, column: str, *, engine: Engine | None = None) -> list[tuple[str, int]]:
+    """Values of one column that the policy cannot place, most frequent first, with how many records hold each.
+
+    The only function that gives back values of records; the curator asks for it, on their own machine.
+    """
+    opened = (engine or local_engine()).open_source(source)
+    if column not in policy.attributes or column not in opened.column_names:
+        raise DataError(Problem(where=opened.name, what=f'there is no column "{column}" with a role to look into.'))
+    return opened.offending(column, policy.attributes[column])
+
+
+def _repeating_persons(opened: Source, policy: Policy) -> list[Problem]:
+    notes = []
+    for name in policy.identifiers:
+        n_distinct, n_records = opened.n_distinct(name)
+        if n_distinct < n_records:
+            notes.append(
+                Problem(
+                    where=f'column "{name}"',
+                    what=f"{n_records:,} records hold only {n_distinct:,} identifiers.",
+                    fix="Where several records belong to one person, k counts records, not persons: a class of k records can "
+                    "hold fewer than k persons.",
+                )
+            )
+    return notes
+
+
+def _constant(constant: dict[str, int], n_classes: int) -> list[Problem]:
+    return [
+        Problem(
+            where=f"attributes.{name}.range",
+            what=f"in {n:,} of {n_classes:,} classes all records agree on {name}, so it gets no noise and is published as it is.",
+            fix="A coarse range, { coarse = step }, or declared bounds, [low, high], would hide it.",
+        )
+        for name, n in constant.items()
+        if n
+    ]
+
+
+def _clipped(clipped: dict[str, int], n_released: int) -> list[Problem]:
+    return [
+        Problem(
+            where=f"attributes.{name}.range",
+            what=f"{n:,} of {n_released:,} values lie outside the declared bounds and would be clipped to them.",
+        )
+        for name, n in clipped.items()
+        if n
+    ]

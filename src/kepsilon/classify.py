@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Splits columns by role and leaves the identifiers behind. Algorithm 1, lines 1 to 4."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Sequence
+
+from kepsilon.errors import DataError, Problem
+from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import ColumnRoles
+
+
+def classify(column_names: Sequence[str], policy: Policy, *, source: str) -> ColumnRoles:
+    """Roles of the columns, or every way in which columns and policy disagree."""
+    problems = list(_disagreements(column_names, policy, source))
+    if problems:
+        raise DataError(problems)
+    protected = (*policy.k_quasis, *policy.epsilon_quasis, *policy.kept)
+    return ColumnRoles(
+        k_quasis=tuple(policy.k_quasis),
+        epsilon_quasis=tuple(policy.epsilon_quasis),
+        kept=policy.kept,
+        published=tuple(name for name in column_names if name in set(protected)),
+    )
+
+
+def _disagreements(column_names: Sequence[str], policy: Policy, source: str) -> list[Problem]:
+    problems = []
+    for name, times in Counter(column_names).items():
+        if times > 1:
+            problems.append(
+                Problem(where=source, what=f'{times} columns are named "{name}".', fix="Give every column a name of its own.")
+            )
+    for name in policy.attributes:
+        if name not in column_names:
+            close = difflib.get_close_matches(name, [c for c in column_names if c not in policy.attributes], n=1)
+            hint = f'Did you mean "{close[0]}"?' if close else f"Take attributes.{name} out of the policy."
+            problems.append(
+                Problem(where=source, what=f'the policy has a role for "{name}", but there is no such column.', fix=hint)
+            )
+    without_role = [name for name in dict.fromkeys(column_names) if name not in policy.attributes]
+    if without_role and policy.unlisted_columns == "error":
+        listed = ", ".join(f'"{name}"' for name in without_role)
+        problems.append(
+            Problem(
+                where=source,
+                what=f"no role in the policy for {'columns' if len(without_role) > 1 else 'column'} {listed}.",
+                fix='Give each a role, or leave them out of the release: unlisted_columns = "drop"',
+            )
+        )
+    return problems

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kepsilon anonymise`: from a file and a policy to a release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+import kepsilon
+from kepsilon.cli.screen import progress, show_record
+
+
+@click.command()
+@click.argument("input_path", metavar="INPUT", type=click.Path(path_type=Path))
+@click.option("-p", "--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (TOML).")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The release: CSV, Parquet or Arrow by suffix.")
+@click.option(
+    "--linkage",
+    type=click.Path(path_type=Path),
+    help="Also write which original record each released one was. For the curator only; never give it away.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an existing release.")
+@click.option(
+    "--unsafe-seed",
+    type=int,
+    metavar="N",
+    help="Repeatable noise, for tests: whoever knows the seed can undo it. Marks the manifest as seeded.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the curator's record as JSON.")
+def anonymise(
+    input_path: Path,
+    policy_path: Path,
+    output: Path,
+    linkage: Path | None,
+    overwrite: bool,
+    unsafe_seed: int | None,
+    as_json: bool,
+) -> None:
+    """Release INPUT under a policy.
+
+    Writes OUTPUT, OUTPUT.manifest.json (to be given away with it) and OUTPUT.curator.json (for you only). The release
+    appears whole or not at all. Also spelled anonymize.
+    """
+    policy = kepsilon.Policy.from_file(policy_path)
+    kepsilon.check_outputs(output, linkage, overwrite=overwrite, source=input_path)
+    with progress() as on_step:
+        release = kepsilon.anonymise(input_path, policy, unsafe_seed=unsafe_seed, on_step=on_step)
+        on_step("write")
+        release.write(output, linkage=linkage, overwrite=overwrite)
+    if as_json:
+        click.echo(json.dumps(release.record, indent=2, ensure_ascii=False))
+        return
+    show_record(
+        release.record,
+        where=f"release    {output}\nmanifest   {output}.manifest.json  (give it away with the release)\n"
+        f"record     {output}.curator.json  (for you only)",
+    )
+    if linkage is not None:
+        click.echo(f"linkage    {linkage}  (for you only: it undoes the release)")

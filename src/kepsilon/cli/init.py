@@ -1,0 +1,5 @@
+"""placeholder until written"""
+import click
+@click.command()
+def init() -> None:
+    """..."""

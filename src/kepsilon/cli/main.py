@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The `kepsilon` command: its sub-commands, exit codes, and the one place where errors become messages."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import traceback
+from types import FrameType
+from typing import Any
+
+import click
+
+import kepsilon
+from kepsilon.cli.anonymise import anonymise
+from kepsilon.cli.check import check
+from kepsilon.cli.demo import demo
+from kepsilon.cli.init import init
+from kepsilon.cli.schema import schema
+
+DONE, BUG, WRONG, INTERRUPTED = 0, 1, 2, 130
+
+
+class Commands(click.Group):
+    """Sub-commands in the order a newcomer needs them, and both spellings of anonymise."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
+        return list(self.commands)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, "anonymise" if cmd_name == "anonymize" else cmd_name)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(kepsilon.__version__, prog_name="kepsilon")
+def commands() -> None:
+    """Turn a table about people into one that can be given away.
+
+    (k,ε)-anonymity: every combination of k-quasis occurs at least k times, and noise makes epsilon-quasis
+    ε-indistinguishable within each class.
+
+    \b
+    Start here:
+      kepsilon demo                                    the whole story on made-up patients
+      kepsilon init data.csv -o policy.toml            a policy to edit, proposed from your data
+      kepsilon check data.csv -p policy.toml           what is wrong, and what the policy can achieve
+      kepsilon anonymise data.csv -p policy.toml -o release.csv
+    """
+
+
+for command in (demo, init, check, anonymise, schema):
+    commands.add_command(command)
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, _interrupt)
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Runs one command; every way it can end is an exit code and at most one message, never a traceback."""
+    try:
+        result: Any = commands.main(arguments, prog_name="kepsilon", standalone_mode=False)
+    except kepsilon.AnonymisationError as error:
+        click.echo(f"kepsilon: {error}", err=True)
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return WRONG
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("kepsilon: interrupted; nothing was released.", err=True)
+        return INTERRUPTED
+    except OSError as error:
+        click.echo(f"kepsilon: {error.strerror or 'input/output error'}; nothing was released.", err=True)
+        return WRONG
+    except MemoryError:
+        click.echo("kepsilon: out of memory; nothing was released.", err=True)
+        return WRONG
+    except Exception as error:  # noqa: BLE001 (whatever it is, its text might hold a record)
+        click.echo(f"kepsilon: a bug of ours ({type(error).__name__} {_place(error)}); nothing was released.", err=True)
+        click.echo("  The details are not shown, because they might hold records. Please report this line.", err=True)
+        return BUG
+    return result if isinstance(result, int) else DONE
+
+
+def _place(error: Exception) -> str:
+    """Where in our own code: file and line, without any value."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "kepsilon" in frame.filename]
+    if not frames:
+        return "outside kepsilon"
+    return f"at {frames[-1].filename.rpartition('kepsilon')[2].lstrip('/')}:{frames[-1].lineno}"
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kepsilon schema`: the JSON Schema of the policy file."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+import kepsilon
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON Schema of the policy file, for editors that check and complete TOML."""
+    click.echo(json.dumps(kepsilon.json_schema(), indent=2, ensure_ascii=False))

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people see: progress on stderr where there is a terminal, and small tables on stdout."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """A function to call with the name of each step; silent unless stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda step: None  # noqa: ARG005 (the name of the step is not shown)
+        return
+    from rich.console import Console  # noqa: PLC0415 (lazy: --help does not need it)
+
+    with Console(stderr=True).status("starting") as status:
+        yield lambda step: status.update(f"{step} …")
+
+
+def show_lines(lines: Iterable[tuple[str, str]]) -> None:
+    """Labels and values in two columns."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for label, value in lines:
+        table.add_row(Text(label, style="bold"), Text(value))  # Text: column names are not markup
+    Console(highlight=False).print(table)
+
+
+def show_record(record: Mapping[str, Any], *, where: str) -> None:
+    """What happened, in a small table, and what is promised."""
+    show_lines(_lines(record))
+    click.echo()
+    click.echo(click.wrap_text(record["guarantee"]["statement"], width=min(100, shutil.get_terminal_size().columns)))
+    click.echo()
+    click.echo(where)
+
+
+def _lines(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    records, classes, policy = record["records"], record["classes"], record["policy"]
+    read = records["read"]
+    yield "records read", f"{read:,}"
+    yield "released", f"{records['released']:,}  ({records['released'] / read:.2%})"
+    yield "left out for k", f"{records['suppressed_by_k']:,}  ({records['suppressed_by_k'] / read:.2%})"
+    for key, label in (("suppressed_missing", "left out, value missing"), ("suppressed_unlisted", "left out, value unlisted")):
+        if records[key]:
+            yield label, f"{records[key]:,}  ({records[key] / read:.2%})"
+    yield (
+        "classes",
+        f"{classes['count']:,} of {classes['smallest']:,} to {classes['largest']:,} records (k = {policy['k']})",
+    )
+    if record.get("levels"):
+        yield "levels", ", ".join(f"{name} {level}" for name, level in record["levels"].items())
+    losses = {name: loss for name, loss in record["loss"]["precision"].items() if name != "overall"}
+    if losses:
+        shown = ", ".join(f"{name} {loss:.2f}" for name, loss in losses.items())
+        yield "precision loss", f"{record['loss']['precision']['overall']:.3f}  ({shown})"
+    for name, how in record["guarantee"]["ranges"].items():
+        clipped = record["clipped"].get(name, 0)
+        constant = record["constant_classes"].get(name, 0)
+        extras = [f"{clipped:,} values clipped"] * bool(clipped)
+        extras += [f"no noise in {constant:,} classes whose records agree"] * bool(constant)
+        noise = f"range {how}, ε = {policy['epsilon']:g}"
+        yield f"noise on {name}", "; ".join([noise, *extras])
+    if record["seeded"]:
+        yield "SEEDED", "the noise can be repeated by whoever knows the seed: do not publish"
+    yield "seconds", f"{sum(record['seconds'].values()):.2f}"

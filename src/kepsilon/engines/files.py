@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables in files: which kind a path is, what columns it has, reading some of them, and writing a release."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from kepsilon.engines.csv_files import CsvDialect, read_csv, sniff, write_csv
+from kepsilon.errors import DataError, EngineError, Problem
+
+CSV = (".csv", ".tsv", ".txt")
+PARQUET = (".parquet", ".pq")
+ARROW = (".arrow", ".feather", ".ipc")
+KINDS = "CSV (.csv, .tsv), Parquet (.parquet) or Arrow (.arrow, .feather)"
+
+
+def require_known_kind(path: Path) -> None:
+    if path.suffix.lower() not in CSV + PARQUET + ARROW:
+        raise DataError(
+            Problem(where=str(path), what="cannot tell what kind of file this is from its suffix.", fix=f"Use {KINDS}.")
+        )
+
+
+class FileSource:
+    """A file, known by its columns; `read` takes only those asked for."""
+
+    def __init__(self, path: Path) -> None:
+        require_known_kind(path)
+        if not path.exists():
+            raise DataError(Problem(where=str(path), what="there is no such file."))
+        if path.is_dir():
+            raise DataError(Problem(where=str(path), what="is a folder, not a file.", fix=f"Name one file: {KINDS}."))
+        self.path = path
+        self.name = path.name
+        self.dialect: CsvDialect | None = None
+        suffix = path.suffix.lower()
+        try:
+            if suffix in CSV:
+                self.dialect = sniff(path)
+                self.column_names = self.dialect.column_names
+            elif suffix in PARQUET:
+                self.column_names = tuple(_parquet_schema(path).names)
+            else:
+                self.column_names = tuple(_arrow_reader(path).schema.names)
+        except OSError as error:
+            raise _unreadable(path, error) from None
+
+    def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> Any:  # noqa: ANN401 (pyarrow is untyped)
+        """The named columns; those in `coded` come as dictionaries where the file has them so."""
+        suffix = self.path.suffix.lower()
+        try:
+            if self.dialect is not None:
+                table = read_csv(self.path, self.dialect, columns)
+            elif suffix in PARQUET:
+                table = _read_parquet(self.path, columns, coded)
+            else:
+                table = _arrow_reader(self.path).read_all().select(list(columns))
+        except OSError as error:
+            raise _unreadable(self.path, error) from None
+        return table
+
+
+def writer_for(path: Path, *, delimiter: str = ",") -> Callable[[Any, Path], None]:
+    """How to write a table whose final name is `path`: the suffix decides."""
+    suffix = path.suffix.lower()
+    if suffix in CSV:
+        chosen = "\t" if suffix == ".tsv" else delimiter
+        return lambda table, target: write_csv(decoded(table), target, delimiter=chosen)
+    if suffix in PARQUET:
+        return _write_parquet
+    return _write_arrow
+
+
+def _read_parquet(path: Path, columns: Sequence[str], coded: Sequence[str]) -> Any:  # noqa: ANN401
+    import pyarrow as pa  # noqa: PLC0415 (lazy: --help does not need it)
+    from pyarrow import parquet  # noqa: PLC0415
+
+    schema = _parquet_schema(path)
+    texts = [name for name in coded if pa.types.is_string(schema.field(name).type)]
+    try:
+        return parquet.read_table(path, columns=list(columns), read_dictionary=texts, partitioning=None)
+    except pa.ArrowInvalid:
+        raise DataError(Problem(where=str(path), what="is damaged: some of its columns cannot be read.")) from None
+
+
+def _parquet_schema(path: Path) -> Any:  # noqa: ANN401
+    import pyarrow as pa  # noqa: PLC0415
+    from pyarrow import parquet  # noqa: PLC0415
+
+    try:
+        return parquet.read_schema(path)
+    except pa.ArrowInvalid:
+        raise DataError(Problem(where=str(path), what="is not a Parquet file.")) from None
+
+
+def _arrow_reader(path: Path) -> Any:  # noqa: ANN401
+    import pyarrow as pa  # noqa: PLC0415
+
+    try:
+        return pa.ipc.open_file(pa.memory_map(str(path)))
+    except pa.ArrowInvalid:
+        try:
+            return pa.ipc.open_stream(pa.memory_map(str(path)))
+        except pa.ArrowInvalid:
+            raise DataError(Problem(where=str(path), what="is not an Arrow or Feather file.")) from None
+
+
+def _write_parquet(table: Any, target: Path) -> None:  # noqa: ANN401
+    """Labels are handed over as dictionaries, which is fast, but recorded as text, which is what they are."""
+    import pyarrow as pa  # noqa: PLC0415
+    from pyarrow import parquet  # noqa: PLC0415
+
+    shown = pa.schema([pa.field(field.name, _shown_type(field)) for field in table.schema])
+    with parquet.ParquetWriter(target, table.schema, compression="snappy", store_schema=False) as writer:
+        writer.write_table(table, row_group_size=1 << 20)
+        writer.add_key_value_metadata({"ARROW:schema": base64.b64encode(shown.serialize().to_pybytes()).decode()})
+
+
+def _write_arrow(table: Any, target: Path) -> None:  # noqa: ANN401
+    import pyarrow as pa  # noqa: PLC0415
+
+    decoded = decoded(table)
+    with pa.OSFile(str(target), "wb") as file, pa.ipc.new_file(file, decoded.schema) as writer:
+        writer.write_table(decoded, max_chunksize=1 << 20)
+
+
+def decoded(table: Any) -> Any:  # noqa: ANN401
+    """The same table with label columns as plain text."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    schema = pa.schema([pa.field(field.name, _shown_type(field)) for field in table.schema])
+    return table if schema.equals(table.schema) else table.cast(schema)
+
+
+LABEL = {b"kepsilon": b"label"}
+"""Marks a label column inside the process; no file ever carries it."""
+
+
+def _shown_type(field: Any) -> Any:  # noqa: ANN401
+    return field.type.value_type if field.metadata == LABEL else field.type
+
+
+def _unreadable(path: Path, error: OSError) -> EngineError:
+    return EngineError(Problem(where=str(path), what=f"cannot be read: {error.strerror or 'input/output error'}."))

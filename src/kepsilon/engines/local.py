@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrow and NumPy on this machine, in memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kepsilon.engines.files import LABEL, FileSource, decoded, writer_for
+from kepsilon.engines.frames import FrameSource
+from kepsilon.engines.protocol import Distinct, LeftOut, Shuffle
+from kepsilon.errors import DataError, Problem
+from kepsilon.policy.roles import Attribute, ColumnRoles, EpsilonQuasi, KQuasi
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.classes import SUPPRESSED, Recoding
+from kepsilon.table.codes import Domain, Label, code_domain
+from kepsilon.table.domains import place_values
+from kepsilon.table.frequency import FrequencyTable, count_combinations
+
+name = "local"
+
+
+def open_source(source: object) -> LocalSource:
+    """A path or a frame, known by its columns and not read yet."""
+    if isinstance(source, str | Path):
+        return LocalSource(FileSource(Path(source)))
+    return LocalSource(FrameSource(source))
+
+
+class LocalSource:
+    def __init__(self, source: FileSource | FrameSource) -> None:
+        self._source = source
+        self.name = source.name
+        self.column_names = source.column_names
+
+    def read(self, roles: ColumnRoles) -> LocalColumns:
+        """The columns to publish; identifiers are not even taken from the file."""
+        table = self._source.arrow_table(roles.published, coded=roles.k_quasis)
+        if table.num_rows == 0:
+            raise DataError(Problem(where=self.name, what="has a header, but no records."))
+        return LocalColumns(table, roles, self._source)
+
+    def n_distinct(self, column: str) -> tuple[int, int]:
+        """Distinct non-null values of one column, and how many records hold one; nothing else of it is kept."""
+        values = self._source.arrow_table([column]).column(0)
+        if pa.types.is_nested(values.type):
+            return len(values), len(values)
+        return pc.count_distinct(values, mode="only_valid").as_py(), len(values) - values.null_count
+
+
+    def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
+        values, codes = _encode(self._source.arrow_table([column]).column(0), column, self.name)
+        counts = np.bincount(codes, minlength=len(values))
+        if isinstance(attribute, KQuasi):
+            wrong = ~place_values(column, attribute, values).is_covered
+        elif isinstance(attribute, EpsilonQuasi):
+            wrong = np.array([value is not None and not _is_finite_number(value) for value in values], dtype=np.bool_)
+        else:
+            wrong = np.zeros(len(values), dtype=np.bool_)
+        found = [(str(values[i]), int(counts[i])) for i in np.flatnonzero(wrong)]
+        return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+
+
+class LocalColumns:
+    """The columns that will be published, and after `count` the combination of every record that stays."""
+
+    def __init__(self, table: pa.Table, roles: ColumnRoles, source: FileSource | FrameSource) -> None:
+        self._table = table
+        self._roles = roles
+        self._source = source
+        self.n_records: int = table.num_rows
+        self._codes: dict[str, IntArray] = {}
+        self._numbers: dict[str, FloatArray] = {}
+        self._stays: IntArray | None = None
+        self._combination: IntArray = np.zeros(0, dtype=np.int32)
+
+    def distinct(self, name: str) -> Distinct:
+        values, codes = _encode(self._table.column(name), name, self._source.name)
+        self._codes[name] = codes
+        return Distinct(values=values, counts=np.bincount(codes, minlength=len(values)))
+
+    def numbers(self, name: str) -> FloatArray:
+        if name not in self._numbers:
+            self._numbers[name] = _as_doubles(self._table.column(name), name, self._source.name)
+        return self._numbers[name]
+
+    def count(
+        self,
+        domains: Mapping[str, tuple[Domain, IntArray]],
+        *,
+        drop_missing: Sequence[str],
+        missing_in_class: Sequence[str],
+    ) -> tuple[FrequencyTable, LeftOut]:
+        unlisted = np.zeros(self.n_records, dtype=np.bool_)
+        for name, (_, codes) in domains.items():
+            if (codes < 0).any():
+                unlisted |= (codes < 0)[self._codes[name]]
+        missing = np.zeros(self.n_records, dtype=np.bool_)
+        for name in drop_missing:
+            missing |= np.isnan(self.numbers(name))
+        # Each record is reported once; unlisted comes first because it is the curator's list that decides.
+        missing &= ~unlisted
+        if unlisted.any() or missing.any():
+            self._stays = np.flatnonzero(~(unlisted | missing))
+        stays = slice(None) if self._stays is None else self._stays
+        n_staying = self.n_records if self._stays is None else len(self._stays)
+
+        columns: list[IntArray] = []
+        all_domains: list[Domain] = []
+        for name, (domain, codes) in domains.items():
+            narrow = codes.astype(np.int16 if domain.n_values < 1 << 15 else np.int32)
+            columns.append(narrow[self._codes.pop(name)[stays]])
+            all_domains.append(domain)
+        for name in missing_in_class:
+            domain, is_missing = _missingness(name, np.isnan(self.numbers(name)[stays]))
+            columns.append(is_missing)
+            all_domains.append(domain)
+        table, self._combination = count_combinations(columns, all_domains, n_records=n_staying, rank=_rank)
+        return table, LeftOut(missing=int(missing.sum()), unlisted=int(unlisted.sum()))
+
+    def staying_numbers(self, name: str) -> FloatArray:
+        """An ε-quasi of the records that stayed, shape (n_staying,)."""
+        values = self.numbers(name)
+        return values if self._stays is None else values[self._stays]
+
+    def by_class(self, recoding: Recoding) -> IntArray:
+        """Class id of every record that stayed, or SUPPRESSED, shape (n_staying,)."""
+        return recoding.class_of.astype(np.int32, copy=False)[self._combination]
+
+    def merge(
+        self,
+        recoding: Recoding,
+        class_ids: IntArray,
+        published: Mapping[str, FloatArray],
+        *,
+        whole: Collection[str],
+        shuffle: Shuffle,
+    ) -> LocalMerged:
+        """Labels, noisy values and untouched columns of the released records in one shuffled table.
+
+        Algorithm 1, lines 8 to 10. Every column is taken anew, so that no value of a record that was left out is
+        kept alive by a shared buffer, a dictionary or metadata. `published` holds the noisy values of
+        the released records in the order of the input; `whole` names the ε-quasis with a whole precision.
+        """
+        released = np.flatnonzero(class_ids != SUPPRESSED)
+        order = shuffle(len(released))
+        released = released[order]
+        class_ids = class_ids[released]
+        rows = released if self._stays is None else self._stays[released]
+        labels = dict(zip(self._roles.k_quasis, recoding.attributes, strict=False))
+        fields, columns = [], []
+        for name in self._roles.published:
+            if name in labels:
+                column = _label_column(labels[name].labels, labels[name].of_class, class_ids)
+                field = pa.field(name, column.type, metadata=LABEL)
+            elif name in published:
+                column = _number_column(
+                    published[name][order],
+                    stays_whole=name in whole and pa.types.is_integer(self._table.column(name).type),
+                )
+                field = pa.field(name, column.type)
+            else:
+                column = _taken(self._table.column(name), rows)
+                field = pa.field(name, column.type)
+            self._table = self._table.drop_columns([name])
+            columns.append(column)
+            fields.append(field)
+        table = pa.Table.from_arrays(columns, schema=pa.schema(fields))
+        return LocalMerged(table, rows, class_ids, self._source)
+
+
+class LocalMerged:
+    """The released records, shuffled, not yet written."""
+
+    def __init__(
+        self, table: pa.Table, original_rows: IntArray, class_ids: IntArray, source: FileSource | FrameSource
+    ) -> None:
+        self._table = table
+        self._source = source
+        self.n_records: int = table.num_rows
+        self.original_rows = original_rows
+        self.class_ids = class_ids
+
+    def frame(self) -> Any:  # noqa: ANN401 (the caller's own kind of frame)
+        """The release as the kind of object that was read; Arrow where a file was read."""
+        table = decoded(self._table)
+        return self._source.like(table) if isinstance(self._source, FrameSource) else table
+
+    def write(self, target: Path, *, final_name: Path) -> None:
+        """Writes to `target` what the suffix of `final_name` asks for."""
+        dialect = getattr(self._source, "dialect", None)
+        writer_for(final_name, delimiter=dialect.delimiter if dialect else ",")(self._table, target)
+
+    def linkage(self) -> pa.Table:
+        """Which original record each released record was: for the curator only."""
+        return pa.table(
+            {
+                "original_row": self.original_rows.astype(np.int64),
+                "released_row": np.arange(self.n_records, dtype=np.int64),
+                "class_id": self.class_ids.astype(np.int64),
+            }
+        )
+
+
+def _encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Label, ...], IntArray]:
+    """Distinct values as text (null last, as None), and the position of every record's value among them."""
+    if pa.types.is_nested(column.type):
+        raise DataError(Problem(where=f'{source}: column "{name}"', what="holds lists or structures, not single values."))
+    if pa.types.is_dictionary(column.type):
+        column = column.unify_dictionaries()
+    else:
+        column = column.dictionary_encode()
+    array = column.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):
+        array = array.chunk(0)
+    try:
+        texts: list[Label] = array.dictionary.cast(pa.string()).to_pylist()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise DataError(Problem(where=f'{source}: column "{name}"', what="holds values that are not text or numbers.")) from None
+    # A dictionary may list a value twice, list null, or list values that no record holds.
+    positions: dict[Label, int] = {}
+    remap = np.array([positions.setdefault(text, len(positions)) for text in [*texts, None]], dtype=np.int32)
+    indices = array.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
+    codes = remap[indices]
+    occurs = np.bincount(codes, minlength=len(positions)) > 0
+    if not occurs.all():
+        codes = (np.cumsum(occurs, dtype=np.int32) - 1)[codes]
+    return tuple(value for value, found in zip(positions, occurs, strict=True) if found), codes
+
+
+def _as_doubles(column: pa.ChunkedArray, name: str, source: str) -> FloatArray:
+    where = f'{source}: column "{name}"'
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
+        column = _parsed(column, where)
+    is_number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
+    if not is_number:
+        raise DataError(
+            Problem(where=where, what=f"is an epsilon-quasi, but holds {column.type}, not numbers.", fix="Give it another role.")
+        )
+    is_missing: BoolArray = column.is_null().to_numpy()
+    values: FloatArray = column.cast(pa.float64(), safe=False).to_numpy().astype(np.float64, copy=True)
+    n_wrong = int((~np.isfinite(values[~is_missing])).sum())
+    if n_wrong:
+        raise DataError(
+            Problem(
+                where=where,
+                what=f"{n_wrong:,} records hold NaN or an infinity, which no noise can hide.",
+                fix="Write missing values as null (an empty cell).",
+            )
+        )
+    values[is_missing] = np.nan
+    return values
+
+
+def _parsed(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
+    """Numbers given as text; blank is missing."""
+    text = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+    try:
+        return pc.cast(text, pa.float64())
+    except pa.ArrowInvalid:
+        is_number = pc.match_substring_regex(text, r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
+        n_wrong = pc.sum(pc.invert(is_number)).as_py() or 0
+        raise DataError(
+            Problem(
+                where=where,
+                what=f"is an epsilon-quasi, but {n_wrong:,} records hold text that is not a number.",
+                fix="They are not shown, because they come from records. To see them here: kepsilon check --show-values "
+                "with this column\nWrite missing values as an empty cell, and numbers with a decimal point.",
+            )
+        ) from None
+
+
+def _is_finite_number(text: str) -> bool:
+    try:
+        return not text.strip() or math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _missingness(name: str, is_missing: BoolArray) -> tuple[Domain, IntArray]:
+    """Whether an ε-quasi is missing, as an attribute of one level: it is visible, so it is part of the class."""
+    texts = ["present", "missing"]
+    occurring = [i for i, found in enumerate([not is_missing.all(), bool(is_missing.any())]) if found]
+    domain, codes = code_domain(f"{name} is missing", [[texts[i] for i in occurring]], generalises=False)
+    of_flag = np.zeros(2, dtype=np.int16)
+    of_flag[occurring] = codes
+    return domain, of_flag[is_missing.astype(np.int8)]
+
+
+def _rank(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Distinct keys in rising order and the position of each, by Arrow's hash table instead of a sort of all keys."""
+    coded = pa.array(keys).dictionary_encode()
+    distinct = coded.dictionary.to_numpy()
+    order = np.argsort(distinct)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return distinct[order], place[coded.indices.to_numpy()]
+
+
+def _label_column(labels: Sequence[Label], of_class: IntArray, class_ids: IntArray) -> pa.DictionaryArray:
+    indices = of_class.astype(np.int32)[class_ids]
+    if None in labels:
+        null = list(labels).index(None)
+        texts = [label for label in labels if label is not None]
+        mask = indices == null
+        indices = indices - (indices > null)
+        indices[mask] = 0
+        return pa.DictionaryArray.from_arrays(pa.array(indices, mask=mask), pa.array(texts, pa.string()))
+    return pa.DictionaryArray.from_arrays(pa.array(indices), pa.array(labels, pa.string()))
+
+
+def _number_column(values: FloatArray, *, stays_whole: bool) -> pa.Array:
+    """Noisy values; integers stay integers where the precision (not the noise) says so."""
+    column = pa.array(values, mask=np.isnan(values))
+    return column.cast(pa.int64()) if stays_whole else column
+
+
+def _taken(column: pa.ChunkedArray, rows: IntArray) -> pa.Array | pa.ChunkedArray:
+    """The values of some records, with nothing of the others: dictionaries hold used entries only."""
+    if pa.types.is_dictionary(column.type):
+        return _taken_dictionary(column.unify_dictionaries().combine_chunks(), rows)
+    plain = _without_inner_dictionaries(column.type)
+    if plain != column.type:
+        column = column.cast(plain)
+    array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    return array.take(pa.array(rows))
+
+
+def _taken_dictionary(array: pa.DictionaryArray, rows: IntArray) -> pa.DictionaryArray:
+    if isinstance(array, pa.ChunkedArray):
+        array = array.chunk(0)
+    taken = array.indices.take(pa.array(rows))
+    used = np.unique(taken.drop_null().to_numpy())
+    renumbered = np.zeros(len(array.dictionary), dtype=np.int32)
+    renumbered[used] = np.arange(len(used))
+    indices = pa.array(renumbered[taken.fill_null(0).to_numpy()], mask=taken.is_null().to_numpy(zero_copy_only=False))
+    return pa.DictionaryArray.from_arrays(indices, array.dictionary.take(pa.array(used)), ordered=array.type.ordered)
+
+
+def _without_inner_dictionaries(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(f.name, _without_inner_dictionaries(f.type), f.nullable) for f in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_without_inner_dictionaries(kind.value_type))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_without_inner_dictionaries(kind.value_type))
+    return kind

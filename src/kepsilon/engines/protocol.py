@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The few operations an engine offers; the pipeline is handed an engine and never looks at its type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from kepsilon.policy.roles import Attribute, ColumnRoles
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.classes import Recoding
+from kepsilon.table.codes import Domain, Label
+from kepsilon.table.frequency import FrequencyTable
+
+Shuffle = Callable[[int], IntArray]
+"""A permutation of so many positions that nobody can guess."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """Records that leave before anything is counted."""
+
+    missing: int
+    unlisted: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distinct:
+    """The distinct values of one k-quasi as text, null as None, and how many records hold each."""
+
+    values: tuple[Label, ...]
+    counts: IntArray
+
+
+class Merged(Protocol):
+    """The released records, shuffled, not yet written."""
+
+    n_records: int
+
+    def frame(self) -> Any:  # noqa: ANN401 (the caller's own kind of frame)
+        """The release as the kind of object that was read."""
+
+    def write(self, target: Path, *, final_name: Path) -> None:
+        """Writes to `target` what the suffix of `final_name` asks for."""
+
+    def linkage(self) -> Any:  # noqa: ANN401 (a table of the engine's)
+        """Which original record each released record was: for the curator only."""
+
+
+class Columns(Protocol):
+    """A table that has been read: only the columns that will be published."""
+
+    n_records: int
+
+    def distinct(self, name: str) -> Distinct: ...
+
+    def numbers(self, name: str) -> FloatArray:
+        """An ε-quasi as finite doubles, NaN where it is missing."""
+
+    def count(
+        self,
+        domains: Mapping[str, tuple[Domain, IntArray]],
+        *,
+        drop_missing: Sequence[str],
+        missing_in_class: Sequence[str],
+    ) -> tuple[FrequencyTable, LeftOut]:
+        """The frequency table of the records that stay. A code of −1 leaves its records out as unlisted."""
+
+    def staying_numbers(self, name: str) -> FloatArray:
+        """An ε-quasi of the records that stayed."""
+
+    def by_class(self, recoding: Recoding) -> IntArray:
+        """Class id of every record that stayed, or SUPPRESSED."""
+
+    def merge(
+        self,
+        recoding: Recoding,
+        class_ids: IntArray,
+        published: Mapping[str, FloatArray],
+        *,
+        whole: Collection[str],
+        shuffle: Shuffle,
+    ) -> Merged:
+        """Labels, noisy values and untouched columns of the released records in one shuffled table."""
+
+
+class Source(Protocol):
+    """A file or frame that is known by its columns, and not read yet."""
+
+    name: str
+    column_names: tuple[str, ...]
+
+    def read(self, roles: ColumnRoles) -> Columns: ...
+
+    def n_distinct(self, column: str) -> tuple[int, int]:
+        """Distinct non-null values of one column, and how many records hold one."""
+
+    def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
+        """Values the attribute's role cannot place, with how many records hold each; the curator has asked."""
+
+
+class Engine(Protocol):
+    name: str
+
+    def open_source(self, source: object) -> Source: ...

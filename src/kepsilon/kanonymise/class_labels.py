@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Mondrian publishes for a part: an interval, a common ancestor, or a set.
+
+A label is `tight` where it covers the values of the part's records and no more, and `cut` where it covers the region
+that the cuts left to the part. A cut label has at least k records on either side of each bound it shows, so it tells
+no single record's extreme; regions at the edge of the data are open-ended.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.classes import AttributeLabels, distinct_labels
+from kepsilon.table.codes import Domain, Label
+
+LabelStyle = Literal["tight", "cut"]
+
+EVERYTHING = "*"
+NOT_NULL = "not null"
+NULL = "null"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartCodes:
+    """One attribute of a partition. `first` and `last` bound what the label of every part has to cover."""
+
+    part_of: IntArray
+    """Part of every combination."""
+    codes: IntArray
+    """Code of every combination."""
+    first: IntArray
+    """First place covered, shape (n_parts,)."""
+    last: IntArray
+
+
+def label_parts(domain: Domain, parts: PartCodes, *, style: LabelStyle) -> AttributeLabels:
+    """The label and the precision loss of every part."""
+    if domain.positions is not None:
+        line = number_line(domain, domain.positions)
+        return _tight_intervals(domain, line, parts) if style == "tight" else _cut_intervals(line, parts)
+    if domain.generalises:
+        return _common_ancestors(domain, parts, style=style)
+    return _sets(domain, parts, style=style)
+
+
+def place_of_code(domain: Domain) -> IntArray | None:
+    """Place of every code on the number line, null first; None where places are codes.
+
+    Codes keep siblings of a hierarchy together, and a hierarchy may group numbers that are not neighbours. An interval
+    from the smallest to the largest code would then leave out some of its own records.
+    """
+    if domain.positions is None:
+        return None
+    positions = np.where(np.isnan(domain.positions), -np.inf, domain.positions)
+    if (np.diff(positions) >= 0).all():
+        return None
+    places = np.empty(domain.n_values, dtype=np.int64)
+    places[np.argsort(positions, kind="stable")] = np.arange(domain.n_values)
+    return places
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberLine:
+    """Labels and positions of a numeric attribute by place, null apart."""
+
+    labels: tuple[Label, ...]
+    positions: FloatArray
+    """Null stands at the minimum."""
+    n_nulls: int
+    """1 if place 0 is null, else 0; so also the place of the smallest number."""
+    data_range: float
+
+    def shares(self, first: IntArray, last: IntArray) -> FloatArray:
+        """Distance between two places as a share of the data's range; 0 where the data has none.
+
+        Subtracted before divided: equal widths of whole numbers give equal shares.
+        """
+        return (self.positions[last] - self.positions[first]) / (self.data_range or 1.0)
+
+
+def number_line(domain: Domain, given: FloatArray) -> NumberLine:
+    """`given` are the domain's positions, by code."""
+    places = place_of_code(domain)
+    order = np.arange(domain.n_values) if places is None else np.argsort(places)
+    positions = given[order]
+    n_nulls = int(domain.has_null)
+    numbers = positions[n_nulls:]
+    lowest, highest = (float(numbers[0]), float(numbers[-1])) if len(numbers) else (0.0, 0.0)
+    positions[:n_nulls] = lowest
+    return NumberLine(
+        labels=tuple(domain.levels[0][code] for code in order.tolist()),
+        positions=positions,
+        n_nulls=n_nulls,
+        data_range=highest - lowest,
+    )
+
+
+def _tight_intervals(domain: Domain, line: NumberLine, parts: PartCodes) -> AttributeLabels:
+    has_null = parts.first < line.n_nulls
+    is_null = parts.last < line.n_nulls
+    first_number = parts.first.copy()
+    if has_null.any():
+        places = place_of_code(domain)
+        place = parts.codes if places is None else places[parts.codes]
+        is_number = place >= line.n_nulls
+        first_number[has_null] = domain.n_values
+        np.minimum.at(first_number, parts.part_of[is_number], place[is_number])
+        first_number[is_null] = 0
+
+    def label(null: int, first: int, last: int) -> Label:
+        low, high = line.labels[first], line.labels[last]
+        if low is None:
+            return None
+        text = low if first == last else f"[{low}, {high}]"
+        return f"{NULL} or {text}" if null else text
+
+    loss = line.shares(parts.first, parts.last)
+    return _from_distinct(label, (has_null.astype(np.int64), first_number, parts.last), loss=loss)
+
+
+def _cut_intervals(line: NumberLine, parts: PartCodes) -> AttributeLabels:
+    edge = len(line.labels) - 1
+
+    def label(first: int, last: int) -> Label:
+        if first == 0 and last == edge:
+            return EVERYTHING
+        if last < line.n_nulls:
+            return None
+        # The bound below a region is the last value of its neighbour; null is no bound.
+        is_open_below, is_open_above = first <= line.n_nulls, last == edge
+        if is_open_below and is_open_above:
+            return NOT_NULL
+        if is_open_below:
+            text = f"<= {line.labels[last]}"
+        elif is_open_above:
+            text = f"> {line.labels[first - 1]}"
+        else:
+            text = f"({line.labels[first - 1]}, {line.labels[last]}]"
+        return f"{NULL} or {text}" if first < line.n_nulls else text
+
+    loss = line.shares(np.maximum(parts.first - 1, 0), parts.last)
+    is_all = (parts.first <= line.n_nulls) & (parts.last == edge) & (parts.last >= line.n_nulls)
+    loss[is_all] = 1.0  # also where the data holds one number only: the label does not tell it
+    return _from_distinct(label, (parts.first, parts.last), loss=loss)
+
+
+def _common_ancestors(domain: Domain, parts: PartCodes, *, style: LabelStyle) -> AttributeLabels:
+    """The lowest level at which the first and the last code agree; all codes between them agree there too."""
+    level_of = np.full(len(parts.first), -1)
+    code_of = np.zeros(len(parts.first), dtype=np.int64)
+    for level in range(domain.n_levels):
+        codes = domain.at_level(level)
+        agree = (level_of < 0) & (codes[parts.first] == codes[parts.last])
+        level_of[agree] = level
+        code_of[agree] = codes[parts.first[agree]]
+    loss = level_of / max(1, domain.n_levels - 1)
+    has_none = level_of < 0
+    if not has_none.any():
+        return _from_distinct(lambda level, code: domain.levels[level][code], (level_of, code_of), loss=loss)
+
+    # A hierarchy without a single top: the parts that only a top would cover are labelled with their values.
+    sets = _sets(domain, parts, style=style)
+    level_of[has_none] = domain.n_levels
+    code_of[has_none] = sets.of_class[has_none]
+    loss[has_none] = sets.loss[has_none]
+
+    def label(level: int, code: int) -> Label:
+        return sets.labels[code] if level == domain.n_levels else domain.levels[level][code]
+
+    return _from_distinct(label, (level_of, code_of), loss=loss)
+
+
+def _sets(domain: Domain, parts: PartCodes, *, style: LabelStyle) -> AttributeLabels:
+    """The values of a part's records, or all values of its region, as a set."""
+    if style == "cut":
+        n_values = parts.last - parts.first + 1
+
+        def label(first: int, last: int) -> Label:
+            return _set_label(domain.levels[0][first : last + 1])
+
+        return _from_distinct(label, (parts.first, parts.last), loss=(n_values - 1) / max(1, domain.n_values - 1))
+
+    occurring = np.unique(parts.part_of.astype(np.int64) * domain.n_values + parts.codes)
+    part, code = np.divmod(occurring, max(1, domain.n_values))
+    n_values = np.bincount(part, minlength=len(parts.first))
+    ends = np.cumsum(n_values).tolist()
+    numbers: dict[bytes, int] = {}
+    of_part = np.empty(len(ends), dtype=np.int64)
+    labels: list[Label] = []
+    for number, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
+        key = code[start:end].tobytes()
+        if key not in numbers:
+            numbers[key] = len(numbers)
+            labels.append(_set_label([domain.levels[0][i] for i in code[start:end].tolist()]))
+        of_part[number] = numbers[key]
+    return _without_repeats(labels, of_part, loss=(n_values - 1) / max(1, domain.n_values - 1))
+
+
+def _set_label(values: tuple[Label, ...] | list[Label]) -> Label:
+    if len(values) == 1:
+        return values[0]
+    return "{" + ", ".join(_quoted(value) for value in values) + "}"
+
+
+def _quoted(value: Label) -> str:
+    """A value as it stands in a set, quoted where it could be taken for something else."""
+    if value is None:
+        return NULL
+    is_plain = value == value.strip() and value not in ("", NULL) and not any(c in value for c in ',{}"')
+    return value if is_plain else json.dumps(value, ensure_ascii=False)
+
+
+def _from_distinct(label: Callable[..., Label], columns: tuple[IntArray, ...], *, loss: FloatArray) -> AttributeLabels:
+    """Labels that are a function of some codes, which is called once for each combination of them."""
+    order = np.lexsort(columns[::-1])
+    is_first: BoolArray = np.zeros(len(order), dtype=np.bool_)
+    is_first[:1] = True
+    for column in columns:
+        is_first[1:] |= np.diff(column[order]) != 0
+    of_part = np.empty(len(order), dtype=np.int64)
+    of_part[order] = np.cumsum(is_first) - 1
+    distinct = zip(*(column[order[is_first]].tolist() for column in columns), strict=True)
+    return _without_repeats([label(*codes) for codes in distinct], of_part, loss=loss)
+
+
+def _without_repeats(labels: list[Label], of_part: IntArray, *, loss: FloatArray) -> AttributeLabels:
+    """Different codes may read the same; what reads the same is the same label."""
+    distinct, position = distinct_labels(labels)
+    return AttributeLabels(labels=distinct, of_class=position[of_part], loss=loss)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The nodes of the generalisation lattice and their order.
+
+A node holds one level per attribute. It is finer than another if none of its levels is higher; going up, classes only
+merge. A set of nodes is a boolean array with one axis per attribute, so that everything above a node, or below it, is
+one slice.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.table.arrays import BoolArray
+from kepsilon.table.codes import Domain
+
+Node = tuple[int, ...]
+"""One level per attribute, in the order of the table's attributes."""
+
+Region = tuple[slice, ...]
+"""Selects part of an array that has one axis per attribute and one cell per node."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lattice:
+    """All nodes, given how many levels each attribute has."""
+
+    n_levels: tuple[int, ...]
+
+    @property
+    def bottom(self) -> Node:
+        return (0,) * len(self.n_levels)
+
+    @property
+    def top(self) -> Node:
+        return tuple(n - 1 for n in self.n_levels)
+
+    @property
+    def n_nodes(self) -> int:
+        return math.prod(self.n_levels)
+
+    def nodes(self) -> Iterator[Node]:
+        """Every node, in lexicographic order."""
+        return iter(np.ndindex(*self.n_levels))
+
+    def successors(self, node: Node) -> Iterator[Node]:
+        """The nodes one level above in one attribute, by attribute."""
+        for attribute, level in enumerate(node):
+            if level + 1 < self.n_levels[attribute]:
+                yield (*node[:attribute], level + 1, *node[attribute + 1 :])
+
+
+def lattice_of(domains: Sequence[Domain]) -> Lattice:
+    return Lattice(n_levels=tuple(domain.n_levels for domain in domains))
+
+
+def height(node: Node) -> int:
+    """How many steps of one level lie between the node and the bottom."""
+    return sum(node)
+
+
+def is_finer(node: Node, other: Node) -> bool:
+    """Whether `other` can be rolled up from `node`; true of a node and itself."""
+    return all(map(operator.le, node, other))
+
+
+def at_or_above(node: Node) -> Region:
+    return tuple(slice(level, None) for level in node)
+
+
+def at_or_below(node: Node) -> Region:
+    return tuple(slice(None, level + 1) for level in node)
+
+
+def minimal_nodes(members: BoolArray) -> tuple[Node, ...]:
+    """The nodes of an upward closed set that have none of its nodes below them, in lexicographic order.
+
+    One step down in each attribute is enough to look at, because whatever lies above a member is a member too.
+    """
+    has_lower = np.zeros_like(members)
+    for axis in range(members.ndim):
+        upper = (slice(None),) * axis + (slice(1, None),)
+        lower = (slice(None),) * axis + (slice(None, -1),)
+        has_lower[upper] |= members[lower]
+    return tuple(tuple(node) for node in np.argwhere(members & ~has_lower).tolist())
+
+
+def first_node(members: BoolArray) -> Node | None:
+    """The lexicographically first member, which has no member below it; None if there is no member."""
+    flat = members.ravel()
+    position = int(flat.argmax())
+    if not flat[position]:
+        return None
+    return tuple(int(level) for level in np.unravel_index(position, members.shape))

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What OLA minimises: losses of a node that never fall on the way up the lattice.
+
+A loss that charged suppressed records would not be monotone, and the best node need then not be a minimal one; none
+is offered here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+
+import numpy as np
+
+from kepsilon.kanonymise.lattice import Node
+from kepsilon.kanonymise.node_counts import NodeSummary
+from kepsilon.table.arrays import IntArray
+from kepsilon.table.codes import Domain
+from kepsilon.table.frequency import FrequencyTable
+
+NodeLoss = Callable[[Node, NodeSummary], int | float]
+"""The loss of one node; equal where two nodes lose equally much, so that ties are ties."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """One way to say what a node costs."""
+
+    name: str
+    title: str
+    for_table: Callable[[FrequencyTable], NodeLoss]
+    """Computes what all nodes share, once."""
+
+
+def _dm_star(table: FrequencyTable) -> NodeLoss:  # noqa: ARG001 -- the same signature for every loss
+    """Every record is charged the size of its class. El Emam et al. 2009, the discernability metric DM*."""
+    return lambda _, summary: summary.dm_star
+
+
+def _precision(table: FrequencyTable) -> NodeLoss:
+    """Mean over attributes of level/(h−1). Paper §III-A, categorical precision."""
+    tops = [domain.n_levels - 1 for domain in table.domains]
+
+    def loss(node: Node, _: NodeSummary) -> float:
+        # Fractions, because 1/3 + 1/2 and 1/2 + 1/3 have to tie, whatever the attributes' order.
+        shares = [Fraction(level, top) for level, top in zip(node, tops, strict=True) if top]
+        return float(sum(shares, start=Fraction(0)) / max(1, len(tops)))
+
+    return loss
+
+
+def _entropy(table: FrequencyTable) -> NodeLoss:
+    """Bits needed to tell each record's value from those its generalised value stands for, over all records.
+
+    Gionis and Tassa 2009, non-uniform entropy. It depends on one attribute at a time, so one table holds it all.
+    """
+    by_level = [
+        entropy_by_level(domain, np.bincount(codes, weights=table.counts, minlength=domain.n_values).astype(np.int64))
+        for domain, codes in zip(table.domains, table.codes, strict=True)
+    ]
+
+    def loss(node: Node, _: NodeSummary) -> float:
+        # Rounded, so that nodes that lose equally much in different attributes tie whatever the last bits are.
+        return round(math.fsum(levels[level] for levels, level in zip(by_level, node, strict=True)), 6)
+
+    return loss
+
+
+def entropy_by_level(domain: Domain, counts: IntArray) -> tuple[float, ...]:
+    """Non-uniform entropy of one attribute at each of its levels; `counts` holds the records of every value.
+
+    `fsum` rounds once, whatever the order of its terms: two levels that merge nothing agree to the last bit, and so do
+    two namings of the same values.
+    """
+    present = counts > 0
+    losses = []
+    for level in range(domain.n_levels):
+        codes = domain.at_level(level)
+        together = np.bincount(codes, weights=counts)[codes]
+        terms = counts[present] * np.log2(together[present] / counts[present])
+        losses.append(math.fsum(terms.tolist()))
+    return tuple(losses)
+
+
+LOSSES: Mapping[str, Loss] = MappingProxyType(
+    {
+        loss.name: loss
+        for loss in (
+            Loss(name="dm*", title="sum of squared class sizes", for_table=_dm_star),
+            Loss(name="precision", title="mean level over attributes", for_table=_precision),
+            Loss(name="entropy", title="non-uniform entropy", for_table=_entropy),
+        )
+    }
+)
+"""Every loss by its name in a policy."""

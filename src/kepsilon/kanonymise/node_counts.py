@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How large the classes at a node are, rolled up from a finer node that was counted before.
+
+Class sizes do not depend on k, so one count answers every k. Two representations serve. While the cells of a node
+(the product of its domains) are not many more than its classes, the sizes are a dense cube with one axis per
+attribute: values with one parent are neighbours, so a coarser node is a segmented sum along one axis. Otherwise they
+are a sparse table of the combinations that occur. A node rolled up from a sparse one becomes dense as soon as it fits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.kanonymise.keys import pack
+from kepsilon.kanonymise.lattice import Node, is_finer, lattice_of
+from kepsilon.table.arrays import IntArray
+from kepsilon.table.codes import Domain
+from kepsilon.table.frequency import FrequencyTable
+
+MAX_CELLS = 1 << 24
+"""Most cells of a dense cube (128 MB of counters)."""
+
+CELLS_PER_COMBINATION = 8
+"""How many cells cost as much as one combination of a sparse table, which has to be sorted; measured."""
+
+SMALL_CUBE = 1 << 12
+"""Cells up to which a cube always wins, because the overhead of the calls outweighs the work."""
+
+CACHE_NUMBERS = 1 << 25
+"""Most numbers held in counted nodes (256 MB), apart from the bottom node, which is always held."""
+
+CACHE_NODES = 512
+"""Most nodes held; every one is looked at when the best to roll up from is chosen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSummary:
+    """What a search needs to know of a node, for every k asked for; small enough to be kept for all nodes."""
+
+    dm_star: int
+    """Sum of squared class sizes over all classes, also those to be suppressed."""
+    suppressed: dict[int, int]
+    """By k: records in classes smaller than k."""
+    n_classes: dict[int, int]
+    """By k: classes of at least k records."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sparse:
+    codes: tuple[IntArray, ...]
+    counts: IntArray
+
+    @property
+    def n_numbers(self) -> int:
+        return len(self.counts) * (len(self.codes) + 1)
+
+
+_Dense = IntArray
+"""Class sizes, one axis per attribute; 0 where no record is."""
+
+
+class NodeCounter:
+    """Counts nodes of one table, each at most once, and remembers the summaries."""
+
+    def __init__(self, table: FrequencyTable, *, ks: Sequence[int], max_cells: int = MAX_CELLS) -> None:
+        self._domains = table.domains
+        self._ks = tuple(sorted(set(ks)))
+        self._max_cells = max_cells
+        self._bottom = lattice_of(table.domains).bottom
+        self._summaries: dict[Node, NodeSummary] = {}
+        self._maps: dict[tuple[int, int, int], IntArray] = {}
+        self._starts: dict[tuple[int, int, int], IntArray] = {}
+        self._counted: OrderedDict[Node, _Dense | _Sparse] = OrderedDict()
+        self._numbers_held = 0
+        # The bottom node stays outside the bounded cache: every other node can be rolled up from it.
+        self._bottom_counts = self._from_codes(table.codes, table.counts, node=self._bottom, distinct=True)
+
+    @property
+    def n_counted(self) -> int:
+        """How many nodes were looked at so far."""
+        return len(self._summaries)
+
+    def summary(self, node: Node) -> NodeSummary:
+        if node not in self._summaries:
+            counts = self._counts(node)
+            sizes = counts.counts if isinstance(counts, _Sparse) else counts.ravel()
+            self._summaries[node] = summarise(sizes, ks=self._ks)
+        return self._summaries[node]
+
+    def is_dense(self, node: Node) -> bool:
+        return not isinstance(self._counts(node), _Sparse)
+
+    def _counts(self, node: Node) -> _Dense | _Sparse:
+        source, counts = self._cheapest_source(node)
+        if source == node:
+            return counts
+        if isinstance(counts, _Sparse):
+            codes = tuple(
+                column if to == level else self._map(attribute, level, to)[column]
+                for attribute, (column, level, to) in enumerate(zip(counts.codes, source, node, strict=True))
+            )
+            rolled = self._from_codes(codes, counts.counts, node=node)
+            self._keep(node, rolled)
+            return rolled
+        return self._roll_up(counts, source=source, node=node)
+
+    def _cheapest_source(self, node: Node) -> tuple[Node, _Dense | _Sparse]:
+        if node in self._counted:
+            self._counted.move_to_end(node)
+            return node, self._counted[node]
+        best, best_counts = self._bottom, self._bottom_counts
+        best_cost = _cost(best_counts)
+        for candidate, counts in self._counted.items():
+            cost = _cost(counts)
+            if cost < best_cost and is_finer(candidate, node):
+                best, best_counts, best_cost = candidate, counts, cost
+        return best, best_counts
+
+    def _roll_up(self, cube: _Dense, *, source: Node, node: Node) -> _Dense:
+        """Sums along one axis after the other; what lies between is a node too, and is kept for later ones."""
+        steps = []
+        for axis in range(len(node)):
+            if node[axis] != source[axis]:
+                starts = self._segment_starts(axis, source[axis], node[axis])
+                steps.append((len(starts) / max(1, cube.shape[axis]), axis, starts))
+        reached = source
+        # The axis that shrinks most goes first, so that the others have less to add up.
+        for _, axis, starts in sorted(steps, key=lambda step: step[:2]):
+            is_total = len(starts) == 1
+            cube = cube.sum(axis=axis, keepdims=True) if is_total else np.add.reduceat(cube, starts, axis=axis)
+            reached = (*reached[:axis], node[axis], *reached[axis + 1 :])
+            self._keep(reached, cube)
+        return cube
+
+    def _from_codes(
+        self, codes: Sequence[IntArray], counts: IntArray, *, node: Node, distinct: bool = False
+    ) -> _Dense | _Sparse:
+        """Class sizes from combinations coded at the node's levels, several of which may be equal."""
+        shape = tuple(len(domain.levels[level]) for domain, level in zip(self._domains, node, strict=True))
+        cells = math.prod(shape)
+        if cells <= min(self._max_cells, max(SMALL_CUBE, CELLS_PER_COMBINATION * len(counts))):
+            key, _ = pack(codes, sizes=shape, length=len(counts))
+            # Weights are added up as doubles, which is exact below 2**53 records.
+            return np.bincount(key, weights=counts, minlength=cells).astype(np.int64).reshape(shape)
+        if distinct:
+            return _Sparse(codes=tuple(codes), counts=counts)
+        return _merge_equal(codes, counts, sizes=shape)
+
+    def _map(self, attribute: int, level: int, to: int) -> IntArray:
+        """Code at level `to` of every code at `level`."""
+        key = (attribute, level, to)
+        if key not in self._maps:
+            self._maps[key] = _codes_above(self._domains[attribute], level, to)
+        return self._maps[key]
+
+    def _segment_starts(self, attribute: int, level: int, to: int) -> IntArray:
+        """First code at `level` of every code at level `to`."""
+        key = (attribute, level, to)
+        if key not in self._starts:
+            self._starts[key] = np.flatnonzero(np.diff(self._map(*key), prepend=-1))
+        return self._starts[key]
+
+    def _keep(self, node: Node, counts: _Dense | _Sparse) -> None:
+        if node in self._counted:
+            return
+        self._counted[node] = counts
+        self._numbers_held += _n_numbers(counts)
+        while self._numbers_held > CACHE_NUMBERS or len(self._counted) > CACHE_NODES:
+            _, dropped = self._counted.popitem(last=False)
+            self._numbers_held -= _n_numbers(dropped)
+
+
+def summarise(sizes: IntArray, *, ks: Sequence[int]) -> NodeSummary:
+    """The summary of classes of the given sizes, shape (n,); sizes of 0 are no classes. `ks` rises."""
+    if not ks:
+        return NodeSummary(dm_star=sum_of_squares(sizes), suppressed={}, n_classes={})
+    largest = min(ks[-1], int(sizes.sum()) + 1)  # a k beyond all records needs no longer histogram
+    n_of_size = np.bincount(np.minimum(sizes, largest), minlength=largest + 1)
+    n_of_size[0] = 0
+    # Entry s: classes of at most s records, and the records in them.
+    n_up_to = np.cumsum(n_of_size)
+    records_up_to = np.cumsum(n_of_size[:largest] * np.arange(largest))
+    below = [min(k, largest) - 1 for k in ks]
+    return NodeSummary(
+        dm_star=sum_of_squares(sizes),
+        suppressed={k: int(records_up_to[size]) for k, size in zip(ks, below, strict=True)},
+        n_classes={k: int(n_up_to[-1] - n_up_to[size]) for k, size in zip(ks, below, strict=True)},
+    )
+
+
+def sum_of_squares(sizes: IntArray) -> int:
+    """Exact, whatever the number of records."""
+    sizes = sizes.astype(np.int64, copy=False)
+    if int(sizes.sum()) ** 2 < 1 << 63:
+        return int(np.einsum("i,i->", sizes, sizes))
+    high, low = sizes >> 24, sizes & ((1 << 24) - 1)
+    return (sum_of_squares(high) << 48) + (int(np.einsum("i,i->", high, low)) << 25) + int(np.einsum("i,i->", low, low))
+
+
+def _merge_equal(codes: Sequence[IntArray], counts: IntArray, *, sizes: Sequence[int]) -> _Sparse:
+    key, _ = pack(codes, sizes=sizes, length=len(counts))
+    order = np.argsort(key)
+    starts = np.flatnonzero(np.diff(key[order], prepend=-1))
+    first = order[starts]
+    return _Sparse(codes=tuple(column[first] for column in codes), counts=np.add.reduceat(counts[order], starts))
+
+
+def _codes_above(domain: Domain, level: int, to: int) -> IntArray:
+    codes: IntArray = np.arange(len(domain.levels[level]))
+    for up in domain.up[level:to]:
+        codes = up[codes]
+    steps = np.diff(codes, prepend=-1)
+    # Sums along an axis are right only if siblings are neighbours; a wrong sum would be a class that is not there.
+    if ((steps < 0) | (steps > 1)).any() or (len(codes) and codes[-1] + 1 != len(domain.levels[to])):
+        raise ValueError(f"codes of an attribute are out of order between levels {level} and {to}")
+    return codes
+
+
+def _cost(counts: _Dense | _Sparse) -> int:
+    return CELLS_PER_COMBINATION * len(counts.counts) if isinstance(counts, _Sparse) else counts.size
+
+
+def _n_numbers(counts: _Dense | _Sparse) -> int:
+    return counts.n_numbers if isinstance(counts, _Sparse) else counts.size

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The mechanism `laplace`: its noise, the size to expect of it, and the range that holds it with a given confidence.
+
+A record's values are placed on a grid of 2^32 steps across the range of its class, integer noise moves them along the
+grid, and the result is rounded to the declared precision. What leaves is a function of the noisy grid points and the
+range alone, so two values of one class are told apart with a ratio of at most e^ε, exactly, not up to floating point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kepsilon.perturb.precision import doubles, largest_unit, nearest_units
+from kepsilon.perturb.randomness import ByteSource
+from kepsilon.perturb.sampler import GRID_BITS, record_noise
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+
+FINEST_BITS = 24
+"""A precision finer than R/2^24 would begin to show the grid of R/2^32, and with it R and lo."""
+
+_GRID = 1 << GRID_BITS
+_CHUNK = 1 << 16
+"""Records at a time, so that memory in flight does not grow with the table."""
+
+PublicDomain = tuple[Fraction, Fraction]
+
+
+def perturb(
+    values: FloatArray,
+    class_ids: IntArray,
+    lo: FloatArray,
+    hi: FloatArray,
+    *,
+    epsilon: Fraction,
+    precisions: Sequence[Fraction],
+    domains: Sequence[PublicDomain | None],
+    source: ByteSource,
+) -> FloatArray:
+    """What is published of the ε-quasis, shaped like `values`: each record is one unit and spends ε once.
+
+    Algorithm 1, lines 6 and 7. `values` has shape (n_records, n_attributes), `lo` and `hi` (n_classes, n_attributes).
+    An attribute is active in a class if its range there is positive; noise is drawn for the active ones together. Where
+    the range is 0 the exact value is published; where it is NaN every value of the class has to be missing, and stays
+    so. Every number that leaves is the double nearest to a multiple of its attribute's precision. A domain is public
+    and clamps what is published; it never changes the noise.
+    """
+    _refuse_misfits(values, class_ids, lo, hi, precisions=precisions, domains=domains)
+    ranges = hi - lo
+    active = ranges > 0
+    n_active = None if active.all() else _n_active(ranges)
+    limits = [_unit_limits(*pair) for pair in zip(precisions, domains, strict=True)]
+    published = np.empty(values.shape)
+    lows, widths = np.ascontiguousarray(lo.T), np.ascontiguousarray(ranges.T)  # one gather reads one attribute
+    for start in range(0, len(values), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        ids = class_ids[part]
+        noise = _noise_of_classes(active, n_active, ids, epsilon=epsilon, source=source)
+        for j, precision in enumerate(precisions):
+            moved = _move(values[part, j], lows[j].take(ids), widths[j].take(ids), noise[:, j])
+            units = nearest_units(moved, precision)
+            np.clip(units, *limits[j], out=units)
+            published[part, j] = doubles(units, precision)
+    return published
+
+
+def _noise_of_classes(
+    active: BoolArray, n_active: IntArray | None, ids: IntArray, *, epsilon: Fraction, source: ByteSource
+) -> NDArray[np.int64]:
+    """Noise of every record for the attributes active in its class and 0 elsewhere, shape (n_records, n_attributes).
+
+    `n_active` counts the active attributes of every class, or is None where all are active in all. Records are drawn
+    together by that number: the noise does not depend on which attributes they are.
+    """
+    n_attributes = active.shape[1]
+    if n_active is None:
+        return record_noise(len(ids), n_attributes, epsilon=epsilon, source=source)
+    noise = np.zeros((len(ids), n_attributes), dtype=np.int64)
+    for d in range(1, n_attributes + 1):
+        records = np.flatnonzero(n_active[ids] == d)
+        spread = np.zeros((records.size, n_attributes), dtype=np.int64)
+        spread[active[ids[records]]] = record_noise(records.size, d, epsilon=epsilon, source=source).reshape(-1)
+        noise[records] = spread
+    return noise
+
+
+def _move(values: FloatArray, lo: FloatArray, ranges: FloatArray, noise: NDArray[np.int64]) -> FloatArray:
+    """lo + (n + Z)·R/2^32 with n the value's place on the grid; all arguments by record.
+
+    A range of 0 gives lo, which is the value of every record of such a class; a range of NaN gives NaN.
+    """
+    if np.any(np.isnan(values) != np.isnan(ranges)):
+        raise ValueError("some values are missing in a class that has a range, or present in one that has none")
+    place = np.zeros(len(values))
+    np.divide(values - lo, ranges, out=place, where=ranges > 0)
+    place *= _GRID
+    np.rint(place, out=place)
+    np.clip(place, 0, _GRID, out=place)
+    # The sum is formed in integers: in doubles it could round, and then depend on more than n + Z.
+    moved = (place.astype(np.int64) + noise).astype(np.float64)
+    moved *= 1 / _GRID
+    moved *= ranges
+    moved += lo
+    return moved
+
+
+def finest_precision_ok(lo: FloatArray, hi: FloatArray, precision: Fraction) -> BoolArray:
+    """Whether the precision hides the grid, for every class: it may not be finer than R/2^24. Shaped like `lo`."""
+    return ~(hi - lo > float(precision * 2**FINEST_BITS))
+
+
+def expected_noise(lo: FloatArray, hi: FloatArray, *, epsilon: Fraction) -> FloatArray:
+    """E|Z_j| before rounding, (d + 1)/2 · R_j/ε, with d the attributes active in the class; shaped like `lo`.
+
+    For d = 1 it is the scale R/ε itself, as in the paper. NaN where the class has no value.
+    """
+    ranges = hi - lo
+    factors: FloatArray = (_n_active(ranges) + 1) / (2 * float(epsilon))
+    return ranges * factors[:, np.newaxis]
+
+
+def linking_ranges(
+    lo: FloatArray, hi: FloatArray, *, epsilon: Fraction, confidence: float, precisions: Sequence[Fraction]
+) -> FloatArray:
+    """r_c: how far a record's published values lie from its own with probability c, at most; shaped like `lo`.
+
+    Paper Eq. (9) for d = 1. The noise of d attributes, in units of R_j/ε, has a largest coordinate that is the d-th
+    arrival of a Poisson process, so the range is a gamma quantile, for all attributes at once. Half a unit of the
+    precision is added because rounding moves values too: without it 0.99 can be 0.93.
+    """
+    ranges = hi - lo
+    by_count = np.array([confidence_radius(d, confidence=confidence) for d in range(lo.shape[1] + 1)])
+    radii: FloatArray = by_count[_n_active(ranges)] / float(epsilon)
+    half_units = np.array([float(precision / 2) for precision in precisions])
+    reach: FloatArray = ranges * radii[:, np.newaxis] + half_units
+    return reach
+
+
+def _n_active(ranges: FloatArray) -> IntArray:
+    """How many attributes have noise in each class, shape (n_classes,)."""
+    n_active: IntArray = np.count_nonzero(ranges > 0, axis=1)
+    return n_active
+
+
+def confidence_radius(d: int, *, confidence: float) -> float:
+    """The r with P(max_j|Z_j| ≤ r) = c for noise of density ∝ exp(−max_j|z_j|) in d dimensions: a gamma quantile.
+
+    For a whole d the distribution function is 1 − e^(−r)·Σ_{i<d} r^i/i!, found by bisection; −ln(1 − c) for d = 1.
+    """
+    if not 0 <= confidence < 1:
+        raise ValueError(f"a confidence must be at least 0 and below 1, and is {confidence}")
+    if d == 0:
+        return 0.0
+    low, high = 0.0, 1.0
+    while _beyond(high, d) > 1 - confidence:
+        high *= 2
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if _beyond(middle, d) > 1 - confidence else (low, middle)
+    return high
+
+
+def _beyond(r: float, d: int) -> float:
+    return math.exp(-r) * math.fsum(r**i / math.factorial(i) for i in range(d))
+
+
+def _unit_limits(precision: Fraction, domain: PublicDomain | None) -> tuple[float, float]:
+    """The smallest and largest whole unit inside the domain; without one, no limits (`doubles` refuses the absurd)."""
+    limit = largest_unit(precision)
+    if domain is None:
+        return -math.inf, math.inf
+    low, high = math.ceil(domain[0] / precision), math.floor(domain[1] / precision)
+    if low > high:
+        raise ValueError(f"a domain from {domain[0]} to {domain[1]} holds no multiple of the precision {precision}")
+    return float(max(low, -limit)), float(min(high, limit))
+
+
+def _refuse_misfits(
+    values: FloatArray,
+    class_ids: IntArray,
+    lo: FloatArray,
+    hi: FloatArray,
+    *,
+    precisions: Sequence[Fraction],
+    domains: Sequence[PublicDomain | None],
+) -> None:
+    """A wrong shape or class would give a record somebody else's range, and so the wrong noise."""
+    n_attributes = len(precisions)
+    if len(domains) != n_attributes or values.shape != (len(class_ids), n_attributes):
+        raise ValueError("every ε-quasi needs a column of values, a precision, and a domain or None")
+    if lo.shape != hi.shape or lo.ndim != 2 or lo.shape[1] != n_attributes:
+        raise ValueError("the ranges must have a row for every class and a column for every ε-quasi")
+    if class_ids.size and not 0 <= class_ids.min() <= class_ids.max() < len(lo):
+        raise ValueError("some records are in no class")
+    if np.any(np.isinf(lo)) or np.any(np.isinf(hi)) or np.any(hi < lo) or np.any(np.isinf(hi - lo)):
+        raise ValueError("some ranges fall or are infinite")
+    for j, precision in enumerate(precisions):
+        if not np.all(finest_precision_ok(lo[:, j], hi[:, j], precision)):
+            raise ValueError(f"a precision of {precision} is finer than R/2^{FINEST_BITS} in some classes")

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Policy file ⇄ Policy, reporting every mistake with its path."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from kepsilon.errors import PolicyError, Problem
+from kepsilon.policy.policy import NO_HIERARCHY, Policy
+from kepsilon.policy.roles import EpsilonQuasi, Identifier, Kept, KQuasi
+
+ROLES = ("identifier", "k-quasi", "epsilon-quasi", "sensitive", "insensitive")
+NOT_YET = ("confidence", "confidence_rule", "max_total_suppression")
+"""Known keys that this version cannot honour; refused, never ignored, for that would weaken the promise."""
+TYPES = ("mask", "intervals", "groups", "suppress", "dates", "file")
+
+
+def read_policy(path: Path) -> Policy:
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise PolicyError(
+            Problem(where=str(path), what=f"cannot read the policy: {error.strerror or 'unknown reason'}.")
+        ) from None
+    except UnicodeDecodeError:
+        raise PolicyError(Problem(where=str(path), what="is not UTF-8 text.", fix="Save the policy as UTF-8.")) from None
+    except tomllib.TOMLDecodeError as error:
+        raise PolicyError(Problem(where=str(path), what=f"is not valid TOML: {error}.")) from None
+    return policy_from(document, name=path.name, folder=path.parent)
+
+
+def policy_from(document: Mapping[str, Any], *, name: str = "policy", folder: Path | None = None) -> Policy:
+    """A policy from a parsed document; hierarchy files are looked for in `folder`."""
+    try:
+        return Policy.model_validate(document, context={"folder": folder or Path()})
+    except ValidationError as error:
+        problems = [_problem(details, name) for details in error.errors(include_url=False)]
+        if not any(details["type"] == "no_hierarchy" for details in error.errors(include_url=False)):
+            # pydantic leaves checks of the whole to the end, and never gets there once a part is wrong.
+            problems += _missing_hierarchies(document, name)
+        raise PolicyError(problems) from None
+
+
+def _missing_hierarchies(document: Mapping[str, Any], name: str) -> list[Problem]:
+    attributes = document.get("attributes")
+    if document.get("algorithm") != "ola" or not isinstance(attributes, Mapping):
+        return []
+    lacking = [
+        key
+        for key, attribute in attributes.items()
+        if isinstance(attribute, Mapping) and attribute.get("role") == "k-quasi" and "hierarchy" not in attribute
+    ]
+    return [Problem(where=f"{name}: attributes.{key}", what=NO_HIERARCHY) for key in lacking]
+
+
+def _problem(details: ErrorDetails, name: str) -> Problem:
+    path = ".".join(_without_tags(details["loc"]))
+    where = f"{name}: {path}" if path else name
+    kind = details["type"]
+    if kind == "missing":
+        what = "is required and has no default: it decides what is promised."
+    elif kind == "extra_forbidden" and path in NOT_YET:
+        what = "is not available in this version; take it out to go on without it."
+    elif kind == "extra_forbidden":
+        return Problem(where=where, what="is not a key of the policy.", fix=_closest_key(details["loc"]))
+    elif kind == "union_tag_not_found":
+        what = f"needs a role: one of {', '.join(ROLES)}." if len(details["loc"]) == 2 else f"needs a type: one of {', '.join(TYPES)}."
+    elif kind == "union_tag_invalid":
+        known = ROLES if details.get("ctx", {}).get("discriminator") == "'role'" else TYPES
+        what = f"has an unknown {'role' if known is ROLES else 'type'}; it should be one of {', '.join(known)}."
+    else:
+        message = details["msg"]
+        what = message[:1].lower() + message[1:] if message.startswith("Input ") else message
+        what = what.removeprefix("input ").rstrip(".") + "."
+    return Problem(where=where, what=what)
+
+
+def _without_tags(location: tuple[int | str, ...]) -> list[str]:
+    """The path as it stands in the file: pydantic adds the tag of each union it went through."""
+    parts: list[str] = []
+    tag_follows = False
+    for i, part in enumerate(location):
+        if tag_follows and part in (*ROLES, *TYPES):
+            tag_follows = False
+            continue
+        if part in ("literal['class']", "CoarseSpecification", "int", "float", "str") or str(part).startswith("tuple["):
+            continue
+        parts.append(str(part))
+        tag_follows = (i == 1 and location[0] == "attributes") or part == "hierarchy"
+    return parts
+
+
+def _closest_key(location: tuple[int | str, ...]) -> str:
+    models = (Policy, Identifier, KQuasi, EpsilonQuasi, Kept)
+    known = Policy.model_fields if len(location) == 1 else {key for model in models for key in model.model_fields}
+    close = difflib.get_close_matches(str(location[-1]), list(known), n=1)
+    return f"Did you mean {close[0]}?" if close else ""
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of the policy file, for editors."""
+    schema = Policy.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "kepsilon policy"
+    return schema

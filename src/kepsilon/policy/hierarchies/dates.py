@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dates: the value, then calendar units of growing length, then one label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from kepsilon.policy.hierarchies.levels import Levels, Specification
+
+Unit = Literal["day", "week", "month", "quarter", "year", "decade"]
+
+LABELS: dict[str, Callable[[datetime], str]] = {
+    "day": lambda date: f"{date:%Y-%m-%d}",
+    "week": lambda date: f"{date:%G-W%V}",
+    "month": lambda date: f"{date:%Y-%m}",
+    "quarter": lambda date: f"{date.year:04}-Q{(date.month + 2) // 3}",
+    "year": lambda date: f"{date.year:04}",
+    "decade": lambda date: f"{date.year // 10 * 10:04}s",
+}
+ORDER = tuple(LABELS)
+
+
+class DatesHierarchy(Specification):
+    type: Literal["dates"]
+    units: Annotated[tuple[Unit, ...], Field(min_length=1)]
+    format: str | None = None
+    """How dates are written in the data, as in strptime; ISO 8601 (2026-11-16) by default."""
+    label: str = "*"
+
+    @model_validator(mode="after")
+    def _each_unit_is_made_of_whole_finer_ones(self) -> Self:
+        for fine, coarse in zip(self.units, self.units[1:], strict=False):
+            if ORDER.index(coarse) <= ORDER.index(fine) or fine == "week":
+                raise PydanticCustomError(
+                    "not_nested",
+                    "{fine} cannot be followed by {coarse}: a {coarse} is not made of whole {fine}s; the order is day, "
+                    "month, quarter, year, decade, and week can only stand last",
+                    {"fine": fine, "coarse": coarse},
+                )
+        return self
+
+    def place(self, values: Sequence[str]) -> Levels:
+        dates = [self._parse(value) for value in values]
+        placed = [datetime.min if date is None else date for date in dates]  # noqa: DTZ901 (never compared with aware dates)
+        labels = [tuple(LABELS[unit](date) for date in placed) for unit in self.units]
+        return Levels(
+            labels=(*labels, (self.label,) * len(values)),
+            not_covered=tuple(i for i, date in enumerate(dates) if date is None),
+            positions=tuple((date - datetime.min).total_seconds() for date in placed),  # noqa: DTZ901 (the same)
+            top=self.label,
+        )
+
+    def _parse(self, text: str) -> datetime | None:
+        try:
+            if self.format is None:
+                date = datetime.fromisoformat(text.strip())
+            else:
+                date = datetime.strptime(text.strip(), self.format)  # noqa: DTZ007 (dates have no zone)
+        except ValueError:
+            return None
+        return date if date.tzinfo is None else date.astimezone(UTC).replace(tzinfo=None)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A hierarchy listed in a file as ARX writes it: no header, value first, one column per level."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import PrivateAttr, ValidationInfo, model_validator
+from pydantic_core import PydanticCustomError
+
+from kepsilon.policy.hierarchies.levels import Levels, Specification, first_cycle, look_up
+
+
+class FileHierarchy(Specification):
+    """The file is read when the policy is, so that its mistakes are reported with the others."""
+
+    type: Literal["file"]
+    path: str
+    """Relative to the policy file."""
+    _labels_of: dict[str, tuple[str, ...]] = PrivateAttr(default_factory=dict)
+    _n_levels: int = PrivateAttr(default=0)
+
+    @model_validator(mode="after")
+    def _read(self, info: ValidationInfo) -> Self:
+        context: dict[str, Any] = info.context or {}
+        path = Path(context.get("folder", ".")) / self.path
+        try:
+            rows = read_rows(path)
+        except OSError as error:
+            raise _problem(f"cannot read {self.path}: {error.strerror or 'unknown reason'}") from None
+        except csv.Error as error:
+            raise _problem(f"{self.path} is not a CSV file: {error}") from None
+        problem = _first_mistake(rows, self.path)
+        if problem is not None:
+            raise _problem(problem)
+        self._labels_of.update({row[0]: tuple(row[1:]) for row in rows})
+        self._n_levels = len(rows[0]) - 1
+        return self
+
+    def place(self, values: Sequence[str]) -> Levels:
+        """Taken as given: there is one top label only if the file has one."""
+        listed = look_up(values, self._labels_of, n_levels=self._n_levels)
+        tops = {labels[-1] for labels in self._labels_of.values()} if self._n_levels else set()
+        return Levels(
+            labels=listed.labels,
+            not_covered=listed.not_covered,
+            null_labels=self._labels_of.get(""),
+            top=tops.pop() if len(tops) == 1 else None,
+        )
+
+
+def read_rows(path: Path) -> list[list[str]]:
+    """Cells of an ARX hierarchy file, blank lines left out; `;` if the first line has one, else `,`."""
+    raw = path.read_bytes()
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode("latin-1")
+    delimiter = ";" if ";" in text.partition("\n")[0] else ","
+    return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True) if row]
+
+
+def _first_mistake(rows: Sequence[Sequence[str]], name: str) -> str | None:
+    if not rows:
+        return f"{name} is empty"
+    row_of: dict[str, int] = {}
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]):
+            return f"row {number} of {name} has {len(row)} cells where row 1 has {len(rows[0])}; levels must be equal in number"
+        if row[0] in row_of:
+            return f'rows {row_of[row[0]]} and {number} of {name} both list "{row[0]}"; keep one of them'
+        row_of[row[0]] = number
+    for level in range(1, len(rows[0])):
+        parent_row: dict[str, int] = {}
+        for number, row in enumerate(rows, start=1):
+            other = parent_row.setdefault(row[level - 1], number)
+            parent = rows[other - 1][level]
+            if parent != row[level]:
+                return (
+                    f'level {level} gives "{row[level - 1]}" two parents, "{parent}" and "{row[level]}"; a value has one '
+                    f"parent per level, so that a coarser level only merges. Fix: rows {other} and {number} of {name}"
+                )
+    cyclic = first_cycle((row[level - 1], row[level]) for row in rows for level in range(1, len(row)))
+    return None if cyclic is None else f'in {name} "{cyclic}" is its own ancestor: the hierarchy is cyclic'
+
+
+def _problem(text: str) -> PydanticCustomError:
+    return PydanticCustomError("hierarchy_file", "{problem}", {"problem": text})

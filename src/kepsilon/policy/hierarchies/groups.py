@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Categories: listed groups of values, then listed groups of groups, then one label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from kepsilon.policy.hierarchies.levels import Levels, Specification, first_cycle, look_up
+
+Member = str | int
+Groups = dict[str, Annotated[tuple[Member, ...], Field(min_length=1)]]
+
+
+class GroupsHierarchy(Specification):
+    type: Literal["groups"]
+    levels: Annotated[tuple[Groups, ...], Field(min_length=1)]
+    label: str = "*"
+
+    @model_validator(mode="after")
+    def _each_level_places_every_label_below_once(self) -> Self:
+        for problem in self._problems():
+            raise PydanticCustomError("groups", "{problem}", {"problem": problem})
+        return self
+
+    def _problems(self) -> Iterator[str]:
+        below: set[str] | None = None
+        for number, groups in enumerate(self.levels, start=1):
+            seen: dict[str, str] = {}
+            for label, members in groups.items():
+                for member in map(str, members):
+                    if member in seen:
+                        yield f'level {number} gives "{member}" two parents, "{seen[member]}" and "{label}"'
+                    seen[member] = label
+            if below is not None:
+                for label in sorted(below - seen.keys()):
+                    yield f'level {number} does not place "{label}" of level {number - 1}'
+                for member in sorted(seen.keys() - below):
+                    yield f'level {number} places "{member}", which is not a label of level {number - 1}'
+            below = set(groups)
+        cyclic = first_cycle((str(m), label) for groups in self.levels for label, ms in groups.items() for m in ms)
+        if cyclic is not None:
+            yield f'"{cyclic}" is its own ancestor: the hierarchy is cyclic'
+
+    def place(self, values: Sequence[str]) -> Levels:
+        parents = [{str(m): label for label, ms in groups.items() for m in ms} for groups in self.levels]
+        labels_of: dict[str, tuple[str, ...]] = {}
+        for value in parents[0]:
+            chain = [value]
+            for level in parents:
+                chain.append(level[chain[-1]])
+            labels_of[value] = (*chain[1:], self.label)
+        listed = look_up(values, labels_of, n_levels=len(parents) + 1)
+        return Levels(labels=listed.labels, not_covered=listed.not_covered, top=self.label)

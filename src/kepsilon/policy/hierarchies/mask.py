@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Codes such as ZIP: 23740, 2374*, 237**, … *****; one character is masked per level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from kepsilon.policy.hierarchies.levels import Levels, Specification
+
+
+class MaskHierarchy(Specification):
+    type: Literal["mask"]
+    side: Literal["right", "left"] = "right"
+    """Which end is masked first."""
+    char: Annotated[str, Field(min_length=1, max_length=1)] = "*"
+    label: str | None = None
+    """Top label; by default the mask character, as often as the longest value has characters."""
+
+    def place(self, values: Sequence[str]) -> Levels:
+        """As many levels above the value as the longest value has characters; shorter values are padded first."""
+        length = max(map(len, values), default=1) or 1
+        top = self.label if self.label is not None else self.char * length
+        labels = [tuple(self._masked(value, level, length) for value in values) for level in range(1, length)]
+        return Levels(labels=(*labels, (top,) * len(values)), top=top)
+
+    def _masked(self, value: str, level: int, length: int) -> str:
+        kept = length - level
+        if self.side == "right":
+            return value.ljust(length, self.char)[:kept] + self.char * level
+        return self.char * level + value.rjust(length, self.char)[level:]

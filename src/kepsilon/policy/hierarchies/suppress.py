@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The value, then one label for all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from kepsilon.policy.hierarchies.levels import Levels, Specification
+
+
+class SuppressHierarchy(Specification):
+    type: Literal["suppress"]
+    label: str = "*"
+
+    def place(self, values: Sequence[str]) -> Levels:
+        return Levels(labels=((self.label,) * len(values),), top=self.label)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Roles, hierarchies, k, ε and limits, checked as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from kepsilon.policy.hierarchies.levels import Specification
+from kepsilon.policy.roles import Attribute, EpsilonQuasi, Identifier, Kept, KQuasi, fraction
+
+NO_HIERARCHY = 'OLA needs a hierarchy here; the shortest is { type = "suppress" }.'
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Policy(Specification):
+    """What is wanted. k, ε, the algorithm and the suppression limit have no defaults: they decide what is promised."""
+
+    k: Annotated[int, Field(ge=2, strict=True)]
+    epsilon: Annotated[float, Field(ge=0.0001, le=100)]
+    algorithm: Literal["ola", "mondrian"]
+    max_suppression: Share
+    """Share of records OLA may leave out; Mondrian leaves none out."""
+    loss: Literal["dm*", "precision", "entropy"] = "dm*"
+    labels: Literal["tight", "cut"] = "tight"
+    """Mondrian: labels as narrow as the records need, or the partition's own boundaries."""
+    unlisted_columns: Literal["error", "drop"] = "error"
+    attributes: Annotated[dict[str, Attribute], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _has_something_to_protect(self) -> Self:
+        if not self.k_quasis and not self.epsilon_quasis:
+            raise PydanticCustomError("no_quasi", "no attribute is a k-quasi or an epsilon-quasi; nothing would be protected")
+        if self.algorithm == "ola":
+            lacking = [name for name, attribute in self.k_quasis.items() if attribute.hierarchy is None]
+            if lacking:
+                where = ", ".join(f"attributes.{name}" for name in lacking)
+                raise PydanticCustomError("no_hierarchy", "{where}: {what}", {"where": where, "what": NO_HIERARCHY})
+        return self
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Policy:
+        """The policy in a TOML file; every mistake in it is reported at once, with its path."""
+        from kepsilon.policy.document import read_policy  # noqa: PLC0415 (document imports Policy)
+
+        return read_policy(Path(path))
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], *, folder: str | Path = ".") -> Policy:
+        """The policy in a mapping with the keys of the policy file; hierarchy files are looked for in `folder`."""
+        from kepsilon.policy.document import policy_from  # noqa: PLC0415 (document imports Policy)
+
+        return policy_from(document, folder=Path(folder))
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        return tuple(name for name, attribute in self.attributes.items() if isinstance(attribute, Identifier))
+
+    @property
+    def k_quasis(self) -> dict[str, KQuasi]:
+        return {name: attribute for name, attribute in self.attributes.items() if isinstance(attribute, KQuasi)}
+
+    @property
+    def epsilon_quasis(self) -> dict[str, EpsilonQuasi]:
+        return {name: attribute for name, attribute in self.attributes.items() if isinstance(attribute, EpsilonQuasi)}
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        return tuple(name for name, attribute in self.attributes.items() if isinstance(attribute, Kept))
+
+    @property
+    def exact_epsilon(self) -> Fraction:
+        return fraction(self.epsilon)
+
+    def most_suppressed(self, n_records: int) -> int:
+        """How many of so many records OLA may leave out: the limit as written, in whole records."""
+        return int(fraction(self.max_suppression) * n_records)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a release promises, in words that are true for the chosen ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi
+
+
+def range_in_words(attribute: EpsilonQuasi) -> str:
+    if attribute.range == "class":
+        return "class"
+    if isinstance(attribute.range, CoarseSpecification):
+        return f"coarse, step {attribute.range.coarse:g}"
+    low, high = attribute.range
+    return f"declared [{low:g}, {high:g}]"
+
+
+def statement(policy: Policy) -> str:
+    sentences = []
+    if policy.k_quasis:
+        sentences.append(
+            f"Every combination of published values of {_listed(policy.k_quasis)} occurs at least {policy.k} times."
+        )
+    else:
+        sentences.append("There is no k-quasi: all records form one class.")
+    quasis = policy.epsilon_quasis
+    if not quasis:
+        return " ".join([*sentences, "There is no epsilon-quasi, so no noise was drawn."])
+    if len(quasis) > 1:
+        sentences.append(
+            f"ε = {policy.epsilon:g} covers {_listed(quasis)} of a record together: the record is the unit, not the attribute."
+        )
+    sentences += [_promise(name, attribute, policy) for name, attribute in quasis.items()]
+    in_class = [name for name, attribute in quasis.items() if attribute.missing == "class"]
+    if in_class:
+        sentences.append(f"Whether {_listed(in_class)} is missing is visible and is part of the class.")
+    sentences.append(
+        "The promise is for one release: fresh releases of the same records add up, and averaging them takes the noise away."
+    )
+    return " ".join(sentences)
+
+
+def _promise(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
+    epsilon = f"ε-indistinguishable (ε = {policy.epsilon:g})"
+    if attribute.range == "class":
+        return (
+            f"{name}: within its class, and for an attacker who knows the class and its range, any two values are {epsilon}. "
+            "This is not differential privacy: an extreme record moves the range itself. "
+            "A class whose records all agree publishes the value they agree on, rounded."
+        )
+    if isinstance(attribute.range, CoarseSpecification):
+        return (
+            f"{name}: within its class, and for an attacker who knows the class and its range widened to steps of "
+            f"{attribute.range.coarse:g}, any two values are {epsilon}. "
+            "This is not differential privacy: an extreme record can still move the widened range."
+        )
+    low, high = attribute.range
+    return (
+        f"{name}: given the partition into classes, any two values in [{low:g}, {high:g}], bounds that were declared and not "
+        f"read from the data, are {epsilon}: a local promise for each record, whatever the others hold. "
+        "Values outside the bounds were clipped first."
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The curator's record, and the public manifest made from it by leaving out what could be used against a record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from kepsilon.policy.policy import Policy
+
+Json = dict[str, Any]
+PUBLIC_KEYS = (
+    "kepsilon_version",
+    "created",
+    "policy",
+    "guarantee",
+    "seeded",
+    "engine",
+    "digest",
+    "records",
+    "clipped",
+    "classes",
+    "levels",
+    "loss",
+)
+CURATORS_POLICY_KEYS = ("path", "levels")
+"""Inside a hierarchy: where its file lies, and lists that may have been copied from the data."""
+
+
+def normalised(policy: Policy) -> Json:
+    """The policy with all its defaults written out."""
+    return policy.model_dump(mode="json", exclude_none=True)
+
+
+def public(record: Mapping[str, Any]) -> Json:
+    """The part of the curator's record that may be given away with the release.
+
+    Figures that were computed from all records, the suppressed ones included, are rounded to two digits: an exact one
+    lets whoever knows every value but one solve for it.
+    """
+    manifest = {key: record[key] for key in PUBLIC_KEYS if key in record}
+    manifest["policy"] = _without_lists(manifest["policy"])
+    manifest["loss"] = _rounded(manifest["loss"])
+    return manifest
+
+
+def _without_lists(policy: Json) -> Json:
+    attributes = {}
+    for name, attribute in policy["attributes"].items():
+        if "hierarchy" in attribute:
+            hierarchy = {key: value for key, value in attribute["hierarchy"].items() if key not in CURATORS_POLICY_KEYS}
+            attribute = {**attribute, "hierarchy": hierarchy}
+        attributes[name] = attribute
+    return {**policy, "attributes": attributes}
+
+
+def _rounded(figures: Any) -> Any:  # noqa: ANN401 (JSON)
+    if isinstance(figures, dict):
+        return {key: _rounded(value) for key, value in figures.items()}
+    if isinstance(figures, int | float) and figures:
+        return round(figures, 1 - math.floor(math.log10(abs(figures))))
+    return figures

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which equivalence class each combination ends in, and what is published for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.codes import Label
+
+SUPPRESSED = -1
+"""The class id of combinations, and so of records, that are left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeLabels:
+    """What one k-quasi shows in every class."""
+
+    labels: tuple[Label, ...]
+    """The distinct labels, without those that only suppressed records would have had."""
+    of_class: IntArray
+    """Position in `labels`, shape (n_classes,)."""
+    loss: FloatArray
+    """Precision loss of the label of every class, 0 (the value itself) to 1, shape (n_classes,)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recoding:
+    """The small table that carries a search's result back to the records."""
+
+    class_of: IntArray
+    """Class id of every combination, or SUPPRESSED, shape (n_combinations,)."""
+    sizes: IntArray
+    """Records in every class, shape (n_classes,)."""
+    attributes: tuple[AttributeLabels, ...]
+    levels: tuple[int, ...] | None = None
+    """The chosen node, one level per attribute; None where classes differ in level (Mondrian)."""
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.sizes)
+
+
+def distinct_labels(labels: Sequence[Label]) -> tuple[tuple[Label, ...], IntArray]:
+    """The distinct labels by first appearance, and the position of each given label among them."""
+    positions: dict[Label, int] = {}
+    of_class = np.array([positions.setdefault(label, len(positions)) for label in labels], dtype=np.int64)
+    return tuple(positions), of_class
+
+
+def class_ranges(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest value of one ε-quasi inside each class, two arrays of shape (n_classes,).
+
+    Their difference is the diameter of Paper Eq. (3), taken per class (§IV): the attacker already knows the class, so
+    nothing outside it needs hiding, and the noise can be smaller. NaN where a class has no value at all.
+    """
+    present: BoolArray = ~np.isnan(values)
+    if not present.all():
+        values, class_ids = values[present], class_ids[present]
+    low = np.full(n_classes, np.inf)
+    high = np.full(n_classes, -np.inf)
+    np.minimum.at(low, class_ids, values)
+    np.maximum.at(high, class_ids, values)
+    empty = low > high
+    low[empty] = high[empty] = np.nan
+    return low, high

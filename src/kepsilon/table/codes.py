@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values ⇄ small integers, one attribute at a time.
+
+A `Domain` numbers the values of one k-quasi that occur in the data so that, at every level of its hierarchy, values
+with one parent are neighbours. Two things follow. Rolling a table up one level is a segmented sum (`reduceat`), and
+the lowest common ancestor of a set of values is that of its smallest and its largest code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.table.arrays import FloatArray, IntArray
+
+Label = str | None
+"""A published value of a k-quasi; None is a null, which is a value like any other."""
+
+
+class NotNestedError(ValueError):
+    """A level divides what a finer level had merged; the fields say which values and levels."""
+
+    def __init__(self, level: int, label: Label, parents: tuple[Label, Label]) -> None:
+        self.level = level
+        self.label = label
+        self.parents = parents
+        super().__init__(f"level {level} gives one label of level {level - 1} two parents")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """One attribute's values, coded 0 … n_values − 1, with their labels at every level of its hierarchy."""
+
+    name: str
+    levels: tuple[tuple[Label, ...], ...]
+    """Labels by level and code; level 0 holds the values themselves."""
+    up: tuple[IntArray, ...]
+    """`up[l]` maps codes of level l to codes of level l + 1; non-decreasing, and onto."""
+    positions: FloatArray | None = None
+    """Where each value lies on the number line (NaN for null), if it is to be published as an interval."""
+    generalises: bool = True
+    """False where the attribute has no hierarchy: Mondrian then publishes sets, and OLA does not take it."""
+
+    @property
+    def n_values(self) -> int:
+        return len(self.levels[0])
+
+    @property
+    def n_levels(self) -> int:
+        return len(self.levels)
+
+    @property
+    def has_null(self) -> bool:
+        """Null, where it occurs, is the smallest code."""
+        return self.n_values > 0 and self.levels[0][0] is None
+
+    def at_level(self, level: int) -> IntArray:
+        """Code at `level` of every level-0 code, shape (n_values,); non-decreasing."""
+        codes = np.arange(self.n_values)
+        for up in self.up[:level]:
+            codes = up[codes]
+        return codes
+
+
+def code_domain(
+    name: str,
+    columns: Sequence[Sequence[Label]],
+    *,
+    positions: FloatArray | None = None,
+    generalises: bool = True,
+) -> tuple[Domain, IntArray]:
+    """The domain of one attribute, and the code of each given value, shape (n_values,).
+
+    `columns[l][i]` is the label of value i at level l; `columns[0]` holds the distinct values. Values are first put in
+    natural order (null, then by `positions` if given, else as text), which makes the result the same whatever order
+    they arrive in; then siblings are brought together, level by level from the top, each group standing where its
+    first member stood.
+    """
+    values = columns[0]
+    natural = _natural_order(values, positions)
+    labels = [[column[i] for i in natural] for column in columns]
+    _refuse_unless_nested(labels)
+    # Groups are numbered by first member in natural order, so the number is the sort key of its level; the last key,
+    # the top level, sorts first.
+    groups = [_group_numbers(level) for level in labels]
+    order = np.lexsort(groups) if values else np.zeros(0, dtype=np.int64)
+
+    codes_by_level: list[IntArray] = []
+    labels_by_level: list[tuple[Label, ...]] = []
+    up: list[IntArray] = []
+    for level, numbers in enumerate(groups):
+        is_first = np.diff(numbers[order], prepend=-1) != 0
+        starts = np.flatnonzero(is_first)
+        codes = np.cumsum(is_first) - 1
+        labels_by_level.append(tuple(labels[level][order[start]] for start in starts))
+        if level:
+            finer_starts = np.flatnonzero(np.diff(codes_by_level[-1], prepend=-1))
+            up.append(codes[finer_starts])
+        codes_by_level.append(codes)
+
+    final = natural[order]
+    code_of_value = np.empty(len(values), dtype=np.int64)
+    code_of_value[final] = np.arange(len(values))
+    domain = Domain(
+        name=name,
+        levels=tuple(labels_by_level),
+        up=tuple(up),
+        positions=None if positions is None else positions[final],
+        generalises=generalises,
+    )
+    return domain, code_of_value
+
+
+def _natural_order(values: Sequence[Label], positions: FloatArray | None) -> IntArray:
+    def key(i: int) -> tuple[bool, float, str]:
+        value = values[i]
+        if value is None:
+            return (False, 0.0, "")
+        return (True, 0.0 if positions is None else float(positions[i]), value)
+
+    return np.array(sorted(range(len(values)), key=key), dtype=np.int64)
+
+
+def _group_numbers(labels: Sequence[Label]) -> IntArray:
+    """Number of each label's group, by first appearance."""
+    numbers: dict[Label, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
+
+
+def _refuse_unless_nested(labels: Sequence[Sequence[Label]]) -> None:
+    for level in range(1, len(labels)):
+        parents: dict[Label, Label] = {}
+        for child, parent in zip(labels[level - 1], labels[level], strict=True):
+            if parents.setdefault(child, parent) != parent:
+                raise NotNestedError(level, child, (parents[child], parent))

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the values of a k-quasi that occur, and its hierarchy, to its domain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.errors import DataError, PolicyError, Problem
+from kepsilon.policy.hierarchies import Levels
+from kepsilon.policy.hierarchies.intervals import parse_number, plain
+from kepsilon.policy.roles import KQuasi
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.codes import Domain, Label, NotNestedError, code_domain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedValues:
+    """One k-quasi's distinct values, where the hierarchy puts them, and which it cannot put anywhere."""
+
+    name: str
+    values: tuple[Label, ...]
+    levels: Levels
+    is_covered: BoolArray
+    """Shape (n_values,)."""
+    generalises: bool
+
+
+def place_values(name: str, attribute: KQuasi, values: Sequence[Label]) -> PlacedValues:
+    """Labels of all distinct values; `values` may hold one None, which no hierarchy has to list."""
+    known = [value for value in values if value is not None]
+    levels = _as_they_are(known) if attribute.hierarchy is None else attribute.hierarchy.place(known)
+    is_covered = np.ones(len(values), dtype=np.bool_)
+    of_known = np.flatnonzero(np.array([value is not None for value in values], dtype=np.bool_))
+    is_covered[of_known[list(levels.not_covered)]] = False
+    return PlacedValues(
+        name=name,
+        values=tuple(values),
+        levels=levels,
+        is_covered=is_covered,
+        generalises=attribute.hierarchy is not None,
+    )
+
+
+def domain_of(placed: PlacedValues, occurs: BoolArray) -> tuple[Domain, IntArray]:
+    """The domain of the values that occur, and the code of each value (−1 where it does not), shape (n_values,)."""
+    columns, positions = _columns(placed)
+    chosen = np.flatnonzero(occurs & placed.is_covered)
+    codes = np.full(len(placed.values), -1, dtype=np.int64)
+    try:
+        domain, codes_of_chosen = code_domain(
+            placed.name,
+            [[column[i] for i in chosen] for column in columns],
+            positions=None if positions is None else positions[chosen],
+            generalises=placed.generalises,
+        )
+    except NotNestedError as error:
+        raise PolicyError(
+            Problem(
+                where=f"attributes.{placed.name}.hierarchy",
+                what=f"level {error.level} divides what level {error.level - 1} had merged.",
+                fix="A coarser level may only merge values.",
+            )
+        ) from None
+    codes[chosen] = codes_of_chosen
+    return domain, codes
+
+
+def not_covered(placed: PlacedValues, counts: IntArray) -> DataError | None:
+    """The refusal for values the hierarchy lacks, by count; the values themselves are not shown."""
+    if placed.is_covered.all():
+        return None
+    n_values = int((~placed.is_covered).sum())
+    n_records = int(counts[~placed.is_covered].sum())
+    return DataError(
+        Problem(
+            where=f'column "{placed.name}"',
+            what=f"{n_records:,} records hold {n_values:,} values that its hierarchy does not list.",
+            fix="They are not shown, because they come from records. To see them here: "
+            f"kepsilon check --show-values {placed.name}\n"
+            f'Or leave those records out: attributes.{placed.name}.unlisted = "suppress"',
+        )
+    )
+
+
+def _columns(placed: PlacedValues) -> tuple[list[list[Label]], FloatArray | None]:
+    """Labels by level with null put in: its own value up to a top that has one label for all."""
+    levels = placed.levels
+    n_levels = len(levels.labels)
+    null_labels: list[Label] = [None] * n_levels
+    if levels.null_labels is not None:
+        null_labels = list(levels.null_labels)
+    elif levels.top is not None and n_levels:
+        null_labels[-1] = levels.top
+
+    of_known = iter(range(len(placed.values)))
+    known = [None if value is None else next(of_known) for value in placed.values]
+    columns: list[list[Label]] = [list(placed.values)]
+    for level, labels in enumerate(levels.labels):
+        columns.append([null_labels[level] if i is None else labels[i] for i in known])
+    if levels.positions is None:
+        return columns, None
+    return columns, np.array([np.nan if i is None else levels.positions[i] for i in known], dtype=np.float64)
+
+
+def _as_they_are(values: Sequence[str]) -> Levels:
+    """No hierarchy: numbers in their order if all are written as numbers are, else text.
+
+    "01234" is a code, not a number, so one such value makes the attribute text.
+    """
+    numbers = [parse_number(value) for value in values]
+    if values and all(number is not None and plain(number) == value for number, value in zip(numbers, values, strict=True)):
+        return Levels(labels=(), positions=tuple(float(number) for number in numbers if number is not None))
+    return Levels(labels=())

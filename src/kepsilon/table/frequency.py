@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Distinct combinations of k-quasi values and how often each occurs.
+
+Neither OLA nor strict Mondrian looks at a record: both need only this table, so the cost of a search grows with the
+number of distinct combinations, not with the number of records.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.table.arrays import IntArray
+from kepsilon.table.codes import Domain
+
+DENSE_CELLS = 1 << 26
+"""Largest product of domain sizes counted by one `bincount` over all cells (512 MB of counters at most)."""
+
+Rank = Callable[[IntArray], tuple[IntArray, IntArray]]
+"""Distinct keys in rising order, and the position of each given key among them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrequencyTable:
+    """Which combinations occur, and how often; combinations are in rising lexicographic order of their codes."""
+
+    domains: tuple[Domain, ...]
+    codes: tuple[IntArray, ...]
+    """One array per attribute, each of shape (n_combinations,)."""
+    counts: IntArray
+
+    @property
+    def n_combinations(self) -> int:
+        return len(self.counts)
+
+    @property
+    def n_records(self) -> int:
+        return int(self.counts.sum())
+
+
+def rank(keys: IntArray) -> tuple[IntArray, IntArray]:
+    distinct, positions = np.unique(keys, return_inverse=True)
+    return distinct, positions
+
+
+def count_combinations(
+    code_columns: Sequence[IntArray], domains: Sequence[Domain], *, n_records: int, rank: Rank = rank
+) -> tuple[FrequencyTable, IntArray]:
+    """The frequency table, and the combination of every record, shape (n_records,).
+
+    Codes are packed into one mixed-radix integer per record. Where that integer could overflow, or the cells would
+    be too many for `bincount`, the key packed so far is replaced by its rank first, so that no product ever exceeds
+    (number of records) × (one domain).
+    """
+    sizes = [domain.n_values for domain in domains]
+    # A rank is below n_records, so ranking keeps every later product below n_records × size, far from overflow.
+    key, cells = _pack(code_columns, sizes, n_records=n_records, limit=1 << 62, rank=rank)
+    if cells <= max(DENSE_CELLS, 4 * n_records):
+        counts = np.bincount(key, minlength=1)
+        occurring = np.flatnonzero(counts)
+        positions = np.cumsum(counts > 0, dtype=np.int64) - 1
+        combination_of_record = positions.astype(np.int32, copy=False)[key]
+        counts = counts[occurring]
+    else:
+        distinct, combination_of_record = rank(key)
+        counts = np.bincount(combination_of_record, minlength=len(distinct))
+    first = np.empty(len(counts), dtype=np.int64)
+    first[combination_of_record] = np.arange(n_records)  # any record of the combination will do
+    codes = tuple(np.asarray(column)[first] for column in code_columns)
+    table = FrequencyTable(domains=tuple(domains), codes=codes, counts=counts)
+    return table, combination_of_record
+
+
+def _pack(
+    code_columns: Sequence[IntArray], sizes: Sequence[int], *, n_records: int, limit: int, rank: Rank
+) -> tuple[IntArray, int]:
+    """One integer per record that orders like its codes, and a bound on those integers."""
+    total = math.prod(sizes)
+    key: IntArray = np.zeros(n_records, dtype=np.int32 if total < 1 << 31 else np.int64)
+    bound = 1
+    for column, size in zip(code_columns, sizes, strict=True):
+        if bound * size >= limit:
+            distinct, key = rank(key)
+            bound = len(distinct)
+        key = key * key.dtype.type(size)
+        key += column.astype(key.dtype, copy=False)
+        bound *= size
+    return key, bound

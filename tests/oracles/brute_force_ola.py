@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OLA by looking at every node, from the records themselves.
+
+Hierarchies are given as a mapping from value to its labels, one per level.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+Labels = Mapping[str | None, Sequence[str | None]]
+
+
+@dataclass(frozen=True)
+class Best:
+    node: tuple[int, ...]
+    suppressed: int
+    n_classes: int
+    loss: object
+    k_minimal: frozenset[tuple[int, ...]]
+
+
+def all_nodes(hierarchies: Sequence[Labels]) -> list[tuple[int, ...]]:
+    return list(itertools.product(*(range(len(next(iter(h.values())))) for h in hierarchies)))
+
+
+def class_sizes(records: Sequence[tuple], hierarchies: Sequence[Labels], node: tuple[int, ...]) -> Counter:
+    """Records by the labels they show at the node."""
+    return Counter(
+        tuple(h[value][level] for h, level, value in zip(hierarchies, node, record, strict=True)) for record in records
+    )
+
+
+def suppressed_at(records: Sequence[tuple], hierarchies: Sequence[Labels], node: tuple[int, ...], k: int) -> int:
+    return sum(size for size in class_sizes(records, hierarchies, node).values() if size < k)
+
+
+def exact_loss(name: str, records: Sequence[tuple], hierarchies: Sequence[Labels], node: tuple[int, ...]) -> Fraction:
+    """A number that orders nodes as the loss does, without rounding; for entropy 2 to the power of the loss."""
+    if name == "dm*":
+        return Fraction(sum(size**2 for size in class_sizes(records, hierarchies, node).values()))
+    if name == "precision":
+        total = Fraction(0)
+        for level, h in zip(node, hierarchies, strict=True):
+            top = len(next(iter(h.values()))) - 1
+            total += Fraction(level, top) if top else Fraction(0)
+        return total / len(hierarchies) if hierarchies else Fraction(0)
+    product = Fraction(1)
+    for i, (level, h) in enumerate(zip(node, hierarchies, strict=True)):
+        values = Counter(record[i] for record in records)
+        labels = Counter(h[record[i]][level] for record in records)
+        for record in records:
+            product *= Fraction(labels[h[record[i]][level]], values[record[i]])
+    return product
+
+
+def loss_value(name: str, exact: Fraction) -> float:
+    return math.log2(exact) if name == "entropy" else float(exact)
+
+
+def search(
+    records: Sequence[tuple], hierarchies: Sequence[Labels], *, k: int, max_suppressed: int, loss: str
+) -> Best | None:
+    """The best of the k-minimal nodes, or None if no node passes."""
+    nodes = all_nodes(hierarchies)
+    suppressed = {node: suppressed_at(records, hierarchies, node, k) for node in nodes}
+    passing = {node for node in nodes if suppressed[node] <= max_suppressed}
+    k_minimal = {
+        node
+        for node in passing
+        if not any(other != node and all(a <= b for a, b in zip(other, node, strict=True)) for other in passing)
+    }
+    if not passing:
+        return None
+    keys = {n: (exact_loss(loss, records, hierarchies, n), suppressed[n], sum(n), n) for n in passing}
+    best = min(passing, key=keys.__getitem__)  # of all that pass, not only of the minimal ones
+    return Best(
+        node=best,
+        suppressed=suppressed[best],
+        n_classes=sum(size >= k for size in class_sizes(records, hierarchies, best).values()),
+        loss=loss_value(loss, keys[best][0]),
+        k_minimal=frozenset(k_minimal),
+    )

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Strict Mondrian as in the textbook: recursion over lists of records, one partition at a time.
+
+A record is a tuple of whole numbers that order its values; `positions[a][v]` says where value v of attribute a lies
+when widths are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+Record = tuple[int, ...]
+
+
+def partition(
+    records: Sequence[Record], *, k: int, positions: Sequence[Sequence[float]], fixed: Sequence[int] = ()
+) -> frozenset[frozenset[int]]:
+    """The parts, as sets of positions in `records`."""
+    first: dict[tuple[int, ...], list[int]] = {}
+    for i, record in enumerate(records):
+        first.setdefault(tuple(record[a] for a in fixed), []).append(i)
+    parts: list[frozenset[int]] = []
+    for members in first.values():
+        _cut(members, records, k, positions, parts)
+    return frozenset(parts)
+
+
+def _cut(
+    members: list[int],
+    records: Sequence[Record],
+    k: int,
+    positions: Sequence[Sequence[float]],
+    parts: list[frozenset[int]],
+) -> None:
+    def width(attribute: int) -> Fraction:
+        scale = [Fraction(x) for x in positions[attribute]]
+        values = [scale[records[i][attribute]] for i in members]
+        whole = max(scale) - min(scale)
+        return (max(values) - min(values)) / whole if whole else Fraction(0)
+
+    attributes = range(len(records[0]))
+    for attribute in sorted(attributes, key=lambda a: -width(a)):  # sorted is stable: the first of equals
+        values = sorted(records[i][attribute] for i in members)
+        median = values[(len(values) - 1) // 2]
+        for is_left in (lambda v, m=median: v <= m, lambda v, m=median: v < m):
+            left = [i for i in members if is_left(records[i][attribute])]
+            right = [i for i in members if not is_left(records[i][attribute])]
+            if len(left) >= k and len(right) >= k:
+                _cut(left, records, k, positions, parts)
+                _cut(right, records, k, positions, parts)
+                return
+    parts.append(frozenset(members))
+
+
+def allowable_cut(members: Sequence[Record], *, k: int) -> tuple[int, int] | None:
+    """An attribute and a threshold that would leave k records on both sides, tried one by one; None if there is none."""
+    for attribute in range(len(members[0])):
+        for threshold in {record[attribute] for record in members}:
+            n_left = sum(record[attribute] <= threshold for record in members)
+            if n_left >= k and len(members) - n_left >= k:
+                return attribute, threshold
+    return None
