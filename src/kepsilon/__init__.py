@@ -17,24 +17,24 @@ from kepsilon.errors import (
     Problem,
     UnsatisfiableError,
 )
-from kepsilon.version import VERSION as __version__
+from kepsilon.version import __version__
 
 if TYPE_CHECKING:
-    from kepsilon.check import Finding, check, offending_values
+    from kepsilon.feasibility import Finding, check, offending_values
     from kepsilon.pipeline import anonymise
     from kepsilon.policy.document import json_schema
     from kepsilon.policy.policy import Policy
     from kepsilon.publish.release import Release, check_outputs
 
 _HOMES = {
-    "Finding": "kepsilon.check",
+    "Finding": "kepsilon.feasibility",
     "Policy": "kepsilon.policy.policy",
     "Release": "kepsilon.publish.release",
     "anonymise": "kepsilon.pipeline",
-    "check": "kepsilon.check",
+    "check": "kepsilon.feasibility",
     "check_outputs": "kepsilon.publish.release",
     "json_schema": "kepsilon.policy.document",
-    "offending_values": "kepsilon.check",
+    "offending_values": "kepsilon.feasibility",
 }
 
 __all__ = [
@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for)
+def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'kepsilon' has no attribute {name!r}")

@@ -31,14 +31,20 @@ def _disagreements(column_names: Sequence[str], policy: Policy, source: str) -> 
     for name, times in Counter(column_names).items():
         if times > 1:
             problems.append(
-                Problem(where=source, what=f'{times} columns are named "{name}".', fix="Give every column a name of its own.")
+                Problem(
+                    where=source,
+                    what=f'{times} columns are named "{name}".',
+                    fix="Give every column a name of its own.",
+                )
             )
     for name in policy.attributes:
         if name not in column_names:
             close = difflib.get_close_matches(name, [c for c in column_names if c not in policy.attributes], n=1)
             hint = f'Did you mean "{close[0]}"?' if close else f"Take attributes.{name} out of the policy."
             problems.append(
-                Problem(where=source, what=f'the policy has a role for "{name}", but there is no such column.', fix=hint)
+                Problem(
+                    where=source, what=f'the policy has a role for "{name}", but there is no such column.', fix=hint
+                )
             )
     without_role = [name for name in dict.fromkeys(column_names) if name not in policy.attributes]
     if without_role and policy.unlisted_columns == "error":

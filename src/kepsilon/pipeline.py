@@ -30,7 +30,7 @@ from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding, class_ranges
 from kepsilon.table.domains import PlacedValues, domain_of, not_covered, place_values
 from kepsilon.table.frequency import FrequencyTable
-from kepsilon.version import VERSION
+from kepsilon.version import __version__
 
 LARGEST_UNITS = 1 << 52
 """Values are refused past so many units of their precision: a double could not tell them apart with noise on top."""
@@ -264,7 +264,7 @@ def _record(
     precision = precision_loss(recoding)
     names = counted.roles.k_quasis
     record: Json = {
-        "kepsilon_version": VERSION,
+        "kepsilon_version": __version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "policy": normalised(policy),
         "guarantee": {
@@ -304,6 +304,6 @@ def _record(
 
 
 def local_engine() -> Engine:
-    from kepsilon.engines import local  # noqa: PLC0415 (Arrow takes longer to import than --help may take)
+    from kepsilon.engines import local
 
     return local

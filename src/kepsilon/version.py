@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """The version, in one place."""
 
-VERSION = "0.1.0"
+__version__ = "0.1.0"

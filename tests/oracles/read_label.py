@@ -13,10 +13,9 @@ def interval_covers(label: str | None, value: str | None) -> bool:
         return True
     if label is None:
         return value is None
-    null, _, rest = label.rpartition("null or ")
     if value is None:
         return label.startswith("null or ")
-    del null
+    rest = label.removeprefix("null or ")
     number = float(value)
     if rest == "not null":
         return True
@@ -34,13 +33,13 @@ def interval_numbers(label: str | None) -> list[float]:
     """The numbers a published interval shows."""
     if label in (None, "*", "not null"):
         return []
-    rest = label.rpartition("null or ")[2]
+    rest = label.removeprefix("null or ")
     return [float(part.lstrip("[(<=> ").rstrip("])")) for part in rest.split(", ")]
 
 
 def set_members(label: str) -> list[str | None]:
     """The values of a published set such as {A, "C, D", null}."""
-    assert label[0] == "{" and label[-1] == "}"
+    assert (label[0], label[-1]) == ("{", "}")
     rest, members = label[1:-1], []
     while True:
         if rest.startswith('"'):

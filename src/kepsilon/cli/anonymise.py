@@ -14,8 +14,16 @@ from kepsilon.cli.screen import progress, show_record
 
 @click.command()
 @click.argument("input_path", metavar="INPUT", type=click.Path(path_type=Path))
-@click.option("-p", "--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (TOML).")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The release: CSV, Parquet or Arrow by suffix.")
+@click.option(
+    "-p", "--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (TOML)."
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The release: CSV, Parquet or Arrow by suffix.",
+)
 @click.option(
     "--linkage",
     type=click.Path(path_type=Path),

@@ -15,7 +15,9 @@ from kepsilon.cli.screen import progress, show_lines
 
 @click.command()
 @click.argument("input_path", metavar="INPUT", type=click.Path(path_type=Path))
-@click.option("-p", "--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (TOML).")
+@click.option(
+    "-p", "--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (TOML)."
+)
 @click.option(
     "--show-values",
     metavar="COLUMN",

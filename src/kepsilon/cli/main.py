@@ -91,5 +91,5 @@ def _place(error: Exception) -> str:
     return f"at {frames[-1].filename.rpartition('kepsilon')[2].lstrip('/')}:{frames[-1].lineno}"
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt

@@ -18,7 +18,7 @@ def progress() -> Iterator[Callable[[str], None]]:
     if not sys.stderr.isatty():
         yield lambda step: None  # noqa: ARG005 (the name of the step is not shown)
         return
-    from rich.console import Console  # noqa: PLC0415 (lazy: --help does not need it)
+    from rich.console import Console
 
     with Console(stderr=True).status("starting") as status:
         yield lambda step: status.update(f"{step} …")
@@ -26,9 +26,9 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 def show_lines(lines: Iterable[tuple[str, str]]) -> None:
     """Labels and values in two columns."""
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
     table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for label, value in lines:
@@ -51,7 +51,10 @@ def _lines(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "records read", f"{read:,}"
     yield "released", f"{records['released']:,}  ({records['released'] / read:.2%})"
     yield "left out for k", f"{records['suppressed_by_k']:,}  ({records['suppressed_by_k'] / read:.2%})"
-    for key, label in (("suppressed_missing", "left out, value missing"), ("suppressed_unlisted", "left out, value unlisted")):
+    for key, label in (
+        ("suppressed_missing", "left out, value missing"),
+        ("suppressed_unlisted", "left out, value unlisted"),
+    ):
         if records[key]:
             yield label, f"{records[key]:,}  ({records[key] / read:.2%})"
     yield (

@@ -50,12 +50,12 @@ def sniff(path: Path) -> CsvDialect:
     return CsvDialect(delimiter=delimiter, encoding=encoding, column_names=tuple(header))
 
 
-def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str]) -> Any:  # noqa: ANN401 (pyarrow is untyped)
+def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str]) -> Any:
     """The named columns as Arrow text; an empty cell is a null, a quoted empty cell is the empty text."""
-    import pyarrow as pa  # noqa: PLC0415 (lazy: --help does not need it)
-    from pyarrow import csv as arrow_csv  # noqa: PLC0415
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
 
-    def attempt(encoding: str) -> Any:  # noqa: ANN401
+    def attempt(encoding: str) -> Any:
         return arrow_csv.read_csv(
             path,
             read_options=arrow_csv.ReadOptions(encoding=encoding),
@@ -81,8 +81,8 @@ def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str]) -> Any:  #
         raise DataError(_ragged(path, dialect)) from None
 
 
-def write_csv(table: Any, path: Path, *, delimiter: str) -> None:  # noqa: ANN401
-    from pyarrow import csv as arrow_csv  # noqa: PLC0415
+def write_csv(table: Any, path: Path, *, delimiter: str) -> None:
+    from pyarrow import csv as arrow_csv
 
     with path.open("wb") as file:
         arrow_csv.write_csv(table, file, arrow_csv.WriteOptions(delimiter=delimiter, quoting_style="needed"))

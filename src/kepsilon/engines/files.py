@@ -48,7 +48,7 @@ class FileSource:
         except OSError as error:
             raise _unreadable(path, error) from None
 
-    def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> Any:  # noqa: ANN401 (pyarrow is untyped)
+    def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> Any:
         """The named columns; those in `coded` come as dictionaries where the file has them so."""
         suffix = self.path.suffix.lower()
         try:
@@ -74,9 +74,9 @@ def writer_for(path: Path, *, delimiter: str = ",") -> Callable[[Any, Path], Non
     return _write_arrow
 
 
-def _read_parquet(path: Path, columns: Sequence[str], coded: Sequence[str]) -> Any:  # noqa: ANN401
-    import pyarrow as pa  # noqa: PLC0415 (lazy: --help does not need it)
-    from pyarrow import parquet  # noqa: PLC0415
+def _read_parquet(path: Path, columns: Sequence[str], coded: Sequence[str]) -> Any:
+    import pyarrow as pa
+    from pyarrow import parquet
 
     schema = _parquet_schema(path)
     texts = [name for name in coded if pa.types.is_string(schema.field(name).type)]
@@ -86,9 +86,9 @@ def _read_parquet(path: Path, columns: Sequence[str], coded: Sequence[str]) -> A
         raise DataError(Problem(where=str(path), what="is damaged: some of its columns cannot be read.")) from None
 
 
-def _parquet_schema(path: Path) -> Any:  # noqa: ANN401
-    import pyarrow as pa  # noqa: PLC0415
-    from pyarrow import parquet  # noqa: PLC0415
+def _parquet_schema(path: Path) -> Any:
+    import pyarrow as pa
+    from pyarrow import parquet
 
     try:
         return parquet.read_schema(path)
@@ -96,8 +96,8 @@ def _parquet_schema(path: Path) -> Any:  # noqa: ANN401
         raise DataError(Problem(where=str(path), what="is not a Parquet file.")) from None
 
 
-def _arrow_reader(path: Path) -> Any:  # noqa: ANN401
-    import pyarrow as pa  # noqa: PLC0415
+def _arrow_reader(path: Path) -> Any:
+    import pyarrow as pa
 
     try:
         return pa.ipc.open_file(pa.memory_map(str(path)))
@@ -108,10 +108,10 @@ def _arrow_reader(path: Path) -> Any:  # noqa: ANN401
             raise DataError(Problem(where=str(path), what="is not an Arrow or Feather file.")) from None
 
 
-def _write_parquet(table: Any, target: Path) -> None:  # noqa: ANN401
+def _write_parquet(table: Any, target: Path) -> None:
     """Labels are handed over as dictionaries, which is fast, but recorded as text, which is what they are."""
-    import pyarrow as pa  # noqa: PLC0415
-    from pyarrow import parquet  # noqa: PLC0415
+    import pyarrow as pa
+    from pyarrow import parquet
 
     shown = pa.schema([pa.field(field.name, _shown_type(field)) for field in table.schema])
     with parquet.ParquetWriter(target, table.schema, compression="snappy", store_schema=False) as writer:
@@ -119,17 +119,17 @@ def _write_parquet(table: Any, target: Path) -> None:  # noqa: ANN401
         writer.add_key_value_metadata({"ARROW:schema": base64.b64encode(shown.serialize().to_pybytes()).decode()})
 
 
-def _write_arrow(table: Any, target: Path) -> None:  # noqa: ANN401
-    import pyarrow as pa  # noqa: PLC0415
+def _write_arrow(table: Any, target: Path) -> None:
+    import pyarrow as pa
 
-    decoded = decoded(table)
-    with pa.OSFile(str(target), "wb") as file, pa.ipc.new_file(file, decoded.schema) as writer:
-        writer.write_table(decoded, max_chunksize=1 << 20)
+    shown = decoded(table)
+    with pa.OSFile(str(target), "wb") as file, pa.ipc.new_file(file, shown.schema) as writer:
+        writer.write_table(shown, max_chunksize=1 << 20)
 
 
-def decoded(table: Any) -> Any:  # noqa: ANN401
+def decoded(table: Any) -> Any:
     """The same table with label columns as plain text."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     schema = pa.schema([pa.field(field.name, _shown_type(field)) for field in table.schema])
     return table if schema.equals(table.schema) else table.cast(schema)
@@ -139,7 +139,7 @@ LABEL = {b"kepsilon": b"label"}
 """Marks a label column inside the process; no file ever carries it."""
 
 
-def _shown_type(field: Any) -> Any:  # noqa: ANN401
+def _shown_type(field: Any) -> Any:
     return field.type.value_type if field.metadata == LABEL else field.type
 
 

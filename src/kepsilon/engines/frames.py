@@ -12,8 +12,8 @@ from kepsilon.errors import EngineError, Problem
 class FrameSource:
     """A frame, known by its columns. Anything that speaks the Arrow C stream is understood."""
 
-    def __init__(self, frame: Any) -> None:  # noqa: ANN401 (any library's frame)
-        import pyarrow as pa  # noqa: PLC0415 (lazy: --help does not need it)
+    def __init__(self, frame: Any) -> None:
+        import pyarrow as pa
 
         self.name = "table"
         self.library = type(frame).__module__.partition(".")[0].lstrip("_")
@@ -33,23 +33,23 @@ class FrameSource:
         self._table = frame if isinstance(frame, pa.Table) else pa.table(frame)
         self.column_names = tuple(self._table.column_names)
 
-    def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> Any:  # noqa: ANN401, ARG002
+    def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> Any:  # noqa: ARG002
         return self._table.select(list(columns))
 
-    def like(self, table: Any) -> Any:  # noqa: ANN401
+    def like(self, table: Any) -> Any:
         """An Arrow table as the kind of frame that came in."""
         if self.library == "polars":
-            import polars  # noqa: PLC0415 (only where the caller uses it)
+            import polars as pl
 
-            return polars.from_arrow(table)
+            return pl.from_arrow(table)
         if self.library == "pandas":
             return table.to_pandas()
         if self.library == "duckdb":
-            import duckdb  # noqa: PLC0415 (only where the caller uses it)
+            import duckdb
 
             return duckdb.from_arrow(table)
         return table
 
 
-def _with_text_names(frame: Any) -> Any:  # noqa: ANN401
+def _with_text_names(frame: Any) -> Any:
     return frame if all(isinstance(name, str) for name in frame.columns) else frame.rename(columns=str)

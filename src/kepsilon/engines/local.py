@@ -53,7 +53,6 @@ class LocalSource:
             return len(values), len(values)
         return pc.count_distinct(values, mode="only_valid").as_py(), len(values) - values.null_count
 
-
     def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
         values, codes = _encode(self._source.arrow_table([column]).column(0), column, self.name)
         counts = np.bincount(codes, minlength=len(values))
@@ -115,7 +114,7 @@ class LocalColumns:
         all_domains: list[Domain] = []
         for name, (domain, codes) in domains.items():
             narrow = codes.astype(np.int16 if domain.n_values < 1 << 15 else np.int32)
-            columns.append(narrow[self._codes.pop(name)[stays]])
+            columns.append(np.take(narrow, self._codes.pop(name)[stays]))
             all_domains.append(domain)
         for name in missing_in_class:
             domain, is_missing = _missingness(name, np.isnan(self.numbers(name)[stays]))
@@ -187,7 +186,7 @@ class LocalMerged:
         self.original_rows = original_rows
         self.class_ids = class_ids
 
-    def frame(self) -> Any:  # noqa: ANN401 (the caller's own kind of frame)
+    def frame(self) -> Any:
         """The release as the kind of object that was read; Arrow where a file was read."""
         table = decoded(self._table)
         return self._source.like(table) if isinstance(self._source, FrameSource) else table
@@ -211,18 +210,20 @@ class LocalMerged:
 def _encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Label, ...], IntArray]:
     """Distinct values as text (null last, as None), and the position of every record's value among them."""
     if pa.types.is_nested(column.type):
-        raise DataError(Problem(where=f'{source}: column "{name}"', what="holds lists or structures, not single values."))
-    if pa.types.is_dictionary(column.type):
-        column = column.unify_dictionaries()
-    else:
-        column = column.dictionary_encode()
+        raise DataError(
+            Problem(where=f'{source}: column "{name}"', what="holds lists or structures, not single values.")
+        )
+    is_coded = pa.types.is_dictionary(column.type)
+    column = column.unify_dictionaries() if is_coded else column.dictionary_encode()
     array = column.combine_chunks()
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0)
     try:
         texts: list[Label] = array.dictionary.cast(pa.string()).to_pylist()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise DataError(Problem(where=f'{source}: column "{name}"', what="holds values that are not text or numbers.")) from None
+        raise DataError(
+            Problem(where=f'{source}: column "{name}"', what="holds values that are not text or numbers.")
+        ) from None
     # A dictionary may list a value twice, list null, or list values that no record holds.
     positions: dict[Label, int] = {}
     remap = np.array([positions.setdefault(text, len(positions)) for text in [*texts, None]], dtype=np.int32)
@@ -240,10 +241,16 @@ def _as_doubles(column: pa.ChunkedArray, name: str, source: str) -> FloatArray:
         column = column.cast(column.type.value_type)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
         column = _parsed(column, where)
-    is_number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
+    is_number = (
+        pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
+    )
     if not is_number:
         raise DataError(
-            Problem(where=where, what=f"is an epsilon-quasi, but holds {column.type}, not numbers.", fix="Give it another role.")
+            Problem(
+                where=where,
+                what=f"is an epsilon-quasi, but holds {column.type}, not numbers.",
+                fix="Give it another role.",
+            )
         )
     is_missing: BoolArray = column.is_null().to_numpy()
     values: FloatArray = column.cast(pa.float64(), safe=False).to_numpy().astype(np.float64, copy=True)

@@ -39,13 +39,13 @@ class Merged(Protocol):
 
     n_records: int
 
-    def frame(self) -> Any:  # noqa: ANN401 (the caller's own kind of frame)
+    def frame(self) -> Any:
         """The release as the kind of object that was read."""
 
     def write(self, target: Path, *, final_name: Path) -> None:
         """Writes to `target` what the suffix of `final_name` asks for."""
 
-    def linkage(self) -> Any:  # noqa: ANN401 (a table of the engine's)
+    def linkage(self) -> Any:
         """Which original record each released record was: for the curator only."""
 
 

@@ -145,8 +145,8 @@ def _cut_intervals(line: NumberLine, parts: PartCodes) -> AttributeLabels:
         return f"{NULL} or {text}" if first < line.n_nulls else text
 
     loss = line.shares(np.maximum(parts.first - 1, 0), parts.last)
-    is_all = (parts.first <= line.n_nulls) & (parts.last == edge) & (parts.last >= line.n_nulls)
-    loss[is_all] = 1.0  # also where the data holds one number only: the label does not tell it
+    tells_nothing = (parts.first <= line.n_nulls) & (parts.last == edge)
+    loss[tells_nothing] = 1.0  # also where the data holds one value only: the label does not say which
     return _from_distinct(label, (parts.first, parts.last), loss=loss)
 
 

@@ -22,6 +22,9 @@ from kepsilon.table.classes import AttributeLabels, Recoding
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
 
+_MAX_BITS = 62
+"""Longest key that can carry its position along in one integer."""
+
 
 class FixedPartTooSmallError(ValueError):
     """A part that exists before the first cut has fewer than k records.
@@ -295,7 +298,7 @@ def _chosen_codes(runs: _Runs, members: IntArray, *, lengths: IntArray, attribut
 def _sorted(key: IntArray, *, bound: int) -> tuple[IntArray, IntArray]:
     """The order that sorts the keys, which are below `bound`, and the sorted keys."""
     shift = len(key).bit_length()
-    if bound.bit_length() + shift > 62:
+    if bound.bit_length() + shift > _MAX_BITS:
         order = np.argsort(key)
         return order, key[order]
     # Sorting integers that carry their position is twice as fast as argsort.

@@ -164,6 +164,8 @@ def _chain(lattice: Lattice, start: Node, *, undecided: BoolArray) -> list[Node]
 
 def recode(table: FrequencyTable, node: Node, *, k: int) -> Recoding:
     """The classes of a node, those smaller than k suppressed, in lexicographic order of their codes."""
+    if k < 1:
+        raise ValueError("k is at least 1")
     codes = [
         domain.at_level(level)[column] for domain, level, column in zip(table.domains, node, table.codes, strict=True)
     ]

@@ -96,10 +96,9 @@ def _move(values: FloatArray, lo: FloatArray, ranges: FloatArray, noise: NDArray
     if np.any(np.isnan(values) != np.isnan(ranges)):
         raise ValueError("some values are missing in a class that has a range, or present in one that has none")
     place = np.zeros(len(values))
-    np.divide(values - lo, ranges, out=place, where=ranges > 0)
+    np.divide(np.clip(values - lo, 0, ranges), ranges, out=place, where=ranges > 0)
     place *= _GRID
     np.rint(place, out=place)
-    np.clip(place, 0, _GRID, out=place)
     # The sum is formed in integers: in doubles it could round, and then depend on more than n + Z.
     moved = (place.astype(np.int64) + noise).astype(np.float64)
     moved *= 1 / _GRID
@@ -151,8 +150,8 @@ def confidence_radius(d: int, *, confidence: float) -> float:
 
     For a whole d the distribution function is 1 − e^(−r)·Σ_{i<d} r^i/i!, found by bisection; −ln(1 − c) for d = 1.
     """
-    if not 0 <= confidence < 1:
-        raise ValueError(f"a confidence must be at least 0 and below 1, and is {confidence}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence must lie between 0 and 1, and is {confidence}")
     if d == 0:
         return 0.0
     low, high = 0.0, 1.0

@@ -30,7 +30,9 @@ def read_policy(path: Path) -> Policy:
             Problem(where=str(path), what=f"cannot read the policy: {error.strerror or 'unknown reason'}.")
         ) from None
     except UnicodeDecodeError:
-        raise PolicyError(Problem(where=str(path), what="is not UTF-8 text.", fix="Save the policy as UTF-8.")) from None
+        raise PolicyError(
+            Problem(where=str(path), what="is not UTF-8 text.", fix="Save the policy as UTF-8.")
+        ) from None
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(Problem(where=str(path), what=f"is not valid TOML: {error}.")) from None
     return policy_from(document, name=path.name, folder=path.parent)
@@ -71,7 +73,11 @@ def _problem(details: ErrorDetails, name: str) -> Problem:
     elif kind == "extra_forbidden":
         return Problem(where=where, what="is not a key of the policy.", fix=_closest_key(details["loc"]))
     elif kind == "union_tag_not_found":
-        what = f"needs a role: one of {', '.join(ROLES)}." if len(details["loc"]) == 2 else f"needs a type: one of {', '.join(TYPES)}."
+        what = (
+            f"needs a role: one of {', '.join(ROLES)}."
+            if len(details["loc"]) == 2
+            else f"needs a type: one of {', '.join(TYPES)}."
+        )
     elif kind == "union_tag_invalid":
         known = ROLES if details.get("ctx", {}).get("discriminator") == "'role'" else TYPES
         what = f"has an unknown {'role' if known is ROLES else 'type'}; it should be one of {', '.join(known)}."

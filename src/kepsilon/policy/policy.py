@@ -36,7 +36,9 @@ class Policy(Specification):
     @model_validator(mode="after")
     def _has_something_to_protect(self) -> Self:
         if not self.k_quasis and not self.epsilon_quasis:
-            raise PydanticCustomError("no_quasi", "no attribute is a k-quasi or an epsilon-quasi; nothing would be protected")
+            raise PydanticCustomError(
+                "no_quasi", "no attribute is a k-quasi or an epsilon-quasi; nothing would be protected"
+            )
         if self.algorithm == "ola":
             lacking = [name for name, attribute in self.k_quasis.items() if attribute.hierarchy is None]
             if lacking:
@@ -47,14 +49,14 @@ class Policy(Specification):
     @classmethod
     def from_file(cls, path: str | Path) -> Policy:
         """The policy in a TOML file; every mistake in it is reported at once, with its path."""
-        from kepsilon.policy.document import read_policy  # noqa: PLC0415 (document imports Policy)
+        from kepsilon.policy.document import read_policy
 
         return read_policy(Path(path))
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], *, folder: str | Path = ".") -> Policy:
         """The policy in a mapping with the keys of the policy file; hierarchy files are looked for in `folder`."""
-        from kepsilon.policy.document import policy_from  # noqa: PLC0415 (document imports Policy)
+        from kepsilon.policy.document import policy_from
 
         return policy_from(document, folder=Path(folder))
 

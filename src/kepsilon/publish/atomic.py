@@ -41,10 +41,7 @@ class Staging:
         try:
             for folder in self._folders:
                 with _worded(folder):
-                    if not folder.is_dir():
-                        raise EngineError(
-                            Problem(where=str(folder), what="there is no such folder to write to.", fix="Create it first.")
-                        )
+                    require_folder(folder)
                     with _locked(folder):
                         remove_left_overs(folder)
                         private = Path(tempfile.mkdtemp(prefix=PREFIX, dir=folder))
@@ -105,6 +102,13 @@ def remove_left_overs(folder: Path) -> None:
                 shutil.rmtree(path, ignore_errors=True)
                 if lock is not None:
                     os.close(lock)
+
+
+def require_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        raise EngineError(
+            Problem(where=str(folder), what="there is no such folder to write to.", fix="Create it first.")
+        )
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:

@@ -46,16 +46,15 @@ def public(record: Mapping[str, Any]) -> Json:
 
 
 def _without_lists(policy: Json) -> Json:
-    attributes = {}
-    for name, attribute in policy["attributes"].items():
-        if "hierarchy" in attribute:
-            hierarchy = {key: value for key, value in attribute["hierarchy"].items() if key not in CURATORS_POLICY_KEYS}
-            attribute = {**attribute, "hierarchy": hierarchy}
-        attributes[name] = attribute
+    attributes = {name: dict(attribute) for name, attribute in policy["attributes"].items()}
+    for attribute in attributes.values():
+        for key in CURATORS_POLICY_KEYS:
+            if key in attribute.get("hierarchy", {}):
+                attribute["hierarchy"] = {k: v for k, v in attribute["hierarchy"].items() if k != key}
     return {**policy, "attributes": attributes}
 
 
-def _rounded(figures: Any) -> Any:  # noqa: ANN401 (JSON)
+def _rounded(figures: Any) -> Any:
     if isinstance(figures, dict):
         return {key: _rounded(value) for key, value in figures.items()}
     if isinstance(figures, int | float) and figures:

@@ -11,7 +11,7 @@ from typing import Any
 
 from kepsilon.engines.protocol import Merged
 from kepsilon.errors import EngineError, Problem
-from kepsilon.publish.atomic import Staging, refuse_existing
+from kepsilon.publish.atomic import Staging, refuse_existing, require_folder
 from kepsilon.publish.manifest import Json, public
 
 
@@ -23,7 +23,7 @@ class Release:
         self._record = record
 
     @property
-    def frame(self) -> Any:  # noqa: ANN401 (the caller's own kind of frame)
+    def frame(self) -> Any:
         """The released records, as the kind of table that was read (Arrow for a file)."""
         return self._merged.frame()
 
@@ -38,7 +38,7 @@ class Release:
         return public(self._record)
 
     @property
-    def linkage(self) -> Any:  # noqa: ANN401 (Arrow table)
+    def linkage(self) -> Any:
         """Which original record each released record was: for the curator only."""
         return self._merged.linkage()
 
@@ -60,7 +60,7 @@ class Release:
                 with staging.new_file(final, owner_only=owner_only) as temporary:
                     temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             if linkage_path is not None:
-                from kepsilon.engines.files import writer_for  # noqa: PLC0415 (Arrow only where it is needed)
+                from kepsilon.engines.files import writer_for
 
                 with staging.new_file(linkage_path, owner_only=True) as temporary:
                     writer_for(linkage_path)(self.linkage, temporary)
@@ -87,18 +87,17 @@ def curator_path(output: Path) -> Path:
 
 def check_outputs(output: Path, linkage: Path | None, *, overwrite: bool, source: Path | None = None) -> None:
     """Everything about the places to write to that can be refused before any work is done."""
-    from kepsilon.engines.files import require_known_kind  # noqa: PLC0415 (Arrow only where it is needed)
+    from kepsilon.engines.files import require_known_kind
 
     named = [output] if linkage is None else [output, linkage]
     for path in named:
         require_known_kind(path)
-        if not path.parent.is_dir():
-            raise EngineError(
-                Problem(where=str(path), what=f"there is no folder {path.parent} to write to.", fix="Create it first.")
-            )
+        require_folder(path.parent)
         if source is not None and path.exists() and path.samefile(source):
             raise EngineError(
-                Problem(where=str(path), what="is the input itself, which is never overwritten.", fix="Choose another name.")
+                Problem(
+                    where=str(path), what="is the input itself, which is never overwritten.", fix="Choose another name."
+                )
             )
         refuse_existing(path, overwrite=overwrite)
     taken = {p.resolve() for p in (output, manifest_path(output), curator_path(output))}

@@ -58,7 +58,7 @@ class Domain:
 
     def at_level(self, level: int) -> IntArray:
         """Code at `level` of every level-0 code, shape (n_values,); non-decreasing."""
-        codes = np.arange(self.n_values)
+        codes: IntArray = np.arange(self.n_values)
         for up in self.up[:level]:
             codes = up[codes]
         return codes

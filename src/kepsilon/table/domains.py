@@ -111,6 +111,8 @@ def _as_they_are(values: Sequence[str]) -> Levels:
     "01234" is a code, not a number, so one such value makes the attribute text.
     """
     numbers = [parse_number(value) for value in values]
-    if values and all(number is not None and plain(number) == value for number, value in zip(numbers, values, strict=True)):
+    if values and all(
+        number is not None and plain(number) == value for number, value in zip(numbers, values, strict=True)
+    ):
         return Levels(labels=(), positions=tuple(float(number) for number in numbers if number is not None))
     return Levels(labels=())

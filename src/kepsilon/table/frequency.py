@@ -62,7 +62,7 @@ def count_combinations(
         counts = np.bincount(key, minlength=1)
         occurring = np.flatnonzero(counts)
         positions = np.cumsum(counts > 0, dtype=np.int64) - 1
-        combination_of_record = positions.astype(np.int32, copy=False)[key]
+        combination_of_record: IntArray = positions.astype(np.int32, copy=False)[key]
         counts = counts[occurring]
     else:
         distinct, combination_of_record = rank(key)

@@ -57,10 +57,11 @@ class DatesHierarchy(Specification):
 
     def _parse(self, text: str) -> datetime | None:
         try:
-            if self.format is None:
-                date = datetime.fromisoformat(text.strip())
-            else:
-                date = datetime.strptime(text.strip(), self.format)  # noqa: DTZ007 (dates have no zone)
+            date = (
+                datetime.fromisoformat(text.strip())
+                if self.format is None
+                else datetime.strptime(text.strip(), self.format)  # noqa: DTZ007 (dates have no zone)
+            )
         except ValueError:
             return None
         return date if date.tzinfo is None else date.astimezone(UTC).replace(tzinfo=None)

@@ -73,7 +73,9 @@ def check(
     )
 
 
-def offending_values(source: object, policy: Policy, column: str, *, engine: Engine | None = None) -> list[tuple[str, int]]:
+def offending_values(
+    source: object, policy: Policy, column: str, *, engine: Engine | None = None
+) -> list[tuple[str, int]]:
     """Values of one column that the policy cannot place, most frequent first, with how many records hold each.
 
     The only function that gives back values of records; the curator asks for it, on their own machine.

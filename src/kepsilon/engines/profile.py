@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Facts about each column of a file or frame, from which roles can be proposed: counts and shapes, hardly any value."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kepsilon.engines.files import FileSource
+from kepsilon.engines.frames import FrameSource
+from kepsilon.errors import DataError, Problem
+
+FEW = 30
+"""Up to so many distinct values are listed, and counted one by one."""
+SAMPLE = 100_000
+"""Shapes that only hint at a role are looked for among so many distinct values; what decides is read off all."""
+
+
+class Kind(Enum):
+    TEXT = "text"
+    WHOLE = "whole numbers"
+    DECIMAL = "decimal numbers"
+    DATE = "dates"
+    OTHER = "lists, structures or bytes"
+
+
+class Shape(Enum):
+    EMAIL = "e-mail addresses"
+    PHONE = "phone numbers"
+    SSN = "social security numbers"
+    UUID = "UUIDs"
+    DIGITS = "digits only"
+    YEAR = "years"
+    DATE_ISO = "dates, year first"
+    DATE_COMPACT = "dates without separators"
+    DATE_DOTS = "dates with dots, day first"
+    DATE_DAY_FIRST = "dates with slashes, day first"
+    DATE_MONTH_FIRST = "dates with slashes, month first"
+    DECIMAL_COMMA = "numbers with a decimal comma"
+
+
+DAY, MONTH, CENTURY = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])", "(18|19|20)[0-9]{2}"
+TIME = r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+PATTERNS = {
+    Shape.EMAIL: r"^[^@\s]+@[^@\s]+\.[^@\s]+$",
+    # Digits alone could be anything; a plus, a bracket, or a separator between groups makes them a phone number.
+    Shape.PHONE: r"^(\+[0-9][0-9 ()./-]{6,18}|\([0-9]{2,5}\)[0-9 ./-]{5,14}|[0-9]{3}[ .-][0-9]{3}[ .-][0-9]{4}|0[0-9]{2,4}[ /-][0-9 -]{5,10})$",
+    Shape.SSN: r"^[0-9]{3}-[0-9]{2}-[0-9]{4}$",
+    Shape.UUID: r"^\{?[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\}?$",
+    Shape.DIGITS: r"^[0-9]+$",
+    Shape.YEAR: r"^(18[5-9][0-9]|19[0-9]{2}|20[0-9]{2}|2100)(\.0+)?$",
+    Shape.DATE_ISO: rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}{TIME}$",
+    Shape.DATE_COMPACT: rf"^{CENTURY}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$",
+    Shape.DATE_DOTS: rf"^{DAY}\.{MONTH}\.{CENTURY}$",
+    Shape.DATE_DAY_FIRST: rf"^{DAY}/{MONTH}/{CENTURY}$",
+    Shape.DATE_MONTH_FIRST: rf"^{MONTH}/{DAY}/{CENTURY}$",
+    Shape.DECIMAL_COMMA: r"^-?[0-9]+,[0-9]+$",
+}
+HINTS = (Shape.EMAIL, Shape.PHONE, Shape.SSN, Shape.UUID)
+DATES = (Shape.DATE_ISO, Shape.DATE_DOTS, Shape.DATE_DAY_FIRST, Shape.DATE_MONTH_FIRST, Shape.DATE_COMPACT)
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnProfile:
+    """One column, spoken of by counts; values only where few, for hierarchies that must list them."""
+
+    name: str
+    n_records: int
+    n_null: int = 0
+    n_blank: int = 0
+    """Records that hold empty text or white space only, which is not null."""
+    n_distinct: int = 0
+    """Distinct values that are neither null nor blank, and so for all that follows."""
+    n_repeated: int = 0
+    """Distinct values that several records hold."""
+    n_unique: int = 0
+    """Values that one record alone holds."""
+    kind: Kind = Kind.TEXT
+    n_numbers: int = 0
+    """Records that hold a number, also where others hold text."""
+    min_length: int = 0
+    mean_length: float = 0.0
+    max_length: int = 0
+    leading_zeros: bool = False
+    decimals: int = 0
+    """Largest number of decimals, zeros at the end not counted."""
+    low: float = 0.0
+    high: float = 0.0
+    shapes: Mapping[Shape, float] = field(default_factory=lambda: MappingProxyType({}))
+    """Share of the distinct values that look so; shapes nothing has are left out."""
+    values: tuple[tuple[str, int], ...] = ()
+    """Up to `FEW` distinct values with how many records hold each, blanks included; empty where there are more."""
+
+    @property
+    def n_filled(self) -> int:
+        return self.n_records - self.n_null - self.n_blank
+
+    def is_all(self, shape: Shape) -> bool:
+        return self.shapes.get(shape, 0.0) == 1.0
+
+
+def profile_columns(source: object) -> tuple[str, list[ColumnProfile]]:
+    """The name of a file or frame, and the profile of each of its columns, in order."""
+    opened = FileSource(Path(source)) if isinstance(source, str | Path) else FrameSource(source)
+    for name, times in Counter(opened.column_names).items():
+        if times > 1:
+            raise DataError(
+                Problem(
+                    where=opened.name, what=f'{times} columns are named "{name}".', fix="Give every column a name of its own."
+                )
+            )
+    profiles = [profile_column(name, column) for name, column in _columns(opened)]
+    if not profiles or profiles[0].n_records == 0:
+        raise DataError(Problem(where=opened.name, what="has a header, but no records."))
+    return opened.name, profiles
+
+
+def profile_column(name: str, column: pa.ChunkedArray) -> ColumnProfile:
+    """The profile of one column: values are counted once, and everything else is read off the distinct ones."""
+    try:
+        counted = _value_counts(column)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return ColumnProfile(name=name, n_records=len(column), n_null=column.null_count, kind=Kind.OTHER)
+    counts = counted.column("counts")
+    is_null = pc.is_null(counted.column("texts"))
+    is_blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(counted.column("texts")), ""), False)  # noqa: FBT003 (Arrow's signature)
+    filled = counted.filter(pc.invert(pc.or_(is_null, is_blank)))
+    facts: dict[str, Any] = {
+        "name": name,
+        "n_records": len(column),
+        "n_null": _total(counts.filter(is_null)),
+        "n_blank": _total(counts.filter(is_blank)),
+        "n_distinct": len(filled),
+        "n_repeated": _total(pc.greater(filled.column("counts"), 1)),
+        "n_unique": _total(pc.equal(filled.column("counts"), 1)),
+    }
+    if not len(filled):
+        return ColumnProfile(**facts)
+    listed = counted.filter(pc.invert(is_null))
+    if len(listed) <= FEW:
+        facts["values"] = tuple(sorted(zip(listed.column("texts").to_pylist(), listed.column("counts").to_pylist(), strict=True)))
+    return ColumnProfile(**facts, **_facts_of_values(filled.column("texts"), filled.column("counts")))
+
+
+def _columns(opened: FileSource | FrameSource) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    """Columns one at a time where the file allows it; CSV has to be read whole, and is read once."""
+    whole = opened.arrow_table(opened.column_names) if isinstance(opened, FileSource) and opened.dialect is not None else None
+    for name in opened.column_names:
+        table = opened.arrow_table([name]) if whole is None else whole
+        yield name, table.column(name)
+
+
+def _value_counts(column: pa.ChunkedArray) -> pa.Table:
+    """Distinct values as text, with how many records hold each."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.large_string())  # value_counts takes a null string view for an empty text
+    counted = pc.value_counts(column)
+    return pa.table({"texts": counted.field(0).cast(pa.large_string()), "counts": counted.field(1)})
+
+
+def _facts_of_values(texts: pa.ChunkedArray, counts: pa.ChunkedArray) -> dict[str, Any]:
+    trimmed = pc.utf8_trim_whitespace(texts)
+    is_number = pc.match_substring_regex(trimmed, NUMBER)
+    lengths = pc.utf8_length(trimmed)
+    extremes = pc.min_max(lengths)
+    shapes = _shapes(trimmed)
+    facts: dict[str, Any] = {
+        "n_numbers": _total(counts.filter(is_number)),
+        "min_length": extremes["min"].as_py(),
+        "mean_length": pc.mean(lengths).as_py(),
+        "max_length": extremes["max"].as_py(),
+        "leading_zeros": pc.any(pc.match_substring_regex(trimmed, "^0[0-9]+$")).as_py(),
+        "shapes": MappingProxyType({shape: share for shape, share in shapes.items() if share}),
+    }
+    if any(shapes[shape] == 1 for shape in DATES):
+        facts["kind"] = Kind.DATE
+    elif pc.all(is_number).as_py():
+        facts |= _facts_of_numbers(trimmed)
+    return facts
+
+
+def _shapes(texts: pa.ChunkedArray) -> dict[Shape, float]:
+    step = max(1, len(texts) // SAMPLE)
+    sample = texts.take(pa.array(range(0, len(texts), step))) if step > 1 else texts
+    return {
+        shape: pc.mean(pc.match_substring_regex(sample if shape in HINTS else texts, pattern)).as_py()
+        for shape, pattern in PATTERNS.items()
+    }
+
+
+def _facts_of_numbers(texts: pa.ChunkedArray) -> dict[str, Any]:
+    extremes = pc.min_max(pc.cast(texts, pa.float64()))
+    has_exponent = pc.match_substring_regex(texts, "[eE]")
+    plain = texts.filter(pc.and_(pc.invert(has_exponent), pc.match_substring(texts, ".")))
+    shortened = pc.utf8_rtrim(plain, "0")
+    places = pc.subtract(pc.subtract(pc.utf8_length(shortened), pc.find_substring(shortened, ".")), 1)
+    decimals = max(0, pc.max(places).as_py() or 0)
+    for text in texts.filter(has_exponent).slice(0, SAMPLE).to_pylist():
+        exponent = Decimal(text).normalize().as_tuple().exponent
+        decimals = max(decimals, -exponent if isinstance(exponent, int) else 0)
+    return {
+        "kind": Kind.DECIMAL if decimals else Kind.WHOLE,
+        "decimals": decimals,
+        "low": extremes["min"].as_py(),
+        "high": extremes["max"].as_py(),
+    }
+
+
+def _total(numbers: pa.ChunkedArray) -> int:
+    return int(pc.sum(numbers).as_py() or 0)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the name of a column says about its content; a hint, which the content may overrule."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+
+class Meaning(Enum):
+    PERSON_ID = "a person's number"
+    NAME = "a name"
+    CONTACT = "a way to reach a person"
+    FREE_TEXT = "free text"
+    RECORD_ID = "an id of something"
+    POSTCODE = "a postcode"
+    YEAR = "a year"
+    AGE = "an age"
+    DEMOGRAPHIC = "something others know about a person"
+    CLINICAL = "something clinical"
+    FINANCIAL = "something financial"
+
+
+PATTERNS: tuple[tuple[Meaning, str], ...] = (
+    (
+        Meaning.PERSON_ID,
+        "ssn|social security( number| no)?|nino|national insurance( number| no)?|mrn|medical record( number| no)?"
+        "|nhs( number| no)?|passport( number| no)?|tax ?id|driving licence|drivers? licen[cs]e|licen[cs]e plate|iban|uuid|guid"
+        "|(patient|person|persons|personal|customer|client|member|subject|participant|respondent|user|employee|student|pupil"
+        "|voter|citizen|insurance|insured|account|card|payer|pid) ?(id|no|nr|num|number|key|code|identifier)|user ?name|login",
+    ),
+    (
+        Meaning.NAME,
+        "name|names|(sur|last|first|full|fore|middle|given|family|maiden|birth|patient|person|customer|client|doctor|physician) ?names?"
+        "|initials|vorname|nachname|nom|prenom|apellidos?|nombre",
+    ),
+    (
+        Meaning.CONTACT,
+        ".*e ?mail( address)?|(.* )?(phone|telephone|mobile|cell|fax)( ?(no|nr|num|number))?|tel|telefon|(.* )?address( line)?"
+        "|(.* )?(street|strasse|adresse|direccion)|ip|url|website",
+    ),
+    (Meaning.FREE_TEXT, "(.* )?(notes?|comments?|remarks?|free ?text|narrative|anamnesis)"),
+    (Meaning.RECORD_ID, "(.* )?(id|ids|identifier|key|index|rowid|serial|no|nr|number)|row|record|unnamed 0"),
+    (Meaning.POSTCODE, "(.* )?(zip ?(code)?|post(al)? ?code|postal|plz|postleitzahl|zcta|code postal|eircode)"),
+    (Meaning.YEAR, "(.* )?(year|yr|yob|jahr|annee)( .*)?|year .*"),
+    (Meaning.AGE, "(.* )?(age|alter)( (in )?(years|yrs))?"),
+)
+"""Whole names."""
+
+WORDS: tuple[tuple[Meaning, str], ...] = (
+    (
+        Meaning.CLINICAL,
+        "diagnos[ie]s|diagnose|disease|disorder|condition|icd|icd ?10|illness|symptoms?|treatments?|therapy|medications?|drugs?"
+        "|dose|dosage|pressure|systolic|diastolic|bp|glucose|sugar|cholesterol|hdl|ldl|hba1c|insulin|bmi|pulse|heart|temperature"
+        "|lab|results?|tests?|outcome|procedure|surgery|operation|allerg(y|ies)|smok(er|ing)|alcohol|hiv|cancer|tumou?r"
+        "|pregnan(t|cy)|score|grade|risk|mental|blood|haemoglobin|hemoglobin|creatinine|platelets|mortality|survival|died|deceased",
+    ),
+    (
+        Meaning.FINANCIAL,
+        "income|salary|wages?|pay|earnings?|capital|gains?|loss(es)?|debt|credit|loans?|balance|price|costs?|amount|revenue"
+        "|tax|rent|charges?|premium|mortgage|spend(ing)?|savings?|benefits?|wealth|assets?",
+    ),
+    (
+        Meaning.DEMOGRAPHIC,
+        "sex|gender|geschlecht|sexe|race|ethnic(ity)?|marital|married|civil status|occupation|profession|job|employment"
+        "|employer|work ?class|industry|education|school(ing)?|degree|qualification|country|nation(ality)?|citizenship|native"
+        "|birthplace|region|state|province|county|district|city|town|municipality|borough|ward|village|language|religion|faith"
+        "|relationship|household|family|children|kids|dependents?|dependants?|siblings|veteran|party|hair|eyes?",
+    ),
+)
+"""Words anywhere in a name."""
+
+
+def meanings_of(name: str) -> frozenset[Meaning]:
+    """All that a column of this name may hold; empty where the name says nothing known here."""
+    spoken = " ".join(words_of(name))
+    whole = {meaning for meaning, pattern in PATTERNS if re.fullmatch(pattern, spoken)}
+    parts = {meaning for meaning, pattern in WORDS if re.search(rf"\b({pattern})\b", spoken)}
+    return frozenset(whole | parts)
+
+
+def words_of(name: str) -> list[str]:
+    """`patientID`, `patient_id` and `Patient-Id` are the same two words."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
+    return re.findall(r"[^\W_]+", spaced.casefold())

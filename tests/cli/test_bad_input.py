@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input gets one clear message, the right exit code, no file, and no value of a record in the message."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from conftest import POLICY, people, write_csv
+
+
+def refused(case: Path, kepsilon_command, *, code: int = 2, source: str = "people.csv", output: str = "out.csv") -> str:
+    """Runs the release, and checks what holds for every refusal."""
+    before = sorted(case.rglob("*"))
+    for command in ("anonymise", "check"):
+        arguments = [command, case / source, "-p", case / "policy.toml"]
+        outcome = kepsilon_command(*arguments, *(["-o", case / output] if command == "anonymise" else []))
+        if command == "anonymise":
+            refusal = outcome
+    assert refusal.code == code, refusal.err
+    assert refusal.out == ""
+    assert refusal.err.startswith("kepsilon: ")
+    assert "Traceback" not in refusal.err
+    assert "CANARY" not in refusal.err + outcome.err
+    assert sorted(case.rglob("*")) == before, "a refusal leaves no file"
+    return refusal.err
+
+
+def change_policy(case: Path, old: str, new: str) -> None:
+    text = (case / "policy.toml").read_text(encoding="utf-8")
+    assert old in text
+    (case / "policy.toml").write_text(text.replace(old, new), encoding="utf-8")
+
+
+def change_cell(case: Path, column: str, value: str, *, records: range = range(3)) -> None:
+    table = people()
+    for i in records:
+        table[i][column] = value
+    write_csv(case / "people.csv", table)
+
+
+def test_missing_file(case, kepsilon_command):
+    """The most common mistake of all."""
+    assert "no such file" in refused(case, kepsilon_command, source="nobody.csv")
+
+
+def test_missing_policy(case, kepsilon_command):
+    """And its sibling."""
+    (case / "policy.toml").unlink()
+    assert "cannot read the policy" in refused(case, kepsilon_command)
+
+
+def test_policy_that_is_not_toml(case, kepsilon_command):
+    """The parser says where."""
+    (case / "policy.toml").write_text("k = = 3", encoding="utf-8")
+    assert "line 1" in refused(case, kepsilon_command)
+
+
+@pytest.mark.parametrize("content", ["", "\n\n"], ids=["no bytes", "blank lines"])
+def test_empty_file(case, kepsilon_command, content):
+    """A failed export."""
+    (case / "people.csv").write_text(content, encoding="utf-8")
+    assert "is empty" in refused(case, kepsilon_command)
+
+
+def test_header_only(case, kepsilon_command):
+    """An export of nothing."""
+    (case / "people.csv").write_text("name,zip,year,sex,height,illness\n", encoding="utf-8")
+    assert "no records" in refused(case, kepsilon_command)
+
+
+@pytest.mark.parametrize("line", ["CANARY,01234", "CANARY,01234,1950,F,170.1,x,y,z"], ids=["short", "long"])
+def test_ragged_csv(case, kepsilon_command, line):
+    """Arrow's own message quotes the line, which is a record."""
+    with (case / "people.csv").open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+    message = refused(case, kepsilon_command)
+    assert "1 records do not have the 6 cells" in message
+    assert "line 122" in message
+
+
+def test_duplicate_column_names(case, kepsilon_command):
+    """Which of the two would a role be for?"""
+    text = (case / "people.csv").read_text(encoding="utf-8")
+    (case / "people.csv").write_text(text.replace("illness", "zip", 1), encoding="utf-8")
+    assert '2 columns are named "zip"' in refused(case, kepsilon_command)
+
+
+def test_column_without_role(case, kepsilon_command):
+    """A forgotten column could be a name."""
+    change_policy(case, '[attributes.illness]\nrole = "sensitive"', "")
+    assert 'no role in the policy for column "illness"' in refused(case, kepsilon_command)
+
+
+def test_role_without_column(case, kepsilon_command):
+    """A typing error, most likely: the closest column is named."""
+    change_policy(case, "[attributes.illness]", "[attributes.ilness]")
+    message = refused(case, kepsilon_command)
+    assert 'a role for "ilness", but there is no such column' in message
+    assert 'Did you mean "illness"?' in message
+
+
+def test_text_in_a_numeric_epsilon_quasi(case, kepsilon_command):
+    """Counted, not shown."""
+    change_cell(case, "height", "CANARY tall")
+    assert "3 records hold text that is not a number" in refused(case, kepsilon_command)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "NaN"])
+def test_nan_and_infinities(case, kepsilon_command, value):
+    """No noise hides them."""
+    change_cell(case, "height", value)
+    assert "3 records hold NaN or an infinity" in refused(case, kepsilon_command)
+
+
+def test_nan_in_parquet(case, kepsilon_command):
+    """A NaN that is a number already."""
+    columns = {name: [record[name] for record in people()] for name in people()[0]}
+    columns["height"] = [float("nan"), *map(float, columns["height"][1:])]
+    parquet.write_table(pa.table(columns), case / "people.parquet")
+    assert "1 records hold NaN" in refused(case, kepsilon_command, source="people.parquet")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("k = 3", "k = 1", "k: should be greater than or equal to 2"),
+        ("k = 3", "k = 121", "only 120 records are there"),
+        ("epsilon = 2", "epsilon = 0", "epsilon: should be greater than or equal to 0.0001"),
+        ("epsilon = 2", "epsilon = -1", "epsilon"),
+        ("epsilon = 2", "epsilon = nan", "epsilon: should be a finite number"),
+        ("epsilon = 2", "epsilon = 0.00001", "epsilon"),
+        ("epsilon = 2", "epsilon = 101", "epsilon: should be less than or equal to 100"),
+        ("max_suppression = 0.1", "max_suppression = 1.5", "max_suppression"),
+        ("max_suppression = 0.1", "max_suppression = -0.5", "max_suppression"),
+        ("widths = [5, 10]", "widths = [5, 8]", "attributes.year.hierarchy"),
+        ('"mask"', '"file", path = "no.csv"', "cannot read no.csv"),
+        ("precision = 0.1", "precision = 0.00000001", "is too fine"),
+    ],
+)  # fmt: skip
+def test_wrong_figures_in_the_policy(case, kepsilon_command, old, new, said):
+    """The message names the key."""
+    change_policy(case, old, new)
+    assert said in refused(case, kepsilon_command)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("F;a;*\nM;a;#\n", "two parents"),
+        ("F;a;*\n", "60 records hold 1 values that its hierarchy does not list"),
+        ("F;M;*\nM;F;*\n", "cyclic"),
+        ("F;a;*\nM;a\n", "must be equal in number"),
+        ("F;a;*\nF;a;*\nM;a;*\n", "both list"),
+    ],
+    ids=["not nested", "not covering", "cyclic", "unequal lengths", "duplicate"],
+)
+def test_wrong_hierarchy_files(case, kepsilon_command, rows, said):
+    """The curator's own rows may be quoted; the data's values are counted."""
+    (case / "sex.csv").write_text(rows, encoding="utf-8")
+    change_policy(case, '"suppress"', '"file", path = "sex.csv"')
+    assert said in refused(case, kepsilon_command)
+
+
+def test_unlisted_values_of_several_columns_are_reported_together(case, kepsilon_command):
+    """And ε-quasis' mistakes in the same breath."""
+    table = people()
+    table[0].update(year="CANARY", height="CANARY")
+    table[1]["sex"] = "CANARY"
+    write_csv(case / "people.csv", table)
+    change_policy(case, '{ type = "suppress" }', '{ type = "groups", levels = [{ P = ["F", "M"] }] }')
+    message = refused(case, kepsilon_command)
+    for column in ("year", "sex", "height"):
+        assert f'column "{column}"' in message
+
+
+def test_output_folder_missing(case, kepsilon_command):
+    """Said before any work."""
+    assert "no such folder" in refused(case, kepsilon_command, output="nowhere/out.csv")
+
+
+def test_output_of_unknown_kind(case, kepsilon_command):
+    """The suffix decides the format."""
+    assert "what kind of file" in refused(case, kepsilon_command, output="out.docx")
+
+
+def test_output_equal_to_input(case, kepsilon_command):
+    """Also with --overwrite, also by another name."""
+    (case / "link.csv").symlink_to(case / "people.csv")
+    for output in ("people.csv", "link.csv"):
+        outcome = kepsilon_command(
+            "anonymise", case / "people.csv", "-p", case / "policy.toml", "-o", case / output, "--overwrite"
+        )
+        assert outcome.code == 2
+        assert "is the input itself" in outcome.err
+    assert len((case / "people.csv").read_text(encoding="utf-8").splitlines()) == 121
+
+
+def test_existing_output_is_refused(case, kepsilon_command):
+    """A release is drawn once and kept."""
+    (case / "out.csv").write_text("precious", encoding="utf-8")
+    assert "exists already" in refused(case, kepsilon_command)
+    assert (case / "out.csv").read_text(encoding="utf-8") == "precious"
+
+
+@pytest.mark.parametrize("name", ["people.parquet", "people.arrow"])
+def test_files_that_are_not_what_their_suffix_says(case, kepsilon_command, name):
+    """A CSV renamed."""
+    (case / "people.csv").rename(case / name)
+    assert "is not a" in refused(case, kepsilon_command, source=name)
+
+
+def test_a_policy_that_cannot_be_met_exits_3(case, kepsilon_command):
+    """Nothing is weakened, and the message says what would work."""
+    (case / "sex.csv").write_text("F\nM\n", encoding="utf-8")
+    change_policy(case, '"suppress"', '"file", path = "sex.csv"')
+    change_policy(case, "k = 3", "k = 61")
+    message = refused(case, kepsilon_command, code=3)
+    assert message.startswith("kepsilon: refused: k = 61 with at most 10 % suppressed cannot be met.")
+    assert "sex keeps 2 values there" in message
+    assert "allow max_suppression = 1" in message
+
+
+def test_suppressing_everything_is_no_release(case, kepsilon_command):
+    """A limit of 1 is met by leaving out every record, which helps nobody."""
+    change_policy(case, "max_suppression = 0.1", "max_suppression = 1")
+    change_policy(case, "k = 3", "k = 119")
+    assert "would leave out every record" in refused(case, kepsilon_command, code=3)
+
+
+def test_mondrian_refuses_a_small_part_of_missing_values(case, kepsilon_command):
+    """Mondrian leaves nobody out, and two records cannot form a class of three."""
+    change_cell(case, "height", "", records=range(2))
+    change_policy(case, 'algorithm = "ola"', 'algorithm = "mondrian"')
+    change_policy(case, 'range = "class"', 'range = "class"\nmissing = "class"')
+    assert "2 records share which epsilon-quasis are missing" in refused(case, kepsilon_command, code=3)
+
+
+def test_not_writable_folder(case):
+    """As a plain user, for root may write anywhere."""
+    with tempfile.TemporaryDirectory() as place:
+        open_folder = Path(place)
+        open_folder.chmod(0o755)
+        for name in ("people.csv", "policy.toml"):
+            shutil.copy(case / name, open_folder / name)
+        folder = open_folder / "locked"
+        folder.mkdir(mode=0o555)
+        outcome = _as_plain_user(
+            ["anonymise", open_folder / "people.csv", "-p", open_folder / "policy.toml", "-o", folder / "out.csv"],
+            warm_up=open_folder / "out.csv",
+        )
+        assert outcome.returncode == 2, outcome.stderr
+        assert "cannot be written: permission denied" in outcome.stderr
+        assert list(folder.iterdir()) == []
+
+
+def test_disk_full_while_writing(case):
+    """A limit on file size stands in for a full disk; the operating system refuses the write for real."""
+    write_csv(case / "people.csv", people(20_000))
+    command = [sys.executable, "-m", "kepsilon", "anonymise", case / "people.csv", "-p", case / "policy.toml"]
+    outcome = subprocess.run(
+        [*command, "-o", case / "out.csv"],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000)),
+    )
+    assert outcome.returncode == 2, outcome.stderr
+    assert "disk is full" in outcome.stderr
+    assert sorted(path.name for path in case.iterdir()) == ["people.csv", "policy.toml"]
+
+
+def test_disk_full_while_syncing(case, kepsilon_command, monkeypatch):
+    """Some file systems say so only at fsync."""
+
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert "disk is full" in refused(case, kepsilon_command)
+
+
+def test_a_bug_shows_no_record(case, kepsilon_command, monkeypatch):
+    """Whatever goes wrong inside, its text is not printed."""
+
+    def broken(*_arguments: object, **_options: object) -> None:
+        raise RuntimeError("CANARY-0001 lives at")
+
+    monkeypatch.setattr("kepsilon.pipeline.class_ranges", broken)
+    message = refused(case, kepsilon_command, code=1)
+    assert "a bug of ours (RuntimeError at pipeline.py:" in message
+
+
+def test_show_values_shows_them_when_asked(case, kepsilon_command):
+    """The curator may look at their own data."""
+    change_cell(case, "height", "very tall")
+    outcome = kepsilon_command("check", case / "people.csv", "-p", case / "policy.toml", "--show-values", "height")
+    assert (outcome.code, outcome.out.split()) == (0, ["3", "very", "tall"])
+
+
+def test_wrong_usage_exits_2(kepsilon_command):
+    """Before any file is touched."""
+    assert kepsilon_command("anonymise").code == 2
+    assert kepsilon_command("annonymise").code == 2
+
+
+def _as_plain_user(arguments: list[object], *, warm_up: Path) -> subprocess.CompletedProcess[str]:
+    """The command without root's rights. A first run imports everything, for the interpreter may be root's own."""
+    words = [str(argument) for argument in arguments]
+    program = (
+        "import os, sys\n"
+        "from kepsilon.cli.main import run\n"
+        f"assert run([*{words[:-1]!r}, {str(warm_up)!r}]) == 0\n"
+        "if os.geteuid() == 0: os.setgid(65534); os.setuid(65534)\n"
+        f"sys.exit(run({words!r}))"
+    )
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd="/")
+
+
+def test_the_policy_of_these_tests_works(case, kepsilon_command):
+    """Or every refusal above would be for the wrong reason."""
+    assert POLICY
+    outcome = kepsilon_command("anonymise", case / "people.csv", "-p", case / "policy.toml", "-o", case / "out.csv")
+    assert outcome.code == 0, outcome.err

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OLA against brute force over every node, and the recoding of a node."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kepsilon.kanonymise import ola
+from kepsilon.kanonymise.lattice import lattice_of
+from kepsilon.kanonymise.losses import LOSSES
+from kepsilon.table.classes import SUPPRESSED
+from oracles import brute_force_ola
+from strategies import Attribute, Sample, samples
+
+CELL_LIMITS = pytest.mark.parametrize("max_cells", [0, 6, 1 << 24], ids=["sparse", "mixed", "dense"])
+EACH_LOSS = pytest.mark.parametrize("loss", LOSSES)
+
+several_ks = st.lists(st.integers(1, 12), min_size=1, max_size=4, unique=True)
+limits = st.one_of(st.just(0), st.integers(0, 40))
+
+
+def hierarchies_of(sample):
+    return [attribute.labels for attribute in sample.attributes]
+
+
+@CELL_LIMITS
+@EACH_LOSS
+@settings(max_examples=60)
+@given(sample=samples(), ks=several_ks, limit=limits)
+def test_search_finds_what_brute_force_over_every_node_finds(max_cells, loss, sample, ks, limit):
+    """Same node, same suppression, same set of minimal nodes, for several k at once."""
+    results = ola.search(sample.table, ks=ks, max_suppressed=limit, loss=loss, max_cells=max_cells)
+    assert list(results) == ks
+    for k in ks:
+        expected = brute_force_ola.search(sample.records, hierarchies_of(sample), k=k, max_suppressed=limit, loss=loss)
+        result = results[k]
+        if expected is None:
+            assert isinstance(result, ola.Unmet)
+            top = lattice_of(sample.table.domains).top
+            assert result.suppressed == brute_force_ola.suppressed_at(sample.records, hierarchies_of(sample), top, k)
+            assert result.suppressed > limit
+            continue
+        assert isinstance(result, ola.OlaResult)
+        assert result.node == expected.node
+        assert result.suppressed == expected.suppressed <= limit
+        assert result.n_classes == expected.n_classes
+        assert set(result.k_minimal) == expected.k_minimal
+        assert len(result.k_minimal) == len(set(result.k_minimal))
+        assert result.loss == pytest.approx(expected.loss, abs=1e-6)
+
+
+@given(sample=samples(), ks=several_ks, limit=limits)
+def test_one_sweep_for_several_k_gives_what_single_searches_give(sample, ks, limit):
+    """Tags of one k must not leak into another."""
+    together = ola.search(sample.table, ks=ks, max_suppressed=limit, loss="dm*")
+    for k in ks:
+        alone = ola.search(sample.table, ks=[k], max_suppressed=limit, loss="dm*")[k]
+        assert type(together[k]) is type(alone)
+        if isinstance(alone, ola.OlaResult):
+            assert (together[k].node, together[k].k_minimal) == (alone.node, alone.k_minimal)
+            assert together[k].nodes_counted >= alone.nodes_counted
+
+
+@given(sample=samples(), data=st.data(), k=st.integers(1, 8))
+def test_record_order_does_not_matter(sample, data, k):
+    """Two exports of one table must give one release."""
+    other = sample.reordered(data.draw(st.permutations(range(sample.n_records))))
+    for loss in LOSSES:
+        one, two = (ola.search(s.table, ks=[k], max_suppressed=2, loss=loss)[k] for s in (sample, other))
+        assert one == two
+        if isinstance(one, ola.OlaResult):
+            assert published(sample, one, k) == published(other, one, k)
+
+
+@given(sample=samples(kinds=("categorical",)), k=st.integers(1, 8), limit=limits)
+def test_value_names_do_not_matter(sample, k, limit):
+    """The search sees counts; calling the values otherwise changes nothing, ties included."""
+    renamed = sample.renamed()
+    for loss in LOSSES:
+        one, two = (ola.search(s.table, ks=[k], max_suppressed=limit, loss=loss)[k] for s in (sample, renamed))
+        assert one == two
+
+
+@given(sample=samples(), data=st.data())
+def test_a_higher_node_only_merges_classes(sample, data):
+    """The property that lets a search tag nodes it has not counted."""
+    nodes = list(lattice_of(sample.table.domains).nodes())
+    node = data.draw(st.sampled_from(nodes))
+    higher = data.draw(st.sampled_from([n for n in nodes if all(a <= b for a, b in zip(node, n, strict=True))]))
+    fine, coarse = (ola.recode(sample.table, n, k=1).class_of for n in (node, higher))
+    pairs = set(zip(fine.tolist(), coarse.tolist(), strict=True))
+    assert len(pairs) == len(set(fine.tolist()))
+
+
+def test_tagging_saves_most_counts_and_finds_all_minimal_nodes():
+    """A lattice of 625 nodes; without tags every one would be counted."""
+    rng = np.random.default_rng(7)
+    labels = {str(v): [str(v), *(f"{v // w}/{w}" for w in (2, 4, 8)), "*"] for v in range(16)}
+    attributes = [Attribute(name=str(i), labels=labels) for i in range(4)]
+    records = [tuple(map(str, r)) for r in rng.binomial(15, 0.5, (400, 4)).tolist()]
+    sample = Sample(attributes=attributes, records=records)
+    result = ola.search(sample.table, ks=[5], max_suppressed=20, loss="dm*")[5]
+    hierarchies = hierarchies_of(sample)
+    expected = brute_force_ola.search(records, hierarchies, k=5, max_suppressed=20, loss="dm*")
+    assert result.node == expected.node
+    assert set(result.k_minimal) == expected.k_minimal
+    assert len(result.k_minimal) > 5
+    assert len(result.k_minimal) < result.nodes_counted < 625 / 4
+
+
+def test_ties_go_to_fewer_suppressed_then_lower_then_first():
+    """Precision ties often; the rule, not chance, decides."""
+    two = {"x": ["x", "*"], "y": ["y", "*"]}
+    three = {"p": ["p", "p", "*"], "q": ["q", "q", "*"]}
+    # Generalising `a` leaves one record in a small class, generalising `b` none.
+    fewer = Sample(
+        attributes=[Attribute(name="a", labels=two), Attribute(name="b", labels=two)],
+        records=[("x", "x")] * 3 + [("x", "y")] + [("y", "x")] * 3,
+    )
+    result = ola.search(fewer.table, ks=[2], max_suppressed=1, loss="precision")[2]
+    assert result.k_minimal == ((0, 0),)
+    strict = ola.search(fewer.table, ks=[2], max_suppressed=0, loss="precision")[2]
+    assert (strict.k_minimal, strict.node) == (((0, 1),), (0, 1))
+
+    both = Sample(
+        attributes=[Attribute(name="a", labels=two), Attribute(name="b", labels=two)],
+        records=[("x", "x"), ("x", "y"), ("y", "x"), ("y", "y")],
+    )
+    result = ola.search(both.table, ks=[2], max_suppressed=0, loss="precision")[2]
+    assert result.k_minimal == ((0, 1), (1, 0))
+    assert result.node == (0, 1)
+
+    # DM* is the same for both; (2, 0) is higher than (0, 1), which here also comes first.
+    higher = Sample(
+        attributes=[Attribute(name="a", labels=three), Attribute(name="b", labels=two)],
+        records=[("p", "x"), ("p", "y"), ("q", "x"), ("q", "y")],
+    )
+    result = ola.search(higher.table, ks=[2], max_suppressed=0, loss="dm*")[2]
+    assert (result.k_minimal, result.node) == (((0, 1), (2, 0)), (0, 1))
+    swapped = Sample(attributes=higher.attributes[::-1], records=[r[::-1] for r in higher.records])
+    result = ola.search(swapped.table, ks=[2], max_suppressed=0, loss="dm*")[2]
+    assert (result.k_minimal, result.node) == (((0, 2), (1, 0)), (1, 0))
+
+
+def test_equal_loss_prefers_the_node_that_suppresses_fewer():
+    """Two minimal nodes of the same precision loss, of which the second in order loses fewer records."""
+    two = {v: [v, "*"] for v in "xyz"}
+    records = [("x", "x")] * 2 + [("x", "y"), ("y", "x"), ("z", "y"), ("z", "x")]
+    sample = Sample(attributes=[Attribute(name="a", labels=two), Attribute(name="b", labels=two)], records=records)
+    suppressed = {
+        node: brute_force_ola.suppressed_at(records, hierarchies_of(sample), node, 2) for node in ((0, 1), (1, 0))
+    }
+    assert suppressed == {(0, 1): 1, (1, 0): 0}
+    result = ola.search(sample.table, ks=[2], max_suppressed=1, loss="precision")[2]
+    assert result.k_minimal == ((0, 1), (1, 0))
+    assert result.node == (1, 0)
+
+
+def test_a_limit_that_lets_every_record_go_shows_in_the_number_of_classes():
+    """The definition is kept, and the caller is told that nothing would be released."""
+    sample = Sample(
+        attributes=[Attribute(name="a", labels={v: [v, "*"] for v in "xyz"})], records=[("x",), ("y",), ("z",)]
+    )
+    result = ola.search(sample.table, ks=[2], max_suppressed=3, loss="dm*")[2]
+    assert (result.node, result.suppressed, result.n_classes) == ((0,), 3, 0)
+    recoding = ola.recode(sample.table, result.node, k=2)
+    assert (recoding.n_classes, recoding.attributes[0].labels) == (0, ())
+
+
+def test_a_k_beyond_all_records_is_unmet_with_figures():
+    """k is never weakened."""
+    labels = {"x": ["x", "x"], "y": ["y", "y"]}
+    sample = Sample(attributes=[Attribute(name="a", labels=labels)], records=[("x",)] * 5 + [("y",)] * 3)
+    results = ola.search(sample.table, ks=[3, 4, 9], max_suppressed=2, loss="dm*")
+    assert isinstance(results[3], ola.OlaResult)
+    assert (results[4].suppressed, results[4].n_labels) == (3, (2,))
+    assert results[9].suppressed == 8
+
+
+def test_a_table_without_attributes_is_one_class():
+    """Nothing to generalise, and still k has to hold."""
+    sample = Sample(attributes=[], records=[()] * 4)
+    results = ola.search(sample.table, ks=[4, 5], max_suppressed=0, loss="entropy")
+    assert (results[4].node, results[4].k_minimal, results[4].n_classes, results[4].loss) == ((), ((),), 1, 0.0)
+    assert results[5] == ola.Unmet(suppressed=4, n_labels=(), nodes_counted=1)
+    recoding = ola.recode(sample.table, (), k=4)
+    assert (recoding.class_of.tolist(), recoding.sizes.tolist(), recoding.attributes) == ([0], [4], ())
+    assert ola.recode(sample.table, (), k=5).class_of.tolist() == [SUPPRESSED]
+
+
+@CELL_LIMITS
+def test_a_table_without_records_passes_with_no_class(max_cells):
+    """Nobody is in it, so nobody is exposed; the caller sees that there is no class."""
+    sample = Sample(attributes=[Attribute(name="a", labels={"x": ["x", "*"]})], records=[])
+    result = ola.search(sample.table, ks=[2], max_suppressed=0, loss="dm*", max_cells=max_cells)[2]
+    assert (result.suppressed, result.n_classes) == (0, 0)
+    assert ola.recode(sample.table, result.node, k=2).n_classes == 0
+
+
+@pytest.mark.parametrize(("ks", "limit"), [([0], 0), ([2, -1], 0), ([2], -1)])
+def test_nonsense_is_refused(ks, limit):
+    """A k of 0 would pass everything."""
+    sample = Sample(attributes=[], records=[()] * 4)
+    with pytest.raises(ValueError):
+        ola.search(sample.table, ks=ks, max_suppressed=limit, loss="dm*")
+    with pytest.raises(KeyError):
+        ola.search(sample.table, ks=[2], max_suppressed=0, loss="discernability")
+    with pytest.raises(ValueError):
+        ola.recode(sample.table, (), k=0)
+
+
+def test_a_lattice_too_large_to_search_is_refused_before_memory_is_taken():
+    """Forty attributes of two levels have a million million nodes."""
+    two = {"x": ["x", "*"]}
+    sample = Sample(attributes=[Attribute(name=str(i), labels=two) for i in range(40)], records=[("x",) * 40])
+    with pytest.raises(ola.LatticeTooLargeError) as caught:
+        ola.search(sample.table, ks=[2], max_suppressed=0, loss="dm*")
+    assert caught.value.n_nodes == 2**40
+
+
+@given(sample=samples(), k=st.integers(1, 6), data=st.data())
+def test_recoding_keeps_k_and_says_what_every_record_shows(sample, k, data):
+    """Released records show the labels of their levels, every class has k, and the rest is suppressed."""
+    node = data.draw(st.sampled_from(list(lattice_of(sample.table.domains).nodes())))
+    recoding = ola.recode(sample.table, node, k=k)
+    hierarchies = hierarchies_of(sample)
+    sizes = brute_force_ola.class_sizes(sample.records, hierarchies, node)
+    class_of_record = recoding.class_of[sample.combination_of]
+    shown = []
+    for record, class_id in zip(sample.records, class_of_record.tolist(), strict=True):
+        labels = tuple(h[v][level] for h, v, level in zip(hierarchies, record, node, strict=True))
+        assert (class_id == SUPPRESSED) == (sizes[labels] < k)
+        if class_id != SUPPRESSED:
+            assert labels == tuple(a.labels[a.of_class[class_id]] for a in recoding.attributes)
+            shown.append(labels)
+    assert Counter(shown) == Counter({labels: size for labels, size in sizes.items() if size >= k})
+    assert sorted(recoding.sizes.tolist()) == sorted(size for size in sizes.values() if size >= k)
+    assert (
+        np.bincount(class_of_record[class_of_record >= 0], minlength=recoding.n_classes).tolist()
+        == recoding.sizes.tolist()
+    )
+    assert (recoding.sizes >= k).all()
+    assert recoding.levels == node
+    for position, attribute in enumerate(recoding.attributes):
+        # Labels that only suppressed records would have had must not travel with the recoding.
+        assert set(attribute.labels) == {labels[position] for labels in shown}
+        assert len(set(attribute.labels)) == len(attribute.labels)
+        top = sample.attributes[position].n_levels - 1
+        assert attribute.loss.tolist() == [node[position] / top if top else 0.0] * recoding.n_classes
+
+
+def published(sample, result, k):
+    recoding = ola.recode(sample.table, result.node, k=k)
+    shown = (
+        tuple(a.labels[a.of_class[c]] for a in recoding.attributes) if c != SUPPRESSED else None
+        for c in recoding.class_of[sample.combination_of].tolist()
+    )
+    return recoding.sizes.tolist(), Counter(zip(sample.records, shown, strict=True))

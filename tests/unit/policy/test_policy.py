@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A policy is read whole, refused whole, and never guessed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from conftest import POLICY
+from kepsilon import Policy, PolicyError, json_schema
+
+GOOD = {
+    "k": 5,
+    "epsilon": 2,
+    "algorithm": "ola",
+    "max_suppression": 0.05,
+    "attributes": {
+        "zip": {"role": "k-quasi", "hierarchy": {"type": "mask"}},
+        "height": {"role": "epsilon-quasi", "precision": 0.1, "range": "class"},
+    },
+}
+
+
+def changed(**changes) -> dict:
+    return {**GOOD, **changes}
+
+
+def height(**changes) -> dict:
+    quasi = {**GOOD["attributes"]["height"], **changes}
+    return changed(attributes={**GOOD["attributes"], "height": quasi})
+
+
+def test_a_policy_survives_its_file(tmp_path):
+    """What is read is what was written."""
+    (tmp_path / "p.toml").write_text(POLICY, encoding="utf-8")
+    policy = Policy.from_file(tmp_path / "p.toml")
+    assert (policy.k, policy.epsilon, policy.identifiers, policy.kept) == (3, 2.0, ("name",), ("illness",))
+    assert Policy.from_dict(policy.model_dump(mode="json", exclude_none=True)) == policy
+
+
+def test_a_policy_cannot_be_changed():
+    """A value checked once stays valid."""
+    with pytest.raises(ValueError, match="frozen"):
+        Policy.from_dict(GOOD).k = 1
+
+
+@pytest.mark.parametrize("key", ["k", "epsilon", "algorithm", "max_suppression"])
+def test_privacy_parameters_have_no_defaults(key):
+    """They decide what is promised."""
+    with pytest.raises(PolicyError, match=f"{key}: is required"):
+        Policy.from_dict({name: value for name, value in GOOD.items() if name != key})
+
+
+@pytest.mark.parametrize("key", ["range", "precision"])
+def test_an_epsilon_quasi_states_its_range_and_precision(key):
+    """The same for each ε-quasi."""
+    quasi = {name: value for name, value in GOOD["attributes"]["height"].items() if name != key}
+    with pytest.raises(PolicyError, match=f"attributes.height.{key}: is required"):
+        Policy.from_dict(changed(attributes={"height": quasi}))
+
+
+@pytest.mark.parametrize(
+    ("document", "where"),
+    [
+        (changed(k=1), "k"),
+        (changed(k=2.5), "k"),
+        (changed(k=True), "k"),
+        (changed(epsilon=0), "epsilon"),
+        (changed(epsilon=-1), "epsilon"),
+        (changed(epsilon=float("nan")), "epsilon"),
+        (changed(epsilon=float("inf")), "epsilon"),
+        (changed(epsilon=0.00009), "epsilon"),
+        (changed(epsilon=100.1), "epsilon"),
+        (changed(max_suppression=-0.01), "max_suppression"),
+        (changed(max_suppression=1.01), "max_suppression"),
+        (changed(algorithm="arx"), "algorithm"),
+        (changed(loss="dm"), "loss"),
+        (changed(kay=3), "kay"),
+        (height(range=[5]), "attributes.height.range"),
+        (height(range="record"), "attributes.height.range"),
+        (height(range={"coarse": -1}), "attributes.height.range"),
+        (height(range={"coarse": 0.25}), "attributes.height"),
+        (height(range=[10, 10]), "attributes.height"),
+        (height(domain=[5, 1]), "attributes.height"),
+        (height(domain=[0.05, 1]), "attributes.height"),
+        (height(precision=0), "attributes.height.precision"),
+        (height(mechanism="gaussian"), "attributes.height.mechanism"),
+        (height(role="quasi"), "attributes.height"),
+        (changed(attributes={"a": {"role": "sensitive"}}), "policy"),
+        (changed(attributes={"a": {"role": "k-quasi"}}), "attributes.a"),
+    ],
+)
+def test_nonsense_is_refused_with_its_path(document, where):
+    """Four things in a message: what, where, what would be right, what to do."""
+    with pytest.raises(PolicyError) as caught:
+        Policy.from_dict(document)
+    assert where in str(caught.value)
+
+
+def test_all_mistakes_are_reported_at_once():
+    """Nobody wants to find them one by one."""
+    document = {
+        "k": 1,
+        "epsilon": 1000,
+        "algorithm": "ola",
+        "attributes": {
+            "a": {"role": "k-quasi"},
+            "b": {"role": "who"},
+            "c": {"role": "k-quasi", "hierarchy": {"type": "intervals", "widths": [2, 3]}},
+        },
+    }
+    with pytest.raises(PolicyError) as caught:
+        Policy.from_dict(document)
+    found = "\n".join(problem.where for problem in caught.value.problems)
+    for where in ("k", "epsilon", "max_suppression", "attributes.a", "attributes.b", "attributes.c.hierarchy"):
+        assert f"policy: {where}" in found
+
+
+@pytest.mark.parametrize("key", ["confidence", "confidence_rule", "max_total_suppression"])
+def test_keys_of_later_versions_are_refused_not_ignored(key):
+    """Ignoring a limit would weaken the promise."""
+    with pytest.raises(PolicyError, match="not available in this version"):
+        Policy.from_dict(changed(**{key: 0.99}))
+
+
+@pytest.mark.parametrize(("share", "n", "most"), [(0.05, 100, 5), (0.05, 119, 5), (0.29, 100, 29), (0, 10, 0), (1, 7, 7)])
+def test_the_limit_is_counted_in_whole_records(share, n, most):
+    """0.29 · 100 is 28.999999999999996 in floating point; the curator wrote 29 of 100."""
+    assert Policy.from_dict(changed(max_suppression=share)).most_suppressed(n) == most
+
+
+def test_the_schema_knows_every_key():
+    """Editors complete what the reader accepts."""
+    schema = json.dumps(json_schema())
+    for key in (*Policy.model_fields, "hierarchy", "precision", "range", "unlisted", "widths", "units", "k-quasi"):
+        assert f'"{key}"' in schema
