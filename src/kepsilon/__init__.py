@@ -20,13 +20,16 @@ from kepsilon.errors import (
 from kepsilon.version import __version__
 
 if TYPE_CHECKING:
+    from kepsilon.demo import DEMO_POLICY, made_up_patients
     from kepsilon.feasibility import Finding, check, offending_values
     from kepsilon.pipeline import anonymise
     from kepsilon.policy.document import json_schema
     from kepsilon.policy.policy import Policy
+    from kepsilon.propose.policy_text import propose_policy
     from kepsilon.publish.release import Release, check_outputs
 
 _HOMES = {
+    "DEMO_POLICY": "kepsilon.demo",
     "Finding": "kepsilon.feasibility",
     "Policy": "kepsilon.policy.policy",
     "Release": "kepsilon.publish.release",
@@ -34,10 +37,13 @@ _HOMES = {
     "check": "kepsilon.feasibility",
     "check_outputs": "kepsilon.publish.release",
     "json_schema": "kepsilon.policy.document",
+    "made_up_patients": "kepsilon.demo",
     "offending_values": "kepsilon.feasibility",
+    "propose_policy": "kepsilon.propose.policy_text",
 }
 
 __all__ = [
+    "DEMO_POLICY",
     "AnonymisationError",
     "DataError",
     "EngineError",
@@ -52,7 +58,9 @@ __all__ = [
     "check",
     "check_outputs",
     "json_schema",
+    "made_up_patients",
     "offending_values",
+    "propose_policy",
 ]
 
 

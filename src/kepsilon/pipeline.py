@@ -109,6 +109,8 @@ def anonymise(
     with clock.step("perturb"):
         ranges = noise_ranges(counted.columns, class_ids, recoding, policy)
         published = perturb_released(ranges, policy, random=random)
+    record = _record(counted, anonymous, ranges, policy, engine=engine.name, seeded=random.seeded)
+    del ranges
     with clock.step("merge and shuffle"):
         merged = counted.columns.merge(
             recoding,
@@ -117,7 +119,6 @@ def anonymise(
             whole=[n for n, a in policy.epsilon_quasis.items() if fraction(a.precision).denominator == 1],
             shuffle=lambda n: shuffled_positions(n, random_bytes=random.bytes),
         )
-    record = _record(counted, anonymous, ranges, policy, engine=engine.name, seeded=random.seeded)
     record["seconds"] = clock.seconds
     return Release(merged, record)
 

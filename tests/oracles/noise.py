@@ -88,9 +88,8 @@ def group_boundaries_by_digits(step: Fraction, *, bits: int) -> list[Fraction]:
 def two_sided_below(z, t):
     """P(Z < z) for P(Z) ∝ exp(−t·|Z|) on the integers; z may be an array of integers."""
     z = np.asarray(z, dtype=np.float64)
-    tail = np.exp(-t * np.abs(z)) / (1 + math.exp(-t))  # P(Z ≥ |z|) up to the factor at z = 0, which is right too
-    below = np.where(z > 0, 1 - tail, tail * math.exp(-t))
-    return below
+    tail = np.exp(-t * np.abs(z)) / (1 + math.exp(-t))  # P(Z ≥ |z|), and P(Z < −|z|) is the next term of the series
+    return np.where(z > 0, 1 - tail, tail * math.exp(-t))
 
 
 def chi_square_p(observed, probabilities):
@@ -102,7 +101,9 @@ def chi_square_p(observed, probabilities):
     if small.any():
         observed = np.append(observed[~small], observed[small].sum())
         expected = np.append(expected[~small], expected[small].sum())
-    if len(expected) > 1 and expected[-1] < 5:  # what was put together is still too small to count on: add it to the largest
+    if (
+        len(expected) > 1 and expected[-1] < 5
+    ):  # what was put together is still too small to count on: add it to the largest
         largest = np.argmax(expected[:-1])
         observed[largest] += observed[-1]
         expected[largest] += expected[-1]

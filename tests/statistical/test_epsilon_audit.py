@@ -12,22 +12,23 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from oracles.noise import ALPHA, seeded
 from scipy import stats
 
 from kepsilon.perturb.laplace import perturb
 from kepsilon.perturb.sampler import record_noise
+from oracles.noise import ALPHA, seeded
 
 N_DRAWS = 1_000_000
 LO, HI = 150.0, 190.0
 PRECISION = Fraction(1, 10)
 
 
-def publish(value, *, epsilon, stream, d=1):
-    """The same record of one class, published N_DRAWS times."""
+def publish(values, *, epsilon, stream):
+    """Records of one class with the range [LO, HI]; values of shape (n_records, n_attributes)."""
+    d = values.shape[1]
     return perturb(
-        np.full((N_DRAWS, d), value),
-        np.zeros(N_DRAWS, dtype=np.int64),
+        values,
+        np.zeros(len(values), dtype=np.int64),
         np.full((1, d), LO),
         np.full((1, d), HI),
         epsilon=epsilon,
@@ -35,6 +36,11 @@ def publish(value, *, epsilon, stream, d=1):
         domains=[None] * d,
         source=seeded(stream),
     )
+
+
+def publish_often(value, *, epsilon, stream, d=1):
+    """The same record, N_DRAWS times."""
+    return publish(np.full((N_DRAWS, d), value), epsilon=epsilon, stream=stream)
 
 
 def corner_events(published):
@@ -61,12 +67,12 @@ def epsilon_at_least(one, other):
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4)], ids=str)
 def test_one_attribute_keeps_its_promise_and_too_small_a_scale_is_caught(epsilon):
     """The two ends of a class are told apart with a ratio of at most e^ε, and the audit could tell a 5 % breach."""
-    ends = [corner_events(publish(value, epsilon=epsilon, stream=50 + i)) for i, value in enumerate((LO, HI))]
+    ends = [corner_events(publish_often(value, epsilon=epsilon, stream=50 + i)) for i, value in enumerate((LO, HI))]
     assert epsilon_at_least(*ends) <= float(epsilon)
     assert epsilon_at_least(*ends) > 0.9 * float(epsilon), "the audit has no power, or the noise is too large"
 
     too_small = epsilon / Fraction(95, 100)  # noise of 0.95 · R/ε
-    ends = [corner_events(publish(value, epsilon=too_small, stream=52 + i)) for i, value in enumerate((LO, HI))]
+    ends = [corner_events(publish_often(value, epsilon=too_small, stream=52 + i)) for i, value in enumerate((LO, HI))]
     assert epsilon_at_least(*ends) > float(epsilon)
 
 
@@ -74,11 +80,13 @@ def test_one_attribute_keeps_its_promise_and_too_small_a_scale_is_caught(epsilon
 def test_a_whole_record_keeps_the_promise_and_independent_noise_is_caught(d):
     """A record that differs in every attribute spends ε once; ε for each attribute would spend it d times."""
     epsilon = Fraction(1)
-    ends = [corner_events(publish(value, epsilon=epsilon, stream=54 + i, d=d)) for i, value in enumerate((LO, HI))]
+    ends = [
+        corner_events(publish_often(value, epsilon=epsilon, stream=54 + i, d=d)) for i, value in enumerate((LO, HI))
+    ]
     assert 0.8 * float(epsilon) < epsilon_at_least(*ends) <= float(epsilon)
 
     independent = [
-        corner_events(np.hstack([publish(value, epsilon=epsilon, stream=56 + 10 * i + j) for j in range(d)]))
+        corner_events(np.hstack([publish_often(value, epsilon=epsilon, stream=56 + 10 * i + j) for j in range(d)]))
         for i, value in enumerate((LO, HI))
     ]
     assert epsilon_at_least(*independent) > float(epsilon)
@@ -86,7 +94,9 @@ def test_a_whole_record_keeps_the_promise_and_independent_noise_is_caught(d):
 
 def test_a_middle_value_is_no_easier_to_tell():
     """The worst pair is the worst: a value inside the range against an end proves less."""
-    ends = [corner_events(publish(value, epsilon=Fraction(2), stream=80 + i)) for i, value in enumerate((LO, 170.0))]
+    ends = [
+        corner_events(publish_often(value, epsilon=Fraction(2), stream=80 + i)) for i, value in enumerate((LO, 170.0))
+    ]
     assert epsilon_at_least(*ends) <= 1.0
 
 
@@ -121,26 +131,15 @@ def could_be_ours(published, candidate):
     """Whether some integer noise gives exactly these bits from this candidate: the same test for our mechanism."""
     wanted = np.rint((published - LO) / (HI - LO) * 2**32).astype(np.int64)
     place = int(np.rint((candidate - LO) / (HI - LO) * 2**32))
-    values = np.full((len(published), 1), candidate)
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr("kepsilon.perturb.laplace.record_noise", lambda n, d, **_: (wanted - place)[:, np.newaxis])
-        again = perturb(
-            values,
-            np.zeros(len(published), dtype=np.int64),
-            np.array([[LO]]),
-            np.array([[HI]]),
-            epsilon=WEAK,
-            precisions=[PRECISION],
-            domains=[None],
-            source=seeded(),
-        )
+        again = publish(np.full((len(published), 1), candidate), epsilon=WEAK, stream=0)
     return again[:, 0] == published
 
 
-def consistent_shares(could_be, published):
-    """The share of published values that each candidate could have given, and how many candidates are left on average."""
-    consistent = np.stack([could_be(published, candidate) for candidate in CANDIDATES])
-    return consistent, consistent.sum(axis=0).mean()
+def fits(could_be, published):
+    """Which candidates could have given which published values, shape (n_candidates, n_published)."""
+    return np.stack([could_be(published, candidate) for candidate in CANDIDATES])
 
 
 def test_the_bits_of_a_published_value_fit_every_candidate():
@@ -149,23 +148,12 @@ def test_the_bits_of_a_published_value_fit_every_candidate():
     involved in ours: all 20 candidates fit all 1000 outputs, whatever the seed."""
     truth = np.repeat(np.arange(20), 50)
     naive = float_laplace(CANDIDATES[truth], np.random.default_rng(1))
-    consistent, left = consistent_shares(could_be_float_laplace, naive)
-    assert consistent[truth, np.arange(1000)].all(), "the attack must never lose the true value"
-    assert left < 10, "the naive mechanism leaks, and the attack notices"
+    fit = fits(could_be_float_laplace, naive)
+    assert fit[truth, np.arange(1000)].all(), "the attack must never lose the true value"
+    assert fit.sum(axis=0).mean() < 10, "the naive mechanism leaks, and the attack notices"
 
-    ours = perturb(
-        CANDIDATES[truth][:, np.newaxis],
-        np.zeros(1000, dtype=np.int64),
-        np.array([[LO]]),
-        np.array([[HI]]),
-        epsilon=WEAK,
-        precisions=[PRECISION],
-        domains=[None],
-        source=seeded(90),
-    )[:, 0]
-    consistent, left = consistent_shares(could_be_ours, ours)
-    assert consistent.all()
-    assert left == 20
+    ours = publish(CANDIDATES[truth][:, np.newaxis], epsilon=WEAK, stream=90)[:, 0]
+    assert fits(could_be_ours, ours).all()
 
 
 def test_linking_by_bits_gains_nothing():
@@ -180,22 +168,12 @@ def test_linking_by_bits_gains_nothing():
 
     def linked(published, could_be):
         distance = np.abs(published[np.newaxis] - CANDIDATES[:, np.newaxis])
-        consistent, _ = consistent_shares(could_be, published)
-        guess = np.argmin(np.where(consistent, distance, np.inf), axis=0)
+        guess = np.argmin(np.where(fits(could_be, published), distance, np.inf), axis=0)
         return np.mean(guess == truth)
 
     naive = float_laplace(CANDIDATES[truth], np.random.default_rng(2))
     assert linked(naive, could_be_float_laplace) > 2 * best
-    ours = perturb(
-        CANDIDATES[truth][:, np.newaxis],
-        np.zeros(len(truth), dtype=np.int64),
-        np.array([[LO]]),
-        np.array([[HI]]),
-        epsilon=WEAK,
-        precisions=[PRECISION],
-        domains=[None],
-        source=seeded(91),
-    )[:, 0]
+    ours = publish(CANDIDATES[truth][:, np.newaxis], epsilon=WEAK, stream=91)[:, 0]
     assert linked(ours, could_be_ours) < best + 6.2 * error
 
 

@@ -10,13 +10,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from oracles.noise import ALPHA, chi_square_p, seeded, two_sided_chi_square_p
 from scipy import stats
 
 from kepsilon.perturb import sampler
 from kepsilon.perturb.laplace import expected_noise, linking_ranges, perturb
 from kepsilon.perturb.randomness import uniform_below
 from kepsilon.perturb.sampler import GRID_BITS, record_noise, two_sided_geometric
+from oracles.noise import ALPHA, chi_square_p, seeded, two_sided_chi_square_p
 
 Z_LIMIT = float(stats.norm.isf(ALPHA / 2))
 """About 6.1 standard errors."""

@@ -1,5 +1,102 @@
-"""placeholder until written"""
+# SPDX-License-Identifier: Apache-2.0
+"""`kepsilon demo`: the whole story on made-up patients."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 import click
+
+import kepsilon
+from kepsilon.cli.screen import progress, show_record
+
+N_SHOWN = 3
+
+
 @click.command()
-def demo() -> None:
-    """..."""
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("kepsilon-demo"),
+    show_default=True,
+    help="The folder to write to; it is made if it is not there.",
+)
+def demo(folder: Path) -> None:
+    """Release 20,000 made-up patients and show what happened.
+
+    Writes patients.csv, policy.toml and release.csv with its manifest and record. Running it again replaces them, but
+    never a file that the demo did not write.
+    """
+    data, policy, output = folder / "patients.csv", folder / "policy.toml", folder / "release.csv"
+    with progress() as on_step:
+        on_step("make up patients")
+        patients = _as_csv(kepsilon.made_up_patients())
+        _write_own({data: patients, policy: kepsilon.DEMO_POLICY}, output)
+        release = kepsilon.anonymise(data, kepsilon.Policy.from_file(policy), on_step=on_step)
+        on_step("write")
+        release.write(output, overwrite=True)
+    click.echo(f"Before: the first {N_SHOWN} of 20,000 patients. They are made up.\n")
+    _show_head(data)
+    click.echo(f"\nAfter: the first {N_SHOWN} released records. Not the same persons: the order is shuffled.\n")
+    _show_head(output)
+    click.echo("\nWhat happened\n")
+    show_record(
+        release.record,
+        where=f"data       {data}\npolicy     {policy}  (read it, change it, try again)\n"
+        f"release    {output}\nmanifest   {output}.manifest.json  (to be given away with the release)\n"
+        f"record     {output}.curator.json  (for the owner of the data only)",
+    )
+    click.echo("\nYour own data next:  kepsilon init YOUR.csv -o policy.toml")
+
+
+def _as_csv(columns: Mapping[str, Any]) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+    return text.getvalue()
+
+
+def _write_own(content: dict[Path, str], release: Path) -> None:
+    """Writes files that are not there; those that are must be the demo's own, and a release must lie beside its data."""
+    strange = [path for path, text in content.items() if path.exists() and not _holds(path, text)]
+    if release.exists() and not all(path.exists() for path in content):
+        strange.append(release)
+    if strange:
+        raise kepsilon.EngineError(
+            [
+                kepsilon.Problem(
+                    where=str(path),
+                    what="exists already, and is not as the demo writes it.",
+                    fix="It was left alone. Choose another folder with -o, or remove it first.",
+                )
+                for path in strange
+            ]
+        )
+    for path, text in content.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            # By way of another name: what an interrupted demo left must not be taken for somebody else's file.
+            unfinished = path.with_name(path.name + ".unfinished")
+            unfinished.write_bytes(text.encode())
+            unfinished.replace(path)
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_bytes() == text.encode()
+
+
+def _show_head(path: Path) -> None:
+    """The first records, one below each attribute's name, so that they fit a narrow window."""
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.reader(file)
+        lines = [next(reader) for _ in range(N_SHOWN + 1)]
+    widths = [max(map(len, line)) for line in lines]
+    for cells in zip(*lines, strict=True):
+        click.echo("  " + "   ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())

@@ -1,5 +1,60 @@
-"""placeholder until written"""
+# SPDX-License-Identifier: Apache-2.0
+"""`kepsilon init`: looks at the data and proposes a policy to edit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
 import click
+
+import kepsilon
+from kepsilon.cli.screen import progress
+
+
 @click.command()
-def init() -> None:
-    """..."""
+@click.argument("input_path", metavar="INPUT", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Where to write the policy, if not to the screen."
+)
+def init(input_path: Path, output: Path | None) -> None:
+    """Propose a policy for INPUT.
+
+    Gives every column a role, a hierarchy or a precision, with the reason as a comment. k, epsilon and max_suppression
+    are left for you to decide, and the policy is refused until you have.
+    """
+    if output is not None:
+        _refuse(output)
+    with progress() as on_step:
+        on_step("look at the data")
+        text = kepsilon.propose_policy(input_path)
+    if output is None:
+        click.echo(text, nl=False)
+        click.echo("\nNothing was written. Write it with -o policy.toml, then decide what it asks for.", err=True)
+        return
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        _refuse(output)
+    click.echo(f"Wrote {output}. Next:", err=True)
+    click.echo("  1. Edit it: decide k, epsilon and max_suppression, and go through the roles.", err=True)
+    click.echo(f"  2. kepsilon check {input_path} -p {output}", err=True)
+    click.echo(f"  3. kepsilon anonymise {input_path} -p {output} -o release{input_path.suffix}", err=True)
+
+
+def _refuse(output: Path) -> None:
+    """Refuses what cannot be written, before the data is looked at; a policy that somebody edited is never replaced."""
+    if output.exists():
+        raise kepsilon.EngineError(
+            kepsilon.Problem(
+                where=str(output),
+                what="exists already, and a policy is never overwritten.",
+                fix="Choose another name, or remove it first.",
+            )
+        )
+    if not output.parent.is_dir():
+        raise kepsilon.EngineError(
+            kepsilon.Problem(
+                where=str(output), what=f"there is no folder {output.parent} to write to.", fix="Create it first."
+            )
+        )

@@ -14,6 +14,9 @@ from kepsilon.errors import DataError, EngineError, Problem
 CSV = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
+BYTES_PER_POSITION = 4
+CODED_TEXT = {b"kepsilon": b"coded text"}
+"""Marks, inside the process, a column that is text outside and a dictionary here; no file ever carries the mark."""
 KINDS = "CSV (.csv, .tsv), Parquet (.parquet) or Arrow (.arrow, .feather)"
 
 
@@ -79,11 +82,29 @@ def _read_parquet(path: Path, columns: Sequence[str], coded: Sequence[str]) -> A
     from pyarrow import parquet
 
     schema = _parquet_schema(path)
-    texts = [name for name in coded if pa.types.is_string(schema.field(name).type)]
+    repeating = {*coded, *_few_valued(path)}
+    texts = [name for name in columns if name in repeating and pa.types.is_string(schema.field(name).type)]
     try:
-        return parquet.read_table(path, columns=list(columns), read_dictionary=texts, partitioning=None)
+        table = parquet.read_table(path, columns=list(columns), read_dictionary=texts, partitioning=None)
     except pa.ArrowInvalid:
         raise DataError(Problem(where=str(path), what="is damaged: some of its columns cannot be read.")) from None
+    for name in texts:
+        i = table.schema.get_field_index(name)
+        table = table.set_column(i, table.schema.field(i).with_metadata(CODED_TEXT), table.column(i))
+    return table
+
+
+def _few_valued(path: Path) -> set[str]:
+    """Columns whose values repeat so often that the file needs less for each than a position in a dictionary does."""
+    from pyarrow import parquet
+
+    metadata = parquet.read_metadata(path)
+    n_bytes: dict[str, int] = {}
+    for group in range(metadata.num_row_groups):
+        for i in range(metadata.num_columns):
+            column = metadata.row_group(group).column(i)
+            n_bytes[column.path_in_schema] = n_bytes.get(column.path_in_schema, 0) + column.total_uncompressed_size
+    return {name for name, size in n_bytes.items() if size <= BYTES_PER_POSITION * metadata.num_rows}
 
 
 def _parquet_schema(path: Path) -> Any:
@@ -109,7 +130,7 @@ def _arrow_reader(path: Path) -> Any:
 
 
 def _write_parquet(table: Any, target: Path) -> None:
-    """Labels are handed over as dictionaries, which is fast, but recorded as text, which is what they are."""
+    """Coded text is handed over as dictionaries, which is fast, but recorded as text, which is what it is."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -128,19 +149,15 @@ def _write_arrow(table: Any, target: Path) -> None:
 
 
 def decoded(table: Any) -> Any:
-    """The same table with label columns as plain text."""
+    """The same table with coded text as plain text."""
     import pyarrow as pa
 
     schema = pa.schema([pa.field(field.name, _shown_type(field)) for field in table.schema])
     return table if schema.equals(table.schema) else table.cast(schema)
 
 
-LABEL = {b"kepsilon": b"label"}
-"""Marks a label column inside the process; no file ever carries it."""
-
-
 def _shown_type(field: Any) -> Any:
-    return field.type.value_type if field.metadata == LABEL else field.type
+    return field.type.value_type if field.metadata == CODED_TEXT else field.type
 
 
 def _unreadable(path: Path, error: OSError) -> EngineError:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kepsilon.engines.files import LABEL, FileSource, decoded, writer_for
+from kepsilon.engines.files import CODED_TEXT, FileSource, decoded, writer_for
 from kepsilon.engines.frames import FrameSource
 from kepsilon.engines.protocol import Distinct, LeftOut, Shuffle
 from kepsilon.errors import DataError, Problem
@@ -76,17 +76,23 @@ class LocalColumns:
         self.n_records: int = table.num_rows
         self._codes: dict[str, IntArray] = {}
         self._numbers: dict[str, FloatArray] = {}
+        self._integers: set[str] = set()
         self._stays: IntArray | None = None
         self._combination: IntArray = np.zeros(0, dtype=np.int32)
 
     def distinct(self, name: str) -> Distinct:
         values, codes = _encode(self._table.column(name), name, self._source.name)
         self._codes[name] = codes
+        self._table = self._table.drop_columns([name])  # codes are all that is needed from here on
         return Distinct(values=values, counts=np.bincount(codes, minlength=len(values)))
 
     def numbers(self, name: str) -> FloatArray:
         if name not in self._numbers:
-            self._numbers[name] = _as_doubles(self._table.column(name), name, self._source.name)
+            column = self._table.column(name)
+            self._numbers[name] = _as_doubles(column, name, self._source.name)
+            if pa.types.is_integer(column.type):
+                self._integers.add(name)
+            self._table = self._table.drop_columns([name])
         return self._numbers[name]
 
     def count(
@@ -147,6 +153,7 @@ class LocalColumns:
         kept alive by a shared buffer, a dictionary or metadata. `published` holds the noisy values of
         the released records in the order of the input; `whole` names the ε-quasis with a whole precision.
         """
+        self._numbers.clear()
         released = np.flatnonzero(class_ids != SUPPRESSED)
         order = shuffle(len(released))
         released = released[order]
@@ -157,17 +164,18 @@ class LocalColumns:
         for name in self._roles.published:
             if name in labels:
                 column = _label_column(labels[name].labels, labels[name].of_class, class_ids)
-                field = pa.field(name, column.type, metadata=LABEL)
+                field = pa.field(name, column.type, metadata=CODED_TEXT)
             elif name in published:
-                column = _number_column(
-                    published[name][order],
-                    stays_whole=name in whole and pa.types.is_integer(self._table.column(name).type),
-                )
+                stays_whole = name in whole and name in self._integers
+                column = _number_column(published[name][order], stays_whole=stays_whole)
                 field = pa.field(name, column.type)
             else:
+                before = self._table.schema.field(name)
                 column = _taken(self._table.column(name), rows)
-                field = pa.field(name, column.type)
-            self._table = self._table.drop_columns([name])
+                is_text_outside = before.metadata == CODED_TEXT or not pa.types.is_dictionary(before.type)
+                is_coded = is_text_outside and pa.types.is_dictionary(column.type)
+                field = pa.field(name, column.type, metadata=CODED_TEXT if is_coded else None)
+                self._table = self._table.drop_columns([name])
             columns.append(column)
             fields.append(field)
         table = pa.Table.from_arrays(columns, schema=pa.schema(fields))
@@ -252,9 +260,9 @@ def _as_doubles(column: pa.ChunkedArray, name: str, source: str) -> FloatArray:
                 fix="Give it another role.",
             )
         )
-    is_missing: BoolArray = column.is_null().to_numpy()
-    values: FloatArray = column.cast(pa.float64(), safe=False).to_numpy().astype(np.float64, copy=True)
-    n_wrong = int((~np.isfinite(values[~is_missing])).sum())
+    # A null becomes NaN here, so NaN in excess of the nulls was NaN in the data.
+    values: FloatArray = column.cast(pa.float64(), safe=False).to_numpy()
+    n_wrong = len(values) - int(np.count_nonzero(np.isfinite(values))) - column.null_count
     if n_wrong:
         raise DataError(
             Problem(
@@ -263,7 +271,6 @@ def _as_doubles(column: pa.ChunkedArray, name: str, source: str) -> FloatArray:
                 fix="Write missing values as null (an empty cell).",
             )
         )
-    values[is_missing] = np.nan
     return values
 
 
@@ -314,12 +321,13 @@ def _rank(keys: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _label_column(labels: Sequence[Label], of_class: IntArray, class_ids: IntArray) -> pa.DictionaryArray:
-    indices = of_class.astype(np.int32)[class_ids]
+    index_type = np.int8 if len(labels) < 1 << 7 else np.int16 if len(labels) < 1 << 15 else np.int32
+    indices = of_class.astype(index_type)[class_ids]
     if None in labels:
         null = list(labels).index(None)
         texts = [label for label in labels if label is not None]
         mask = indices == null
-        indices = indices - (indices > null)
+        indices -= indices > null
         indices[mask] = 0
         return pa.DictionaryArray.from_arrays(pa.array(indices, mask=mask), pa.array(texts, pa.string()))
     return pa.DictionaryArray.from_arrays(pa.array(indices), pa.array(labels, pa.string()))
@@ -335,11 +343,19 @@ def _taken(column: pa.ChunkedArray, rows: IntArray) -> pa.Array | pa.ChunkedArra
     """The values of some records, with nothing of the others: dictionaries hold used entries only."""
     if pa.types.is_dictionary(column.type):
         return _taken_dictionary(column.unify_dictionaries().combine_chunks(), rows)
+    if (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)) and _repeats(column):
+        return _taken_dictionary(column.dictionary_encode().combine_chunks(), rows)
     plain = _without_inner_dictionaries(column.type)
     if plain != column.type:
         column = column.cast(plain)
     array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     return array.take(pa.array(rows))
+
+
+def _repeats(column: pa.ChunkedArray) -> bool:
+    """Whether text repeats so often that moving positions in a dictionary is faster than moving text."""
+    head = column.slice(0, 100_000)
+    return len(head) > 0 and pc.count_distinct(head).as_py() < len(head) / 20
 
 
 def _taken_dictionary(array: pa.DictionaryArray, rows: IntArray) -> pa.DictionaryArray:

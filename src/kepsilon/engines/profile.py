@@ -53,7 +53,10 @@ TIME = r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2
 PATTERNS = {
     Shape.EMAIL: r"^[^@\s]+@[^@\s]+\.[^@\s]+$",
     # Digits alone could be anything; a plus, a bracket, or a separator between groups makes them a phone number.
-    Shape.PHONE: r"^(\+[0-9][0-9 ()./-]{6,18}|\([0-9]{2,5}\)[0-9 ./-]{5,14}|[0-9]{3}[ .-][0-9]{3}[ .-][0-9]{4}|0[0-9]{2,4}[ /-][0-9 -]{5,10})$",
+    Shape.PHONE: (
+        r"^(\+[0-9][0-9 ()./-]{6,18}|\([0-9]{2,5}\)[0-9 ./-]{5,14}"
+        r"|[0-9]{3}[ .-][0-9]{3}[ .-][0-9]{4}|0[0-9]{2,4}[ /-][0-9 -]{5,10})$"
+    ),
     Shape.SSN: r"^[0-9]{3}-[0-9]{2}-[0-9]{4}$",
     Shape.UUID: r"^\{?[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\}?$",
     Shape.DIGITS: r"^[0-9]+$",
@@ -116,7 +119,9 @@ def profile_columns(source: object) -> tuple[str, list[ColumnProfile]]:
         if times > 1:
             raise DataError(
                 Problem(
-                    where=opened.name, what=f'{times} columns are named "{name}".', fix="Give every column a name of its own."
+                    where=opened.name,
+                    what=f'{times} columns are named "{name}".',
+                    fix="Give every column a name of its own.",
                 )
             )
     profiles = [profile_column(name, column) for name, column in _columns(opened)]
@@ -132,8 +137,9 @@ def profile_column(name: str, column: pa.ChunkedArray) -> ColumnProfile:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return ColumnProfile(name=name, n_records=len(column), n_null=column.null_count, kind=Kind.OTHER)
     counts = counted.column("counts")
-    is_null = pc.is_null(counted.column("texts"))
-    is_blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(counted.column("texts")), ""), False)  # noqa: FBT003 (Arrow's signature)
+    texts = counted.column("texts")
+    is_null = pc.is_null(texts)
+    is_blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(texts), ""), fill_value=False)
     filled = counted.filter(pc.invert(pc.or_(is_null, is_blank)))
     facts: dict[str, Any] = {
         "name": name,
@@ -148,13 +154,15 @@ def profile_column(name: str, column: pa.ChunkedArray) -> ColumnProfile:
         return ColumnProfile(**facts)
     listed = counted.filter(pc.invert(is_null))
     if len(listed) <= FEW:
-        facts["values"] = tuple(sorted(zip(listed.column("texts").to_pylist(), listed.column("counts").to_pylist(), strict=True)))
+        pairs = zip(listed.column("texts").to_pylist(), listed.column("counts").to_pylist(), strict=True)
+        facts["values"] = tuple(sorted(pairs))
     return ColumnProfile(**facts, **_facts_of_values(filled.column("texts"), filled.column("counts")))
 
 
 def _columns(opened: FileSource | FrameSource) -> Iterator[tuple[str, pa.ChunkedArray]]:
     """Columns one at a time where the file allows it; CSV has to be read whole, and is read once."""
-    whole = opened.arrow_table(opened.column_names) if isinstance(opened, FileSource) and opened.dialect is not None else None
+    is_csv = isinstance(opened, FileSource) and opened.dialect is not None
+    whole = opened.arrow_table(opened.column_names) if is_csv else None
     for name in opened.column_names:
         table = opened.arrow_table([name]) if whole is None else whole
         yield name, table.column(name)

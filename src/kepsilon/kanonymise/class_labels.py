@@ -15,7 +15,8 @@ from typing import Literal
 
 import numpy as np
 
-from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.kanonymise.keys import number
+from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import AttributeLabels, distinct_labels
 from kepsilon.table.codes import Domain, Label
 
@@ -193,12 +194,12 @@ def _sets(domain: Domain, parts: PartCodes, *, style: LabelStyle) -> AttributeLa
     numbers: dict[bytes, int] = {}
     of_part = np.empty(len(ends), dtype=np.int64)
     labels: list[Label] = []
-    for number, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
+    for position, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
         key = code[start:end].tobytes()
         if key not in numbers:
             numbers[key] = len(numbers)
             labels.append(_set_label([domain.levels[0][i] for i in code[start:end].tolist()]))
-        of_part[number] = numbers[key]
+        of_part[position] = numbers[key]
     return _without_repeats(labels, of_part, loss=(n_values - 1) / max(1, domain.n_values - 1))
 
 
@@ -218,14 +219,11 @@ def _quoted(value: Label) -> str:
 
 def _from_distinct(label: Callable[..., Label], columns: tuple[IntArray, ...], *, loss: FloatArray) -> AttributeLabels:
     """Labels that are a function of some codes, which is called once for each combination of them."""
-    order = np.lexsort(columns[::-1])
-    is_first: BoolArray = np.zeros(len(order), dtype=np.bool_)
-    is_first[:1] = True
-    for column in columns:
-        is_first[1:] |= np.diff(column[order]) != 0
-    of_part = np.empty(len(order), dtype=np.int64)
-    of_part[order] = np.cumsum(is_first) - 1
-    distinct = zip(*(column[order[is_first]].tolist() for column in columns), strict=True)
+    sizes = [int(column.max(initial=-1)) + 1 for column in columns]
+    of_part, n_distinct = number(columns, sizes=sizes, length=len(loss))
+    an_example = np.empty(n_distinct, dtype=np.int64)
+    an_example[of_part] = np.arange(len(loss))
+    distinct = zip(*(column[an_example].tolist() for column in columns), strict=True)
     return _without_repeats([label(*codes) for codes in distinct], of_part, loss=loss)
 
 

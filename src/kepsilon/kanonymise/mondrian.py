@@ -2,10 +2,7 @@
 """Median cuts until no cut leaves k records on both sides: strict Mondrian.
 
 LeFevre et al. 2006. A partition is cut along its widest attribute, relative to the whole data's range, at its weighted
-median; where a side would have fewer than k records, along the next widest. All partitions of one depth are cut at
-once: combinations are kept so that every partition is a run, one sort per depth puts each run in the order of the
-attribute it is cut along, and medians are looked up in the cumulative counts. If any threshold leaves k records on
-both sides, so does one of the two at the median (`<=` or `<`); so no other has to be tried.
+median; where a side would have fewer than k records, along the next widest. Every record is released.
 """
 
 from __future__ import annotations
@@ -15,15 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.kanonymise.class_labels import LabelStyle, PartCodes, label_parts, number_line, place_of_code
+from kepsilon.kanonymise.class_labels import LabelStyle, PartCodes, label_parts
 from kepsilon.kanonymise.keys import number, number_by_first
-from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.kanonymise.median_cuts import cut, whole_table
+from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import AttributeLabels, Recoding
-from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
-
-_MAX_BITS = 62
-"""Longest key that can carry its position along in one integer."""
 
 
 class FixedPartTooSmallError(ValueError):
@@ -64,21 +58,13 @@ class Partition:
         return len(self.sizes)
 
 
-@dataclass(slots=True, kw_only=True)
-class _Runs:
-    """Combinations ordered so that each partition is a run, and what is known of each partition."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Finished:
+    """The parts of one depth that no cut is left for."""
 
-    combinations: IntArray
-    codes: list[IntArray]
-    weights: IntArray
-    lengths: IntArray
     sizes: IntArray
-    low: IntArray
-    high: IntArray
-
-    @property
-    def starts(self) -> IntArray:
-        return np.cumsum(self.lengths) - self.lengths
+    bounds: IntArray
+    """Smallest, largest, low, high; shape (4, n_attributes, n_parts)."""
 
 
 def partition(table: FrequencyTable, *, k: int, fixed: Sequence[int] = ()) -> Partition:
@@ -89,33 +75,42 @@ def partition(table: FrequencyTable, *, k: int, fixed: Sequence[int] = ()) -> Pa
     """
     if k < 1:
         raise ValueError("k is at least 1")
-    runs = _whole_table(table, fixed=fixed)
+    runs = whole_table(table, fixed=fixed)
     too_small = runs.sizes < k
     if too_small.any():
         raise FixedPartTooSmallError(n_records=int(runs.sizes[too_small].sum()), n_parts=int(too_small.sum()))
     part_of: IntArray = np.zeros(table.n_combinations, dtype=np.int64)
-    finished: list[tuple[IntArray, IntArray, IntArray, IntArray, IntArray]] = []
+    finished: list[_Finished] = []
     n_finished = 0
-    while len(runs.sizes):
-        smallest, largest = _extremes(runs)
-        cuts, is_cut = _cut(runs, smallest=smallest, largest=largest, domains=table.domains, k=k)
-        is_done = ~is_cut
-        n_done = int(is_done.sum())
-        numbers = n_finished + np.cumsum(is_done) - 1
-        in_done = np.repeat(is_done, runs.lengths)
-        part_of[runs.combinations[in_done]] = np.repeat(numbers[is_done], runs.lengths[is_done])
-        finished.append(
-            (
-                runs.sizes[is_done],
-                smallest[:, is_done],
-                largest[:, is_done],
-                runs.low[:, is_done],
-                runs.high[:, is_done],
-            )
-        )
-        n_finished += n_done
-        runs = cuts
-    return _in_order(table, finished, part_of=part_of, k=k, fixed=fixed)
+    while runs.n_partitions:
+        smallest, largest = runs.extremes()
+        both_sides, is_cut = cut(runs, smallest=smallest, largest=largest, domains=table.domains, k=k)
+        done = np.flatnonzero(~is_cut)
+        in_done = np.repeat(~is_cut, runs.lengths)
+        numbers = np.arange(n_finished, n_finished + len(done))
+        part_of[runs.combinations[in_done]] = np.repeat(numbers, runs.lengths[done])
+        bounds = np.stack([smallest[:, done], largest[:, done], runs.low[:, done], runs.high[:, done]])
+        finished.append(_Finished(sizes=runs.sizes[done], bounds=bounds))
+        n_finished += len(done)
+        runs = both_sides
+    # Numbered by first combination, which does not depend on the order of cuts.
+    new = number_by_first(part_of, n_distinct=n_finished)
+    old = np.empty_like(new)
+    old[new] = np.arange(n_finished)
+    n_attributes = len(table.domains)
+    sizes = np.concatenate([np.zeros(0, dtype=np.int64), *(parts.sizes for parts in finished)])
+    no_bounds: IntArray = np.zeros((4, n_attributes, 0), dtype=np.int32)
+    smallest, largest, low, high = np.concatenate([no_bounds, *(parts.bounds for parts in finished)], axis=2)
+    return Partition(
+        k=k,
+        fixed=frozenset(fixed),
+        part_of=new.astype(np.int32)[part_of],
+        sizes=sizes[old],
+        smallest=smallest.take(old, axis=1),
+        largest=largest.take(old, axis=1),
+        low=low.take(old, axis=1),
+        high=high.take(old, axis=1),
+    )
 
 
 def anonymise(table: FrequencyTable, *, k: int, labels: LabelStyle = "tight", fixed: Sequence[int] = ()) -> Recoding:
@@ -149,203 +144,6 @@ def recode(table: FrequencyTable, partition: Partition, *, labels: LabelStyle = 
         class_of=class_of_part.astype(np.int32)[partition.part_of],
         sizes=sizes,
         attributes=tuple(_merged(labelled, class_of_part, n_classes=n_classes) for labelled in by_attribute),
-    )
-
-
-def _whole_table(table: FrequencyTable, *, fixed: Sequence[int]) -> _Runs:
-    codes = []
-    for domain, column in zip(table.domains, table.codes, strict=True):
-        places = place_of_code(domain)
-        codes.append((column if places is None else places[column]).astype(np.int32))
-    part_of, n_parts = number(
-        [codes[attribute] for attribute in fixed],
-        sizes=[table.domains[attribute].n_values for attribute in fixed],
-        length=table.n_combinations,
-    )
-    order = np.argsort(part_of, kind="stable")
-    lengths = np.bincount(part_of, minlength=n_parts)
-    tops = np.array([domain.n_values - 1 for domain in table.domains], dtype=np.int64)
-    runs = _Runs(
-        combinations=order,
-        codes=[column[order] for column in codes],
-        weights=table.counts[order].astype(np.int64),
-        lengths=lengths,
-        sizes=np.bincount(part_of, weights=table.counts, minlength=n_parts).astype(np.int64),
-        low=np.zeros((len(codes), n_parts), dtype=np.int64),
-        high=np.repeat(tops[:, None], n_parts, axis=1),
-    )
-    for attribute in fixed:
-        runs.low[attribute] = runs.high[attribute] = runs.codes[attribute][runs.starts]
-    return runs
-
-
-def _relative_widths(domain: Domain, first: IntArray, last: IntArray) -> FloatArray:
-    """Width of every partition in one attribute, as a share of the whole data's."""
-    if domain.positions is None:
-        return (last - first) / max(1, domain.n_values - 1)
-    return number_line(domain, domain.positions).shares(first, last)
-
-
-def _extremes(runs: _Runs) -> tuple[IntArray, IntArray]:
-    """Smallest and largest code in every partition, two arrays of shape (n_attributes, n_partitions)."""
-    starts = runs.starts
-    shape = (len(runs.codes), len(starts))
-    smallest = np.empty(shape, dtype=np.int64)
-    largest = np.empty(shape, dtype=np.int64)
-    for attribute, column in enumerate(runs.codes):
-        smallest[attribute] = np.minimum.reduceat(column, starts)
-        largest[attribute] = np.maximum.reduceat(column, starts)
-    return smallest, largest
-
-
-def _cut(
-    runs: _Runs, *, smallest: IntArray, largest: IntArray, domains: Sequence[Domain], k: int
-) -> tuple[_Runs, BoolArray]:
-    """The two sides of every partition that can be cut, and which can."""
-    widths = np.empty(smallest.shape)
-    for attribute, domain in enumerate(domains):
-        widths[attribute] = _relative_widths(domain, smallest[attribute], largest[attribute])
-    widths[smallest == largest] = -1.0
-    attempts = np.argsort(-widths, axis=0, kind="stable")  # ties: first attribute
-    is_cut = np.zeros(len(runs.sizes), dtype=np.bool_)
-    sides: list[_Runs] = []
-    candidates = np.flatnonzero(runs.sizes >= 2 * k)
-    for attempt in range(len(runs.codes)):
-        if not len(candidates):
-            break
-        attribute_of = attempts[attempt, candidates]
-        is_open = widths[attribute_of, candidates] >= 0
-        candidates, attribute_of = candidates[is_open], attribute_of[is_open]
-        cut, works = _cut_along(runs, candidates, attribute_of, k=k)
-        sides.append(cut)
-        is_cut[candidates[works]] = True
-        candidates = candidates[~works]
-    return _joined(sides, n_attributes=len(runs.codes)), is_cut
-
-
-def _cut_along(runs: _Runs, chosen: IntArray, attribute_of: IntArray, *, k: int) -> tuple[_Runs, BoolArray]:
-    """Cuts each chosen partition along its attribute, where a cut leaves k records on both sides."""
-    members, lengths = _members(runs, chosen)
-    code = _chosen_codes(runs, members, lengths=lengths, attribute_of=attribute_of)
-    n_codes = int(code.max(initial=0)) + 1
-    partition_of = np.repeat(np.arange(len(chosen)), lengths)
-    key: IntArray = partition_of * n_codes + code
-    order, key = _sorted(key, bound=len(chosen) * n_codes)
-    members = members[order]
-    ends: IntArray = np.cumsum(lengths)
-    starts: IntArray = ends - lengths
-    # Records up to and including each member; `before` those in front of a partition.
-    cumulative = np.cumsum(runs.weights[members])
-    total = runs.sizes[chosen]
-    before = np.cumsum(total) - total
-    # The weighted median is the first code that has half of the records at or below it.
-    median_at = np.searchsorted(cumulative, before + (total + 1) // 2)
-    median_key = key[median_at]
-    padded = np.concatenate(([0], cumulative))
-    after_median = np.searchsorted(key, median_key, side="right")
-    at_median = np.searchsorted(key, median_key, side="left")
-    n_up_to = padded[after_median] - before
-    n_below = padded[at_median] - before
-    is_upper = (n_up_to >= k) & (total - n_up_to >= k)
-    is_lower = ~is_upper & (n_below >= k) & (total - n_below >= k)
-    works = is_upper | is_lower
-    cut_at = np.where(is_upper, after_median, at_median)[works]
-    n_left = np.where(is_upper, n_up_to, n_below)[works]
-    # The last code on the left; `< median` ends just below the median in the whole domain.
-    last_left = (median_key - np.arange(len(chosen)) * n_codes - is_lower)[works]
-
-    starts, ends, total, attribute_of = starts[works], ends[works], total[works], attribute_of[works]
-    low = np.repeat(runs.low[:, chosen[works]], 2, axis=1)
-    high = np.repeat(runs.high[:, chosen[works]], 2, axis=1)
-    left = 2 * np.arange(len(starts))
-    high[attribute_of, left] = last_left
-    low[attribute_of, left + 1] = last_left + 1
-    kept = members[np.repeat(works, lengths)]
-    return (
-        _Runs(
-            combinations=runs.combinations[kept],
-            codes=[column[kept] for column in runs.codes],
-            weights=runs.weights[kept],
-            lengths=np.column_stack((cut_at - starts, ends - cut_at)).ravel(),
-            sizes=np.column_stack((n_left, total - n_left)).ravel(),
-            low=low,
-            high=high,
-        ),
-        works,
-    )
-
-
-def _members(runs: _Runs, chosen: IntArray) -> tuple[IntArray, IntArray]:
-    """Positions of the chosen partitions' combinations, run by run, and the length of each run."""
-    lengths = runs.lengths[chosen]
-    if len(chosen) == len(runs.lengths):
-        return np.arange(len(runs.combinations)), lengths
-    ends = np.cumsum(lengths)
-    offsets = runs.starts[chosen] - (ends - lengths)
-    return np.arange(int(lengths.sum())) + np.repeat(offsets, lengths), lengths
-
-
-def _chosen_codes(runs: _Runs, members: IntArray, *, lengths: IntArray, attribute_of: IntArray) -> IntArray:
-    """Each member's code in the attribute its partition is cut along."""
-    code: IntArray = np.zeros(len(members), dtype=np.int64)
-    for attribute, column in enumerate(runs.codes):
-        is_along = attribute_of == attribute
-        if is_along.any():
-            np.copyto(code, column[members], where=np.repeat(is_along, lengths))
-    return code
-
-
-def _sorted(key: IntArray, *, bound: int) -> tuple[IntArray, IntArray]:
-    """The order that sorts the keys, which are below `bound`, and the sorted keys."""
-    shift = len(key).bit_length()
-    if bound.bit_length() + shift > _MAX_BITS:
-        order = np.argsort(key)
-        return order, key[order]
-    # Sorting integers that carry their position is twice as fast as argsort.
-    carried = np.sort((key << shift) | np.arange(len(key)))
-    return carried & ((1 << shift) - 1), carried >> shift
-
-
-def _joined(sides: Sequence[_Runs], *, n_attributes: int) -> _Runs:
-    if len(sides) == 1:
-        return sides[0]
-    empty: IntArray = np.zeros(0, dtype=np.int64)
-    no_bounds: IntArray = np.zeros((n_attributes, 0), dtype=np.int64)
-    return _Runs(
-        combinations=np.concatenate([empty, *(side.combinations for side in sides)]),
-        codes=[np.concatenate([empty, *(side.codes[a] for side in sides)]) for a in range(n_attributes)],
-        weights=np.concatenate([empty, *(side.weights for side in sides)]),
-        lengths=np.concatenate([empty, *(side.lengths for side in sides)]),
-        sizes=np.concatenate([empty, *(side.sizes for side in sides)]),
-        low=np.concatenate([no_bounds, *(side.low for side in sides)], axis=1),
-        high=np.concatenate([no_bounds, *(side.high for side in sides)], axis=1),
-    )
-
-
-def _in_order(
-    table: FrequencyTable,
-    finished: Sequence[tuple[IntArray, IntArray, IntArray, IntArray, IntArray]],
-    *,
-    part_of: IntArray,
-    k: int,
-    fixed: Sequence[int],
-) -> Partition:
-    """The finished parts, numbered by their first combination, which does not depend on the order of cuts."""
-    n_attributes = len(table.domains)
-    no_bounds: IntArray = np.zeros((n_attributes, 0), dtype=np.int64)
-    sizes = np.concatenate([np.zeros(0, dtype=np.int64), *(part[0] for part in finished)])
-    new = number_by_first(part_of, n_distinct=len(sizes))
-    old = np.argsort(new)
-    bounds = [np.concatenate([no_bounds, *(part[i] for part in finished)], axis=1)[:, old] for i in range(1, 5)]
-    return Partition(
-        k=k,
-        fixed=frozenset(fixed),
-        part_of=new.astype(np.int32)[part_of],
-        sizes=sizes[old],
-        smallest=bounds[0],
-        largest=bounds[1],
-        low=bounds[2],
-        high=bounds[3],
     )
 
 

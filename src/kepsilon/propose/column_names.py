@@ -19,63 +19,62 @@ class Meaning(Enum):
     DEMOGRAPHIC = "something others know about a person"
     CLINICAL = "something clinical"
     FINANCIAL = "something financial"
+    QUANTITY = "how much or how many"
 
 
-PATTERNS: tuple[tuple[Meaning, str], ...] = (
-    (
-        Meaning.PERSON_ID,
+WHOLE_NAMES = {
+    Meaning.PERSON_ID: (
         "ssn|social security( number| no)?|nino|national insurance( number| no)?|mrn|medical record( number| no)?"
-        "|nhs( number| no)?|passport( number| no)?|tax ?id|driving licence|drivers? licen[cs]e|licen[cs]e plate|iban|uuid|guid"
-        "|(patient|person|persons|personal|customer|client|member|subject|participant|respondent|user|employee|student|pupil"
-        "|voter|citizen|insurance|insured|account|card|payer|pid) ?(id|no|nr|num|number|key|code|identifier)|user ?name|login",
+        "|nhs( number| no)?|passport( number| no)?|tax ?id|driving licence|drivers? licen[cs]e|licen[cs]e plate|iban"
+        "|uuid|guid|user ?name|login"
+        "|(patient|persons?|personal|customer|client|member|subject|participant|respondent|user|employee|student|pupil"
+        "|voter|citizen|insurance|insured|account|card|payer) ?(id|no|nr|num|number|key|code|identifier)"
     ),
-    (
-        Meaning.NAME,
-        "name|names|(sur|last|first|full|fore|middle|given|family|maiden|birth|patient|person|customer|client|doctor|physician) ?names?"
-        "|initials|vorname|nachname|nom|prenom|apellidos?|nombre",
+    Meaning.NAME: (
+        "(sur|last|first|full|fore|middle|given|family|maiden|birth|patient|person|customer|client|doctor|physician)? ?names?"
+        "|initials|vorname|nachname|nom|prenom|apellidos?|nombre"
     ),
-    (
-        Meaning.CONTACT,
-        ".*e ?mail( address)?|(.* )?(phone|telephone|mobile|cell|fax)( ?(no|nr|num|number))?|tel|telefon|(.* )?address( line)?"
-        "|(.* )?(street|strasse|adresse|direccion)|ip|url|website",
+    Meaning.CONTACT: (
+        "(.* )?e ?mail( address)?|(.* )?(phone|telephone|mobile|cell|fax)( ?(no|nr|num|number))?|tel|telefon"
+        "|(.* )?(address|street|strasse|adresse|direccion)( line)?( [0-9])?|ip|url|website"
     ),
-    (Meaning.FREE_TEXT, "(.* )?(notes?|comments?|remarks?|free ?text|narrative|anamnesis)"),
-    (Meaning.RECORD_ID, "(.* )?(id|ids|identifier|key|index|rowid|serial|no|nr|number)|row|record|unnamed 0"),
-    (Meaning.POSTCODE, "(.* )?(zip ?(code)?|post(al)? ?code|postal|plz|postleitzahl|zcta|code postal|eircode)"),
-    (Meaning.YEAR, "(.* )?(year|yr|yob|jahr|annee)( .*)?|year .*"),
-    (Meaning.AGE, "(.* )?(age|alter)( (in )?(years|yrs))?"),
-)
-"""Whole names."""
-
-WORDS: tuple[tuple[Meaning, str], ...] = (
-    (
-        Meaning.CLINICAL,
-        "diagnos[ie]s|diagnose|disease|disorder|condition|icd|icd ?10|illness|symptoms?|treatments?|therapy|medications?|drugs?"
-        "|dose|dosage|pressure|systolic|diastolic|bp|glucose|sugar|cholesterol|hdl|ldl|hba1c|insulin|bmi|pulse|heart|temperature"
-        "|lab|results?|tests?|outcome|procedure|surgery|operation|allerg(y|ies)|smok(er|ing)|alcohol|hiv|cancer|tumou?r"
-        "|pregnan(t|cy)|score|grade|risk|mental|blood|haemoglobin|hemoglobin|creatinine|platelets|mortality|survival|died|deceased",
+    Meaning.FREE_TEXT: "(.* )?(notes?|comments?|remarks?|free ?text|narrative|anamnesis)",
+    Meaning.RECORD_ID: "(.* )?(id|ids|identifier|key|index|rowid|serial|no|nr|number)|row|record|unnamed 0",
+    Meaning.POSTCODE: "(.* )?(zip|zip ?code|post(al)? ?code|postal|plz|postleitzahl|zcta|code postal|eircode)",
+    Meaning.YEAR: "(.* )?(year|yr|yob|jahr|annee)( .*)?",
+    Meaning.AGE: "(.* )?(age|alter)( (in )?(years|yrs))?",
+}
+WORDS = {
+    Meaning.CLINICAL: (
+        "diagnos[ie]s|diagnose|disease|disorder|condition|icd ?(10)?|illness|symptoms?|treatments?|therapy|medications?"
+        "|drugs?|dose|dosage|pressure|systolic|diastolic|bp|glucose|sugar|cholesterol|hdl|ldl|hba1c|insulin|bmi|pulse"
+        "|heart|temperature|lab|results?|tests?|outcome|procedure|surgery|operation|allerg(y|ies)|smok(er|ing)|alcohol"
+        "|hiv|cancer|tumou?r|pregnan(t|cy)|score|grade|risk|mental|blood|ha?emoglobin|creatinine|platelets|mortality"
+        "|survival|died|deceased"
     ),
-    (
-        Meaning.FINANCIAL,
-        "income|salary|wages?|pay|earnings?|capital|gains?|loss(es)?|debt|credit|loans?|balance|price|costs?|amount|revenue"
-        "|tax|rent|charges?|premium|mortgage|spend(ing)?|savings?|benefits?|wealth|assets?",
+    Meaning.FINANCIAL: (
+        "income|salary|wages?|pay|earnings?|capital|gains?|loss(es)?|debt|credit|loans?|balance|price|costs?|amount"
+        "|revenue|tax|rent|charges?|premium|mortgage|spend(ing)?|savings?|benefits?|wealth|assets?"
     ),
-    (
-        Meaning.DEMOGRAPHIC,
+    Meaning.DEMOGRAPHIC: (
         "sex|gender|geschlecht|sexe|race|ethnic(ity)?|marital|married|civil status|occupation|profession|job|employment"
-        "|employer|work ?class|industry|education|school(ing)?|degree|qualification|country|nation(ality)?|citizenship|native"
-        "|birthplace|region|state|province|county|district|city|town|municipality|borough|ward|village|language|religion|faith"
-        "|relationship|household|family|children|kids|dependents?|dependants?|siblings|veteran|party|hair|eyes?",
+        "|employer|work ?class|industry|education|school(ing)?|degree|qualification|country|nation(ality)?|citizenship"
+        "|native|birthplace|region|state|province|county|district|city|town|municipality|borough|ward|village|language"
+        "|religion|faith|relationship|household|family|children|kids|depend[ea]nts?|siblings|veteran|party|hair|eyes?"
     ),
-)
-"""Words anywhere in a name."""
+    Meaning.QUANTITY: (
+        "height|weight|wgt|length|width|waist|hip|size|distance|speed|hours?|minutes?|seconds?|days?|weeks?|months?|rate"
+        "|level|value|counts?|total|cm|mm|kg|lbs?|percent|pct|share|population|pop"
+    ),
+}
+"""Words that may stand anywhere in a name."""
 
 
 def meanings_of(name: str) -> frozenset[Meaning]:
     """All that a column of this name may hold; empty where the name says nothing known here."""
     spoken = " ".join(words_of(name))
-    whole = {meaning for meaning, pattern in PATTERNS if re.fullmatch(pattern, spoken)}
-    parts = {meaning for meaning, pattern in WORDS if re.search(rf"\b({pattern})\b", spoken)}
+    whole = {meaning for meaning, pattern in WHOLE_NAMES.items() if re.fullmatch(pattern, spoken)}
+    parts = {meaning for meaning, pattern in WORDS.items() if re.search(rf"\b({pattern})\b", spoken)}
     return frozenset(whole | parts)
 
 

@@ -7,29 +7,28 @@ proposal is k-quasi: generalising too much costs use, generalising too little co
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kepsilon.engines.profile import DATES, FEW, HINTS, ColumnProfile, Kind, Shape
+from kepsilon.engines.profile import FEW, HINTS, ColumnProfile, Kind, Shape
 from kepsilon.propose.column_names import Meaning, meanings_of
+from kepsilon.propose.hierarchies import (
+    Hierarchy,
+    dates_hierarchy,
+    fitting_hierarchy,
+    groups_of,
+    is_code,
+    is_numeric,
+    nice,
+    precision_of,
+)
 
 NEARLY_UNIQUE = 0.9
 FREE_TEXT_LENGTH = 40
-SHARED_BY_MANY = 20
-"""A value is copied into the policy only if at least so many records hold it."""
-STEPS = 100_000
-"""A proposed precision divides the range into no more steps than this, ten times over at most."""
-LARGEST = 2.0**53
-DATE_FORMATS = {
-    Shape.DATE_ISO: None,
-    Shape.DATE_COMPACT: None,
-    Shape.DATE_DOTS: "%d.%m.%Y",
-    Shape.DATE_DAY_FIRST: "%d/%m/%Y",
-    Shape.DATE_MONTH_FIRST: "%m/%d/%Y",
-}
+PRIVATE = frozenset({Meaning.CLINICAL, Meaning.FINANCIAL})
 PERSONS_OWN = frozenset({Shape.EMAIL, Shape.SSN, Shape.UUID})
 """Shapes that stand for one person; a phone is shared by a household."""
+SAFE_SIDE = "Neither its name nor its values say what it is: k-quasi is the safe side. If nobody could know it, make it sensitive."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,16 +36,20 @@ class Proposal:
     """A role for one column: keys as they stand in the policy, and why."""
 
     column: ColumnProfile
-    reason: str
     role: str | None
     """None: the curator has to say."""
-    keys: tuple[tuple[str, object], ...] = ()
+    reason: str
     notes: tuple[str, ...] = ()
+    names_a_person: bool = False
+    hierarchy: Hierarchy | None = None
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Groups of values copied from the data, to be offered and not used."""
-    names_a_person: bool = False
+    precision: float | None = None
     coarse: float | None = None
     """A step for `range = { coarse = … }` that suits the numbers."""
+
+
+Rule = Callable[[ColumnProfile, frozenset[Meaning]], Proposal | None]
 
 
 def propose_role(column: ColumnProfile) -> Proposal:
@@ -55,180 +58,165 @@ def propose_role(column: ColumnProfile) -> Proposal:
         proposal = rule(column, meanings)
         if proposal is not None:
             return proposal
-    return _k_quasi(column, f"{_values(column)}. {SAFE_SIDE}")
+    return _k_quasi(column, f"{_different(column)}. {SAFE_SIDE}")
 
 
-SAFE_SIDE = "Neither name nor values say what it is; k-quasi is the safe side. If nobody could look it up, make it sensitive."
-Rule = Callable[[ColumnProfile, frozenset[Meaning]], Proposal | None]
-
-
-def _unsupported(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:  # noqa: ARG001 (one signature for all rules)
+def _unsupported(column: ColumnProfile, _: frozenset[Meaning]) -> Proposal | None:
     if column.kind is not Kind.OTHER:
         return None
-    return Proposal(
-        column=column,
-        role=None,
-        reason=f"It holds {Kind.OTHER.value}, which cannot be generalised. Decide: identifier drops it, sensitive publishes it as it is.",
-    )
+    reason = f"DECIDE: it holds {Kind.OTHER.value}, which cannot be generalised. Drop it, or publish it as it is."
+    return Proposal(column=column, role=None, reason=reason)
 
 
-def _shaped_like_an_identifier(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:  # noqa: ARG001
+def _shaped_like_an_identifier(column: ColumnProfile, _: frozenset[Meaning]) -> Proposal | None:
     for shape in HINTS:
         share = column.shapes.get(shape, 0.0)
         if share >= 0.5:
-            much = "All" if share == 1 else f"{share:.0%} of all"
-            return Proposal(
-                column=column,
-                role="identifier",
-                reason=f"{much} values look like {shape.value}.",
-                names_a_person=shape in PERSONS_OWN,
-            )
+            reason = f"{'All' if share == 1 else 'Most'} of its values look like {shape.value}."
+            return Proposal(column=column, role="identifier", reason=reason, names_a_person=shape in PERSONS_OWN)
     return None
 
 
 def _named_like_an_identifier(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
     if column.n_distinct <= 2 and column.n_distinct < column.n_filled:
-        return None  # "has_phone": yes or no
-    kinds = {
+        return None  # has_phone: yes or no
+    reasons = {
         Meaning.PERSON_ID: "Its name says that it tells persons apart.",
         Meaning.NAME: "Its name says that it holds names.",
         Meaning.CONTACT: "Its name says that it leads to a person or a home.",
+        Meaning.RECORD_ID: f"Its name says that it numbers something, and it has {_different(column).lower()}.",
     }
-    for meaning, reason in kinds.items():
-        if meaning in meanings:
-            return Proposal(column=column, role="identifier", reason=reason, names_a_person=meaning is Meaning.PERSON_ID)
-    if Meaning.RECORD_ID in meanings and column.n_distinct * 20 >= column.n_filled and column.n_distinct > 2:
-        reason = f"Its name says that it is a number of something, and {_values(column).lower()} tell records apart."
-        return Proposal(column=column, role="identifier", reason=reason, names_a_person=True)
+    for meaning, reason in reasons.items():
+        if meaning in meanings and (meaning is not Meaning.RECORD_ID or column.n_distinct * 20 >= column.n_filled):
+            is_number = meaning in (Meaning.PERSON_ID, Meaning.RECORD_ID)
+            return Proposal(column=column, role="identifier", reason=reason, names_a_person=is_number)
     return None
 
 
-def _constant(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:  # noqa: ARG001
-    if column.n_distinct == 0 and not (column.n_blank and column.n_null):
+def _constant(column: ColumnProfile, _: frozenset[Meaning]) -> Proposal | None:
+    if column.n_records in (column.n_null, column.n_blank):
         return Proposal(column=column, role="insensitive", reason="It is empty in every record.")
     if column.n_distinct == 1 and column.n_filled == column.n_records:
-        return Proposal(
-            column=column, role="insensitive", reason="It holds the same value in every record, so it tells nobody apart."
-        )
+        reason = "It is the same in every record, so it tells nobody apart."
+        return Proposal(column=column, role="insensitive", reason=reason)
     return None
 
 
-def _date(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:  # noqa: ARG001
+def _date(column: ColumnProfile, _: frozenset[Meaning]) -> Proposal | None:
     if column.kind is not Kind.DATE:
         return None
-    shape = next(shape for shape in DATES if column.is_all(shape))
-    hierarchy: dict[str, object] = {"type": "dates", "units": ["month", "quarter", "year"]}
-    if DATE_FORMATS[shape] is not None:
-        hierarchy["format"] = DATE_FORMATS[shape]
-    notes = []
-    if column.is_all(Shape.DATE_DAY_FIRST) and column.is_all(Shape.DATE_MONTH_FIRST):
-        notes.append("Whether day or month stands first cannot be told from the data: check the format.")
-    reason = "Dates. Others often know when somebody was born, admitted or moved; months, quarters, then years are left."
-    return _with_hierarchy(column, reason, hierarchy, notes=notes)
-
-
-def _year(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
-    if not column.is_all(Shape.YEAR) or column.decimals:
-        return None
-    if Meaning.YEAR not in meanings and meanings & {Meaning.CLINICAL, Meaning.FINANCIAL}:
-        return None
-    return _with_hierarchy(column, "Years, generalised to 2, 4, then 8 years.", {"type": "intervals", "widths": [2, 4, 8]})
-
-
-def _postcode(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
-    named = Meaning.POSTCODE in meanings and column.max_length <= 12 and not column.decimals
-    coded = is_code(column) and not meanings & {Meaning.CLINICAL, Meaning.FINANCIAL}
-    if not named and not coded:
-        return None
-    lengths = f"{column.max_length} characters" if column.min_length == column.max_length else f"up to {column.max_length} characters"
-    what = "Postcodes" if named else "Codes"
-    notes = []
-    if named and column.kind is Kind.WHOLE and column.min_length < column.max_length:
-        notes.append("The lengths differ: were zeros at the front lost, say in a spreadsheet? Then masking mixes up areas.")
-    return _with_hierarchy(
-        column, f"{what} of {lengths}; masked from the right, one character per level.", {"type": "mask"}, notes=notes
+    ambiguous = column.is_all(Shape.DATE_DAY_FIRST) and column.is_all(Shape.DATE_MONTH_FIRST)
+    note = "DECIDE: whether day or month stands first cannot be told from the data. Check the format."
+    return _k_quasi(
+        column,
+        "Dates: others often know when somebody was born, admitted or moved. Generalised to months, quarters, years.",
+        hierarchy=dates_hierarchy(column),
+        notes=[note] * ambiguous,
     )
 
 
-def _age(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
-    if Meaning.AGE not in meanings or not is_numeric(column) or not 0 <= column.low <= column.high <= 130:
+def _year(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
+    named_otherwise = Meaning.YEAR not in meanings and meanings & (PRIVATE | {Meaning.QUANTITY})
+    if not column.is_all(Shape.YEAR) or named_otherwise:
         return None
-    return _with_hierarchy(column, "Ages, generalised to 5, 10, then 20 years.", {"type": "intervals", "widths": [5, 10, 20]})
+    hierarchy: Hierarchy = {"type": "intervals", "widths": [2, 4, 8]}
+    return _k_quasi(column, "Years. Generalised to intervals of 2, 4 and 8 years.", hierarchy=hierarchy)
 
 
-def _free_or_unique_text(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
+def _age(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
+    if Meaning.AGE not in meanings or not is_numeric(column) or not 0 <= column.low < column.high <= 130:
+        return None
+    hierarchy: Hierarchy = {"type": "intervals", "widths": [5, 10, 20]}
+    return _k_quasi(column, "Ages. Generalised to intervals of 5, 10 and 20 years.", hierarchy=hierarchy)
+
+
+def _postcode(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
+    if Meaning.POSTCODE not in meanings or column.max_length > 12 or column.decimals:
+        return None
+    cut = column.kind is Kind.WHOLE and column.min_length < column.max_length
+    note = "CAREFUL: their lengths differ. If zeros in front were lost, say in a spreadsheet, masking mixes up areas."
+    reason = "Postcodes. Masked from the right, one character per level."
+    return _k_quasi(column, reason, hierarchy={"type": "mask"}, notes=[note] * cut)
+
+
+def _unique_or_free_text(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
     if column.kind is not Kind.TEXT:
         return None
     if column.n_distinct >= max(2, NEARLY_UNIQUE * column.n_filled):
-        unique = "unique" if column.n_distinct == column.n_filled else "nearly unique"
-        return Proposal(
-            column=column,
-            role="identifier",
-            reason=f"Text that is {unique}: {column.n_distinct:,} values in {column.n_filled:,} records.",
-            notes=_notes(column),
-        )
-    if (Meaning.FREE_TEXT in meanings or column.mean_length > FREE_TEXT_LENGTH) and column.n_distinct > FEW:
-        return Proposal(column=column, role="identifier", reason="Free text, which often names people or says who is meant.")
-    return None
+        nearly = "" if column.n_distinct == column.n_filled else "nearly "
+        reason = f"Text that is {nearly}unique: {column.n_distinct:,} different values in {column.n_filled:,} records."
+    elif (Meaning.FREE_TEXT in meanings or column.mean_length > FREE_TEXT_LENGTH) and column.n_distinct > FEW:
+        reason = "Free text, which often names people or says who is meant."
+    else:
+        return None
+    return Proposal(column=column, role="identifier", reason=reason, notes=_advice(column))
 
 
 def _counter(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
     is_unique = column.n_distinct == column.n_filled > 1
-    if column.kind is not Kind.WHOLE or not is_unique or meanings & {Meaning.CLINICAL, Meaning.FINANCIAL}:
+    if column.kind is not Kind.WHOLE or not is_unique or meanings & (PRIVATE | {Meaning.QUANTITY}):
         return None
-    n = column.n_distinct
-    counts_up = column.high - column.low < 2 * n
-    looks_like_an_id = column.min_length == column.max_length >= 6 or column.min_length >= 8
-    if not counts_up and not looks_like_an_id:
+    if column.high - column.low < 2 * column.n_distinct:
+        how = "as close together as a counter's"
+    elif column.min_length >= 8 or column.min_length == column.max_length >= 6:
+        how = "as long as those of a register"
+    else:
         return None
-    how = "they lie as close as a counter's" if counts_up else "they look like the numbers of a register"
-    return Proposal(column=column, role="identifier", reason=f"A whole number of its own in each record, and {how}.")
+    return Proposal(
+        column=column, role="identifier", reason=f"Every record has a number of its own, and they are {how}."
+    )
+
+
+def _code(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
+    if not is_code(column) or meanings & PRIVATE:
+        return None
+    reason = f"Codes of {column.max_length} digits, as postcodes are. Masked from the right, one digit per level."
+    return _k_quasi(column, reason, hierarchy={"type": "mask"})
 
 
 def _sensitive(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
-    private = meanings & {Meaning.CLINICAL, Meaning.FINANCIAL}
+    private = meanings & PRIVATE
     if not private or (Meaning.DEMOGRAPHIC in meanings and column.kind is Kind.TEXT):
         return None
     look = "clinical" if Meaning.CLINICAL in private else "financial"
-    reason = f"Its name looks {look}: what the release is about, published as it is."
-    if is_numeric(column) and column.n_distinct > FEW:
-        reason += " If others could know the number even roughly, make it an epsilon-quasi instead."
-    else:
-        reason += " If others could know it, make it a k-quasi instead."
-    return Proposal(column=column, role="sensitive", reason=reason, notes=_notes(column))
+    otherwise = (
+        "even roughly, make it an epsilon-quasi"
+        if is_numeric(column) and column.n_distinct > FEW
+        else "make it a k-quasi"
+    )
+    reason = f"Its name looks {look}: what the data is about, published as it is. If others could know it, {otherwise}."
+    return Proposal(column=column, role="sensitive", reason=reason, notes=_advice(column))
 
 
 def _demographic(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
     if Meaning.DEMOGRAPHIC not in meanings or column.kind is Kind.DECIMAL:
         return None
-    return _k_quasi(column, f"Its name says that others may know it. {_values(column)}.")
+    return _k_quasi(column, f"Its name says that others may know it. {_different(column)}.")
 
 
-def _number(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:  # noqa: ARG001
-    if not is_numeric(column) or column.n_distinct <= FEW or column.high == column.low:
+def _number(column: ColumnProfile, _: frozenset[Meaning]) -> Proposal | None:
+    if not is_numeric(column) or column.n_distinct <= FEW:
         return None
     precision, was_cut = precision_of(column)
-    read_off = "no decimals" if not column.decimals else f"up to {column.decimals} decimal{'s' * (column.decimals > 1)}"
-    reason = f"{_values(column)}, with {read_off}: too many to generalise well, so noise hides them within each class."
-    notes = list(_notes(column))
-    if was_cut:
-        notes.append("The precision is coarser than the data: finer steps would show the grid that noise is drawn on.")
+    notes = ["The precision is coarser than the data: so many digits would mean nothing under noise."] * was_cut
     if column.n_unique > column.n_filled / 3:
         notes.append(
-            f"{column.n_unique:,} records hold a number that no other record has. If it could be looked up exactly (a record "
-            "number, a sampling weight), make it an identifier."
+            f"CAREFUL: {column.n_unique:,} records hold a number that no other record holds. If it can be looked up somewhere "
+            "(a number of a register, a sampling weight), make it an identifier."
         )
-    if column.n_null or column.n_blank:
+    n_missing = column.n_null + column.n_blank
+    if n_missing:
         notes.append(
-            f"{column.n_null + column.n_blank:,} records lack it and would be left out; missing = \"class\" keeps them, and being "
-            "without it becomes part of the class."
+            f'{n_missing:,} records lack it and would be left out. With missing = "class" they stay, and lacking it becomes '
+            "part of the class."
         )
+    decimals = f" with up to {column.decimals} decimal{'s' * (column.decimals > 1)}" if column.decimals else ""
     return Proposal(
         column=column,
         role="epsilon-quasi",
-        reason=reason,
-        keys=(("precision", precision), ("range", "class")),
-        notes=tuple(notes),
+        reason=f"{_different(column)}{decimals}: too many to generalise well, so noise hides them within each class.",
+        notes=(*notes, *_advice(column)),
+        precision=precision,
         coarse=max(nice((column.high - column.low) / 10), precision),
     )
 
@@ -241,127 +229,50 @@ RULES: Sequence[Rule] = (
     _date,
     _year,
     _age,
-    _free_or_unique_text,
-    _counter,
     _postcode,
+    _unique_or_free_text,
+    _counter,
+    _code,
     _sensitive,
     _demographic,
     _number,
 )
 
 
-def _k_quasi(column: ColumnProfile, reason: str) -> Proposal:
-    """A k-quasi whose hierarchy fits its values."""
-    if is_code(column):
-        return _with_hierarchy(column, reason, {"type": "mask"})
-    if is_numeric(column) and column.n_distinct > 3 and column.high > column.low:
-        unit = nice((column.high - column.low) / 16)
-        if column.kind is Kind.WHOLE:
-            unit = max(1, unit)
-        return _with_hierarchy(column, reason, {"type": "intervals", "widths": [2 * unit, 4 * unit, 8 * unit]})
-    groups = groups_of(column)
-    notes: list[str] = []
-    if column.kind is Kind.TEXT and column.n_distinct > FEW:
-        notes.append('With so many values, write a hierarchy file and name it: { type = "file", path = "….csv" }.')
+def _k_quasi(
+    column: ColumnProfile, reason: str, *, hierarchy: Hierarchy | None = None, notes: Sequence[str] = ()
+) -> Proposal:
+    hierarchy = hierarchy or fitting_hierarchy(column)
+    notes = [*notes, *_advice(column)]
+    if column.n_blank and hierarchy["type"] in ("intervals", "dates"):
+        notes.append(
+            f"DECIDE: {column.n_blank:,} records hold empty text in quotes, which this hierarchy cannot place. Write null (an "
+            'empty cell without quotes), or leave those records out: unlisted = "suppress".'
+        )
+    if hierarchy["type"] == "suppress" and column.n_distinct > FEW:
+        notes.append('For so many values a hierarchy file is better: { type = "file", path = "levels.csv" }.')
+    groups = groups_of(column) if hierarchy["type"] == "suppress" else ()
     return Proposal(
-        column=column,
-        role="k-quasi",
-        reason=reason,
-        keys=(("hierarchy", {"type": "suppress"}),),
-        notes=(*notes, *_notes(column)),
-        groups=groups,
+        column=column, role="k-quasi", reason=reason, notes=tuple(notes), hierarchy=hierarchy, groups=groups
     )
 
 
-def _with_hierarchy(
-    column: ColumnProfile, reason: str, hierarchy: dict[str, object], *, notes: Sequence[str] = ()
-) -> Proposal:
-    notes = list(notes)
-    if column.n_blank and hierarchy["type"] in ("intervals", "dates"):
-        notes.append(
-            f"{column.n_blank:,} records hold a quoted empty text, which the hierarchy cannot place. Either write null (an empty cell) "
-            'or leave those records out: unlisted = "suppress"'
-        )
-    return Proposal(column=column, role="k-quasi", reason=reason, keys=(("hierarchy", hierarchy),), notes=tuple(notes))
+def _different(column: ColumnProfile) -> str:
+    what = {Kind.WHOLE: "whole number", Kind.DECIMAL: "number"}.get(column.kind, "value")
+    return f"{column.n_distinct:,} different {what}s" if column.n_distinct != 1 else f"One {what}"
 
 
-def groups_of(column: ColumnProfile) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Values that many records share, in groups: by a first word in common, or else two halves of the alphabet."""
-    shared = [value for value, n_records in column.values if n_records >= SHARED_BY_MANY]
-    if column.kind is not Kind.TEXT or len(shared) < 4:
-        return ()
-    by_word: dict[str, list[str]] = {}
-    for value in shared:
-        by_word.setdefault(_first_word(value), []).append(value)
-    groups = {word: tuple(values) for word, values in by_word.items() if word and len(values) > 1}
-    rest = tuple(value for value in shared if not any(value in values for values in groups.values()))
-    if not groups:
-        half = (len(rest) + 1) // 2
-        groups = {_free("group 1", shared): rest[:half], _free("group 2", shared): rest[half:]}
-    elif rest:
-        groups[_free("Other", [*shared, *groups])] = rest
-    return tuple(groups.items())
-
-
-def is_numeric(column: ColumnProfile) -> bool:
-    """Numbers that hierarchies and noise can place."""
-    return column.kind in (Kind.WHOLE, Kind.DECIMAL) and max(abs(column.low), abs(column.high)) < LARGEST
-
-
-def is_code(column: ColumnProfile) -> bool:
-    """Digits of one length that are no quantity: zeros in front, or as many digits as postcodes have."""
-    if not column.is_all(Shape.DIGITS) or column.min_length != column.max_length or column.is_all(Shape.YEAR):
-        return False
-    return column.leading_zeros or (4 <= column.max_length <= 10 and column.n_distinct > FEW)
-
-
-def precision_of(column: ColumnProfile) -> tuple[float, bool]:
-    """A power of ten read off the decimals, and whether the grid of the noise made it coarser."""
-    own = 10.0**-column.decimals if column.decimals else 1.0
-    finest = max((column.high - column.low) / STEPS, max(abs(column.low), abs(column.high)) / LARGEST * 8)
-    if own * 10 >= finest:
-        return _tidy(own), False
-    return _tidy(10.0 ** math.floor(math.log10(finest))), True
-
-
-def nice(number: float) -> float:
-    """1, 2 or 5 times a power of ten, the first that is not smaller."""
-    power = 10.0 ** math.floor(math.log10(number))
-    return _tidy(next(step * power for step in (1, 2, 5, 10) if step * power >= number * (1 - 1e-9)))
-
-
-def _tidy(number: float) -> float:
-    """Without the dust of binary fractions, and whole where it is whole."""
-    tidy = float(f"{number:.6g}")
-    return int(tidy) if tidy.is_integer() else tidy
-
-
-def _values(column: ColumnProfile) -> str:
-    what = {Kind.WHOLE: "whole numbers", Kind.DECIMAL: "numbers"}.get(column.kind, "values")
-    return f"{column.n_distinct:,} different {what}"
-
-
-def _notes(column: ColumnProfile) -> tuple[str, ...]:
-    """What the data could be improved by."""
-    notes = []
-    if column.kind is Kind.TEXT and 0 < column.n_numbers < column.n_filled and column.n_numbers >= column.n_filled / 2:
-        notes.append(
-            f"{column.n_numbers:,} records hold numbers and {column.n_filled - column.n_numbers:,} hold text. If the text stands for "
-            "missing, write empty cells and propose again."
+def _advice(column: ColumnProfile) -> tuple[str, ...]:
+    """What in the data should be looked at."""
+    advice = []
+    if column.kind is Kind.TEXT and column.n_filled / 2 <= column.n_numbers < column.n_filled:
+        advice.append(
+            f"{column.n_numbers:,} records hold numbers, {column.n_filled - column.n_numbers:,} hold text. If the text stands for "
+            "a missing value, write empty cells instead and run init again."
         )
     if column.is_all(Shape.DECIMAL_COMMA):
-        notes.append("These are numbers with a decimal comma; write a decimal point and propose again.")
+        advice.append("These are numbers with a decimal comma. Write a decimal point and run init again.")
     hinted = [shape.value for shape in HINTS if 0 < column.shapes.get(shape, 0.0) < 0.5]
     if hinted:
-        notes.append(f"CAREFUL: some of its values look like {' or '.join(hinted)}.")
-    return tuple(notes)
-
-
-def _first_word(value: str) -> str:
-    return value.replace("-", " ").replace("_", " ").replace("/", " ").partition(" ")[0]
-
-
-def _free(name: str, taken: Sequence[str]) -> str:
-    while name in taken:
-        name += "…"
-    return name
+        advice.append(f"CAREFUL: some of its values look like {' or '.join(hinted)}.")
+    return tuple(advice)

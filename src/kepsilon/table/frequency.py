@@ -19,6 +19,9 @@ from kepsilon.table.codes import Domain
 DENSE_CELLS = 1 << 26
 """Largest product of domain sizes counted by one `bincount` over all cells (512 MB of counters at most)."""
 
+LARGEST_KEY = 1 << 62
+"""Keys are ranked before their bound reaches this."""
+
 Rank = Callable[[IntArray], tuple[IntArray, IntArray]]
 """Distinct keys in rising order, and the position of each given key among them."""
 
@@ -56,36 +59,35 @@ def count_combinations(
     (number of records) × (one domain).
     """
     sizes = [domain.n_values for domain in domains]
+    cells = math.prod(sizes)
     # A rank is below n_records, so ranking keeps every later product below n_records × size, far from overflow.
-    key, cells = _pack(code_columns, sizes, n_records=n_records, limit=1 << 62, rank=rank)
-    if cells <= max(DENSE_CELLS, 4 * n_records):
+    key = _pack(code_columns, sizes, n_records=n_records, rank=rank)
+    if cells <= DENSE_CELLS:
         counts = np.bincount(key, minlength=1)
         occurring = np.flatnonzero(counts)
-        positions = np.cumsum(counts > 0, dtype=np.int64) - 1
-        combination_of_record: IntArray = positions.astype(np.int32, copy=False)[key]
+        positions = np.cumsum(counts > 0, dtype=np.int32)
+        positions -= 1
+        combination_of_record: IntArray = positions[key]
+        codes = np.unravel_index(occurring, sizes) if sizes else ()
         counts = counts[occurring]
     else:
         distinct, combination_of_record = rank(key)
         counts = np.bincount(combination_of_record, minlength=len(distinct))
-    first = np.empty(len(counts), dtype=np.int64)
-    first[combination_of_record] = np.arange(n_records)  # any record of the combination will do
-    codes = tuple(np.asarray(column)[first] for column in code_columns)
-    table = FrequencyTable(domains=tuple(domains), codes=codes, counts=counts)
-    return table, combination_of_record
+        first = np.empty(len(counts), dtype=np.int64)
+        first[combination_of_record] = np.arange(n_records)  # any record of the combination will do
+        codes = tuple(np.asarray(column)[first] for column in code_columns)
+    return FrequencyTable(domains=tuple(domains), codes=tuple(codes), counts=counts), combination_of_record
 
 
-def _pack(
-    code_columns: Sequence[IntArray], sizes: Sequence[int], *, n_records: int, limit: int, rank: Rank
-) -> tuple[IntArray, int]:
-    """One integer per record that orders like its codes, and a bound on those integers."""
-    total = math.prod(sizes)
-    key: IntArray = np.zeros(n_records, dtype=np.int32 if total < 1 << 31 else np.int64)
+def _pack(code_columns: Sequence[IntArray], sizes: Sequence[int], *, n_records: int, rank: Rank) -> IntArray:
+    """One integer per record that orders like its codes, shape (n_records,)."""
+    key: IntArray = np.zeros(n_records, dtype=np.int32 if math.prod(sizes) < 1 << 31 else np.int64)
     bound = 1
     for column, size in zip(code_columns, sizes, strict=True):
-        if bound * size >= limit:
+        if bound * size >= LARGEST_KEY:
             distinct, key = rank(key)
             bound = len(distinct)
-        key = key * key.dtype.type(size)
+        key *= key.dtype.type(size)
         key += column.astype(key.dtype, copy=False)
         bound *= size
-    return key, bound
+    return key

@@ -5,10 +5,10 @@ import math
 from fractions import Fraction
 
 import pytest
-from oracles.noise import exp_minus_series, group_boundaries_by_digits
 
 from kepsilon.perturb import expansions
 from kepsilon.perturb.expansions import cumulative, exp_minus
+from oracles.noise import exp_minus_series, group_boundaries_by_digits
 
 STEPS = [
     pytest.param(Fraction(1, 10_000 * 2**32), id="lowest group, smallest epsilon"),

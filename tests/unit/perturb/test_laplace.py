@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.noise import ConstantBytes, seeded
 from scipy import special
 
 from kepsilon.perturb import laplace
@@ -20,13 +19,16 @@ from kepsilon.perturb.laplace import (
     linking_ranges,
     perturb,
 )
+from oracles.noise import ConstantBytes, seeded
 
 TENTH = Fraction(1, 10)
 NO_NOISE = ConstantBytes(0)
 """Zeros are read as digits of zero with a plus sign."""
 
 
-def publish(values, class_ids=None, lo=None, hi=None, *, epsilon=Fraction(2), precisions=None, domains=None, source=None):
+def publish(
+    values, class_ids=None, lo=None, hi=None, *, epsilon=Fraction(2), precisions=None, domains=None, source=None
+):
     """One class over [min, max] unless told otherwise; values as a list of records."""
     values = np.array(values, dtype=np.float64)
     values = values if values.ndim == 2 else values[:, np.newaxis]

@@ -7,10 +7,10 @@ import sys
 
 import numpy as np
 import pytest
-from oracles.noise import ALPHA, ScriptedBytes, chi_square_p, seeded
 
 from kepsilon.perturb import randomness
 from kepsilon.perturb.randomness import system_bytes, uniform_below, uniform_uint64, unsafe_seeded_bytes
+from oracles.noise import ALPHA, ScriptedBytes, chi_square_p, seeded
 
 
 def test_system_bytes_are_not_seeded_and_never_repeat():

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from oracles.noise import ConstantBytes, ScriptedBytes, seeded
 
 from kepsilon.perturb import sampler
 from kepsilon.perturb.expansions import cumulative
 from kepsilon.perturb.sampler import geometric, record_noise, two_sided_geometric
+from oracles.noise import ConstantBytes, ScriptedBytes, seeded
 
 # ε = 4 on a grid of 2^8 has one group, with step 4/256, and e^−4 beyond it.
 ONE_GROUP = {"epsilon": Fraction(4), "grid_bits": 8}

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One depth of strict Mondrian: every partition cut at a median, all at once.
+
+Combinations are kept so that each partition is a run. One sort puts every run in the order of the attribute it is cut
+along, and medians are looked up in the cumulative counts. If any threshold leaves k records on both sides, so does one
+of the two at the median, `<=` or `<`; so no other has to be tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.kanonymise.class_labels import number_line, place_of_code
+from kepsilon.kanonymise.keys import number
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.codes import Domain
+from kepsilon.table.frequency import FrequencyTable
+
+_MAX_BITS = 62
+"""Longest key that can carry its position along in one integer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    """Combinations ordered so that each partition is a run, and what is known of each partition."""
+
+    combinations: IntArray
+    """Positions in the frequency table, shape (n_members,)."""
+    codes: tuple[IntArray, ...]
+    """By attribute, each of shape (n_members,); places on the number line where the attribute is numeric."""
+    weights: IntArray
+    """Records of each member."""
+    lengths: IntArray
+    """Members of each partition, shape (n_partitions,)."""
+    sizes: IntArray
+    """Records of each partition."""
+    low: IntArray
+    """First code of each partition's region, shape (n_attributes, n_partitions)."""
+    high: IntArray
+    """Last code of each partition's region."""
+
+    @property
+    def n_partitions(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def starts(self) -> IntArray:
+        return np.cumsum(self.lengths) - self.lengths
+
+    def extremes(self) -> tuple[IntArray, IntArray]:
+        """Smallest and largest code in every partition, two arrays of shape (n_attributes, n_partitions)."""
+        starts = self.starts
+        smallest = np.empty_like(self.low)
+        largest = np.empty_like(self.low)
+        for attribute, column in enumerate(self.codes):
+            smallest[attribute] = np.minimum.reduceat(column, starts)
+            largest[attribute] = np.maximum.reduceat(column, starts)
+        return smallest, largest
+
+
+def whole_table(table: FrequencyTable, *, fixed: Sequence[int]) -> Runs:
+    """One partition, or one for every combination of values of the attributes that must not be generalised."""
+    codes: list[IntArray] = []
+    for domain, column in zip(table.domains, table.codes, strict=True):
+        places = place_of_code(domain)
+        codes.append((column if places is None else places[column]).astype(np.int32))
+    part_of, n_parts = number(
+        [codes[attribute] for attribute in fixed],
+        sizes=[table.domains[attribute].n_values for attribute in fixed],
+        length=table.n_combinations,
+    )
+    order = np.argsort(part_of, kind="stable")
+    lengths = np.bincount(part_of, minlength=n_parts)
+    first = order[np.cumsum(lengths) - lengths]
+    low: IntArray = np.zeros((len(codes), n_parts), dtype=np.int32)
+    high: IntArray = np.zeros((len(codes), n_parts), dtype=np.int32)
+    for attribute, domain in enumerate(table.domains):
+        high[attribute] = domain.n_values - 1
+    for attribute in fixed:
+        low[attribute] = high[attribute] = codes[attribute][first]
+    return Runs(
+        combinations=order,
+        codes=tuple(column[order] for column in codes),
+        weights=table.counts[order].astype(np.int64),
+        lengths=lengths,
+        sizes=np.bincount(part_of, weights=table.counts, minlength=n_parts).astype(np.int64),
+        low=low,
+        high=high,
+    )
+
+
+def cut(
+    runs: Runs, *, smallest: IntArray, largest: IntArray, domains: Sequence[Domain], k: int
+) -> tuple[Runs, BoolArray]:
+    """The two sides of every partition that can be cut, and which can. `smallest`, `largest` are the runs' extremes.
+
+    Every attribute with two codes in a partition is tried, also one whose width is 0 because its codes lie at one
+    position.
+    """
+    is_cut: BoolArray = np.zeros(runs.n_partitions, dtype=np.bool_)
+    candidates = np.flatnonzero(runs.sizes >= 2 * k)
+    widths = np.empty((len(runs.codes), len(candidates)))
+    for attribute, domain in enumerate(domains):
+        first, last = smallest[attribute, candidates], largest[attribute, candidates]
+        widths[attribute] = np.where(first < last, _relative_widths(domain, first, last), -1.0)
+    attempts = np.argsort(-widths, axis=0, kind="stable")  # ties: first attribute
+    widths = np.take_along_axis(widths, attempts, axis=0)
+    sides: list[Runs] = []
+    for attribute_of, width in zip(attempts, widths, strict=True):
+        is_open = ~is_cut[candidates] & (width >= 0)
+        if not is_open.any():
+            continue
+        chosen = candidates[is_open]
+        both_sides, works = _cut_along(runs, chosen, attribute_of[is_open], k=k)
+        sides.append(both_sides)
+        is_cut[chosen[works]] = True
+    return _joined(sides, like=runs), is_cut
+
+
+def _relative_widths(domain: Domain, first: IntArray, last: IntArray) -> FloatArray:
+    """Width in one attribute, as a share of the whole data's."""
+    if domain.positions is None:
+        return (last - first) / max(1, domain.n_values - 1)
+    return number_line(domain, domain.positions).shares(first, last)
+
+
+def _cut_along(runs: Runs, chosen: IntArray, attribute_of: IntArray, *, k: int) -> tuple[Runs, BoolArray]:
+    """Cuts each chosen partition along its attribute, where a cut leaves k records on both sides."""
+    lengths = runs.lengths[chosen]
+    members = _members(runs, chosen, lengths=lengths)
+    code = _chosen_codes(runs, members, lengths=lengths, attribute_of=attribute_of)
+    n_codes = int(code.max()) + 1
+    first_key = np.arange(len(chosen)) * n_codes
+    code += np.repeat(first_key, lengths)
+    order, key = _sorted(code, bound=len(chosen) * n_codes)
+    members = order if members is None else members[order]
+    ends = np.cumsum(lengths)
+    starts = ends - lengths
+    weights = runs.weights.take(members)
+    # Records up to and including each member, and those in front of each partition.
+    cumulative = np.cumsum(weights)
+    total = runs.sizes[chosen]
+    before = np.cumsum(total) - total
+
+    # The weighted median is the first code that has half of the records at or below it.
+    median_key = key[np.searchsorted(cumulative, before + (total + 1) // 2)]
+    at_median = np.searchsorted(key, median_key, side="left")
+    after_median = np.searchsorted(key, median_key, side="right")
+    n_below = np.where(at_median > starts, cumulative[at_median - 1] - before, 0)
+    n_up_to = cumulative[after_median - 1] - before
+    is_upper = (n_up_to >= k) & (total - n_up_to >= k)
+    is_lower = ~is_upper & (n_below >= k) & (total - n_below >= k)
+    works = is_upper | is_lower
+    cut_at = np.where(is_upper, after_median, at_median)[works]
+    n_left = np.where(is_upper, n_up_to, n_below)[works]
+    # The last code on the left; `< median` ends just below the median in the whole domain.
+    last_left = (median_key - first_key - is_lower)[works]
+
+    low = np.repeat(runs.low[:, chosen[works]], 2, axis=1)
+    high = np.repeat(runs.high[:, chosen[works]], 2, axis=1)
+    left = 2 * np.arange(len(cut_at))
+    high[attribute_of[works], left] = last_left
+    low[attribute_of[works], left + 1] = last_left + 1
+    if not works.all():
+        is_kept = np.repeat(works, lengths)
+        members, weights = members[is_kept], weights[is_kept]
+    both_sides = Runs(
+        combinations=runs.combinations.take(members),
+        codes=tuple(column.take(members) for column in runs.codes),
+        weights=weights,
+        lengths=np.column_stack((cut_at - starts[works], ends[works] - cut_at)).ravel(),
+        sizes=np.column_stack((n_left, total[works] - n_left)).ravel(),
+        low=low,
+        high=high,
+    )
+    return both_sides, works
+
+
+def _members(runs: Runs, chosen: IntArray, *, lengths: IntArray) -> IntArray | None:
+    """Positions of the chosen partitions' members, run by run; None where all are chosen."""
+    if len(chosen) == runs.n_partitions:
+        return None
+    ends = np.cumsum(lengths)
+    offsets = runs.starts[chosen] - (ends - lengths)
+    members: IntArray = np.arange(int(ends[-1])) + np.repeat(offsets, lengths)
+    return members
+
+
+def _chosen_codes(runs: Runs, members: IntArray | None, *, lengths: IntArray, attribute_of: IntArray) -> IntArray:
+    """Each member's code in the attribute its partition is cut along; None takes all members."""
+    code: IntArray = np.empty(int(lengths.sum()), dtype=np.int64)
+    for attribute, column in enumerate(runs.codes):
+        is_along = attribute_of == attribute
+        if is_along.any():
+            mine = column if members is None else column.take(members)
+            np.copyto(code, mine, where=True if is_along.all() else np.repeat(is_along, lengths))
+    return code
+
+
+def _sorted(key: IntArray, *, bound: int) -> tuple[IntArray, IntArray]:
+    """The order that sorts the keys, which are below `bound`, and the sorted keys."""
+    shift = len(key).bit_length()
+    if bound.bit_length() + shift > _MAX_BITS:
+        order = np.argsort(key)
+        return order, key[order]
+    # Sorting integers that carry their position is twice as fast as argsort.
+    carried = key << shift
+    carried |= np.arange(len(key))
+    carried.sort()
+    return carried & ((1 << shift) - 1), carried >> shift
+
+
+def _joined(sides: Sequence[Runs], *, like: Runs) -> Runs:
+    if len(sides) == 1:
+        return sides[0]
+    # Empty arrays of the right types first, so that nothing to join is no special case.
+    all_sides = [_none_of(like), *sides]
+    return Runs(
+        combinations=np.concatenate([side.combinations for side in all_sides]),
+        codes=tuple(np.concatenate(columns) for columns in zip(*(side.codes for side in all_sides), strict=True)),
+        weights=np.concatenate([side.weights for side in all_sides]),
+        lengths=np.concatenate([side.lengths for side in all_sides]),
+        sizes=np.concatenate([side.sizes for side in all_sides]),
+        low=np.concatenate([side.low for side in all_sides], axis=1),
+        high=np.concatenate([side.high for side in all_sides], axis=1),
+    )
+
+
+def _none_of(runs: Runs) -> Runs:
+    return Runs(
+        combinations=runs.combinations[:0],
+        codes=tuple(column[:0] for column in runs.codes),
+        weights=runs.weights[:0],
+        lengths=runs.lengths[:0],
+        sizes=runs.sizes[:0],
+        low=runs.low[:, :0],
+        high=runs.high[:, :0],
+    )

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The hierarchy or precision that fits the values of a column."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from kepsilon.engines.profile import DATES, FEW, ColumnProfile, Kind, Shape
+from kepsilon.propose.column_names import Meaning, meanings_of
+
+SHARED_BY_MANY = 20
+"""A value is copied into the policy only if at least so many records hold it."""
+LARGEST = 2.0**53
+"""Past it a double does not tell whole numbers apart, and hierarchies place none."""
+NARROWEST = 1e-9
+"""Numbers that lie closer together than this are taken for text: nothing is measured in such units."""
+MOST_STEPS = 10_000_000
+"""Most steps of the precision in a range: past 2^24 they would show the grid that noise is drawn on."""
+ENOUGH_STEPS = 100_000
+"""As many as a measurement has; computed numbers carry more decimals than they mean."""
+DATE_FORMATS = {Shape.DATE_DOTS: "%d.%m.%Y", Shape.DATE_DAY_FIRST: "%d/%m/%Y", Shape.DATE_MONTH_FIRST: "%m/%d/%Y"}
+
+Hierarchy = dict[str, object]
+
+
+def fitting_hierarchy(column: ColumnProfile) -> Hierarchy:
+    """Masks for codes, intervals for numbers of several values, and else one label for all."""
+    if is_code(column):
+        return {"type": "mask"}
+    if is_numeric(column) and column.n_distinct > 3:
+        unit = nice((column.high - column.low) / 16)
+        unit = max(1, unit) if column.kind is Kind.WHOLE else unit
+        return {"type": "intervals", "widths": [tidy(unit * factor) for factor in (2, 4, 8)]}
+    return {"type": "suppress"}
+
+
+def dates_hierarchy(column: ColumnProfile) -> Hierarchy:
+    shape = next(shape for shape in DATES if column.is_all(shape))
+    hierarchy: Hierarchy = {"type": "dates", "units": ["month", "quarter", "year"]}
+    return {**hierarchy, "format": DATE_FORMATS[shape]} if shape in DATE_FORMATS else hierarchy
+
+
+def groups_of(column: ColumnProfile) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Values that many records share, in groups: by a first word in common, or else two halves of the alphabet."""
+    shared = [value for value, n_records in column.values if n_records >= SHARED_BY_MANY]
+    if column.kind is not Kind.TEXT or len(shared) < 4:
+        return ()
+    by_word: dict[str, list[str]] = {}
+    for value in shared:
+        by_word.setdefault(_first_word(value), []).append(value)
+    groups = {word: tuple(values) for word, values in by_word.items() if word and len(values) > 1}
+    if 3 * sum(map(len, groups.values())) < len(shared):
+        groups = {}
+    rest = tuple(value for value in shared if not any(value in values for values in groups.values()))
+    if not groups:
+        half = (len(rest) + 1) // 2
+        groups = {_free("group 1", shared): rest[:half], _free("group 2", shared): rest[half:]}
+    elif rest:
+        groups[_free("Others", [*shared, *groups])] = rest
+    return tuple(groups.items())
+
+
+def is_numeric(column: ColumnProfile) -> bool:
+    """Different numbers that hierarchies and noise can place."""
+    if column.kind not in (Kind.WHOLE, Kind.DECIMAL) or column.high - column.low < NARROWEST:
+        return False
+    return max(abs(column.low), abs(column.high)) < LARGEST
+
+
+def is_code(column: ColumnProfile) -> bool:
+    """Digits of one length that are no quantity: zeros in front, or as many digits as postcodes have."""
+    if not column.is_all(Shape.DIGITS) or column.min_length != column.max_length or column.is_all(Shape.YEAR):
+        return False
+    if column.leading_zeros:
+        return True
+    return 4 <= column.max_length <= 10 and column.n_distinct > FEW and Meaning.QUANTITY not in meanings_of(column.name)
+
+
+def precision_of(column: ColumnProfile) -> tuple[float, bool]:
+    """A power of ten read off the decimals, and whether it had to be coarser than they are."""
+    own = 10.0**-column.decimals
+    n_steps = MOST_STEPS if column.decimals <= 6 else ENOUGH_STEPS
+    finest = max((column.high - column.low) / n_steps, max(abs(column.low), abs(column.high)) / LARGEST * 8)
+    if own >= finest:
+        return tidy(own), False
+    return tidy(10.0 ** math.ceil(math.log10(finest))), True
+
+
+def nice(number: float) -> float:
+    """1, 2 or 5 times a power of ten, the first that is not smaller."""
+    power = 10.0 ** math.floor(math.log10(number))
+    return tidy(next(step * power for step in (1, 2, 5, 10) if step * power >= number * (1 - 1e-9)))
+
+
+def tidy(number: float) -> float:
+    """Without the dust of binary fractions, and whole where it is whole."""
+    rounded = float(f"{number:.6g}")
+    return int(rounded) if rounded.is_integer() else rounded
+
+
+def _first_word(value: str) -> str:
+    return value.replace("-", " ").replace("_", " ").replace("/", " ").partition(" ")[0]
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name += "…"
+    return name

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proposed roles as the text of a policy file, reasons as comments, with what must be decided left undecided."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from kepsilon.engines.profile import profile_columns
+from kepsilon.propose.hierarchies import SHARED_BY_MANY
+from kepsilon.propose.rules import Proposal, propose_role
+
+WIDTH = 116
+MANY = 6
+"""Beyond so many k-quasis the curse of dimensionality is worth a word."""
+HEADER = """\
+# A proposal, made by kepsilon init from {source} ({n_records:,} records). Names and looks of columns are all it
+# goes by; only you know who could know what about these people. Go through it, then:
+#   kepsilon check DATA -p THIS_FILE
+
+# 1. Decide these; they have no defaults, because they decide what is promised. Remove the # when you have.
+
+# k = 10                    # every published combination of k-quasis is shared by at least k records
+# epsilon = 2.0             # noise on the epsilon-quasis: smaller hides more and costs more
+# max_suppression = 0.05    # share of records that may be left out so that the others keep their detail, 0 to 1
+
+algorithm = "ola"           # one level for a whole column, which is easy to explain and to analyse;
+                            # "mondrian" adapts to dense and sparse parts, and leaves no record out
+"""
+ROLES = """\
+# 2. Check the role of every column.
+#   identifier      dropped
+#   k-quasi         others may know it: generalised until k records share it
+#   epsilon-quasi   a number that others may know, at least roughly: published with noise
+#   sensitive       what the data is about: published as it is, so nobody must be able to look it up
+#   insensitive     published as it is, and says nothing about a person
+"""
+RANGES = """\
+# "range" sets the noise of an epsilon-quasi, and with it the promise. There is no default; "class" is proposed
+# because the paper has it. The choices:
+#   "class"             the range of the values in each class. Least noise, but an extreme value shows in it,
+#                       and where all records of a class agree there is no noise at all.
+#   { coarse = step }   the same, widened to multiples of the step: hides extremes and always adds noise.
+#   [low, high]         bounds you know without looking at the data: the strongest promise, for each record
+#                       whatever the others hold. More noise; values outside are clipped.
+"""
+TOGETHER = """\
+# epsilon covers the {n} epsilon-quasis of a record together: every further one adds noise to all of them.
+"""
+LISTS = """\
+# Groups of values keep more detail than "suppress", which knows only the value or *. Where a column has few values
+# they are offered as a comment; the grouping is no more than a start (a first word in common, or the alphabet).
+# These lists were copied from the data (values of at least {shared_by_many} records each), and are left out of the public manifest.
+"""
+MANY_QUASIS = """\
+# CAREFUL: {n} k-quasis have so many combinations that most are rare, and much detail will go. Which of them could
+# anybody really know? Fewer k-quasis, or numbers as epsilon-quasis instead, keep more.
+"""
+NOTHING_TO_PROTECT = """\
+# ATTENTION: no column looks like a k-quasi or an epsilon-quasi. A policy without any is refused, because nothing
+# would be protected.
+"""
+
+
+def propose_policy(source: object) -> str:
+    """The text of a policy file for a path or a frame. It is refused until k, epsilon and max_suppression are decided."""
+    name, columns = profile_columns(source)
+    proposals = [propose_role(column) for column in columns]
+    head = HEADER.format(source=toml_string(name), n_records=columns[0].n_records)
+    n_grouped, n_noisy = (sum(p.role == role for p in proposals) for role in ("k-quasi", "epsilon-quasi"))
+    explained = ROLES + (MANY_QUASIS.format(n=n_grouped) if n_grouped > MANY else "")
+    parts = [head, *_attentions(proposals), explained]
+    if n_noisy:
+        parts.append(RANGES + (TOGETHER.format(n=n_noisy) if n_noisy > 1 else ""))
+    if any(proposal.groups for proposal in proposals):
+        parts.append(LISTS.format(shared_by_many=SHARED_BY_MANY))
+    return "\n".join([*parts, *(_section(proposal) for proposal in proposals)])
+
+
+def _attentions(proposals: Sequence[Proposal]) -> Iterator[str]:
+    identifiers = [p for p in proposals if p.role == "identifier"]
+    # Where a person's own number never repeats, a name that does belongs to namesakes.
+    tells_apart = any(p.names_a_person and not p.column.n_repeated for p in identifiers)
+    repeating = [p for p in identifiers if p.column.n_repeated and (p.names_a_person or not tells_apart)]
+    if repeating:
+        lines = [_comment(_repeats(proposal)) for proposal in repeating]
+        consequence = (
+            "Where several records belong to one person, k counts records, not persons: a class of k records can "
+        )
+        yield "".join(
+            [*lines, _comment(consequence + "hold fewer than k persons. Bring each person's records into one first.")]
+        )
+    if not any(p.role in ("k-quasi", "epsilon-quasi") for p in proposals):
+        yield NOTHING_TO_PROTECT
+
+
+def _repeats(proposal: Proposal) -> str:
+    column = proposal.column
+    if proposal.names_a_person:
+        return f"ATTENTION: {column.n_repeated:,} persons have several records, going by column {toml_string(column.name)}."
+    return (
+        f"ATTENTION: {column.n_repeated:,} values of column {toml_string(column.name)} occur in several records: namesakes, "
+        "households, or persons with several records."
+    )
+
+
+def _section(proposal: Proposal) -> str:
+    header = f"[attributes.{toml_key(proposal.column.name)}]\n"
+    comments = _comment(proposal.reason) + "".join(_comment(note) for note in proposal.notes)
+    if proposal.role is None:
+        return f'{comments}# {header}# role = "identifier"   # or "sensitive"\n'
+    lines = [f'role = "{proposal.role}"\n']
+    if proposal.hierarchy is not None:
+        lines.append(f"hierarchy = {toml_value(proposal.hierarchy)}\n")
+    if proposal.groups:
+        lines.append(_groups(proposal))
+    if proposal.precision is not None:
+        lines += [f"precision = {toml_value(proposal.precision)}\n"]
+        lines += [f'range = "class"   # or {{ coarse = {toml_value(proposal.coarse)} }}, or [low, high]: see above\n']
+    return "".join([comments, header, *lines])
+
+
+def _groups(proposal: Proposal) -> str:
+    """Groups as a comment, to take the place of the hierarchy above it."""
+    n_listed = sum(len(members) for _, members in proposal.groups)
+    n_more = len(proposal.column.values) - n_listed
+    rare = f"; add the {n_more} that fewer than {SHARED_BY_MANY} records hold" if n_more else ""
+    why = f"Or, instead of the line above, when the values are where they belong (list copied from the data{rare}):"
+    lines = ['hierarchy = { type = "groups", levels = [ {']
+    for i, (label, members) in enumerate(proposal.groups):
+        lines[-1] += f"{', ' if i else ' '}{toml_string(label)} = ["
+        listed = textwrap.wrap(
+            ", ".join(map(toml_string, members)), WIDTH - 6, break_long_words=False, break_on_hyphens=False
+        )
+        lines += [f"    {line}" for line in listed] + ["]"]
+    lines[-1] += " } ] }"
+    return _comment(why) + "".join(f"# {line}\n" for line in lines)
+
+
+def _comment(text: str) -> str:
+    return "".join(f"# {line}\n" for line in textwrap.wrap(text, WIDTH - 2, break_on_hyphens=False))
+
+
+def toml_key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_string(name)
+
+
+def toml_string(text: str) -> str:
+    """A basic string; what cannot be seen is escaped, so that no name can end a comment or hide in the file."""
+    escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    shown = (escapes.get(c, c if c.isprintable() else f"\\U{ord(c):08X}") for c in text)
+    return f'"{"".join(shown)}"'
+
+
+def toml_value(value: object) -> str:
+    if isinstance(value, str):
+        return toml_string(value)
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{toml_key(key)} = {toml_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    return repr(value)
