@@ -10,6 +10,7 @@ import os
 import stat
 from collections import Counter, defaultdict
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -116,7 +117,7 @@ def test_the_order_of_records_is_shuffled(case, kepsilon_command):
     links = read(case / "linkage.csv")
     rows = [int(link["original_row"]) for link in links]
     assert sum(row == i for i, row in enumerate(rows)) < 12
-    rises = sum(a < b for a, b in zip(rows, rows[1:], strict=False))
+    rises = sum(a < b for a, b in pairwise(rows))
     assert 0.25 < rises / len(rows) < 0.75  # 60 ± 3.2 in 119; the bounds are 9 standard deviations away
 
 
@@ -146,7 +147,9 @@ def test_without_asking_nothing_links_release_and_original(case, kepsilon_comman
 
 def test_the_manifest_leaves_out_lists_paths_and_times(case, kepsilon_command):
     """Group lists may have been copied from the data by init; a path tells about the curator's machine."""
-    (case / "zip.csv").write_text("\n".join(f"{z};{z[:2]}***;*" for z in {p["zip"] for p in people()}), encoding="utf-8")
+    (case / "zip.csv").write_text(
+        "\n".join(f"{z};{z[:2]}***;*" for z in {p["zip"] for p in people()}), encoding="utf-8"
+    )
     set_policy(
         case,
         ('{ type = "mask" }', '{ type = "file", path = "zip.csv" }'),
@@ -169,7 +172,10 @@ def test_formats_keep_text_and_nulls(case, kepsilon_command):
         ("out.parquet", parquet.read_table),
         ("out.feather", feather.read_table),
         ("out.arrow", lambda path: pa.ipc.open_file(path).read_all()),
-        ("out.tsv", lambda path: pa.Table.from_pylist(list(csv.DictReader(path.read_text().splitlines(), delimiter="\t")))),
+        (
+            "out.tsv",
+            lambda path: pa.Table.from_pylist(list(csv.DictReader(path.read_text().splitlines(), delimiter="\t"))),
+        ),
     ):
         record = release(case, kepsilon_command, output=output)
         back = reader(case / output)
@@ -235,7 +241,10 @@ def test_missingness_can_be_part_of_the_class(case, kepsilon_command, algorithm)
         record["height"] = ""
     write_csv(case / "people.csv", table)
     set_policy(
-        case, ('range = "class"', 'range = "class"\nmissing = "class"'), ('"ola"', f'"{algorithm}"'), ("0.1\n[attr", "0.3\n[attr")
+        case,
+        ('range = "class"', 'range = "class"\nmissing = "class"'),
+        ('"ola"', f'"{algorithm}"'),
+        ("0.1\n[attr", "0.3\n[attr"),
     )
     record = release(case, kepsilon_command, "--linkage", case / "linkage.csv")
     released = read(case / "out.csv")

@@ -58,7 +58,9 @@ DAYS = [str(date(1990, 1, 1) + timedelta(days=i % 350)) for i in range(N)]
         pytest.param("a", [f"record {max(i, 9)}" for i in range(N)], id="nearly unique text"),
         pytest.param("a", EMAILS, id="e-mail addresses"),
         pytest.param("a", [f"+49 30 {1000 + i % 99}-{i % 99:03}" for i in range(N)], id="phone numbers"),
-        pytest.param("a", [f"{100 + i % 99}-{i % 9:02}-{1000 + i % 99}" for i in range(N)], id="social security numbers"),
+        pytest.param(
+            "a", [f"{100 + i % 99}-{i % 9:02}-{1000 + i % 99}" for i in range(N)], id="social security numbers"
+        ),
         pytest.param("a", [str(uuid.UUID(int=i % 50)) for i in range(N)], id="UUIDs"),
         pytest.param("a", list(range(1000, 1000 + N)), id="a counter"),
         pytest.param("a", [str(i) for i in range(N)], id="a counter as text"),
@@ -91,23 +93,35 @@ INTERVALS = {"type": "intervals"}
         pytest.param("zip", [f"AB{i % 9} {i % 7}XY" for i in range(N)], {"type": "mask"}, id="postcodes with letters"),
         pytest.param("PLZ", spread(1000, 99_999), {"type": "mask"}, id="postcodes as numbers"),
         pytest.param("a", spread(1930, 2005), {**INTERVALS, "widths": [2, 4, 8]}, id="years"),
-        pytest.param("yob", [f"{y}.0" for y in spread(1930, 2005)], {**INTERVALS, "widths": [2, 4, 8]}, id="years as text"),
+        pytest.param(
+            "yob", [f"{y}.0" for y in spread(1930, 2005)], {**INTERVALS, "widths": [2, 4, 8]}, id="years as text"
+        ),
         pytest.param("age", spread(0, 99), {**INTERVALS, "widths": [5, 10, 20]}, id="ages"),
         pytest.param("age", [str(a) for a in spread(0, 99)], {**INTERVALS, "widths": [5, 10, 20]}, id="ages as text"),
         pytest.param("a", DAYS, {"type": "dates", "units": ["month", "quarter", "year"]}, id="dates as text"),
         pytest.param("a", pa.array([date(1990, 1, 1 + i % 28) for i in range(N)]), {"type": "dates"}, id="typed dates"),
-        pytest.param("a", [f"{1 + i % 28}.{1 + i % 12}.1990" for i in range(N)], {"format": "%d.%m.%Y"}, id="dates with dots"),
-        pytest.param("a", [f"{1 + i % 12}/{1 + i % 28}/1990" for i in range(N)], {"format": "%m/%d/%Y"}, id="month first"),
-        pytest.param("a", [f"{1 + i % 28}/{1 + i % 12}/1990" for i in range(N)], {"format": "%d/%m/%Y"}, id="day first"),
+        pytest.param(
+            "a", [f"{1 + i % 28}.{1 + i % 12}.1990" for i in range(N)], {"format": "%d.%m.%Y"}, id="dates with dots"
+        ),
+        pytest.param(
+            "a", [f"{1 + i % 12}/{1 + i % 28}/1990" for i in range(N)], {"format": "%m/%d/%Y"}, id="month first"
+        ),
+        pytest.param(
+            "a", [f"{1 + i % 28}/{1 + i % 12}/1990" for i in range(N)], {"format": "%d/%m/%Y"}, id="day first"
+        ),
         pytest.param("sex", cycle("M", "F"), {"type": "suppress"}, id="sex"),
         pytest.param("married", pa.array(cycle(True, False, None)), {"type": "suppress"}, id="booleans"),
-        pytest.param("native-country", [f"c{i % 42}" for i in range(N)], {"type": "suppress"}, id="many values, demographic"),
+        pytest.param(
+            "native-country", [f"c{i % 42}" for i in range(N)], {"type": "suppress"}, id="many values, demographic"
+        ),
         pytest.param("children", spread(0, 9), {**INTERVALS, "widths": [2, 4, 8]}, id="few numbers"),
         pytest.param("a", cycle(0.5, 1.0, 1.5, 2.0, 2.5), {**INTERVALS, "widths": [0.4, 0.8, 1.6]}, id="few decimals"),
         pytest.param("a", cycle("x", "y", "z"), {"type": "suppress"}, id="unknown, the safe side"),
         pytest.param("has_phone", cycle("yes", "no"), {"type": "suppress"}, id="yes or no is no phone number"),
         pytest.param("hospital_id", cycle(1, 2, 3), {"type": "suppress"}, id="an id of few things"),
-        pytest.param("family income group", cycle("low", "high"), {"type": "suppress"}, id="both meanings, the safe side"),
+        pytest.param(
+            "family income group", cycle("low", "high"), {"type": "suppress"}, id="both meanings, the safe side"
+        ),
     ],
 )
 def test_what_others_may_know_is_a_k_quasi_with_a_fitting_hierarchy(
@@ -136,14 +150,23 @@ def test_numbers_of_many_values_are_epsilon_quasis_with_a_precision_read_off_the
     values: list[Any], precision: float
 ) -> None:
     """Too fine a precision is refused later; too coarse a one costs use."""
-    assert proposed(amplitude=values)["amplitude"] == {"role": "epsilon-quasi", "precision": precision, "range": "class"}
+    assert proposed(amplitude=values)["amplitude"] == {
+        "role": "epsilon-quasi",
+        "precision": precision,
+        "range": "class",
+    }
 
 
 def test_the_range_is_a_choice_that_names_its_alternatives() -> None:
     """The range decides the promise and has no default, so the file must say what else there is."""
     text = ke.propose_policy(pa.table({"amplitude": spread(0, 300)}))
     assert 'range = "class"   # or { coarse = 50 }, or [low, high]' in text
-    for words in ("because the paper has it", "an extreme value shows", "hides extremes", "bounds you know without looking"):
+    for words in (
+        "because the paper has it",
+        "an extreme value shows",
+        "hides extremes",
+        "bounds you know without looking",
+    ):
         assert words in text
 
 
@@ -278,9 +301,14 @@ def test_hostile_column_names_are_quoted(name: str) -> None:
 
 numbers = st.one_of(st.integers(-(10**20), 10**20), st.floats(), st.integers(0, 9), st.integers(1900, 2050))
 cells = st.one_of(
-    st.text(max_size=6), numbers.map(str), st.dates().map(str), st.sampled_from(["M", "F", "", " ", "NA", "007", "1e400", "1e-300"])
+    st.text(max_size=6),
+    numbers.map(str),
+    st.dates().map(str),
+    st.sampled_from(["M", "F", "", " ", "NA", "007", "1e400", "1e-300"]),
 )
-names = st.one_of(st.text(max_size=12), st.sampled_from(["age", "zip", "sex", "income", "year", "patient id", "dob", "notes"]))
+names = st.one_of(
+    st.text(max_size=12), st.sampled_from(["age", "zip", "sex", "income", "year", "patient id", "dob", "notes"])
+)
 
 
 @st.composite
@@ -289,10 +317,16 @@ def tables(draw: st.DrawFn) -> pa.Table:
     n_records = draw(st.integers(1, 60))
     columns = {}
     for name in draw(st.lists(names, min_size=1, max_size=4, unique=True)):
-        kind = draw(st.sampled_from([st.one_of(st.none(), cells), numbers.map(str), st.dates().map(str), st.integers(0, 99), st.floats()]))
+        kind = draw(
+            st.sampled_from(
+                [st.one_of(st.none(), cells), numbers.map(str), st.dates().map(str), st.integers(0, 99), st.floats()]
+            )
+        )
         pool = draw(st.lists(kind, min_size=1, max_size=50))
         values = [pool[i % len(pool)] for i in range(n_records)]
-        columns[name] = pa.array(values, pa.string()) if any(isinstance(v, str) for v in values) else pa.array(values)
+        columns[name] = (
+            pa.array(values, pa.string()) if any(isinstance(v, str | None) for v in values) else pa.array(values)
+        )
     return pa.table(columns)
 
 
@@ -306,9 +340,5 @@ def test_every_proposal_is_accepted_once_it_is_decided(table: pa.Table) -> None:
         return
     policy = ke.Policy.from_dict(document)
     assert set(policy.attributes) == set(table.column_names)
-    try:
-        ke.check(table, ke.Policy.from_dict({**document, "k": 2, "max_suppression": 1.0}))
-    except ke.AnonymisationError as error:
-        # Too few records, or what the file asks the curator to decide.
-        if "DECIDE" not in text:
-            assert re.search(r"only \d+ records are there", str(error)), error
+    if table.num_rows >= 2 and "DECIDE" not in text:
+        ke.check(table, ke.Policy.from_dict({**document, "k": 2, "max_suppression": 0}))

@@ -44,17 +44,17 @@ class LocalSource:
         table = self._source.arrow_table(roles.published, coded=roles.k_quasis)
         if table.num_rows == 0:
             raise DataError(Problem(where=self.name, what="has a header, but no records."))
-        return LocalColumns(table, roles, self._source)
+        return LocalColumns(_movable(table), roles, self._source)
 
     def n_distinct(self, column: str) -> tuple[int, int]:
         """Distinct non-null values of one column, and how many records hold one; nothing else of it is kept."""
-        values = self._source.arrow_table([column]).column(0)
+        values = _movable(self._source.arrow_table([column])).column(0)
         if pa.types.is_nested(values.type):
             return len(values), len(values)
         return pc.count_distinct(values, mode="only_valid").as_py(), len(values) - values.null_count
 
     def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
-        values, codes = _encode(self._source.arrow_table([column]).column(0), column, self.name)
+        values, codes = _encode(_movable(self._source.arrow_table([column])).column(0), column, self.name)
         counts = np.bincount(codes, minlength=len(values))
         if isinstance(attribute, KQuasi):
             wrong = ~place_values(column, attribute, values).is_covered
@@ -247,7 +247,7 @@ def _as_doubles(column: pa.ChunkedArray, name: str, source: str) -> FloatArray:
     where = f'{source}: column "{name}"'
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         column = _parsed(column, where)
     is_number = (
         pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
@@ -322,7 +322,7 @@ def _rank(keys: IntArray) -> tuple[IntArray, IntArray]:
 
 def _label_column(labels: Sequence[Label], of_class: IntArray, class_ids: IntArray) -> pa.DictionaryArray:
     index_type = np.int8 if len(labels) < 1 << 7 else np.int16 if len(labels) < 1 << 15 else np.int32
-    indices = of_class.astype(index_type)[class_ids]
+    indices: IntArray = np.take(of_class.astype(index_type), class_ids)
     if None in labels:
         null = list(labels).index(None)
         texts = [label for label in labels if label is not None]
@@ -345,9 +345,6 @@ def _taken(column: pa.ChunkedArray, rows: IntArray) -> pa.Array | pa.ChunkedArra
         return _taken_dictionary(column.unify_dictionaries().combine_chunks(), rows)
     if (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)) and _repeats(column):
         return _taken_dictionary(column.dictionary_encode().combine_chunks(), rows)
-    plain = _without_inner_dictionaries(column.type)
-    if plain != column.type:
-        column = column.cast(plain)
     array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     return array.take(pa.array(rows))
 
@@ -369,13 +366,33 @@ def _taken_dictionary(array: pa.DictionaryArray, rows: IntArray) -> pa.Dictionar
     return pa.DictionaryArray.from_arrays(indices, array.dictionary.take(pa.array(used)), ordered=array.type.ordered)
 
 
-def _without_inner_dictionaries(kind: pa.DataType) -> pa.DataType:
+def _movable(table: pa.Table) -> pa.Table:
+    """The same table in types whose records Arrow can move: views become text, dictionaries inside others values.
+
+    Metadata of the file stays behind; it can say anything.
+    """
+    fields = []
+    for field in table.schema:
+        mark = CODED_TEXT if field.metadata == CODED_TEXT else None
+        fields.append(pa.field(field.name, _movable_type(field.type), metadata=mark))
+    schema = pa.schema(fields)
+    return (
+        table.replace_schema_metadata(None) if schema.equals(table.schema, check_metadata=True) else table.cast(schema)
+    )
+
+
+def _movable_type(kind: pa.DataType, *, inside: bool = False) -> pa.DataType:
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
     if pa.types.is_dictionary(kind):
-        return kind.value_type
+        values = _movable_type(kind.value_type)
+        return values if inside else pa.dictionary(kind.index_type, values, ordered=kind.ordered)
     if pa.types.is_struct(kind):
-        return pa.struct([pa.field(f.name, _without_inner_dictionaries(f.type), f.nullable) for f in kind])
+        return pa.struct([pa.field(f.name, _movable_type(f.type, inside=True), f.nullable) for f in kind])
     if pa.types.is_list(kind):
-        return pa.list_(_without_inner_dictionaries(kind.value_type))
+        return pa.list_(_movable_type(kind.value_type, inside=True))
     if pa.types.is_large_list(kind):
-        return pa.large_list(_without_inner_dictionaries(kind.value_type))
+        return pa.large_list(_movable_type(kind.value_type, inside=True))
     return kind

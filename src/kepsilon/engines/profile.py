@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,7 +23,7 @@ from kepsilon.errors import DataError, Problem
 FEW = 30
 """Up to so many distinct values are listed, and counted one by one."""
 SAMPLE = 100_000
-"""Shapes that only hint at a role are looked for among so many distinct values; what decides is read off all."""
+"""Shapes are looked for among so many distinct values, and among all only if none of these differs."""
 
 
 class Kind(Enum):
@@ -180,12 +181,13 @@ def _value_counts(column: pa.ChunkedArray) -> pa.Table:
 
 def _facts_of_values(texts: pa.ChunkedArray, counts: pa.ChunkedArray) -> dict[str, Any]:
     trimmed = pc.utf8_trim_whitespace(texts)
-    is_number = pc.match_substring_regex(trimmed, NUMBER)
+    sample = trimmed.take(pa.array(np.arange(0, len(trimmed), max(1, len(trimmed) // SAMPLE))))
     lengths = pc.utf8_length(trimmed)
     extremes = pc.min_max(lengths)
-    shapes = _shapes(trimmed)
+    shapes = {shape: _share(pattern, sample, trimmed) for shape, pattern in PATTERNS.items()}
+    numbers = _share(NUMBER, sample, trimmed)
     facts: dict[str, Any] = {
-        "n_numbers": _total(counts.filter(is_number)),
+        "n_numbers": _total(counts.filter(pc.match_substring_regex(trimmed, NUMBER))) if numbers else 0,
         "min_length": extremes["min"].as_py(),
         "mean_length": pc.mean(lengths).as_py(),
         "max_length": extremes["max"].as_py(),
@@ -194,18 +196,15 @@ def _facts_of_values(texts: pa.ChunkedArray, counts: pa.ChunkedArray) -> dict[st
     }
     if any(shapes[shape] == 1 for shape in DATES):
         facts["kind"] = Kind.DATE
-    elif pc.all(is_number).as_py():
+    elif numbers == 1:
         facts |= _facts_of_numbers(trimmed)
     return facts
 
 
-def _shapes(texts: pa.ChunkedArray) -> dict[Shape, float]:
-    step = max(1, len(texts) // SAMPLE)
-    sample = texts.take(pa.array(range(0, len(texts), step))) if step > 1 else texts
-    return {
-        shape: pc.mean(pc.match_substring_regex(sample if shape in HINTS else texts, pattern)).as_py()
-        for shape, pattern in PATTERNS.items()
-    }
+def _share(pattern: str, sample: pa.ChunkedArray, texts: pa.ChunkedArray) -> float:
+    """Share of texts that look so, from the sample; 1 only if all do."""
+    share: float = pc.mean(pc.match_substring_regex(sample, pattern)).as_py()
+    return share if share < 1 else pc.mean(pc.match_substring_regex(texts, pattern)).as_py()
 
 
 def _facts_of_numbers(texts: pa.ChunkedArray) -> dict[str, Any]:

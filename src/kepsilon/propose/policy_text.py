@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 from kepsilon.engines.profile import profile_columns
 from kepsilon.propose.hierarchies import SHARED_BY_MANY
@@ -160,4 +161,4 @@ def toml_value(value: object) -> str:
         return "{ " + ", ".join(f"{toml_key(key)} = {toml_value(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list):
         return "[" + ", ".join(map(toml_value, value)) + "]"
-    return repr(value)
+    return f"{Decimal(repr(value)):f}"

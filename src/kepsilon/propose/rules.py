@@ -199,7 +199,7 @@ def _number(column: ColumnProfile, _: frozenset[Meaning]) -> Proposal | None:
         return None
     precision, was_cut = precision_of(column)
     notes = ["The precision is coarser than the data: so many digits would mean nothing under noise."] * was_cut
-    if column.n_unique > column.n_filled / 3:
+    if column.kind is Kind.WHOLE and column.n_unique > column.n_filled / 3:
         notes.append(
             f"CAREFUL: {column.n_unique:,} records hold a number that no other record holds. If it can be looked up somewhere "
             "(a number of a register, a sampling weight), make it an identifier."

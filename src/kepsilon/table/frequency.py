@@ -68,7 +68,7 @@ def count_combinations(
         positions = np.cumsum(counts > 0, dtype=np.int32)
         positions -= 1
         combination_of_record: IntArray = positions[key]
-        codes = np.unravel_index(occurring, sizes) if sizes else ()
+        codes: tuple[IntArray, ...] = np.unravel_index(occurring, sizes) if sizes else ()
         counts = counts[occurring]
     else:
         distinct, combination_of_record = rank(key)
@@ -76,7 +76,7 @@ def count_combinations(
         first = np.empty(len(counts), dtype=np.int64)
         first[combination_of_record] = np.arange(n_records)  # any record of the combination will do
         codes = tuple(np.asarray(column)[first] for column in code_columns)
-    return FrequencyTable(domains=tuple(domains), codes=tuple(codes), counts=counts), combination_of_record
+    return FrequencyTable(domains=tuple(domains), codes=codes, counts=counts), combination_of_record
 
 
 def _pack(code_columns: Sequence[IntArray], sizes: Sequence[int], *, n_records: int, rank: Rank) -> IntArray:

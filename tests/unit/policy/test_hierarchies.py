@@ -132,7 +132,7 @@ def problems_of(hierarchy: dict) -> str:
     ("text", "said"),
     [
         ("x;a;*\ny;a;#\n", 'level 2 gives "a" two parents, "*" and "#"'),
-        ("x;a;*\nx;b;*\n", 'rows 1 and 2 of'),
+        ("x;a;*\nx;b;*\n", "rows 1 and 2 of"),
         ("x;a;*\ny;a\n", "row 2 of"),
         ("x;y;*\ny;x;*\n", "cyclic"),
         ("", "empty"),

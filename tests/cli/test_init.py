@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kepsilon init` writes a policy to edit, never replaces one, and says what to do next."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import csv as arrow_csv
+from pyarrow import feather, parquet
+
+from conftest import people, write_csv
+
+
+def decide(policy: Path) -> None:
+    """What the curator does by hand."""
+    text = policy.read_text(encoding="utf-8")
+    policy.write_text(re.sub(r"^# (?=(k|epsilon|max_suppression) = )", "", text, flags=re.MULTILINE), encoding="utf-8")
+
+
+def test_init_prints_a_proposal_on_stdout_and_the_next_step_on_stderr(case, kepsilon_command):
+    """The proposal can be piped; what is said to people does not get into it."""
+    outcome = kepsilon_command("init", case / "people.csv")
+    assert outcome.code == 0
+    assert set(tomllib.loads(outcome.out)["attributes"]) == {"name", "zip", "year", "sex", "height", "illness"}
+    assert "-o policy.toml" in outcome.err
+
+
+def test_a_decided_proposal_passes_check_and_anonymise(case, kepsilon_command):
+    """From a file to a release in three commands and three decisions."""
+    policy = case / "proposed.toml"
+    outcome = kepsilon_command("init", case / "people.csv", "-o", policy)
+    assert (outcome.code, outcome.out) == (0, "")
+    assert f"kepsilon check {case / 'people.csv'} -p {policy}" in outcome.err
+    refused = kepsilon_command("check", case / "people.csv", "-p", policy)
+    assert refused.code == 2
+    assert all(f"{key}: is required" in refused.err for key in ("k", "epsilon", "max_suppression"))
+    decide(policy)
+    assert kepsilon_command("check", case / "people.csv", "-p", policy).code == 0
+    assert kepsilon_command("anonymise", case / "people.csv", "-p", policy, "-o", case / "out.csv").code == 0
+
+
+def test_an_existing_policy_is_never_overwritten(case, kepsilon_command):
+    """Somebody may have spent an afternoon on it."""
+    before = (case / "policy.toml").read_bytes()
+    outcome = kepsilon_command("init", case / "people.csv", "-o", case / "policy.toml")
+    assert outcome.code == 2
+    assert "policy.toml: exists already, and a policy is never overwritten." in outcome.err
+    assert (case / "policy.toml").read_bytes() == before
+
+
+def test_a_missing_folder_is_refused(case, kepsilon_command):
+    """Before the data is read, which may take long."""
+    outcome = kepsilon_command("init", case / "absent.csv", "-o", case / "nowhere" / "policy.toml")
+    assert outcome.code == 2
+    assert "there is no folder" in outcome.err
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather", ".tsv"])
+def test_every_kind_of_file_gives_the_same_roles(case, kepsilon_command, suffix):
+    """Roles come from the values, not from how they are stored."""
+    table = pa.Table.from_pylist(people())
+    path = case / f"other{suffix}"
+    if suffix == ".parquet":
+        parquet.write_table(table, path)
+    elif suffix == ".feather":
+        feather.write_feather(table, path)
+    else:
+        arrow_csv.write_csv(table, path, arrow_csv.WriteOptions(delimiter="\t"))
+    from_csv = tomllib.loads(kepsilon_command("init", case / "people.csv").out)
+    assert tomllib.loads(kepsilon_command("init", path).out) == from_csv
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param("", "is empty", id="empty"),
+        pytest.param("a,b\n", "has a header, but no records", id="header only"),
+        pytest.param("a,a\n1,2\n", '2 columns are named "a"', id="a name twice"),
+        pytest.param("a,b\nCANARY,2\nCANARY\n", "1 records do not have the 2 cells", id="ragged"),
+    ],
+)
+def test_bad_data_gets_one_message_and_no_file(tmp_path, kepsilon_command, content, message):
+    """The same faults as in a release, found before anybody edits a policy."""
+    source = tmp_path / "people.csv"
+    source.write_text(content, encoding="utf-8")
+    outcome = kepsilon_command("init", source, "-o", tmp_path / "policy.toml")
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert "CANARY" not in outcome.err
+    assert not (tmp_path / "policy.toml").exists()
+
+
+def test_no_canary_is_in_a_proposal(tmp_path, kepsilon_command):
+    """Values of records stay out of the file, whatever the column is called."""
+    records = [{"person": r["name"], "ward": r["name"], "income": r["name"]} for r in people()]
+    outcome = kepsilon_command("init", write_csv(tmp_path / "people.csv", records))
+    assert outcome.code == 0
+    assert "CANARY" not in outcome.out + outcome.err
+
+
+def test_the_proposal_for_adult_is_what_a_curator_would_expect(adult_path, kepsilon_command):
+    """The paper's quasis come out as k-quasis, wealth as sensitive, and the rest is not thrown away."""
+    attributes = tomllib.loads(kepsilon_command("init", adult_path).out)["attributes"]
+    roles = {
+        role: {n for n, a in attributes.items() if a["role"] == role}
+        for role in ("k-quasi", "epsilon-quasi", "sensitive")
+    }
+    assert roles["k-quasi"] >= {"age", "sex", "race", "marital-status", "native-country", "occupation", "education"}
+    assert roles["epsilon-quasi"] == {"fnlwgt", "hours-per-week"}
+    assert roles["sensitive"] == {"income", "capital-gain", "capital-loss"}

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Killed at any moment, the output path holds the old file or the whole new one, and the next run tidies up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import people, write_csv
+from kepsilon.publish.atomic import PREFIX, Staging
+
+KILL_AT_CALL = """
+import os, signal, sys
+import kepsilon.engines.local, kepsilon.pipeline, kepsilon.policy.document, pyarrow.csv, pyarrow.parquet
+from kepsilon.cli.main import run
+
+folder, overwrite, output = sys.argv[1], sys.argv[2] == "overwrite", sys.argv[3]
+arguments = ["anonymise", f"{folder}/people.csv", "-p", f"{folder}/policy.toml", "-o", f"{folder}/{output}"]
+arguments += ["--linkage", f"{folder}/links.csv", "--json"] + ["--overwrite"] * overwrite
+number = int(sys.argv[4])
+calls = 0
+
+def deadly(function):
+    def call(*args, **options):
+        global calls
+        calls += 1
+        if calls == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = function(*args, **options)
+        calls += 1
+        if calls == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+    return call
+
+for name in ("mkdir", "fsync", "link", "replace", "unlink", "rmdir"):
+    setattr(os, name, deadly(getattr(os, name)))
+sys.exit(run(arguments))
+"""
+
+
+def whole(path: Path) -> bool:
+    """The data file is the one its manifest vouches for."""
+    manifest = json.loads(path.with_name(path.name + ".manifest.json").read_text(encoding="utf-8"))
+    return manifest["digest"] == "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def left_overs(folder: Path) -> list[Path]:
+    return list(folder.glob(f"{PREFIX}*"))
+
+
+@pytest.mark.parametrize("mode", ["new", "overwrite"])
+def test_killed_before_or_after_any_file_operation(case, kepsilon_command, mode):
+    """Every call that touches the file system is a place to die, on both sides of the call."""
+    output = case / "out.csv"
+    old = b"an older release"
+    deaths = finished = 0
+    for number in range(1, 100):
+        for path in (output, case / "links.csv"):
+            path.unlink(missing_ok=True)
+            if mode == "overwrite":
+                path.write_bytes(old)
+        died = subprocess.run(
+            [sys.executable, "-c", KILL_AT_CALL, str(case), mode, "out.csv", str(number)], capture_output=True, check=False
+        ).returncode
+        content = output.read_bytes() if output.exists() else None
+        is_old = content == (old if mode == "overwrite" else None)
+        assert is_old or whole(output)
+        if died == 0:
+            finished += 1
+            assert whole(output)
+            break
+        assert died == -signal.SIGKILL
+        deaths += 1
+    assert deaths > 10
+    assert finished == 1
+    outcome = kepsilon_command("anonymise", case / "people.csv", "-p", case / "policy.toml", "-o", case / "next.csv")
+    assert outcome.code == 0
+    assert left_overs(case) == []
+
+
+def test_killed_at_many_moments(case, kepsilon_command):
+    """The same by the clock, where the time goes into reading, searching and writing instead of file operations."""
+    write_csv(case / "people.csv", people(3_000))
+    command = [sys.executable, "-m", "kepsilon", "anonymise", case / "people.csv", "-p", case / "policy.toml"]
+    start = time.monotonic()
+    subprocess.run([*command, "-o", case / "whole.csv"], check=True, capture_output=True)
+    duration = time.monotonic() - start
+    for i in range(8):
+        output = case / f"out-{i}.csv"
+        process = subprocess.Popen([*command, "-o", output], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(duration * (0.5 + i / 14))
+        process.kill()
+        process.wait()
+        assert not output.exists() or whole(output)
+    assert kepsilon_command(*command[3:], "-o", case / "next.csv").code == 0
+    assert left_overs(case) == []
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "kill"])
+def test_an_interrupt_cleans_up_and_exits_130(case, sent):
+    """One line, no traceback, nothing left."""
+    program = (
+        "import os, signal, sys, time, kepsilon.pipeline\n"
+        "from kepsilon.cli import main\n"
+        "from kepsilon.publish import release\n"
+        "def slow(path):\n"
+        "    print('writing', flush=True); time.sleep(60)\n"
+        "release._digest = slow\n"
+        f"sys.argv = ['kepsilon', 'anonymise', {str(case / 'people.csv')!r}, '-p', {str(case / 'policy.toml')!r},\n"
+        f"            '-o', {str(case / 'out.csv')!r}]\n"
+        "main.main()"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "writing\n"
+    assert len(left_overs(case)) == 1
+    process.send_signal(sent)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err.strip() == "kepsilon: interrupted; nothing was released."
+    assert sorted(path.name for path in case.iterdir()) == ["people.csv", "policy.toml"]
+
+
+def test_a_run_that_is_alive_is_never_touched(tmp_path):
+    """Its private folder is locked; a second run in the same folder leaves it alone."""
+    with Staging([tmp_path]) as first:
+        with first.new_file(tmp_path / "a.csv", owner_only=False) as temporary:
+            temporary.write_text("a", encoding="utf-8")
+        with Staging([tmp_path]) as second, second.new_file(tmp_path / "b.csv", owner_only=True) as temporary:
+            temporary.write_text("b", encoding="utf-8")
+        assert len(left_overs(tmp_path)) == 1
+        first.publish(overwrite=False)
+    assert (tmp_path / "a.csv").read_text(encoding="utf-8") == "a"
+    assert left_overs(tmp_path) == []
+
+
+def test_what_is_staged_is_private(tmp_path):
+    """Others cannot look while a release is being made."""
+    with Staging([tmp_path]) as staging, staging.new_file(tmp_path / "a.csv", owner_only=False) as temporary:
+        assert os.stat(temporary.parent).st_mode & 0o777 == 0o700
+
+
+def test_a_file_that_appeared_meanwhile_is_not_replaced(tmp_path):
+    """Two runs, one name: the second is refused at the last moment, and leaves nothing."""
+    from kepsilon import EngineError
+
+    with Staging([tmp_path]) as staging:
+        for name in ("a.csv", "a.csv.manifest.json"):
+            with staging.new_file(tmp_path / name, owner_only=False) as temporary:
+                temporary.write_text("mine", encoding="utf-8")
+        (tmp_path / "a.csv").write_text("theirs", encoding="utf-8")
+        with pytest.raises(EngineError, match="exists already"):
+            staging.publish(overwrite=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+    assert (tmp_path / "a.csv").read_text(encoding="utf-8") == "theirs"

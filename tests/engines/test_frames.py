@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrow, Polars, pandas and DuckDB tables in, the same kind back; nothing of the others' memory comes along."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import kepsilon
+from conftest import POLICY, people
+
+COLUMNS = {name: [record[name] for record in people()] for name in people()[0]}
+TYPED = {**COLUMNS, "year": [int(y) for y in COLUMNS["year"]], "height": [float(h) for h in COLUMNS["height"]]}
+FRAMES = {
+    "arrow": lambda: pa.table(TYPED),
+    "arrow reader": lambda: pa.table(TYPED).to_reader(),
+    "polars": lambda: pl.DataFrame(TYPED),
+    "polars lazy": lambda: pl.LazyFrame(TYPED),
+    "pandas": lambda: pd.DataFrame(TYPED, index=COLUMNS["name"]),
+    "pandas text": lambda: pd.DataFrame(COLUMNS),
+    "duckdb": lambda: duckdb.from_arrow(pa.table(TYPED)),
+}
+KINDS = {
+    "arrow": pa.Table,
+    "arrow reader": pa.Table,
+    "polars": pl.DataFrame,
+    "polars lazy": pl.DataFrame,
+    "pandas": pd.DataFrame,
+    "pandas text": pd.DataFrame,
+    "duckdb": duckdb.DuckDBPyRelation,
+}
+
+
+def policy(text: str = POLICY) -> kepsilon.Policy:
+    return kepsilon.Policy.from_dict(tomllib.loads(text))
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_the_same_kind_comes_back(kind):
+    """With the same columns less identifiers, k by counting, and numbers as numbers."""
+    release = kepsilon.anonymise(FRAMES[kind](), policy())
+    assert isinstance(release.frame, KINDS[kind])
+    table = release.frame if kind.startswith("arrow") else pa.table(release.frame)
+    assert table.column_names[:5] == ["zip", "year", "sex", "height", "illness"]
+    labels = zip(*(table.column(name).to_pylist() for name in ("zip", "year", "sex")), strict=True)
+    assert min(Counter(labels).values()) >= 3
+    assert pa.types.is_floating(table.column("height").type)
+    assert set(table.column("illness").to_pylist()) <= set(COLUMNS["illness"])
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FRAMES if kind != "arrow reader"])
+def test_every_kind_gives_the_same_classes(kind):
+    """What is deterministic does not depend on the library the table came in."""
+    wanted = kepsilon.anonymise(pa.table(TYPED), policy()).record
+    found = kepsilon.anonymise(FRAMES[kind](), policy()).record
+    for key in ("records", "classes", "levels", "loss"):
+        assert found[key] == wanted[key]
+
+
+def test_the_pandas_index_is_left_behind():
+    """An index of names would be an identifier."""
+    frame = kepsilon.anonymise(FRAMES["pandas"](), policy()).frame
+    assert list(frame.index) == list(range(len(frame)))
+    assert "CANARY" not in frame.to_csv()
+
+
+def test_integers_stay_integers_where_the_precision_is_whole():
+    """By precision, not by what the noise happened to be."""
+    columns = {**TYPED, "height": [round(h) for h in TYPED["height"]]}
+    whole = kepsilon.anonymise(pa.table(columns), policy(POLICY.replace("precision = 0.1", "precision = 2"))).frame
+    assert whole.column("height").type == pa.int64()
+    assert all(height % 2 == 0 for height in whole.column("height").to_pylist())
+    halves = kepsilon.anonymise(pa.table(columns), policy(POLICY.replace("precision = 0.1", "precision = 0.5"))).frame
+    assert halves.column("height").type == pa.float64()
+
+
+def test_kept_columns_keep_their_types():
+    """Dates, booleans, lists, structs, decimals and categories come back as they were."""
+    n = len(TYPED["zip"])
+    extra = {
+        "when": pa.array(range(n), pa.timestamp("us", "UTC")),
+        "flag": pa.array([i % 2 == 0 for i in range(n)]),
+        "list": pa.array([[i, i + 1] for i in range(n)]),
+        "struct": pa.array([{"a": i} for i in range(n)]),
+        "category": pa.array([["x", "y", None][i % 3] for i in range(n)]).dictionary_encode(),
+    }
+    roles = "".join(f'[attributes.{name}]\nrole = "insensitive"\n' for name in extra)
+    frame = kepsilon.anonymise(pa.table({**TYPED, **extra}), policy(POLICY + roles)).frame
+    for name, column in extra.items():
+        assert frame.schema.field(name).type == column.type, name
+    rows = {illness: i for i, illness in enumerate(TYPED["illness"])}
+    for record in frame.to_pylist():
+        i = rows[record["illness"]]
+        assert (record["flag"], record["list"], record["struct"]) == (i % 2 == 0, [i, i + 1], {"a": i})
+        assert record["category"] == ["x", "y", None][i % 3]
+
+
+def test_an_object_that_is_no_table_is_refused():
+    """With what would be right."""
+    with pytest.raises(kepsilon.EngineError, match="is not a table"):
+        kepsilon.anonymise([1, 2, 3], policy())
+
+
+def test_what_a_notebook_shows_holds_figures_and_no_record():
+    """Screens are photographed."""
+    release = kepsilon.anonymise(pa.table(TYPED), policy())
+    for shown in (repr(release), release._repr_html_()):
+        assert "released" in shown or "Release" in shown
+        assert not any(value in shown for value in COLUMNS["illness"])
+
+
+def test_column_names_may_be_anything():
+    """Spaces, dots, quotes, Unicode and markup."""
+    names = {"zip": 'a "b"', "year": "c.d", "sex": "größe <b>", "height": "h [cm]", "illness": "=1+1"}
+    columns = {names.get(name, name): values for name, values in TYPED.items()}
+    document = tomllib.loads(POLICY)
+    document["attributes"] = {names.get(name, name): a for name, a in document["attributes"].items()}
+    release = kepsilon.anonymise(pa.table(columns), kepsilon.Policy.from_dict(document))
+    assert release.frame.column_names == list(names.values())
+    assert "<b>" not in release._repr_html_()
