@@ -22,11 +22,10 @@ import os, signal, sys
 import kepsilon.engines.local, kepsilon.pipeline, kepsilon.policy.document, pyarrow.csv, pyarrow.parquet
 from kepsilon.cli.main import run
 
-folder, overwrite, output = sys.argv[1], sys.argv[2] == "overwrite", sys.argv[3]
-arguments = ["anonymise", f"{folder}/people.csv", "-p", f"{folder}/policy.toml", "-o", f"{folder}/{output}"]
-arguments += ["--linkage", f"{folder}/links.csv", "--json"] + ["--overwrite"] * overwrite
-number = int(sys.argv[4])
-calls = 0
+folder, overwrite = sys.argv[1], sys.argv[2] == "overwrite"
+arguments = ["anonymise", f"{folder}/people.csv", "-p", f"{folder}/policy.toml", "-o", f"{folder}/out.csv"]
+arguments += ["--linkage", f"{folder}/links.csv"] + ["--overwrite"] * overwrite
+calls = number = 0
 
 def deadly(function):
     def call(*args, **options):
@@ -43,7 +42,14 @@ def deadly(function):
 
 for name in ("mkdir", "fsync", "link", "replace", "unlink", "rmdir"):
     setattr(os, name, deadly(getattr(os, name)))
-sys.exit(run(arguments))
+print("ready", flush=True)
+for line in sys.stdin:  # a fork for each death, because imports take longer than a release
+    number = int(line)
+    child = os.fork()
+    if child == 0:
+        sys.stdout = sys.stderr
+        os._exit(run(arguments))
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
@@ -63,14 +69,22 @@ def test_killed_before_or_after_any_file_operation(case, kepsilon_command, mode)
     output = case / "out.csv"
     old = b"an older release"
     deaths = finished = 0
+    runs = subprocess.Popen(
+        [sys.executable, "-c", KILL_AT_CALL, str(case), mode],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        bufsize=1,
+    )
+    assert runs.stdout.readline() == "ready\n"
     for number in range(1, 100):
         for path in (output, case / "links.csv"):
             path.unlink(missing_ok=True)
             if mode == "overwrite":
                 path.write_bytes(old)
-        died = subprocess.run(
-            [sys.executable, "-c", KILL_AT_CALL, str(case), mode, "out.csv", str(number)], capture_output=True, check=False
-        ).returncode
+        runs.stdin.write(f"{number}\n")
+        died = int(runs.stdout.readline())
         content = output.read_bytes() if output.exists() else None
         is_old = content == (old if mode == "overwrite" else None)
         assert is_old or whole(output)
@@ -80,6 +94,7 @@ def test_killed_before_or_after_any_file_operation(case, kepsilon_command, mode)
             break
         assert died == -signal.SIGKILL
         deaths += 1
+    runs.communicate()
     assert deaths > 10
     assert finished == 1
     outcome = kepsilon_command("anonymise", case / "people.csv", "-p", case / "policy.toml", "-o", case / "next.csv")

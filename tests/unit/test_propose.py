@@ -299,6 +299,18 @@ def test_hostile_column_names_are_quoted(name: str) -> None:
     assert set(policy.attributes) == {name, "email"}
 
 
+@pytest.mark.parametrize(
+    "store", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())], ids=str
+)
+def test_roles_do_not_depend_on_how_text_is_stored(store: pa.DataType) -> None:
+    """Polars hands over string views and categories, pandas large strings; nulls stay nulls in each."""
+    columns = {"sex": cycle("M", "F", None), "amplitude": [None, *map(str, spread(0, 99)[1:])], "email": EMAILS}
+    plain = ke.propose_policy(pa.table(columns))
+    assert (
+        ke.propose_policy(pa.table({name: pa.array(values).cast(store) for name, values in columns.items()})) == plain
+    )
+
+
 numbers = st.one_of(st.integers(-(10**20), 10**20), st.floats(), st.integers(0, 9), st.integers(1900, 2050))
 cells = st.one_of(
     st.text(max_size=6),

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from kepsilon.engines.files import CODED_TEXT, FileSource, decoded, writer_for
 from kepsilon.engines.frames import FrameSource
+from kepsilon.engines.numpy_arrays import from_numpy, from_texts, in_one_piece, null_mask, to_doubles, to_positions
 from kepsilon.engines.protocol import Distinct, LeftOut, Shuffle
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles, EpsilonQuasi, KQuasi
@@ -206,13 +207,12 @@ class LocalMerged:
 
     def linkage(self) -> pa.Table:
         """Which original record each released record was: for the curator only."""
-        return pa.table(
-            {
-                "original_row": self.original_rows.astype(np.int64),
-                "released_row": np.arange(self.n_records, dtype=np.int64),
-                "class_id": self.class_ids.astype(np.int64),
-            }
-        )
+        columns = {
+            "original_row": self.original_rows.astype(np.int64),
+            "released_row": np.arange(self.n_records, dtype=np.int64),
+            "class_id": self.class_ids.astype(np.int64),
+        }
+        return pa.table({name: from_numpy(values) for name, values in columns.items()})
 
 
 def _encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Label, ...], IntArray]:
@@ -223,9 +223,7 @@ def _encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Labe
         )
     is_coded = pa.types.is_dictionary(column.type)
     column = column.unify_dictionaries() if is_coded else column.dictionary_encode()
-    array = column.combine_chunks()
-    if isinstance(array, pa.ChunkedArray):
-        array = array.chunk(0)
+    array = in_one_piece(column)
     try:
         texts: list[Label] = array.dictionary.cast(pa.string()).to_pylist()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -235,8 +233,7 @@ def _encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Labe
     # A dictionary may list a value twice, list null, or list values that no record holds.
     positions: dict[Label, int] = {}
     remap = np.array([positions.setdefault(text, len(positions)) for text in [*texts, None]], dtype=np.int32)
-    indices = array.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
-    codes = remap[indices]
+    codes = remap[to_positions(array.indices, null=len(texts))]
     occurs = np.bincount(codes, minlength=len(positions)) > 0
     if not occurs.all():
         codes = (np.cumsum(occurs, dtype=np.int32) - 1)[codes]
@@ -261,7 +258,7 @@ def _as_doubles(column: pa.ChunkedArray, name: str, source: str) -> FloatArray:
             )
         )
     # A null becomes NaN here, so NaN in excess of the nulls was NaN in the data.
-    values: FloatArray = column.cast(pa.float64(), safe=False).to_numpy()
+    values: FloatArray = to_doubles(column)
     n_wrong = len(values) - int(np.count_nonzero(np.isfinite(values))) - column.null_count
     if n_wrong:
         raise DataError(
@@ -276,10 +273,13 @@ def _as_doubles(column: pa.ChunkedArray, name: str, source: str) -> FloatArray:
 
 def _parsed(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
     """Numbers given as text; blank is missing."""
-    text = pc.utf8_trim_whitespace(column.cast(pa.string()))
-    text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
     try:
-        return pc.cast(text, pa.float64())
+        return column.cast(pa.float64())
+    except pa.ArrowInvalid:  # blanks around numbers, or instead of them
+        text = pc.utf8_trim_whitespace(column.cast(pa.string()))
+        text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+    try:
+        return text.cast(pa.float64())
     except pa.ArrowInvalid:
         is_number = pc.match_substring_regex(text, r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
         n_wrong = pc.sum(pc.invert(is_number)).as_py() or 0
@@ -312,41 +312,38 @@ def _missingness(name: str, is_missing: BoolArray) -> tuple[Domain, IntArray]:
 
 def _rank(keys: IntArray) -> tuple[IntArray, IntArray]:
     """Distinct keys in rising order and the position of each, by Arrow's hash table instead of a sort of all keys."""
-    coded = pa.array(keys).dictionary_encode()
-    distinct = coded.dictionary.to_numpy()
+    coded = from_numpy(keys).dictionary_encode()
+    distinct = to_positions(coded.dictionary, null=0)
     order = np.argsort(distinct)
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
-    return distinct[order], place[coded.indices.to_numpy()]
+    return distinct[order], place[to_positions(coded.indices, null=0)]
 
 
 def _label_column(labels: Sequence[Label], of_class: IntArray, class_ids: IntArray) -> pa.DictionaryArray:
+    """What a k-quasi shows in every record; a null label is a null, not an entry of the dictionary."""
     index_type = np.int8 if len(labels) < 1 << 7 else np.int16 if len(labels) < 1 << 15 else np.int32
-    indices: IntArray = np.take(of_class.astype(index_type), class_ids)
-    if None in labels:
-        null = list(labels).index(None)
-        texts = [label for label in labels if label is not None]
-        mask = indices == null
-        indices -= indices > null
-        indices[mask] = 0
-        return pa.DictionaryArray.from_arrays(pa.array(indices, mask=mask), pa.array(texts, pa.string()))
-    return pa.DictionaryArray.from_arrays(pa.array(indices), pa.array(labels, pa.string()))
+    texts = [label for label in labels if label is not None]
+    position = np.zeros(len(labels), dtype=index_type)
+    position[[label is not None for label in labels]] = np.arange(len(texts))
+    is_null = np.array([label is None for label in labels], dtype=np.bool_)
+    indices = from_numpy(position[of_class][class_ids], is_null=is_null[of_class][class_ids] if is_null.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, from_texts(texts))
 
 
 def _number_column(values: FloatArray, *, stays_whole: bool) -> pa.Array:
     """Noisy values; integers stay integers where the precision (not the noise) says so."""
-    column = pa.array(values, mask=np.isnan(values))
+    column = from_numpy(values, is_null=np.isnan(values))
     return column.cast(pa.int64()) if stays_whole else column
 
 
 def _taken(column: pa.ChunkedArray, rows: IntArray) -> pa.Array | pa.ChunkedArray:
     """The values of some records, with nothing of the others: dictionaries hold used entries only."""
     if pa.types.is_dictionary(column.type):
-        return _taken_dictionary(column.unify_dictionaries().combine_chunks(), rows)
+        return _taken_dictionary(in_one_piece(column.unify_dictionaries()), rows)
     if (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)) and _repeats(column):
-        return _taken_dictionary(column.dictionary_encode().combine_chunks(), rows)
-    array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    return array.take(pa.array(rows))
+        return _taken_dictionary(in_one_piece(column.dictionary_encode()), rows)
+    return in_one_piece(column).take(from_numpy(rows))
 
 
 def _repeats(column: pa.ChunkedArray) -> bool:
@@ -356,14 +353,14 @@ def _repeats(column: pa.ChunkedArray) -> bool:
 
 
 def _taken_dictionary(array: pa.DictionaryArray, rows: IntArray) -> pa.DictionaryArray:
-    if isinstance(array, pa.ChunkedArray):
-        array = array.chunk(0)
-    taken = array.indices.take(pa.array(rows))
-    used = np.unique(taken.drop_null().to_numpy())
-    renumbered = np.zeros(len(array.dictionary), dtype=np.int32)
+    taken = array.indices.take(from_numpy(rows))
+    used = np.unique(to_positions(taken.drop_null(), null=0))
+    renumbered = np.zeros(max(1, len(array.dictionary)), dtype=np.int32)
     renumbered[used] = np.arange(len(used))
-    indices = pa.array(renumbered[taken.fill_null(0).to_numpy()], mask=taken.is_null().to_numpy(zero_copy_only=False))
-    return pa.DictionaryArray.from_arrays(indices, array.dictionary.take(pa.array(used)), ordered=array.type.ordered)
+    is_null = null_mask(taken)
+    indices = from_numpy(renumbered[to_positions(taken, null=0)], is_null=is_null)
+    dictionary = array.dictionary.take(from_numpy(used.astype(np.int64)))
+    return pa.DictionaryArray.from_arrays(indices, dictionary, ordered=array.type.ordered)
 
 
 def _movable(table: pa.Table) -> pa.Table:

@@ -175,6 +175,16 @@ def _value_counts(column: pa.ChunkedArray) -> pa.Table:
         column = column.cast(column.type.value_type)
     if pa.types.is_string_view(column.type):
         column = column.cast(pa.large_string())  # value_counts takes a null string view for an empty text
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        # Ten million different numbers are sorted in a second and hashed in five.
+        values, counts = np.unique(column.drop_null().to_numpy(), return_counts=True)
+        distinct, nulls = pa.array(values), pa.nulls(int(column.null_count > 0), pa.large_string())
+        return pa.table(
+            {
+                "texts": pa.chunked_array([distinct.cast(pa.large_string()), nulls]),
+                "counts": pa.chunked_array([pa.array(counts), pa.array([column.null_count] * len(nulls), pa.int64())]),
+            }
+        )
     counted = pc.value_counts(column)
     return pa.table({"texts": counted.field(0).cast(pa.large_string()), "counts": counted.field(1)})
 
@@ -184,17 +194,18 @@ def _facts_of_values(texts: pa.ChunkedArray, counts: pa.ChunkedArray) -> dict[st
     sample = trimmed.take(pa.array(np.arange(0, len(trimmed), max(1, len(trimmed) // SAMPLE))))
     lengths = pc.utf8_length(trimmed)
     extremes = pc.min_max(lengths)
-    shapes = {shape: _share(pattern, sample, trimmed) for shape, pattern in PATTERNS.items()}
+    shares = {shape: _share(pattern, sample, trimmed) for shape, pattern in PATTERNS.items()}
+    shapes = {shape: share for shape, share in shares.items() if share}
     numbers = _share(NUMBER, sample, trimmed)
     facts: dict[str, Any] = {
         "n_numbers": _total(counts.filter(pc.match_substring_regex(trimmed, NUMBER))) if numbers else 0,
         "min_length": extremes["min"].as_py(),
         "mean_length": pc.mean(lengths).as_py(),
         "max_length": extremes["max"].as_py(),
-        "leading_zeros": pc.any(pc.match_substring_regex(trimmed, "^0[0-9]+$")).as_py(),
-        "shapes": MappingProxyType({shape: share for shape, share in shapes.items() if share}),
+        "leading_zeros": _has_leading_zeros(trimmed) if Shape.DIGITS in shapes else False,
+        "shapes": MappingProxyType(shapes),
     }
-    if any(shapes[shape] == 1 for shape in DATES):
+    if any(shapes.get(shape) == 1 for shape in DATES):
         facts["kind"] = Kind.DATE
     elif numbers == 1:
         facts |= _facts_of_numbers(trimmed)
@@ -207,9 +218,13 @@ def _share(pattern: str, sample: pa.ChunkedArray, texts: pa.ChunkedArray) -> flo
     return share if share < 1 else pc.mean(pc.match_substring_regex(texts, pattern)).as_py()
 
 
+def _has_leading_zeros(texts: pa.ChunkedArray) -> bool:
+    return bool(pc.any(pc.match_substring_regex(texts, "^0[0-9]+$")).as_py())
+
+
 def _facts_of_numbers(texts: pa.ChunkedArray) -> dict[str, Any]:
     extremes = pc.min_max(pc.cast(texts, pa.float64()))
-    has_exponent = pc.match_substring_regex(texts, "[eE]")
+    has_exponent = pc.or_(pc.match_substring(texts, "e"), pc.match_substring(texts, "E"))
     plain = texts.filter(pc.and_(pc.invert(has_exponent), pc.match_substring(texts, ".")))
     shortened = pc.utf8_rtrim(plain, "0")
     places = pc.subtract(pc.subtract(pc.utf8_length(shortened), pc.find_substring(shortened, ".")), 1)

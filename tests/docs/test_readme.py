@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the README shows works as it stands there, and every key, command and file it speaks of exists."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+
+import kepsilon
+from conftest import ROOT
+from kepsilon.cli.main import commands
+from kepsilon.policy.hierarchies import (
+    DatesHierarchy,
+    FileHierarchy,
+    GroupsHierarchy,
+    IntervalsHierarchy,
+    MaskHierarchy,
+    SuppressHierarchy,
+)
+from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import EpsilonQuasi, KQuasi
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")])
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_the_two_commands_are_make_targets():
+    """`make demo` and `make test` do everything on a fresh machine."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in ("demo", "test", "lint", "bench"):
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE)
+    assert "make demo" in blocks("sh")[0]
+    assert "make test" in blocks("sh")[0]
+    assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_the_policy_in_the_readme_is_accepted():
+    """Letter by letter."""
+    policy = kepsilon.Policy.from_dict(tomllib.loads(blocks("toml")[0]))
+    assert (policy.k, policy.epsilon) == (10, 2.0)
+
+
+def test_shell_and_python_examples_run(tmp_path, kepsilon_command, monkeypatch):
+    """On the demo's patients, with the three figures decided as the README asks."""
+    monkeypatch.chdir(tmp_path)
+    assert kepsilon_command("demo", "-o", "demo").code == 0
+    (tmp_path / "patients.csv").write_bytes((tmp_path / "demo" / "patients.csv").read_bytes())
+    for line in blocks("sh")[1].splitlines():
+        command = line.partition("#")[0].split()
+        if command[0] == "$EDITOR":
+            policy = Path("policy.toml")
+            decided = "k = 10\nepsilon = 2.0\nmax_suppression = 0.05\n"
+            policy.write_text(decided + policy.read_text(encoding="utf-8"), encoding="utf-8")
+        else:
+            outcome = kepsilon_command(*command[1:])
+            assert outcome.code == 0, (line, outcome.err)
+    exec(blocks("python")[0], {})
+    assert Path("release.parquet").exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_resolve(page):
+    """Within the repository."""
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_policy_key_has_its_place_in_the_docs():
+    """A key without a page would be a secret."""
+    page = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
+    models = (Policy, KQuasi, EpsilonQuasi, MaskHierarchy, IntervalsHierarchy, GroupsHierarchy, SuppressHierarchy)
+    for model in (*models, DatesHierarchy, FileHierarchy):
+        for key in model.model_fields:
+            assert key in ("role", "type") or f"`{key}`" in page or f"`{key} =" in page, key
+
+
+def test_every_command_and_option_has_help():
+    """`--help` is the first thing a newcomer reads."""
+    for name, command in commands.commands.items():
+        assert command.help, name
+        assert f"kepsilon {name}" in README or name in ("demo", "schema"), name
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.help, (name, parameter.name)
+
+
+def test_every_public_name_has_a_docstring():
+    """The API lists itself."""
+    for name in kepsilon.__all__:
+        found = getattr(kepsilon, name)
+        assert name.isupper() or name == "__version__" or found.__doc__, name
+
+
+def test_help_imports_no_slow_library():
+    """`kepsilon --help` under 0.3 s: what it would wait for is Arrow, NumPy and pydantic."""
+    program = (
+        "import sys; from kepsilon.cli.main import run; run(['--help']); "
+        "print(*sorted({m.split('.')[0] for m in sys.modules} & {'numpy', 'pyarrow', 'pydantic', 'rich', 'pandas'}), file=sys.stderr)"
+    )
+    start = time.perf_counter()
+    outcome = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert time.perf_counter() - start < 30
+    assert outcome.stderr.strip() == ""
+    assert "Start here" in outcome.stdout
+
+
+def test_no_page_promises_too_much():
+    """Never "a differentially private dataset"."""
+    for page in PAGES:
+        text = " ".join(page.read_text(encoding="utf-8").split()).lower()
+        assert "differentially private dataset" not in text, page.name
+        assert "differentially private data set" not in text, page.name
