@@ -95,8 +95,8 @@ def _repeating_persons(opened: Source, policy: Policy) -> list[Problem]:
                 Problem(
                     where=f'column "{name}"',
                     what=f"{n_records:,} records hold only {n_distinct:,} identifiers.",
-                    fix="Where several records belong to one person, k counts records, not persons: a class of k records can "
-                    "hold fewer than k persons.",
+                    fix="Unless they are namesakes, some persons have several records. k then counts records, not persons: "
+                    "a class of k records can hold fewer than k persons.",
                 )
             )
     return notes

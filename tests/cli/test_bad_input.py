@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from conftest import POLICY, people, write_csv
+from made_up import POLICY, people, write_csv
 
 
 def refused(case: Path, kepsilon_command, *, code: int = 2, source: str = "people.csv", output: str = "out.csv") -> str:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import people, write_csv
 from kepsilon.publish.atomic import PREFIX, Staging
+from made_up import people, write_csv
 
 KILL_AT_CALL = """
 import os, signal, sys
@@ -134,7 +134,9 @@ def test_an_interrupt_cleans_up_and_exits_130(case, sent):
         f"            '-o', {str(case / 'out.csv')!r}]\n"
         "main.main()"
     )
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdout.readline() == "writing\n"
     assert len(left_overs(case)) == 1
     process.send_signal(sent)

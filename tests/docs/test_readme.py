@@ -14,7 +14,6 @@ import click
 import pytest
 
 import kepsilon
-from conftest import ROOT
 from kepsilon.cli.main import commands
 from kepsilon.policy.hierarchies import (
     DatesHierarchy,
@@ -26,6 +25,7 @@ from kepsilon.policy.hierarchies import (
 )
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import EpsilonQuasi, KQuasi
+from made_up import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")])

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import kepsilon
-from conftest import POLICY, people
+from made_up import POLICY, people
 
 COLUMNS = {name: [record[name] for record in people()] for name in people()[0]}
 TYPED = {**COLUMNS, "year": [int(y) for y in COLUMNS["year"]], "height": [float(h) for h in COLUMNS["height"]]}

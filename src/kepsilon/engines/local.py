@@ -50,8 +50,11 @@ class LocalSource:
     def n_distinct(self, column: str) -> tuple[int, int]:
         """Distinct non-null values of one column, and how many records hold one; nothing else of it is kept."""
         values = _movable(self._source.arrow_table([column])).column(0)
-        if pa.types.is_nested(values.type):
-            return len(values), len(values)
+        if pa.types.is_nested(values.type) or pa.types.is_null(values.type):
+            n_valid = len(values) - values.null_count
+            return n_valid, n_valid
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
         return pc.count_distinct(values, mode="only_valid").as_py(), len(values) - values.null_count
 
     def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
@@ -222,7 +225,7 @@ def _encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Labe
             Problem(where=f'{source}: column "{name}"', what="holds lists or structures, not single values.")
         )
     is_coded = pa.types.is_dictionary(column.type)
-    column = column.unify_dictionaries() if is_coded else column.dictionary_encode()
+    column = _with_one_dictionary(column) if is_coded else column.dictionary_encode()
     array = in_one_piece(column)
     try:
         texts: list[Label] = array.dictionary.cast(pa.string()).to_pylist()
@@ -238,6 +241,14 @@ def _encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Labe
     if not occurs.all():
         codes = (np.cumsum(occurs, dtype=np.int32) - 1)[codes]
     return tuple(value for value, found in zip(positions, occurs, strict=True) if found), codes
+
+
+def _with_one_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Chunks that share a dictionary; Arrow cannot unify dictionaries that list null, so those are made anew."""
+    try:
+        return column.unify_dictionaries()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return column.cast(column.type.value_type).dictionary_encode()
 
 
 def _as_doubles(column: pa.ChunkedArray, name: str, source: str) -> FloatArray:
@@ -340,7 +351,7 @@ def _number_column(values: FloatArray, *, stays_whole: bool) -> pa.Array:
 def _taken(column: pa.ChunkedArray, rows: IntArray) -> pa.Array | pa.ChunkedArray:
     """The values of some records, with nothing of the others: dictionaries hold used entries only."""
     if pa.types.is_dictionary(column.type):
-        return _taken_dictionary(in_one_piece(column.unify_dictionaries()), rows)
+        return _taken_dictionary(in_one_piece(_with_one_dictionary(column)), rows)
     if (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)) and _repeats(column):
         return _taken_dictionary(in_one_piece(column.dictionary_encode()), rows)
     return in_one_piece(column).take(from_numpy(rows))

@@ -95,12 +95,21 @@ def write(tmp_path, text: str, encoding: str = "utf-8") -> dict:
 
 @pytest.mark.parametrize(
     "text",
-    ["x;a;*\ny;a;*\nz;b;*\n", "x,a,*\ny,a,*\nz,b,*\n", '"x";"a";"*"\n\n"y";"a";"*"\n"z";"b";"*"', "\ufeffx;a;*\r\ny;a;*\r\nz;b;*\r\n"],
+    [
+        "x;a;*\ny;a;*\nz;b;*\n",
+        "x,a,*\ny,a,*\nz,b,*\n",
+        '"x";"a";"*"\n\n"y";"a";"*"\n"z";"b";"*"',
+        "\ufeffx;a;*\r\ny;a;*\r\nz;b;*\r\n",
+    ],
     ids=["semicolon", "comma", "quotes and blank line", "BOM and CRLF"],
 )
 def test_arx_files_are_read_as_they_come(tmp_path, text):
     """People coming from ARX bring their files."""
-    assert labels(write(tmp_path, text), ["x", "z", None]) == {"x": ["x", "a", "*"], "z": ["z", "b", "*"], None: [None, None, "*"]}
+    assert labels(write(tmp_path, text), ["x", "z", None]) == {
+        "x": ["x", "a", "*"],
+        "z": ["z", "b", "*"],
+        None: [None, None, "*"],
+    }
 
 
 def test_a_file_may_be_latin_1(tmp_path):

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from conftest import POLICY
 from kepsilon import Policy, PolicyError, json_schema
+from made_up import POLICY
 
 GOOD = {
     "k": 5,
@@ -124,7 +124,9 @@ def test_keys_of_later_versions_are_refused_not_ignored(key):
         Policy.from_dict(changed(**{key: 0.99}))
 
 
-@pytest.mark.parametrize(("share", "n", "most"), [(0.05, 100, 5), (0.05, 119, 5), (0.29, 100, 29), (0, 10, 0), (1, 7, 7)])
+@pytest.mark.parametrize(
+    ("share", "n", "most"), [(0.05, 100, 5), (0.05, 119, 5), (0.29, 100, 29), (0, 10, 0), (1, 7, 7)]
+)
 def test_the_limit_is_counted_in_whole_records(share, n, most):
     """0.29 · 100 is 28.999999999999996 in floating point; the curator wrote 29 of 100."""
     assert Policy.from_dict(changed(max_suppression=share)).most_suppressed(n) == most
