@@ -85,6 +85,9 @@ SHAPES = {
             pa.array([None if i % 5 == 4 else i % 5 for i in range(N)], pa.int8()), pa.array(["a", "b", "a", None, "unused"])
         )
     ),
+    "dictionary listing null, sensitive": columns(
+        s=pa.DictionaryArray.from_arrays(pa.array([i % 3 for i in range(N)], pa.int8()), pa.array(["a", None, "b"]))
+    ),
     "integers": columns(q=pa.array([i % 3 for i in range(N)]), v=pa.array([i * 397 % 1000 for i in range(N)], pa.int16())),
     "booleans and decimals": columns(v=pa.array([Decimal(i * 397 % 1000) for i in range(N)], pa.decimal128(9, 2))),
     "all sensitive null": columns(s=pa.nulls(N)),
@@ -111,6 +114,10 @@ def test_records_stay_whole_through_files(tmp_path, shape, suffix):
     table = pa.table(SHAPES[shape])
     path = tmp_path / f"in.{suffix}"
     if suffix == "parquet":
+        if "listing" in shape:  # Arrow cannot write a dictionary that lists null
+            table = table.cast(
+                pa.schema([("id", pa.string()), ("q", pa.string()), ("v", pa.float64()), ("s", pa.string())])
+            )
         parquet.write_table(table, path, row_group_size=37)
     else:
         feather.write_feather(table, path, chunksize=37)

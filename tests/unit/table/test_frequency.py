@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.engines.local import _rank as arrow_rank
+from kepsilon.engines.coding import rank_by_hash
 from kepsilon.table import frequency
 from kepsilon.table.codes import NotNestedError, code_domain
 from kepsilon.table.frequency import count_combinations, rank
@@ -28,7 +28,7 @@ def domain_of_size(size: int):
         )
     ),
     st.sampled_from([(1, 20), (15, 20), (1, frequency.LARGEST_KEY), (frequency.DENSE_CELLS, frequency.LARGEST_KEY)]),
-    st.sampled_from([rank, arrow_rank]),
+    st.sampled_from([rank, rank_by_hash]),
 )
 def test_counting_equals_a_dictionary(case, limits, ranked):
     """By `bincount`, by ranking, and by ranking half-way, against a Counter."""

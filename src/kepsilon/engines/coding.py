@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the kernels need of an Arrow column: codes of its values, or doubles."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kepsilon.engines.moving import with_one_dictionary
+from kepsilon.engines.numpy_arrays import from_numpy, in_one_piece, to_doubles, to_positions
+from kepsilon.errors import DataError, Problem
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.codes import Domain, Label, code_domain
+
+
+def encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Label, ...], IntArray]:
+    """Distinct values as text (null last, as None), and the position of every record's value among them."""
+    if pa.types.is_nested(column.type):
+        raise DataError(
+            Problem(where=f'{source}: column "{name}"', what="holds lists or structures, not single values.")
+        )
+    is_coded = pa.types.is_dictionary(column.type)
+    column = with_one_dictionary(column) if is_coded else column.dictionary_encode()
+    array = in_one_piece(column)
+    try:
+        texts: list[Label] = array.dictionary.cast(pa.string()).to_pylist()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise DataError(
+            Problem(where=f'{source}: column "{name}"', what="holds values that are not text or numbers.")
+        ) from None
+    # A dictionary may list a value twice, list null, or list values that no record holds.
+    positions: dict[Label, int] = {}
+    remap = np.array([positions.setdefault(text, len(positions)) for text in [*texts, None]], dtype=np.int32)
+    codes = remap[to_positions(array.indices, null=len(texts))]
+    occurs = np.bincount(codes, minlength=len(positions)) > 0
+    if not occurs.all():
+        codes = (np.cumsum(occurs, dtype=np.int32) - 1)[codes]
+    return tuple(value for value, found in zip(positions, occurs, strict=True) if found), codes
+
+
+def as_doubles(column: pa.ChunkedArray, name: str, source: str) -> FloatArray:
+    where = f'{source}: column "{name}"'
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column = _parsed(column, where)
+    is_number = (
+        pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
+    )
+    if not is_number:
+        raise DataError(
+            Problem(
+                where=where,
+                what=f"is an epsilon-quasi, but holds {column.type}, not numbers.",
+                fix="Give it another role.",
+            )
+        )
+    # A null becomes NaN here, so NaN in excess of the nulls was NaN in the data.
+    values: FloatArray = to_doubles(column)
+    n_wrong = len(values) - int(np.count_nonzero(np.isfinite(values))) - column.null_count
+    if n_wrong:
+        raise DataError(
+            Problem(
+                where=where,
+                what=f"{n_wrong:,} records hold NaN or an infinity, which no noise can hide.",
+                fix="Write missing values as null (an empty cell).",
+            )
+        )
+    return values
+
+
+def _parsed(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
+    """Numbers given as text; blank is missing."""
+    try:
+        return column.cast(pa.float64())
+    except pa.ArrowInvalid:  # blanks around numbers, or instead of them
+        text = pc.utf8_trim_whitespace(column.cast(pa.string()))
+        text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+    try:
+        return text.cast(pa.float64())
+    except pa.ArrowInvalid:
+        is_number = pc.match_substring_regex(text, r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
+        n_wrong = pc.sum(pc.invert(is_number)).as_py() or 0
+        raise DataError(
+            Problem(
+                where=where,
+                what=f"is an epsilon-quasi, but {n_wrong:,} records hold text that is not a number.",
+                fix="They are not shown, because they come from records. To see them here: kepsilon check --show-values "
+                "with this column\nWrite missing values as an empty cell, and numbers with a decimal point.",
+            )
+        ) from None
+
+
+def is_finite_number(text: str) -> bool:
+    try:
+        return not text.strip() or math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def missingness(name: str, is_missing: BoolArray) -> tuple[Domain, IntArray]:
+    """Whether an ε-quasi is missing, as an attribute of one level: it is visible, so it is part of the class."""
+    texts = ["present", "missing"]
+    occurring = [i for i, found in enumerate([not is_missing.all(), bool(is_missing.any())]) if found]
+    domain, codes = code_domain(f"{name} is missing", [[texts[i] for i in occurring]], generalises=False)
+    of_flag = np.zeros(2, dtype=np.int16)
+    of_flag[occurring] = codes
+    return domain, of_flag[is_missing.astype(np.int8)]
+
+
+def rank_by_hash(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Distinct keys in rising order and the position of each, by Arrow's hash table instead of a sort of all keys."""
+    coded = from_numpy(keys).dictionary_encode()
+    distinct = to_positions(coded.dictionary, null=0)
+    order = np.argsort(distinct)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return distinct[order], place[to_positions(coded.indices, null=0)]

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrow columns of released records, made anew so that nothing of the other records comes along."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kepsilon.engines.files import CODED_TEXT
+from kepsilon.engines.numpy_arrays import from_numpy, from_texts, in_one_piece, null_mask, to_positions
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.codes import Label
+
+
+def with_one_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Chunks that share a dictionary; one that lists null is made anew, for Arrow can neither unify nor write it."""
+    if any(chunk.dictionary.null_count for chunk in column.chunks):
+        return column.cast(column.type.value_type).dictionary_encode()
+    return column.unify_dictionaries()
+
+
+def label_column(labels: Sequence[Label], of_class: IntArray, class_ids: IntArray) -> pa.DictionaryArray:
+    """What a k-quasi shows in every record; a null label is a null, not an entry of the dictionary."""
+    index_type = np.int8 if len(labels) < 1 << 7 else np.int16 if len(labels) < 1 << 15 else np.int32
+    texts = [label for label in labels if label is not None]
+    position = np.zeros(len(labels), dtype=index_type)
+    position[[label is not None for label in labels]] = np.arange(len(texts))
+    is_null = np.array([label is None for label in labels], dtype=np.bool_)
+    indices = from_numpy(position[of_class][class_ids], is_null=is_null[of_class][class_ids] if is_null.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, from_texts(texts))
+
+
+def number_column(values: FloatArray, *, stays_whole: bool) -> pa.Array:
+    """Noisy values; integers stay integers where the precision (not the noise) says so."""
+    column = from_numpy(values, is_null=np.isnan(values))
+    return column.cast(pa.int64()) if stays_whole else column
+
+
+def taken(column: pa.ChunkedArray, rows: IntArray) -> pa.Array | pa.ChunkedArray:
+    """The values of some records, with nothing of the others: dictionaries hold used entries only."""
+    if pa.types.is_dictionary(column.type):
+        return _taken_dictionary(in_one_piece(with_one_dictionary(column)), rows)
+    if (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)) and _repeats(column):
+        return _taken_dictionary(in_one_piece(column.dictionary_encode()), rows)
+    return in_one_piece(column).take(from_numpy(rows))
+
+
+def _repeats(column: pa.ChunkedArray) -> bool:
+    """Whether text repeats so often that moving positions in a dictionary is faster than moving text."""
+    head = column.slice(0, 100_000)
+    return len(head) > 0 and pc.count_distinct(head).as_py() < len(head) / 20
+
+
+def _taken_dictionary(array: pa.DictionaryArray, rows: IntArray) -> pa.DictionaryArray:
+    positions = array.indices.take(from_numpy(rows))
+    used = np.unique(to_positions(positions.drop_null(), null=0))
+    renumbered = np.zeros(max(1, len(array.dictionary)), dtype=np.int32)
+    renumbered[used] = np.arange(len(used))
+    is_null = null_mask(positions)
+    indices = from_numpy(renumbered[to_positions(positions, null=0)], is_null=is_null)
+    dictionary = array.dictionary.take(from_numpy(used.astype(np.int64)))
+    return pa.DictionaryArray.from_arrays(indices, dictionary, ordered=array.type.ordered)
+
+
+def movable(table: pa.Table) -> pa.Table:
+    """The same table in types whose records Arrow can move: views become text, dictionaries inside others values.
+
+    Metadata of the file stays behind; it can say anything.
+    """
+    fields = []
+    for field in table.schema:
+        mark = CODED_TEXT if field.metadata == CODED_TEXT else None
+        fields.append(pa.field(field.name, _movable_type(field.type), metadata=mark))
+    schema = pa.schema(fields)
+    return (
+        table.replace_schema_metadata(None) if schema.equals(table.schema, check_metadata=True) else table.cast(schema)
+    )
+
+
+def _movable_type(kind: pa.DataType, *, inside: bool = False) -> pa.DataType:
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
+    if pa.types.is_dictionary(kind):
+        values = _movable_type(kind.value_type)
+        return values if inside else pa.dictionary(kind.index_type, values, ordered=kind.ordered)
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(f.name, _movable_type(f.type, inside=True), f.nullable) for f in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_movable_type(kind.value_type, inside=True))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_movable_type(kind.value_type, inside=True))
+    return kind
