@@ -55,6 +55,7 @@ def check(
             *_repeating_persons(engine.open_source(source), policy),
             *_constant(ranges.constant_classes, recoding.n_classes),
             *_clipped(ranges.clipped, len(released)),
+            *_formulas({name: counted.columns.formula_cells(name) for name in counted.roles.kept}),
         ]
     loss = precision_loss(recoding)
     names = counted.roles.k_quasis
@@ -110,6 +111,18 @@ def _constant(constant: dict[str, int], n_classes: int) -> list[Problem]:
             fix="A coarse range, { coarse = step }, or declared bounds, [low, high], would hide it.",
         )
         for name, n in constant.items()
+        if n
+    ]
+
+
+def _formulas(cells: dict[str, int]) -> list[Problem]:
+    return [
+        Problem(
+            where=f'column "{name}"',
+            what=f"{n:,} cells begin like a formula (=, +, -, @).",
+            fix="They are published as they are. Whoever opens the release in a spreadsheet should import them as text.",
+        )
+        for name, n in cells.items()
         if n
     ]
 

@@ -348,3 +348,13 @@ def test_check_says_what_a_policy_achieves(case, kepsilon_command):
 def test_schema_is_json(kepsilon_command):
     """For editors."""
     assert json.loads(kepsilon_command("schema").out)["title"] == "kepsilon policy"
+
+
+def test_check_warns_of_cells_that_a_spreadsheet_would_run(case, kepsilon_command):
+    """Warned of, never altered: a minus sign is a number."""
+    table = people()
+    for i, cell in enumerate(["=1+1", "@x", "+cmd", "-cmd", "-5", "+5.2", "plain"]):
+        table[i]["illness"] = cell
+    write_csv(case / "people.csv", table)
+    outcome = kepsilon_command("check", case / "people.csv", "-p", case / "policy.toml")
+    assert 'column "illness": 4 cells begin like a formula' in outcome.out

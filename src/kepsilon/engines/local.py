@@ -143,6 +143,15 @@ class LocalColumns:
         """Class id of every record that stayed, or SUPPRESSED, shape (n_staying,)."""
         return recoding.class_of.astype(np.int32, copy=False)[self._combination]
 
+    def formula_cells(self, name: str) -> int:
+        """Cells of a kept column of text that begin like a formula; a sign before a digit is a number."""
+        column = self._table.column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            return 0
+        return pc.sum(pc.match_substring_regex(column, r"^([=@\t\r]|[+-][^0-9.])")).as_py() or 0
+
     def merge(
         self,
         recoding: Recoding,

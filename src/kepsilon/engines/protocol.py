@@ -74,6 +74,9 @@ class Columns(Protocol):
     def by_class(self, recoding: Recoding) -> IntArray:
         """Class id of every record that stayed, or SUPPRESSED."""
 
+    def formula_cells(self, name: str) -> int:
+        """How many cells of a kept column a spreadsheet would take for formulas."""
+
     def merge(
         self,
         recoding: Recoding,
