@@ -40,7 +40,9 @@ def show_record(record: Mapping[str, Any], *, where: str) -> None:
     """What happened, in a small table, and what is promised."""
     show_lines(_lines(record))
     click.echo()
-    click.echo(click.wrap_text(record["guarantee"]["statement"], width=min(100, shutil.get_terminal_size().columns)))
+    width = min(100, shutil.get_terminal_size().columns)
+    for line in record["guarantee"]["statement"].split("\n"):
+        click.echo(click.wrap_text(line, width=width, initial_indent="- ", subsequent_indent="  "))
     click.echo()
     click.echo(where)
 

@@ -19,6 +19,7 @@ def range_in_words(attribute: EpsilonQuasi) -> str:
 
 
 def statement(policy: Policy) -> str:
+    """One promise a line."""
     sentences = []
     if policy.k_quasis:
         sentences.append(
@@ -28,7 +29,7 @@ def statement(policy: Policy) -> str:
         sentences.append("There is no k-quasi: all records form one class.")
     quasis = policy.epsilon_quasis
     if not quasis:
-        return " ".join([*sentences, "There is no epsilon-quasi, so no noise was drawn."])
+        return "\n".join([*sentences, "There is no epsilon-quasi, so no noise was drawn."])
     if len(quasis) > 1:
         sentences.append(
             f"ε = {policy.epsilon:g} covers {_listed(quasis)} of a record together: the record is the unit, not the attribute."
@@ -40,7 +41,7 @@ def statement(policy: Policy) -> str:
     sentences.append(
         "The promise is for one release: fresh releases of the same records add up, and averaging them takes the noise away."
     )
-    return " ".join(sentences)
+    return "\n".join(sentences)
 
 
 def _promise(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:

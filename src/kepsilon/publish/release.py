@@ -70,7 +70,8 @@ class Release:
         """Figures, never records."""
         records = self._record["records"]
         cells = "".join(f"<tr><th>{html.escape(key)}</th><td>{value:,}</td></tr>" for key, value in records.items())
-        return f"<p>{html.escape(self._record['guarantee']['statement'])}</p><table>{cells}</table>"
+        promises = "".join(f"<p>{html.escape(line)}</p>" for line in self._record["guarantee"]["statement"].split("\n"))
+        return f"{promises}<table>{cells}</table>"
 
     def __repr__(self) -> str:
         records, classes = self._record["records"], self._record["classes"]
