@@ -130,7 +130,7 @@ def flat(draw: st.DrawFn, *, name: str = "f") -> Attribute:
 @st.composite
 def numeric(draw: st.DrawFn, *, name: str = "n") -> Attribute:
     """Whole numbers, perhaps with null, in intervals, or grouped so that numbers of one group are not neighbours."""
-    numbers = draw(st.lists(st.integers(-5, 30), min_size=0, max_size=9, unique=True))
+    numbers = draw(st.lists(st.integers(-5, 30), min_size=0, max_size=14, unique=True))
     values: list[Value] = [str(n) for n in numbers]
     if not values or draw(st.booleans()):
         values.append(None)
@@ -157,7 +157,7 @@ def samples(
     chosen = draw(st.lists(st.sampled_from(list(kinds)), max_size=max_attributes))
     attributes = [draw(make[kind](f"{kind}{i}")) for i, kind in enumerate(chosen)]
     combination = st.tuples(*(st.sampled_from(list(a.labels)) for a in attributes))
-    combinations = draw(st.lists(combination, min_size=1, max_size=12))
+    combinations = draw(st.lists(combination, min_size=1, max_size=20))
     repeats = draw(st.lists(st.integers(1, 6), min_size=len(combinations), max_size=len(combinations)))
     records = [c for c, times in zip(combinations, repeats, strict=True) for _ in range(times)]
     return Sample(attributes=attributes, records=draw(st.permutations(records[:max_records])))

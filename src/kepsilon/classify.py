@@ -27,6 +27,15 @@ def classify(column_names: Sequence[str], policy: Policy, *, source: str) -> Col
 
 
 def _disagreements(column_names: Sequence[str], policy: Policy, source: str) -> list[Problem]:
+    if not any(name in policy.attributes for name in column_names):
+        # A file without a header has a record in its first line, so no name from there is repeated here.
+        return [
+            Problem(
+                where=source,
+                what=f"none of the policy's attributes is among its {len(column_names)} column names.",
+                fix="Is this the right file, and does it have a header line?",
+            )
+        ]
     problems = []
     for name, times in Counter(column_names).items():
         if times > 1:

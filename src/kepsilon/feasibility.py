@@ -52,7 +52,7 @@ def check(
         released = class_ids[class_ids != SUPPRESSED]
         ranges = noise_ranges(counted.columns, class_ids, recoding, policy)
         notes = [
-            *_repeating_persons(engine.open_source(source), policy),
+            *_repeating_persons(counted.source, policy),
             *_constant(ranges.constant_classes, recoding.n_classes),
             *_clipped(ranges.clipped, len(released)),
             *_formulas({name: counted.columns.formula_cells(name) for name in counted.roles.kept}),
@@ -68,8 +68,8 @@ def check(
         n_classes=recoding.n_classes,
         smallest_class=int(recoding.sizes.min()),
         largest_class=int(recoding.sizes.max()),
-        levels=None if recoding.levels is None else dict(zip(names, recoding.levels, strict=False)),
-        precision_loss=dict(zip(names, loss.by_attribute, strict=False)),
+        levels=None if recoding.levels is None else dict(zip(names, recoding.levels, strict=True)),
+        precision_loss=dict(zip(names, loss.by_attribute, strict=True)),
         notes=tuple(notes),
     )
 

@@ -13,16 +13,17 @@ from fractions import Fraction
 import numpy as np
 
 from kepsilon.classify import classify
-from kepsilon.engines.protocol import Columns, Distinct, Engine, LeftOut
+from kepsilon.engines.protocol import Columns, Distinct, Engine, LeftOut, Source
 from kepsilon.errors import DataError, PolicyError, Problem
 from kepsilon.evaluate.precision_loss import precision_loss
 from kepsilon.kanonymise.algorithms import ALGORITHMS, KAnonymised
 from kepsilon.perturb.laplace import finest_precision_ok, perturb
+from kepsilon.perturb.precision import largest_unit
 from kepsilon.perturb.randomness import ByteSource, system_bytes, unsafe_seeded_bytes
 from kepsilon.perturb.ranges import ClassRange, CoarseRange, DeclaredRange, Range, clip_to_range
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, ColumnRoles, EpsilonQuasi, fraction
-from kepsilon.publish.guarantee import range_in_words, statement
+from kepsilon.publish.guarantee import range_in_words, statement, written
 from kepsilon.publish.manifest import Json, normalised
 from kepsilon.publish.release import Release
 from kepsilon.publish.shuffle import shuffled_positions
@@ -31,9 +32,6 @@ from kepsilon.table.classes import SUPPRESSED, Recoding, class_ranges
 from kepsilon.table.domains import PlacedValues, domain_of, not_covered, place_values
 from kepsilon.table.frequency import FrequencyTable
 from kepsilon.version import __version__
-
-LARGEST_UNITS = 1 << 52
-"""Values are refused past so many units of their precision: a double could not tell them apart with noise on top."""
 
 
 def ignore_step(step: str) -> None:
@@ -59,7 +57,7 @@ class Stopwatch:
 class Counted:
     """Data that fits its policy, counted and ready for the search."""
 
-    source: str
+    source: Source
     columns: Columns
     roles: ColumnRoles
     table: FrequencyTable
@@ -136,12 +134,18 @@ def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Sto
             problems += _unusable(columns, name, attribute, opened.name)
         if problems:
             raise DataError([Problem(where=_at(p.where, opened.name), what=p.what, fix=p.fix) for p in problems])
-        table, left_out = columns.count(
-            {name: domain_of(values, distinct.counts > 0) for name, (values, distinct) in placed.items()},
+        left_out = columns.leave_out(
+            {name: values.is_covered for name, (values, _) in placed.items()},
             drop_missing=[n for n, a in policy.epsilon_quasis.items() if a.missing == "suppress"],
+        )
+        if left_out.missing or left_out.unlisted:
+            # Values that only those records held must not shape a label, so the hierarchies are laid out anew.
+            placed = {name: _place(columns, name, policy) for name in roles.k_quasis}
+        table = columns.count(
+            {name: domain_of(values) for name, (values, _) in placed.items()},
             missing_in_class=[n for n, a in policy.epsilon_quasis.items() if a.missing == "class"],
         )
-    counted = Counted(source=opened.name, columns=columns, roles=roles, table=table, left_out=left_out)
+    counted = Counted(source=opened, columns=columns, roles=roles, table=table, left_out=left_out)
     if counted.n_staying < policy.k:
         raise DataError(
             Problem(
@@ -163,8 +167,9 @@ def noise_ranges(columns: Columns, class_ids: IntArray, recoding: Recoding, poli
     low = np.empty((recoding.n_classes, len(quasis)))
     high = np.empty_like(low)
     clipped, constant = {}, {}
+    problems: list[Problem] = []
     for j, (name, attribute) in enumerate(quasis.items()):
-        own = columns.staying_numbers(name)[released]
+        own = columns.numbers(name)[released]
         chosen = _range(attribute)
         if isinstance(chosen, DeclaredRange):
             own, clipped[name] = clip_to_range(own, float(chosen.low), float(chosen.high))
@@ -172,8 +177,10 @@ def noise_ranges(columns: Columns, class_ids: IntArray, recoding: Recoding, poli
         extremes = class_ranges(own, ids, n_classes=recoding.n_classes)
         low[:, j], high[:, j] = chosen.of_classes(*extremes, precision=precision)
         constant[name] = int(np.count_nonzero(high[:, j] == low[:, j]))
-        _require_coarse_precision(name, low[:, j], high[:, j], precision)
+        problems += _too_fine(name, low[:, j], high[:, j], precision)
         values[:, j] = own
+    if problems:
+        raise PolicyError(problems)
     return NoiseRanges(values=values, class_ids=ids, low=low, high=high, clipped=clipped, constant_classes=constant)
 
 
@@ -215,12 +222,14 @@ def _unusable(columns: Columns, name: str, attribute: EpsilonQuasi, source: str)
     except DataError as error:
         return error.problems
     largest = np.nanmax(np.abs(values)) if not np.isnan(values).all() else 0.0
-    if largest < LARGEST_UNITS * attribute.precision:
+    precision = fraction(attribute.precision)
+    # Half of what can be written exactly leaves room for noise, which R/2^24 ≤ precision keeps far below the other half.
+    if largest < float(largest_unit(precision) * precision) / 2:
         return ()
     return (
         Problem(
             where=f'{source}: column "{name}"',
-            what=f"holds values too large to be published in steps of {attribute.precision:g}.",
+            what=f"holds values too large to be published in steps of {written(attribute.precision)}.",
             fix=f"Choose a coarser attributes.{name}.precision.",
         ),
     )
@@ -238,22 +247,22 @@ def _range(attribute: EpsilonQuasi) -> Range:
     return DeclaredRange(low=fraction(attribute.range[0]), high=fraction(attribute.range[1]))
 
 
-def _require_coarse_precision(name: str, low: FloatArray, high: FloatArray, precision: Fraction) -> None:
+def _too_fine(name: str, low: FloatArray, high: FloatArray, precision: Fraction) -> list[Problem]:
     """Refuses a precision so fine that the grid of the noise would show, and with it a class's extremes."""
     fits = finest_precision_ok(low, high, precision)
     if fits.all():
-        return
+        return []
     enough = precision
     while not finest_precision_ok(low, high, enough).all():
         enough *= 10
-    raise PolicyError(
+    return [
         Problem(
             where=f"attributes.{name}.precision",
-            what=f"{float(precision):g} is too fine in {int((~fits).sum()):,} of {len(fits):,} classes: below 1/2^24 of a class's "
-            "range, published values would show the grid that noise is drawn on.",
-            fix=f"A precision of {float(enough):g} is coarse enough.",
+            what=f"{written(float(precision))} is too fine in {int((~fits).sum()):,} of {len(fits):,} classes: below 1/2^24 of "
+            "a class's range, published values would show the grid that noise is drawn on.",
+            fix=f"A precision of {written(float(enough))} is coarse enough.",
         )
-    )
+    ]
 
 
 def _record(
@@ -295,10 +304,10 @@ def _record(
         },
     }
     if recoding.levels is not None:
-        record["levels"] = dict(zip(names, recoding.levels, strict=False))
+        record["levels"] = dict(zip(names, recoding.levels, strict=True))
     record["loss"] = {
         "dm*": anonymous.dm_star,
-        "precision": {"overall": precision.overall, **dict(zip(names, precision.by_attribute, strict=False))},
+        "precision": {**dict(zip(names, precision.by_attribute, strict=True)), "overall": precision.overall},
     }
     record["constant_classes"] = ranges.constant_classes
     return record

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kepsilon.engines.moving import with_one_dictionary
+from kepsilon.engines.moving import stored, with_one_dictionary
 from kepsilon.engines.numpy_arrays import from_numpy, in_one_piece, to_doubles, to_positions
 from kepsilon.errors import DataError, Problem
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -22,27 +22,34 @@ def encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Label
         raise DataError(
             Problem(where=f'{source}: column "{name}"', what="holds lists or structures, not single values.")
         )
-    is_coded = pa.types.is_dictionary(column.type)
-    column = with_one_dictionary(column) if is_coded else column.dictionary_encode()
-    array = in_one_piece(column)
+    column = stored(column)
     try:
+        is_coded = pa.types.is_dictionary(column.type)
+        array = in_one_piece(with_one_dictionary(column) if is_coded else column.dictionary_encode())
         texts: list[Label] = array.dictionary.cast(pa.string()).to_pylist()
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError):
         raise DataError(
             Problem(where=f'{source}: column "{name}"', what="holds values that are not text or numbers.")
         ) from None
     # A dictionary may list a value twice, list null, or list values that no record holds.
     positions: dict[Label, int] = {}
     remap = np.array([positions.setdefault(text, len(positions)) for text in [*texts, None]], dtype=np.int32)
-    codes = remap[to_positions(array.indices, null=len(texts))]
-    occurs = np.bincount(codes, minlength=len(positions)) > 0
-    if not occurs.all():
-        codes = (np.cumsum(occurs, dtype=np.int32) - 1)[codes]
-    return tuple(value for value, found in zip(positions, occurs, strict=True) if found), codes
+    return only_occurring(tuple(positions), remap[to_positions(array.indices, null=len(texts))])
+
+
+def only_occurring(values: tuple[Label, ...], codes: IntArray) -> tuple[tuple[Label, ...], IntArray]:
+    """The values that some record holds, and the position of every record's value among them."""
+    occurs = np.bincount(codes, minlength=len(values)) > 0
+    if occurs.all():
+        return values, codes
+    renumbered = np.cumsum(occurs, dtype=np.int32) - 1
+    return tuple(value for value, found in zip(values, occurs, strict=True) if found), renumbered[codes]
 
 
 def as_doubles(column: pa.ChunkedArray, name: str, source: str) -> FloatArray:
     where = f'{source}: column "{name}"'
+    if pa.types.is_null(column.type):
+        column = column.cast(pa.float64())
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):

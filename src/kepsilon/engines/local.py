@@ -11,17 +11,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kepsilon.engines.coding import as_doubles, encode, is_finite_number, missingness, rank_by_hash
+from kepsilon.engines.coding import as_doubles, encode, is_finite_number, missingness, only_occurring, rank_by_hash
 from kepsilon.engines.files import CODED_TEXT, FileSource, decoded, writer_for
 from kepsilon.engines.frames import FrameSource
-from kepsilon.engines.moving import label_column, movable, number_column, taken
+from kepsilon.engines.moving import label_column, movable, number_column, stored, taken
 from kepsilon.engines.numpy_arrays import from_numpy
 from kepsilon.engines.protocol import Distinct, LeftOut, Shuffle
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles, EpsilonQuasi, KQuasi
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
-from kepsilon.table.codes import Domain
+from kepsilon.table.codes import Domain, Label
 from kepsilon.table.domains import place_values
 from kepsilon.table.frequency import FrequencyTable, count_combinations
 
@@ -50,7 +50,7 @@ class LocalSource:
 
     def n_distinct(self, column: str) -> tuple[int, int]:
         """Distinct non-null values of one column, and how many records hold one; nothing else of it is kept."""
-        values = movable(self._source.arrow_table([column])).column(0)
+        values = stored(movable(self._source.arrow_table([column])).column(0))
         if pa.types.is_nested(values.type) or pa.types.is_null(values.type):
             n_valid = len(values) - values.null_count
             return n_valid, n_valid
@@ -72,23 +72,24 @@ class LocalSource:
 
 
 class LocalColumns:
-    """The columns that will be published, and after `count` the combination of every record that stays."""
+    """The columns that will be published; after `leave_out` only of the records that stay."""
 
     def __init__(self, table: pa.Table, roles: ColumnRoles, source: FileSource | FrameSource) -> None:
         self._table = table
         self._roles = roles
         self._source = source
         self.n_records: int = table.num_rows
-        self._codes: dict[str, IntArray] = {}
+        self._distinct: dict[str, tuple[tuple[Label, ...], IntArray]] = {}
         self._numbers: dict[str, FloatArray] = {}
         self._integers: set[str] = set()
         self._stays: IntArray | None = None
         self._combination: IntArray = np.zeros(0, dtype=np.int32)
 
     def distinct(self, name: str) -> Distinct:
-        values, codes = encode(self._table.column(name), name, self._source.name)
-        self._codes[name] = codes
-        self._table = self._table.drop_columns([name])  # codes are all that is needed from here on
+        if name not in self._distinct:
+            self._distinct[name] = encode(self._table.column(name), name, self._source.name)
+            self._table = self._table.drop_columns([name])  # codes are all that is needed from here on
+        values, codes = self._distinct[name]
         return Distinct(values=values, counts=np.bincount(codes, minlength=len(values)))
 
     def numbers(self, name: str) -> FloatArray:
@@ -100,17 +101,11 @@ class LocalColumns:
             self._table = self._table.drop_columns([name])
         return self._numbers[name]
 
-    def count(
-        self,
-        domains: Mapping[str, tuple[Domain, IntArray]],
-        *,
-        drop_missing: Sequence[str],
-        missing_in_class: Sequence[str],
-    ) -> tuple[FrequencyTable, LeftOut]:
+    def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
         unlisted = np.zeros(self.n_records, dtype=np.bool_)
-        for name, (_, codes) in domains.items():
-            if (codes < 0).any():
-                unlisted |= (codes < 0)[self._codes[name]]
+        for name, listed in is_listed.items():
+            if not listed.all():
+                unlisted |= ~listed[self._distinct[name][1]]
         missing = np.zeros(self.n_records, dtype=np.bool_)
         for name in drop_missing:
             missing |= np.isnan(self.numbers(name))
@@ -118,26 +113,28 @@ class LocalColumns:
         missing &= ~unlisted
         if unlisted.any() or missing.any():
             self._stays = np.flatnonzero(~(unlisted | missing))
-        stays = slice(None) if self._stays is None else self._stays
-        n_staying = self.n_records if self._stays is None else len(self._stays)
+            self._numbers = {name: values[self._stays] for name, values in self._numbers.items()}
+            self._distinct = {
+                name: only_occurring(values, codes[self._stays]) for name, (values, codes) in self._distinct.items()
+            }
+        return LeftOut(missing=int(missing.sum()), unlisted=int(unlisted.sum()))
 
+    def count(
+        self, domains: Mapping[str, tuple[Domain, IntArray]], *, missing_in_class: Sequence[str]
+    ) -> FrequencyTable:
+        n_staying = self.n_records if self._stays is None else len(self._stays)
         columns: list[IntArray] = []
         all_domains: list[Domain] = []
-        for name, (domain, codes) in domains.items():
-            narrow = codes.astype(np.int16 if domain.n_values < 1 << 15 else np.int32)
-            columns.append(np.take(narrow, self._codes.pop(name)[stays]))
+        for name, (domain, code_of_value) in domains.items():
+            narrow = code_of_value.astype(np.int16 if domain.n_values < 1 << 15 else np.int32)
+            columns.append(np.take(narrow, self._distinct.pop(name)[1]))
             all_domains.append(domain)
         for name in missing_in_class:
-            domain, is_missing = missingness(name, np.isnan(self.numbers(name)[stays]))
+            domain, is_missing = missingness(name, np.isnan(self.numbers(name)))
             columns.append(is_missing)
             all_domains.append(domain)
         table, self._combination = count_combinations(columns, all_domains, n_records=n_staying, rank=rank_by_hash)
-        return table, LeftOut(missing=int(missing.sum()), unlisted=int(unlisted.sum()))
-
-    def staying_numbers(self, name: str) -> FloatArray:
-        """An ε-quasi of the records that stayed, shape (n_staying,)."""
-        values = self.numbers(name)
-        return values if self._stays is None else values[self._stays]
+        return table
 
     def by_class(self, recoding: Recoding) -> IntArray:
         """Class id of every record that stayed, or SUPPRESSED, shape (n_staying,)."""
@@ -173,7 +170,7 @@ class LocalColumns:
         released = released[order]
         class_ids = class_ids[released]
         rows = released if self._stays is None else self._stays[released]
-        labels = dict(zip(self._roles.k_quasis, recoding.attributes, strict=False))
+        labels = dict(zip(self._roles.k_quasis, recoding.attributes, strict=True))
         fields, columns = [], []
         for name in self._roles.published:
             if name in labels:
@@ -204,6 +201,7 @@ class LocalMerged:
     ) -> None:
         self._table = table
         self._source = source
+        self.source_path = source.path if isinstance(source, FileSource) else None
         self.n_records: int = table.num_rows
         self.original_rows = original_rows
         self.class_ids = class_ids

@@ -22,6 +22,13 @@ def with_one_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.unify_dictionaries()
 
 
+def stored(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column in the plain type its extension type, such as UUID, is stored in."""
+    if not isinstance(column.type, pa.BaseExtensionType):
+        return column
+    return pa.chunked_array([chunk.storage for chunk in column.chunks], type=column.type.storage_type)
+
+
 def label_column(labels: Sequence[Label], of_class: IntArray, class_ids: IntArray) -> pa.DictionaryArray:
     """What a k-quasi shows in every record; a null label is a null, not an entry of the dictionary."""
     index_type = np.int8 if len(labels) < 1 << 7 else np.int16 if len(labels) < 1 << 15 else np.int32
@@ -70,6 +77,10 @@ def movable(table: pa.Table) -> pa.Table:
 
     Metadata of the file stays behind; it can say anything.
     """
+    for i, field in enumerate(table.schema):
+        if pa.types.is_run_end_encoded(field.type):
+            chunks = [pc.run_end_decode(chunk) for chunk in table.column(i).chunks]
+            table = table.set_column(i, field.name, pa.chunked_array(chunks, type=field.type.value_type))
     fields = []
     for field in table.schema:
         mark = CODED_TEXT if field.metadata == CODED_TEXT else None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from kepsilon.policy.roles import Attribute, ColumnRoles
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.frequency import FrequencyTable
@@ -38,6 +38,8 @@ class Merged(Protocol):
     """The released records, shuffled, not yet written."""
 
     n_records: int
+    source_path: Path | None
+    """The file that was read, which is never written to."""
 
     def frame(self) -> Any:
         """The release as the kind of object that was read."""
@@ -59,17 +61,17 @@ class Columns(Protocol):
     def numbers(self, name: str) -> FloatArray:
         """An ε-quasi as finite doubles, NaN where it is missing."""
 
-    def count(
-        self,
-        domains: Mapping[str, tuple[Domain, IntArray]],
-        *,
-        drop_missing: Sequence[str],
-        missing_in_class: Sequence[str],
-    ) -> tuple[FrequencyTable, LeftOut]:
-        """The frequency table of the records that stay. A code of −1 leaves its records out as unlisted."""
+    def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
+        """Leaves out records with an unlisted k-quasi value or a missing ε-quasi, before anything is counted.
 
-    def staying_numbers(self, name: str) -> FloatArray:
-        """An ε-quasi of the records that stayed."""
+        `is_listed` says for every distinct value of a k-quasi whether it may stay. Afterwards `distinct` and `numbers`
+        speak only of the records that stay, so that nothing published depends on the others.
+        """
+
+    def count(
+        self, domains: Mapping[str, tuple[Domain, IntArray]], *, missing_in_class: Sequence[str]
+    ) -> FrequencyTable:
+        """The frequency table. A domain comes with the code of every distinct value."""
 
     def by_class(self, recoding: Recoding) -> IntArray:
         """Class id of every record that stayed, or SUPPRESSED."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,7 +46,8 @@ def by_ola(table: FrequencyTable, policy: Policy) -> KAnonymised:
                 fix="Choose a smaller max_suppression, so that values are generalised instead.",
             )
         )
-    return KAnonymised(recoding=ola.recode(table, result.node, k=policy.k), dm_star=result.dm_star)
+    recoding = ola.recode(table, result.node, k=policy.k)
+    return KAnonymised(recoding=_of_k_quasis(recoding, policy), dm_star=result.dm_star)
 
 
 def by_mondrian(table: FrequencyTable, policy: Policy) -> KAnonymised:
@@ -58,12 +60,19 @@ def by_mondrian(table: FrequencyTable, policy: Policy) -> KAnonymised:
         raise UnsatisfiableError(
             Problem(
                 where="",
-                what=f"{error.n_records:,} records share which epsilon-quasis are missing, fewer than k = {policy.k}, and Mondrian "
-                "leaves no record out.",
+                what=f"{error.n_records:,} records have values missing that fewer than k = {policy.k} records miss together, and "
+                "Mondrian leaves no record out.",
                 fix='Leave records with missing values out: missing = "suppress"; or use algorithm = "ola".',
             )
         ) from None
-    return KAnonymised(recoding=recoding, dm_star=sum_of_squares(recoding.sizes))
+    return KAnonymised(recoding=_of_k_quasis(recoding, policy), dm_star=sum_of_squares(recoding.sizes))
+
+
+def _of_k_quasis(recoding: Recoding, policy: Policy) -> Recoding:
+    """Without the attributes that say what is missing: they shape classes, but nothing is published for them."""
+    n = len(policy.k_quasis)
+    levels = None if recoding.levels is None else recoding.levels[:n]
+    return dataclasses.replace(recoding, attributes=recoding.attributes[:n], levels=levels)
 
 
 ALGORITHMS: dict[str, Callable[[FrequencyTable, Policy], KAnonymised]] = {"ola": by_ola, "mondrian": by_mondrian}
@@ -71,15 +80,23 @@ ALGORITHMS: dict[str, Callable[[FrequencyTable, Policy], KAnonymised]] = {"ola":
 
 def _cannot_be_met(unmet: ola.Unmet, table: FrequencyTable, policy: Policy) -> UnsatisfiableError:
     share = unmet.suppressed / table.n_records
+    n_quasis = len(policy.k_quasis)
     kept = [(d.name, n) for d, n in zip(table.domains, unmet.n_labels, strict=True) if n > 1]
+    open_ended = [d.name for d, n in zip(table.domains[:n_quasis], unmet.n_labels, strict=False) if n > 1]
+    ways = [f'add a level "*" to {" or ".join(open_ended)}'] if open_ended else []
+    if len(table.domains) > n_quasis:
+        ways.append('leave out records with missing values, missing = "suppress"')
     enough = math.ceil(1000 * share) / 1000
+    if enough < 1:
+        ways.append(f"allow max_suppression = {enough:g}")
+    ways.append("choose a smaller k")
     return UnsatisfiableError(
         Problem(
             where="",
             what=f"k = {policy.k} with at most {_percent(policy.max_suppression)} suppressed cannot be met.",
             fix=f"With every hierarchy at its top, {_percent(share)} of records stay in classes below {policy.k} "
             f"({', '.join(f'{name} keeps {n} values there' for name, n in kept)}).\n"
-            f'Either add a level "*" to {" or ".join(name for name, _ in kept)}, or allow max_suppression = {enough:g}.',
+            f"What would work: {'; or '.join(ways)}.",
         )
     )
 

@@ -92,6 +92,8 @@ def number_line(domain: Domain, given: FloatArray) -> NumberLine:
     positions = given[order]
     n_nulls = int(domain.has_null)
     numbers = positions[n_nulls:]
+    if not np.isfinite(numbers).all():
+        raise ValueError("a value that is published as a number has no finite position")
     lowest, highest = (float(numbers[0]), float(numbers[-1])) if len(numbers) else (0.0, 0.0)
     positions[:n_nulls] = lowest
     return NumberLine(

@@ -8,7 +8,7 @@ of the two at the median, `<=` or `<`; so no other has to be tried.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,9 @@ from kepsilon.kanonymise.keys import number
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
+
+RelativeWidth = Callable[[IntArray, IntArray], FloatArray]
+"""Distance between two codes of one attribute, as a share of the whole data's."""
 
 _MAX_BITS = 62
 """Longest key that can carry its position along in one integer."""
@@ -92,8 +95,16 @@ def whole_table(table: FrequencyTable, *, fixed: Sequence[int]) -> Runs:
     )
 
 
+def relative_width(domain: Domain) -> RelativeWidth:
+    """The width measure of one attribute: by position where it is numeric, else by code."""
+    if domain.positions is not None:
+        return number_line(domain, domain.positions).shares
+    whole = max(1, domain.n_values - 1)
+    return lambda first, last: (last - first) / whole
+
+
 def cut(
-    runs: Runs, *, smallest: IntArray, largest: IntArray, domains: Sequence[Domain], k: int
+    runs: Runs, *, smallest: IntArray, largest: IntArray, widths: Sequence[RelativeWidth], k: int
 ) -> tuple[Runs, BoolArray]:
     """The two sides of every partition that can be cut, and which can. `smallest`, `largest` are the runs' extremes.
 
@@ -102,14 +113,14 @@ def cut(
     """
     is_cut: BoolArray = np.zeros(runs.n_partitions, dtype=np.bool_)
     candidates = np.flatnonzero(runs.sizes >= 2 * k)
-    widths = np.empty((len(runs.codes), len(candidates)))
-    for attribute, domain in enumerate(domains):
+    width_of = np.empty((len(runs.codes), len(candidates)))
+    for attribute, relative in enumerate(widths):
         first, last = smallest[attribute, candidates], largest[attribute, candidates]
-        widths[attribute] = np.where(first < last, _relative_widths(domain, first, last), -1.0)
-    attempts = np.argsort(-widths, axis=0, kind="stable")  # ties: first attribute
-    widths = np.take_along_axis(widths, attempts, axis=0)
+        width_of[attribute] = np.where(first < last, relative(first, last), -1.0)
+    attempts = np.argsort(-width_of, axis=0, kind="stable")  # ties: first attribute
+    width_of = np.take_along_axis(width_of, attempts, axis=0)
     sides: list[Runs] = []
-    for attribute_of, width in zip(attempts, widths, strict=True):
+    for attribute_of, width in zip(attempts, width_of, strict=True):
         is_open = ~is_cut[candidates] & (width >= 0)
         if not is_open.any():
             continue
@@ -118,13 +129,6 @@ def cut(
         sides.append(both_sides)
         is_cut[chosen[works]] = True
     return _joined(sides, like=runs), is_cut
-
-
-def _relative_widths(domain: Domain, first: IntArray, last: IntArray) -> FloatArray:
-    """Width in one attribute, as a share of the whole data's."""
-    if domain.positions is None:
-        return (last - first) / max(1, domain.n_values - 1)
-    return number_line(domain, domain.positions).shares(first, last)
 
 
 def _cut_along(runs: Runs, chosen: IntArray, attribute_of: IntArray, *, k: int) -> tuple[Runs, BoolArray]:

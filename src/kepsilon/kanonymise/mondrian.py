@@ -14,7 +14,7 @@ import numpy as np
 
 from kepsilon.kanonymise.class_labels import LabelStyle, PartCodes, label_parts
 from kepsilon.kanonymise.keys import number, number_by_first
-from kepsilon.kanonymise.median_cuts import cut, whole_table
+from kepsilon.kanonymise.median_cuts import cut, relative_width, whole_table
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import AttributeLabels, Recoding
 from kepsilon.table.frequency import FrequencyTable
@@ -79,12 +79,13 @@ def partition(table: FrequencyTable, *, k: int, fixed: Sequence[int] = ()) -> Pa
     too_small = runs.sizes < k
     if too_small.any():
         raise FixedPartTooSmallError(n_records=int(runs.sizes[too_small].sum()), n_parts=int(too_small.sum()))
+    widths = [relative_width(domain) for domain in table.domains]
     part_of: IntArray = np.zeros(table.n_combinations, dtype=np.int64)
     finished: list[_Finished] = []
     n_finished = 0
     while runs.n_partitions:
         smallest, largest = runs.extremes()
-        both_sides, is_cut = cut(runs, smallest=smallest, largest=largest, domains=table.domains, k=k)
+        both_sides, is_cut = cut(runs, smallest=smallest, largest=largest, widths=widths, k=k)
         done = np.flatnonzero(~is_cut)
         in_done = np.repeat(~is_cut, runs.lengths)
         numbers = np.arange(n_finished, n_finished + len(done))

@@ -81,6 +81,8 @@ def _problem(details: ErrorDetails, name: str) -> Problem:
     elif kind == "union_tag_invalid":
         known = ROLES if details.get("ctx", {}).get("discriminator") == "'role'" else TYPES
         what = f"has an unknown {'role' if known is ROLES else 'type'}; it should be one of {', '.join(known)}."
+    elif kind == "too_short":
+        what = "should not be empty."
     else:
         message = details["msg"]
         what = message[:1].lower() + message[1:] if message.startswith("Input ") else message

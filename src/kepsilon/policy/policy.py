@@ -12,18 +12,21 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kepsilon.policy.hierarchies.levels import Specification
-from kepsilon.policy.roles import Attribute, EpsilonQuasi, Identifier, Kept, KQuasi, fraction
+from kepsilon.policy.roles import Attribute, EpsilonQuasi, Identifier, Kept, KQuasi, Number, fraction
 
 NO_HIERARCHY = 'OLA needs a hierarchy here; the shortest is { type = "suppress" }.'
 
-Share = Annotated[float, Field(ge=0, le=1)]
+MOST_EPSILON_QUASIS = 62
+"""What the exact sampler's 64-bit integers hold."""
+
+Share = Annotated[Number, Field(ge=0, le=1)]
 
 
 class Policy(Specification):
     """What is wanted. k, ε, the algorithm and the suppression limit have no defaults: they decide what is promised."""
 
     k: Annotated[int, Field(ge=2, strict=True)]
-    epsilon: Annotated[float, Field(ge=0.0001, le=100)]
+    epsilon: Annotated[Number, Field(ge=0.0001, le=100)]
     algorithm: Literal["ola", "mondrian"]
     max_suppression: Share
     """Share of records OLA may leave out; Mondrian leaves none out."""
@@ -38,6 +41,10 @@ class Policy(Specification):
         if not self.k_quasis and not self.epsilon_quasis:
             raise PydanticCustomError(
                 "no_quasi", "no attribute is a k-quasi or an epsilon-quasi; nothing would be protected"
+            )
+        if len(self.epsilon_quasis) > MOST_EPSILON_QUASIS:
+            raise PydanticCustomError(
+                "epsilon_quasis", "at most {most} attributes can be epsilon-quasis", {"most": MOST_EPSILON_QUASIS}
             )
         if self.algorithm == "ola":
             lacking = [name for name, attribute in self.k_quasis.items() if attribute.hierarchy is None]

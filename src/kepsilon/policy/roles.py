@@ -7,13 +7,29 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from kepsilon.policy.hierarchies import Hierarchy
 from kepsilon.policy.hierarchies.levels import Specification
 
-Number = int | float
+EXACT = 1 << 53
+"""Whole numbers below this are doubles, every one of them."""
+
+FINEST_BITS = 24
+"""A range of more than 2^24 units of the precision would show the grid that noise is drawn on."""
+
+
+def _refuse_other_than_numbers(value: object) -> object:
+    """`true` is not 1, and "0.05" is text: what decides a promise is not guessed."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise PydanticCustomError("number", "should be a number")
+    if isinstance(value, int) and abs(value) >= EXACT:
+        raise PydanticCustomError("number", "should be a number below 2^53")
+    return value
+
+
+Number = Annotated[int | float, BeforeValidator(_refuse_other_than_numbers)]
 Bounds = tuple[Number, Number]
 
 
@@ -70,8 +86,22 @@ class EpsilonQuasi(Specification):
             if isinstance(bounds, tuple) and not bounds[0] < bounds[1]:
                 raise PydanticCustomError("bounds", f"{name} should be [low, high] with low below high")
         precision = fraction(self.precision)
-        if isinstance(self.range, CoarseSpecification) and fraction(self.range.coarse) % precision != 0:
-            raise PydanticCustomError("coarse", "the coarse step should be a whole multiple of the precision")
+        if precision.numerator >= EXACT or precision.denominator >= EXACT:
+            raise PydanticCustomError("precision", "the precision has more digits than a double can hold")
+        for name, bounds in (("range", self.range), ("domain", self.domain)):
+            largest = max(map(abs, map(fraction, bounds))) if isinstance(bounds, tuple) else Fraction(0)
+            if largest / precision * precision.numerator >= EXACT // 2:
+                raise PydanticCustomError("bounds", f"{name} is too wide to be counted in steps of the precision")
+        if isinstance(self.range, CoarseSpecification):
+            step = fraction(self.range.coarse)
+            if step % precision != 0:
+                raise PydanticCustomError("coarse", "the coarse step should be a whole multiple of the precision")
+            if step > precision * 2**FINEST_BITS:
+                raise PydanticCustomError("coarse", "the precision should not be finer than 1/2^24 of the coarse step")
+        if isinstance(self.range, tuple):
+            low, high = map(fraction, self.range)
+            if high - low > precision * 2**FINEST_BITS:
+                raise PydanticCustomError("range", "the precision should not be finer than 1/2^24 of the range")
         if self.domain is not None:
             low, high = map(fraction, self.domain)
             if low % precision != 0 or high % precision != 0:

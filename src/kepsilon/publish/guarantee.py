@@ -9,13 +9,18 @@ from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi
 
 
+def written(number: float) -> str:
+    """The number as the curator wrote it, never rounded: a rounded ε would be another promise."""
+    return str(int(number)) if number == int(number) else repr(number)
+
+
 def range_in_words(attribute: EpsilonQuasi) -> str:
     if attribute.range == "class":
         return "class"
     if isinstance(attribute.range, CoarseSpecification):
-        return f"coarse, step {attribute.range.coarse:g}"
+        return f"coarse, step {written(attribute.range.coarse)}"
     low, high = attribute.range
-    return f"declared [{low:g}, {high:g}]"
+    return f"declared [{written(low)}, {written(high)}]"
 
 
 def statement(policy: Policy) -> str:
@@ -26,13 +31,17 @@ def statement(policy: Policy) -> str:
             f"Every combination of published values of {_listed(policy.k_quasis)} occurs at least {policy.k} times."
         )
     else:
-        sentences.append("There is no k-quasi: all records form one class.")
+        parts = any(attribute.missing == "class" for attribute in policy.epsilon_quasis.values())
+        sentences.append(
+            "There is no k-quasi: all records "
+            + ("with the same values missing form one class." if parts else "form one class.")
+        )
     quasis = policy.epsilon_quasis
     if not quasis:
         return "\n".join([*sentences, "There is no epsilon-quasi, so no noise was drawn."])
     if len(quasis) > 1:
         sentences.append(
-            f"ε = {policy.epsilon:g} covers {_listed(quasis)} of a record together: the record is the unit, not the attribute."
+            f"ε = {written(policy.epsilon)} covers {_listed(quasis)} of a record together: the record is the unit, not the attribute."
         )
     sentences += [_promise(name, attribute, policy) for name, attribute in quasis.items()]
     in_class = [name for name, attribute in quasis.items() if attribute.missing == "class"]
@@ -45,7 +54,7 @@ def statement(policy: Policy) -> str:
 
 
 def _promise(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
-    epsilon = f"ε-indistinguishable (ε = {policy.epsilon:g})"
+    epsilon = f"ε-indistinguishable (ε = {written(policy.epsilon)})"
     if attribute.range == "class":
         return (
             f"{name}: within its class, and for an attacker who knows the class and its range, any two values are {epsilon}. "
@@ -55,12 +64,12 @@ def _promise(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
     if isinstance(attribute.range, CoarseSpecification):
         return (
             f"{name}: within its class, and for an attacker who knows the class and its range widened to steps of "
-            f"{attribute.range.coarse:g}, any two values are {epsilon}. "
+            f"{written(attribute.range.coarse)}, any two values are {epsilon}. "
             "This is not differential privacy: an extreme record can still move the widened range."
         )
     low, high = attribute.range
     return (
-        f"{name}: given the partition into classes, any two values in [{low:g}, {high:g}], bounds that were declared and not "
+        f"{name}: given the partition into classes, any two values in [{written(low)}, {written(high)}], bounds that were declared and not "
         f"read from the data, are {epsilon}: a local promise for each record, whatever the others hold. "
         "Values outside the bounds were clipped first."
     )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,10 +11,12 @@ import numpy as np
 
 from kepsilon.errors import DataError, PolicyError, Problem
 from kepsilon.policy.hierarchies import Levels
-from kepsilon.policy.hierarchies.intervals import parse_number, plain
+from kepsilon.policy.hierarchies.intervals import parse_number
 from kepsilon.policy.roles import KQuasi
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label, NotNestedError, code_domain
+
+LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,18 +47,11 @@ def place_values(name: str, attribute: KQuasi, values: Sequence[Label]) -> Place
     )
 
 
-def domain_of(placed: PlacedValues, occurs: BoolArray) -> tuple[Domain, IntArray]:
-    """The domain of the values that occur, and the code of each value (−1 where it does not), shape (n_values,)."""
+def domain_of(placed: PlacedValues) -> tuple[Domain, IntArray]:
+    """The domain of values that are all covered, and the code of each, shape (n_values,)."""
     columns, positions = _columns(placed)
-    chosen = np.flatnonzero(occurs & placed.is_covered)
-    codes = np.full(len(placed.values), -1, dtype=np.int64)
     try:
-        domain, codes_of_chosen = code_domain(
-            placed.name,
-            [[column[i] for i in chosen] for column in columns],
-            positions=None if positions is None else positions[chosen],
-            generalises=placed.generalises,
-        )
+        return code_domain(placed.name, columns, positions=positions, generalises=placed.generalises)
     except NotNestedError as error:
         raise PolicyError(
             Problem(
@@ -64,8 +60,6 @@ def domain_of(placed: PlacedValues, occurs: BoolArray) -> tuple[Domain, IntArray
                 fix="A coarser level may only merge values.",
             )
         ) from None
-    codes[chosen] = codes_of_chosen
-    return domain, codes
 
 
 def not_covered(placed: PlacedValues, counts: IntArray) -> DataError | None:
@@ -110,9 +104,7 @@ def _as_they_are(values: Sequence[str]) -> Levels:
 
     "01234" is a code, not a number, so one such value makes the attribute text.
     """
-    numbers = [parse_number(value) for value in values]
-    if values and all(
-        number is not None and plain(number) == value for number, value in zip(numbers, values, strict=True)
-    ):
+    numbers = [None if LEADING_ZERO.match(value) else parse_number(value) for value in values]
+    if values and all(number is not None for number in numbers):
         return Levels(labels=(), positions=tuple(float(number) for number in numbers if number is not None))
     return Levels(labels=())

@@ -68,7 +68,7 @@ def count_combinations(
         positions = np.cumsum(counts > 0, dtype=np.int32)
         positions -= 1
         combination_of_record: IntArray = positions[key]
-        codes: tuple[IntArray, ...] = np.unravel_index(occurring, sizes) if sizes else ()
+        codes = _unpack(occurring, sizes)
         counts = counts[occurring]
     else:
         distinct, combination_of_record = rank(key)
@@ -77,6 +77,15 @@ def count_combinations(
         first[combination_of_record] = np.arange(n_records)  # any record of the combination will do
         codes = tuple(np.asarray(column)[first] for column in code_columns)
     return FrequencyTable(domains=tuple(domains), codes=codes, counts=counts), combination_of_record
+
+
+def _unpack(keys: IntArray, sizes: Sequence[int]) -> tuple[IntArray, ...]:
+    """The codes that were packed, one array per attribute."""
+    codes: list[IntArray] = []
+    for size in reversed(sizes):
+        keys, code = np.divmod(keys, size)
+        codes.append(code)
+    return tuple(reversed(codes))
 
 
 def _pack(code_columns: Sequence[IntArray], sizes: Sequence[int], *, n_records: int, rank: Rank) -> IntArray:

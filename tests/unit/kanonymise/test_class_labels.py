@@ -215,6 +215,16 @@ def test_a_hierarchy_that_groups_distant_numbers_does_not_narrow_an_interval():
     assert mondrian.anonymise(two.table, k=1, labels="cut").attributes[0].labels == ("<= 1", "(1, 5]", "> 5")
 
 
+@pytest.mark.parametrize("position", [np.nan, np.inf, -np.inf])
+def test_a_number_without_a_finite_position_is_refused(position):
+    """It has no place in any interval, and the message does not say which value it is."""
+    attribute = Attribute(name="a", labels={v: [v] for v in ("1", "secret")}, numbers={"1": 1.0, "secret": position})
+    sample = Sample(attributes=[attribute], records=[("1",), ("secret",)])
+    with pytest.raises(ValueError, match="no finite position") as caught:
+        mondrian.anonymise(sample.table, k=1)
+    assert "secret" not in str(caught.value)
+
+
 def test_sets_quote_what_could_be_taken_for_something_else():
     """A comma inside a value must not make two values of it."""
     values = ["plain", "a, b", "{x}", 'say "hi"', " blank", "null", "", None, "ü"]

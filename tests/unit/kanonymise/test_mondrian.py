@@ -239,6 +239,14 @@ def test_a_table_without_records_has_no_class(style):
     assert [a.labels for a in recoding.attributes] == [(), (), ()]
 
 
+def test_an_even_number_of_records_is_cut_at_the_lower_median():
+    """Ten different values at k = 3 are cut into two fives; the upper median would give six and four, then threes."""
+    numbers = {str(v): float(v) for v in range(10)}
+    attribute = Attribute(name="a", labels={v: [v] for v in numbers}, numbers=numbers)
+    sample = Sample(attributes=[attribute], records=[(v,) for v in numbers])
+    assert mondrian.partition(sample.table, k=3).sizes.tolist() == [5, 5]
+
+
 def test_the_widest_attribute_relative_to_the_data_is_cut_first():
     """Both halves of `b` differ in `a` too, which spans less of its range there."""
     numbers = {str(v): float(v) for v in (0, 1, 2, 10)}

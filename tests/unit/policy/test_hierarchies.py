@@ -20,7 +20,7 @@ def labels(hierarchy: dict, values: list[str | None], **attribute) -> dict[str |
     quasi = KQuasi.model_validate({"role": "k-quasi", "hierarchy": hierarchy, **attribute})
     placed = place_values("a", quasi, values)
     assert placed.is_covered.all()
-    domain, codes = domain_of(placed, np.ones(len(values), dtype=bool))
+    domain, codes = domain_of(placed)
     return {
         value: [domain.levels[level][domain.at_level(level)[code]] for level in range(domain.n_levels)]
         for value, code in zip(values, codes, strict=True)

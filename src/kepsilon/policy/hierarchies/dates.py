@@ -44,6 +44,16 @@ class DatesHierarchy(Specification):
                 )
         return self
 
+    @model_validator(mode="after")
+    def _format_can_be_read(self) -> Self:
+        example = datetime(2000, 12, 31)  # noqa: DTZ001 (dates have no zone)
+        try:
+            if self.format is not None:
+                datetime.strptime(example.strftime(self.format), self.format)  # noqa: DTZ007 (the same)
+        except ValueError:
+            raise PydanticCustomError("format", "format is not a way of writing dates that strptime can read") from None
+        return self
+
     def place(self, values: Sequence[str]) -> Levels:
         dates = [self._parse(value) for value in values]
         placed = [datetime.min if date is None else date for date in dates]  # noqa: DTZ901 (never compared with aware dates)
@@ -62,6 +72,6 @@ class DatesHierarchy(Specification):
                 if self.format is None
                 else datetime.strptime(text.strip(), self.format)  # noqa: DTZ007 (dates have no zone)
             )
-        except ValueError:
+            return date if date.tzinfo is None else date.astimezone(UTC).replace(tzinfo=None)
+        except (ValueError, OverflowError):
             return None
-        return date if date.tzinfo is None else date.astimezone(UTC).replace(tzinfo=None)

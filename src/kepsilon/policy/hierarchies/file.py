@@ -30,6 +30,8 @@ class FileHierarchy(Specification):
         path = Path(context.get("folder", ".")) / self.path
         try:
             rows = read_rows(path)
+        except ValueError:
+            raise _problem("the path holds a character that no file name can have") from None
         except OSError as error:
             raise _problem(f"cannot read {self.path}: {error.strerror or 'unknown reason'}") from None
         except csv.Error as error:

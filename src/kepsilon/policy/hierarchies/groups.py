@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from kepsilon.policy.hierarchies.levels import Levels, Specification, first_cycle, look_up
 
 Member = str | int
-Groups = dict[str, Annotated[tuple[Member, ...], Field(min_length=1)]]
+Groups = Annotated[dict[str, Annotated[tuple[Member, ...], Field(min_length=1)]], Field(min_length=1)]
 
 
 class GroupsHierarchy(Specification):

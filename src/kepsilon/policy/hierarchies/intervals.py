@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -12,13 +14,15 @@ from pydantic_core import PydanticCustomError
 
 from kepsilon.policy.hierarchies.levels import Levels, Specification
 
-Width = Annotated[int | float, Field(gt=0)]
+SMALLEST, LARGEST = Decimal("1e-30"), Decimal(2**53)
+Width = Annotated[int | float, Field(gt=1e-30, lt=2**53)]
+Origin = Annotated[int | float, Field(gt=-(2**53), lt=2**53)]
 
 
 class IntervalsHierarchy(Specification):
     type: Literal["intervals"]
     widths: Annotated[tuple[Width, ...], Field(min_length=1)]
-    origin: int | float = 0
+    origin: Origin = 0
     label: str = "*"
 
     @model_validator(mode="after")
@@ -35,7 +39,7 @@ class IntervalsHierarchy(Specification):
 
     def place(self, values: Sequence[str]) -> Levels:
         numbers = [parse_number(value) for value in values]
-        placed = [Decimal(0) if number is None else number for number in numbers]
+        placed = [Fraction(0) if number is None else number for number in numbers]
         labels = [tuple(self._interval(number, exact(width)) for number in placed) for width in self.widths]
         return Levels(
             labels=(*labels, (self.label,) * len(values)),
@@ -44,30 +48,35 @@ class IntervalsHierarchy(Specification):
             top=self.label,
         )
 
-    def _interval(self, number: Decimal, width: Decimal) -> str:
+    def _interval(self, number: Fraction, width: Fraction) -> str:
         """`[low, high)`: brackets, because a spreadsheet reads 10-12 as a date."""
         origin = exact(self.origin)
-        steps = (number - origin) / width
-        low = origin + width * steps.to_integral_value(rounding="ROUND_FLOOR")
+        low = origin + width * math.floor((number - origin) / width)
         return f"[{plain(low)}, {plain(low + width)})"
 
 
-def exact(number: float) -> Decimal:
+def exact(number: float) -> Fraction:
     """The number as it was written: 0.1 is one tenth, not the nearest double."""
-    return Decimal(str(number))
+    return Fraction(str(number))
 
 
-def plain(number: Decimal) -> str:
-    """Without exponent and without trailing zeros."""
-    text = f"{number:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+def plain(number: Fraction) -> str:
+    """Without exponent and without trailing zeros; the number has finitely many decimals."""
+    digits = 0
+    while number.denominator != 1:
+        number *= 10
+        digits += 1
+    sign, text = "-" * (number < 0), str(abs(number.numerator)).rjust(digits + 1, "0")
+    return f"{sign}{text[:-digits]}.{text[-digits:]}" if digits else f"{sign}{text}"
 
 
-def parse_number(text: str) -> Decimal | None:
+def parse_number(text: str) -> Fraction | None:
     """A finite number written in the ordinary way, or None."""
     try:
         number = Decimal(text.strip())
     except InvalidOperation:
         return None
-    # Beyond what a double tells apart there is no order to keep, and Decimal's own precision would round.
-    return number if number.is_finite() and abs(number) < Decimal(2**53) else None
+    # Beyond what a double tells apart there is no order to keep; an exponent far below it would fill memory with zeros.
+    if not number.is_finite() or (number and not SMALLEST < abs(number) < LARGEST):
+        return None
+    return Fraction(number)
