@@ -11,8 +11,6 @@ and a pandas of its own where it pins them (anjana), or is left out with the rea
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
-import importlib.util
 import json
 import os
 import re
@@ -22,30 +20,24 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from importlib import metadata, util
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 ROOT = Path(__file__).resolve().parent.parent
 K = 10
-MAX_SUPPRESSED = 5
-"""Per cent of the records, where a peer has such a limit."""
-FAST = 5.0
-"""Runs shorter than this, in seconds, are repeated."""
-QUASIS = {
-    "Adult": ["birth_year", "sex", "race", "marital-status"],
-    "voters": ["zip", "gender", "birth_year", "race"],
-}
-NOISY = {"Adult": ("hours-per-week", 1), "voters": ("height", 0.1)}
-"""The column that kepsilon puts noise on, and its precision; peers carry it along."""
+MAX_SUPPRESSED = 5  # per cent, where a peer has such a limit
+FAST = 5.0  # seconds; shorter runs are repeated
+QUASIS = {"Adult": ["birth_year", "sex", "race", "marital-status"], "voters": ["zip", "gender", "birth_year", "race"]}
+NOISY = {"Adult": ("hours-per-week", 1), "voters": ("height", 0.1)}  # with precision; peers only carry it along
 SENSITIVE = {"Adult": "income", "voters": "party"}
 MARRIAGE = {
     "In marriage": ["Married-civ-spouse", "Married-AF-spouse", "Married-spouse-absent"],
     "Alone": ["Divorced", "Never-married", "Separated", "Widowed"],
 }
-HIERARCHIES = {
+HIERARCHIES = {  # the paper's, in kepsilon's words
     "zip": {"type": "mask"},
     "birth_year": {"type": "intervals", "widths": [2, 4, 8]},
     "sex": {"type": "suppress", "label": "Person"},
@@ -53,11 +45,10 @@ HIERARCHIES = {
     "race": {"type": "suppress"},
     "marital-status": {"type": "groups", "levels": [MARRIAGE]},
 }
-"""In kepsilon's words; `levels` says the same for the peers and for the judging."""
 
 
 def levels(name: str, value: str) -> list[str]:
-    """The paper's hierarchies: the labels of a value from itself to the top."""
+    """The same hierarchies, for peers and for the judging: the labels of a value from itself to the top."""
     if name == "zip":
         return [value[: 5 - level] + "*" * level for level in range(6)]
     if name == "birth_year":
@@ -68,11 +59,8 @@ def levels(name: str, value: str) -> list[str]:
     return [value, "Person" if name in ("sex", "gender") else "*"]
 
 
-# What each process does: the preparation is not timed, the function it returns is.
-
-
 def prepare_kepsilon(frame: pd.DataFrame, data: str, algorithm: str, *, bare: bool = False) -> Callable[[], Any]:
-    """`bare` is without hierarchies, as anonypy is."""
+    """Like the others, returns what is timed; `bare` is without hierarchies, as anonypy is."""
     import kepsilon.engines.local
     import kepsilon.pipeline
 
@@ -121,35 +109,26 @@ def label_table(column: pd.Series) -> pd.DataFrame:
     return pd.DataFrame([levels(str(column.name), value) for value in sorted(column.unique())])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Peer:
+class Peer(NamedTuple):
     prepare: Callable[[pd.DataFrame, str], Callable[[], Any]]
-    package: str
-    install: tuple[str, ...] = ()
-    """Arguments of pip, where the peer is not installed beside kepsilon."""
     note: str
+    install: tuple[str, ...] = ()  # arguments of pip, where the peer is not there already
 
 
-PEERS = {
+PEERS = {  # the first word of a name is the package
     "kepsilon OLA": Peer(
-        package="kepsilon",
         prepare=lambda frame, data: prepare_kepsilon(frame, data, "ola"),
-        note="times are of the whole release: from and to pandas, the search for the least DM*, exact noise on one more "
-        "column, shuffling, the record of it all",
+        note="times are of the whole release: OLA for the least DM*, exact noise on one more column, shuffling, manifest",
     ),
     "kepsilon Mondrian": Peer(
-        package="kepsilon",
         prepare=lambda frame, data: prepare_kepsilon(frame, data, "mondrian"),
-        note="the same with median cuts; years become intervals, other values the nearest common label of their "
-        "hierarchy; nothing is suppressed",
+        note="the same with median cuts: years become intervals, others a common label; nothing is suppressed",
     ),
     "kepsilon Mondrian, bare": Peer(
-        package="kepsilon",
         prepare=lambda frame, data: prepare_kepsilon(frame, data, "mondrian", bare=True),
         note="the same without hierarchies and with ZIP as a number, as anonypy has it",
     ),
     "crowds OLA": Peer(
-        package="crowds",
         install=("--no-deps", "crowds==0.0.1"),
         prepare=prepare_crowds,
         note="k-anonymity only, with the lattice, limit and loss of kepsilon's OLA; recodes and counts all records in "
@@ -157,21 +136,25 @@ PEERS = {
         "whatever its k, and may break the limit; here every call has a fresh process",
     ),
     "anjana": Peer(
-        package="anjana",
         install=("anjana==1.2.3",),
         prepare=prepare_anjana,
-        note="k-anonymity only, with the same hierarchies and limit; no search: it generalises the column with most "
-        "distinct values until the limit holds. Where it suppresses, its output keeps the order of the input and gains "
-        "a column `index` with the input's row numbers",
+        note="k-anonymity only, same hierarchies and limit; no search: generalises the column with most distinct values "
+        "until the limit holds. Where it suppresses, its output has a further column `index`, the input's row numbers",
     ),
     "anonypy Mondrian": Peer(
-        package="anonypy",
         install=("--no-deps", "anonypy==0.2.1"),
         prepare=prepare_anonypy,
         note="k-anonymity only, no hierarchies, no suppression; returns counts by class and sensitive value, not records, "
         "and no other columns. ZIP and year were given as numbers, the rest as categories, which become sets of values",
     ),
 }
+
+READING = f"""
+k = {K}; OLA and anjana may suppress {MAX_SUPPRESSED} % of the records. Classes are counted in the output, with a group-by.
+Precision loss is the paper's: level/(h - 1) of a label in a hierarchy, width over range of an interval; it has none for
+sets of values, hence n/a. Coverage is (values a label stands for - 1) / (values - 1). Both are means over attributes and
+released records. DM* is the sum of squared class sizes of the output, a suppressed record being a class of one.
+"""
 
 
 def one(peer: str, data: str, source: Path, target: Path) -> None:
@@ -183,7 +166,7 @@ def one(peer: str, data: str, source: Path, target: Path) -> None:
     seconds = time.perf_counter() - start
     released = {name: [as_text(name, label) for label in result[name]] for name in QUASIS[data]}
     pd.DataFrame({**released, "count": result.get("count", 1)}).to_csv(target, index=False)
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in (PEERS[peer].package, "pandas", "numpy")]
+    versions = [f"{name} {metadata.version(name)}" for name in (peer.partition(" ")[0], "pandas", "numpy")]
     target.with_suffix(".json").write_text(json.dumps({"seconds": seconds, "versions": ", ".join(versions)}))
 
 
@@ -192,9 +175,6 @@ def as_text(name: str, label: Any) -> str:
     if isinstance(label, list):
         return ",".join(sorted(label[0].split(",")))
     return levels(name, "0")[-1] if pd.isna(label) else str(label)
-
-
-# The judging.
 
 
 def judged(original: pd.DataFrame, released: pd.DataFrame, data: str) -> list[str]:
@@ -213,7 +193,7 @@ def judged(original: pd.DataFrame, released: pd.DataFrame, data: str) -> list[st
     ]
 
 
-def losses(original: pd.Series, released: pd.Series, counts: pd.Series) -> tuple[float | None, float | None]:
+def losses(original: pd.Series, released: pd.Series, counts: pd.Series) -> tuple[float | None, ...]:
     """Mean precision loss and mean coverage of one attribute over released records; None where a label has none."""
     table = label_table(original)
     values, top = set(table[0]), len(table.columns) - 1
@@ -232,47 +212,44 @@ def losses(original: pd.Series, released: pd.Series, counts: pd.Series) -> tuple
 
     records = counts.groupby(released, sort=False).sum()
     both = zip(*(of(label) for label in records.index), strict=True)
-    precision, coverage = (None if None in each else statistics.fmean(each, weights=records) for each in both)
-    return precision, coverage
+    return tuple(None if None in each else statistics.fmean(each, weights=records) for each in both)
 
 
-# The run.
-
-
-def adult() -> pd.DataFrame | str:
-    """The paper's 32,440 records, or why not."""
+def adult() -> dict[str, pd.DataFrame]:
+    """The paper's 32,440 records; where there are none, nothing, and says why."""
     path = Path(os.environ.get("KEPSILON_DATA") or ROOT.parent / "shared" / "data") / "adult.data.csv"
     if not path.is_file():
-        return f"Adult is left out: {path.name} is not in {path.parent}; set KEPSILON_DATA to the folder that holds it."
+        print(f"Adult is left out: {path.name} is not in {path.parent}; set KEPSILON_DATA to its folder.\n")
+        return {}
     frame = pd.read_csv(path, keep_default_na=False).query("age < 80")
-    return frame.assign(birth_year=1994 - frame["age"])
+    return {"Adult": frame.assign(birth_year=1994 - frame["age"])}
 
 
-def install(peer: Peer, folder: Path) -> None:
+def install(name: str, folder: Path) -> None:
     """Puts a peer that is not installed into a folder of its own; raises where pip fails."""
-    if not importlib.util.find_spec(peer.package):
+    package = name.partition(" ")[0]
+    if not util.find_spec(package):
         pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        subprocess.run([*pip, "--target", folder / peer.package, *peer.install], check=True, capture_output=True)
+        subprocess.run([*pip, "--target", folder / package, *PEERS[name].install], check=True, capture_output=True)
 
 
 def row(name: str, data: str, folder: Path, *, limit: float, repeats: int) -> tuple[list[str], str]:
     """The cells of one line, and the versions that ran."""
     source, target = folder / f"{data}.csv", folder / "out.csv"
     command = [sys.executable, __file__, "--one", name, data, str(source), str(target)]
-    environment = {**os.environ, "PYTHONPATH": str(folder / PEERS[name].package)}
+    environment = {**os.environ, "PYTHONPATH": str(folder / name.partition(" ")[0])}
     seconds: list[float] = []
     while not seconds or (len(seconds) < repeats and seconds[0] < FAST):
         try:
             subprocess.run(command, check=True, capture_output=True, timeout=limit, env=environment)
-        except subprocess.TimeoutExpired:
-            return [f"> {limit:g}", *["-"] * 7], ""
-        except subprocess.CalledProcessError as error:
-            return [f"failed: {last_line(error)}", *["-"] * 7], ""
+        except subprocess.SubprocessError as error:
+            timed_out = isinstance(error, subprocess.TimeoutExpired)
+            return [f"> {limit:g}" if timed_out else f"failed: {last_line(error)}", *["-"] * 7], ""
         told = json.loads(target.with_suffix(".json").read_text())
         seconds.append(told["seconds"])
-    original, released = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (source, target))
+    tables = [pd.read_csv(path, dtype=str, keep_default_na=False) for path in (source, target)]
     spread = f" ({min(seconds):.2f} to {max(seconds):.2f})" if len(seconds) > 1 else ""
-    return [f"{statistics.median(seconds):.2f}{spread}", *judged(original, released, data)], told["versions"]
+    return [f"{statistics.median(seconds):.2f}{spread}", *judged(*tables, data)], told["versions"]
 
 
 def last_line(error: subprocess.CalledProcessError) -> str:
@@ -282,38 +259,25 @@ def last_line(error: subprocess.CalledProcessError) -> str:
 def benchmark(options: argparse.Namespace, folder: Path) -> None:
     from voters import voter_list
 
-    n_records, notes, versions = {}, [], {}
-    for data, frame in {"Adult": adult(), "voters": voter_list(options.records).to_pandas()}.items():
-        if isinstance(frame, str):
-            print(frame, end="\n\n")
-            continue
-        n_records[data] = len(frame)
+    sources = {**adult(), "voters": voter_list(options.records).to_pandas()}
+    notes, versions = [], {}
+    for data, frame in sources.items():
         frame[[*QUASIS[data], NOISY[data][0], SENSITIVE[data]]].to_csv(folder / f"{data}.csv", index=False)
     for name in options.peers:
         try:
-            install(PEERS[name], folder)
+            install(name, folder)
             versions[name] = ""
         except subprocess.CalledProcessError as error:
             notes.append(f"- {name}: left out, since it could not be installed: {last_line(error)}")
     heads = "data|what|seconds (spread)|classes|suppressed %|smallest class|k-anonymous|precision loss|coverage|DM*"
     print(f"| {heads.replace('|', ' | ')} |", "|---" * 10 + "|", sep="\n")
-    for data, n in n_records.items():
+    for data, frame in sources.items():
         for name, known in versions.items():
             cells, ran = row(name, data, folder, limit=options.limit, repeats=options.repeats)
             versions[name] = known or ran
-            print("| " + " | ".join([f"{data}, {n:,}", name, *cells]) + " |", flush=True)
+            print("| " + " | ".join([f"{data}, {len(frame):,}", name, *cells]) + " |", flush=True)
     notes += [f"- {name} ({ran or 'no run ended'}): {PEERS[name].note}." for name, ran in versions.items()]
-    print(
-        f"\nk = {K}; OLA and anjana may suppress {MAX_SUPPRESSED} %. Classes are counted in the output, with a group-by."
-    )
-    print(
-        "Precision loss is the paper's: level/(h - 1) of a label in a hierarchy, width over range of an interval; the"
-    )
-    print("paper has none for sets of values, hence n/a.")
-    print(
-        "Coverage is (values a label stands for - 1) / (values - 1). Both are means over attributes and kept records."
-    )
-    print("DM* is the sum of squared class sizes, a suppressed record being a class of one.\n", *notes, sep="\n")
+    print(READING, *notes, sep="\n")
 
 
 def main() -> None:
@@ -326,9 +290,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.one:
         one(*options.one[:2], *map(Path, options.one[2:]))
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        benchmark(options, Path(folder))
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            benchmark(options, Path(folder))
 
 
 if __name__ == "__main__":

@@ -358,3 +358,79 @@ def test_check_warns_of_cells_that_a_spreadsheet_would_run(case, kepsilon_comman
     write_csv(case / "people.csv", table)
     outcome = kepsilon_command("check", case / "people.csv", "-p", case / "policy.toml")
     assert 'column "illness": 4 cells begin like a formula' in outcome.out
+
+
+def test_one_column_keeps_its_nulls(case, kepsilon_command):
+    """An empty line is a record there; Arrow would skip it, and so would readers of the release."""
+    (case / "people.csv").write_text("q\n" + "a\n\n" * 5, encoding="utf-8")
+    (case / "policy.toml").write_text(
+        'k = 2\nepsilon = 1\nalgorithm = "ola"\nmax_suppression = 0\n'
+        '[attributes.q]\nrole = "k-quasi"\nhierarchy = { type = "suppress" }\n',
+        encoding="utf-8",
+    )
+    record = release(case, kepsilon_command)
+    assert record["records"]["released"] == record["records"]["read"] == 10
+    assert sorted(r["q"] for r in read(case / "out.csv")) == [""] * 5 + ["a"] * 5
+
+
+def test_a_byte_order_mark_before_latin_1(case, kepsilon_command):
+    """Some programs write one and then not UTF-8."""
+    table = people()
+    for record in table:
+        record["illness"] = "é"
+    write_csv(case / "people.csv", table, encoding="latin-1")
+    (case / "people.csv").write_bytes(b"\xef\xbb\xbf" + (case / "people.csv").read_bytes())
+    release(case, kepsilon_command)
+    assert {r["illness"] for r in read(case / "out.csv")} == {"é"}
+
+
+def test_blank_lines_before_the_header_and_long_cells(case, kepsilon_command):
+    """Neither is a mistake."""
+    table = people()
+    table[0]["illness"] = "long " * 1_500_000
+    write_csv(case / "people.csv", table)
+    (case / "people.csv").write_bytes(b"\r\n\n" + (case / "people.csv").read_bytes())
+    assert release(case, kepsilon_command)["records"]["read"] == 120
+
+
+def test_epsilon_is_stated_as_written(case, kepsilon_command):
+    """A rounded ε would be another promise."""
+    set_policy(case, ("epsilon = 2", "epsilon = 1.2345678"), ('range = "class"', "range = [123.4567, 234.5678]"))
+    said = release(case, kepsilon_command)["guarantee"]["statement"]
+    assert "ε = 1.2345678" in said
+    assert "[123.4567, 234.5678]" in said
+
+
+def test_clipped_values_stay_out_of_the_manifest(case, kepsilon_command):
+    """A count that is exact to one value tells about that value; the local promise would be broken."""
+    set_policy(case, ('range = "class"', "range = [160, 180]"))
+    release(case, kepsilon_command)
+    assert "clipped" not in json.loads((case / "out.csv.manifest.json").read_text(encoding="utf-8"))
+    assert "clipped" in json.loads((case / "out.csv.curator.json").read_text(encoding="utf-8"))
+
+
+def test_missingness_is_no_k_quasi_in_the_figures(case, kepsilon_command):
+    """It shapes classes, but nothing is generalised in it, so it must not dilute the loss."""
+    table = people()
+    for record in table[::2]:
+        record["height"] = ""
+    write_csv(case / "people.csv", table)
+    set_policy(case, ('range = "class"', 'range = "class"\nmissing = "class"'), ("k = 3", "k = 25"))
+    record = release(case, kepsilon_command)
+    losses = record["loss"]["precision"]
+    assert losses["overall"] == pytest.approx(sum(losses[q] for q in QUASIS) / 3)
+    assert list(record["levels"]) == list(QUASIS)
+
+
+@pytest.mark.parametrize("labels", ["tight", "cut"])
+def test_values_of_records_left_out_shape_no_label(case, kepsilon_command, labels):
+    """Neither in a set label, nor as the longest value that sets the length of a mask."""
+    table = people()
+    table[0].update(sex="CANARY", height="")
+    table[1].update(zip="CANARY-CANARY", height="")
+    write_csv(case / "people.csv", table)
+    set_policy(case, MONDRIAN, ("k = 3", f'k = 40\nlabels = "{labels}"'), ('\nhierarchy = { type = "suppress" }', ""))
+    record = release(case, kepsilon_command)
+    assert record["records"]["suppressed_missing"] == 2
+    assert "CANARY" not in (case / "out.csv").read_text(encoding="utf-8")
+    assert {len(r["zip"]) for r in read(case / "out.csv")} == {5}

@@ -335,3 +335,151 @@ def test_the_policy_of_these_tests_works(case, kepsilon_command):
     assert POLICY
     outcome = kepsilon_command("anonymise", case / "people.csv", "-p", case / "policy.toml", "-o", case / "out.csv")
     assert outcome.code == 0, outcome.err
+
+
+def test_a_stray_quote_does_not_swallow_records(case, kepsilon_command):
+    """Arrow reads an unclosed quote to the end of the file: one sensitive cell would hold everybody's records."""
+    lines = (case / "people.csv").read_text(encoding="utf-8").splitlines()
+    lines[100] = lines[100].replace("illness", '"illness')
+    (case / "people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert "quotes do not match" in refused(case, kepsilon_command)
+
+
+def test_two_stray_quotes_far_apart_do_not_swallow_records(case, kepsilon_command):
+    """Legal CSV, and yet surely not meant: a cell with whole records in it."""
+    lines = (case / "people.csv").read_text(encoding="utf-8").splitlines()
+    lines[100] = lines[100].replace("illness", '"illness')
+    lines[104] += '"'
+    (case / "people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert "a quoted cell that ends on line 105 holds line breaks" in refused(case, kepsilon_command)
+
+
+def test_a_file_without_header_shows_no_record(case, kepsilon_command):
+    """Its first line is a record, and must not be quoted as column names."""
+    lines = (case / "people.csv").read_text(encoding="utf-8").splitlines()
+    (case / "people.csv").write_text("\n".join(lines[1:]) + "\n", encoding="utf-8")
+    message = refused(case, kepsilon_command)
+    assert "does it have a header line?" in message
+    assert "illness-0" not in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("precision = 0.1", "precision = 1e300", "precision"),
+        ("precision = 0.1", "precision = 1e-300", "precision"),
+        ("precision = 0.1", "precision = true", "precision: should be a number"),
+        ("precision = 0.1", f"precision = {10**400}", "precision: should be a number below 2^53"),
+        ('range = "class"', "range = [-1e308, 1e308]", "too wide"),
+        ('range = "class"', "range = [9007199254740992, 9007199254740993]", "below 2^53"),
+        ('range = "class"', "range = { coarse = 1e18 }", "coarse"),
+        ('range = "class"', 'range = "class"\ndomain = [1e17, 1e18]', "domain is too wide"),
+        ("epsilon = 2", "epsilon = true", "epsilon: should be a number"),
+        ("epsilon = 2", 'epsilon = "2"', "epsilon: should be a number"),
+        ("max_suppression = 0.1", "max_suppression = true", "max_suppression: should be a number"),
+        ("widths = [5, 10]", "widths = [1, 1e300]", "attributes.year.hierarchy"),
+        ("widths = [5, 10]", "widths = []", "should not be empty"),
+        ('"suppress"', '"groups", levels = [{}]', "should not be empty"),
+        ('"intervals", widths = [5, 10]', '"dates", units = ["year"], format = "%Q"', "format"),
+        ('"mask"', '"file", path = "a\\u0000b"', "no file name"),
+    ],
+)  # fmt: skip
+def test_absurd_figures_are_refused_in_words(case, kepsilon_command, old, new, said):
+    """None of them may end as a bug of ours."""
+    change_policy(case, old, new)
+    assert said in refused(case, kepsilon_command)
+
+
+def test_too_many_epsilon_quasis(case, kepsilon_command):
+    """More than the sampler's integers hold."""
+    quasi = '[attributes.e{}]\nrole = "epsilon-quasi"\nprecision = 1\nrange = "class"\n'
+    (case / "policy.toml").write_text(POLICY + "".join(quasi.format(i) for i in range(62)), encoding="utf-8")
+    assert "at most 62" in refused(case, kepsilon_command)
+
+
+def test_precisions_that_are_too_fine_are_reported_together(case, kepsilon_command):
+    """Two attributes, one message."""
+    table = [{**record, "weight": str(50 + i)} for i, record in enumerate(people())]
+    write_csv(case / "people.csv", table)
+    fine = '[attributes.weight]\nrole = "epsilon-quasi"\nprecision = 1e-9\nrange = "class"\n'
+    text = POLICY.replace("precision = 0.1", "precision = 1e-9") + fine
+    (case / "policy.toml").write_text(text, encoding="utf-8")
+    message = refused(case, kepsilon_command)
+    assert "attributes.height.precision" in message
+    assert "attributes.weight.precision" in message
+
+
+@pytest.mark.parametrize("precision", ["7", "2.5", "0.1", "1"])
+def test_values_too_large_for_their_precision(case, kepsilon_command, precision):
+    """A double could not tell neighbours apart."""
+    change_cell(case, "height", "1e300")
+    change_policy(case, "precision = 0.1", f"precision = {precision}")
+    assert "too large to be published" in refused(case, kepsilon_command)
+
+
+@pytest.mark.parametrize("end", [0.3, 0.6, 0.95])
+def test_truncated_arrow_files(case, kepsilon_command, end):
+    """Damaged offsets would lead elsewhere in memory."""
+    columns = {name: [record[name] for record in people()] for name in people()[0]}
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, pa.table(columns).schema) as writer:
+        writer.write_table(pa.table(columns), max_chunksize=10)
+    content = sink.getvalue().to_pybytes()
+    (case / "people.arrow").write_bytes(content[: int(end * len(content))])
+    message = refused(case, kepsilon_command, source="people.arrow")
+    assert "damaged" in message or "not an Arrow" in message or "cannot be read" in message
+
+
+def test_lists_do_not_fit_into_csv(case, kepsilon_command):
+    """Said in words, with what would work."""
+    columns = {name: [record[name] for record in people()] for name in people()[0]}
+    columns["illness"] = [[value] for value in columns["illness"]]
+    parquet.write_table(pa.table(columns), case / "people.parquet")
+    assert '"illness" hold lists' in refused(case, kepsilon_command, source="people.parquet")
+
+
+def test_a_negative_seed_is_wrong_usage(case, kepsilon_command):
+    """Not a bug."""
+    arguments = [
+        "anonymise",
+        case / "people.csv",
+        "-p",
+        case / "policy.toml",
+        "-o",
+        case / "o.csv",
+        "--unsafe-seed",
+        "-1",
+    ]
+    assert kepsilon_command(*arguments).code == 2
+
+
+def run_command(case: Path, *extra: str, **options) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kepsilon", "anonymise", case / "people.csv", "-p", case / "policy.toml"]
+    return subprocess.run([*command, "-o", case / "out.csv", *extra], text=True, check=False, **options)
+
+
+def test_a_screen_without_epsilon_is_no_reason_to_stop(case):
+    """ASCII terminals exist."""
+    outcome = run_command(case, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
+    assert outcome.returncode == 0, outcome.stderr
+    assert "records read" in outcome.stdout
+
+
+def test_a_summary_that_cannot_be_shown_is_not_called_a_failed_release(case):
+    """The release is there, and the message says so."""
+    with open("/dev/full", "w") as full:
+        outcome = run_command(case, "--json", stdout=full, stderr=subprocess.PIPE)
+    assert outcome.returncode == 2
+    assert "was released, but its summary was not shown" in outcome.stderr
+    assert (case / "out.csv").exists()
+
+
+def test_a_reader_that_goes_away_is_no_error(case):
+    """`kepsilon anonymise … | head -1`"""
+    command = (
+        f"{sys.executable} -m kepsilon anonymise people.csv -p policy.toml -o out.csv | true; exit ${{PIPESTATUS[0]}}"
+    )
+    outcome = subprocess.run(["bash", "-c", command], cwd=case, capture_output=True, text=True, check=False)
+    assert outcome.returncode == 0, outcome.stderr
+    assert "nothing was released" not in outcome.stderr
+    assert (case / "out.csv").exists()

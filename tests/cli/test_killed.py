@@ -79,7 +79,7 @@ def test_killed_before_or_after_any_file_operation(case, kepsilon_command, mode)
     )
     assert runs.stdout.readline() == "ready\n"
     for number in range(1, 100):
-        for path in (output, case / "links.csv"):
+        for path in (output, case / "links.csv", case / "out.csv.manifest.json", case / "out.csv.curator.json"):
             path.unlink(missing_ok=True)
             if mode == "overwrite":
                 path.write_bytes(old)
@@ -178,3 +178,64 @@ def test_a_file_that_appeared_meanwhile_is_not_replaced(tmp_path):
             staging.publish(overwrite=False)
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
     assert (tmp_path / "a.csv").read_text(encoding="utf-8") == "theirs"
+
+
+def test_a_refused_run_leaves_the_other_release_whole(case, kepsilon_command):
+    """Another run has finished under the same name meanwhile: none of its four files is touched."""
+    import kepsilon
+
+    policy = kepsilon.Policy.from_file(case / "policy.toml")
+    late = kepsilon.anonymise(case / "people.csv", policy)
+    kepsilon.anonymise(case / "people.csv", policy).write(case / "out.csv", linkage=case / "links.csv")
+    before = {path: path.read_bytes() for path in case.iterdir()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kepsilon.publish.release.check_outputs", lambda *_a, **_o: None)
+        with pytest.raises(kepsilon.EngineError, match="exists already"):
+            late.write(case / "out.csv", linkage=case / "links.csv")
+    assert {path: path.read_bytes() for path in case.iterdir()} == before
+
+
+def test_a_failed_overwrite_leaves_the_old_release_whole(case, monkeypatch):
+    """The last move fails; manifest, record and linkage of the old release are put back."""
+    import kepsilon
+    from kepsilon.publish import atomic
+
+    policy = kepsilon.Policy.from_file(case / "policy.toml")
+    kepsilon.anonymise(case / "people.csv", policy).write(case / "out.csv", linkage=case / "links.csv")
+    before = {path: path.read_bytes() for path in case.iterdir()}
+    move = atomic._move
+
+    def failing(temporary: Path, final: Path, *, overwrite: bool) -> None:
+        if final.name == "out.csv":
+            raise OSError(28, "No space left on device")
+        move(temporary, final, overwrite=overwrite)
+
+    monkeypatch.setattr(atomic, "_move", failing)
+    with pytest.raises(kepsilon.EngineError, match="disk is full"):
+        kepsilon.anonymise(case / "people.csv", policy).write(
+            case / "out.csv", linkage=case / "links.csv", overwrite=True
+        )
+    assert {path: path.read_bytes() for path in case.iterdir()} == before
+
+
+def test_a_manifest_in_the_way_is_refused(case, kepsilon_command):
+    """A curator's record whose release was moved away is precious too."""
+    (case / "out.csv.curator.json").write_text("{}", encoding="utf-8")
+    outcome = kepsilon_command("anonymise", case / "people.csv", "-p", case / "policy.toml", "-o", case / "out.csv")
+    assert outcome.code == 2
+    assert "out.csv.curator.json: exists already" in outcome.err
+
+
+def test_only_our_own_left_overs_are_removed(tmp_path):
+    """A folder of somebody else's with a similar name stays."""
+    for name, mode in ((".kepsilon-notes", 0o700), (PREFIX + "mine", 0o755)):
+        (tmp_path / name).mkdir(mode=mode)
+        (tmp_path / name / "1.txt").write_text("mine", encoding="utf-8")
+    (tmp_path / (PREFIX + "other")).mkdir(mode=0o700)
+    (tmp_path / (PREFIX + "other") / "notes.txt").write_text("mine", encoding="utf-8")
+    dead = tmp_path / (PREFIX + "dead")
+    dead.mkdir(mode=0o700)
+    (dead / "0.csv").write_text("raw", encoding="utf-8")
+    with Staging([tmp_path]):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".kepsilon-notes", PREFIX + "mine", PREFIX + "other"]

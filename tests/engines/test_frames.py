@@ -124,3 +124,58 @@ def test_column_names_may_be_anything():
     release = kepsilon.anonymise(pa.table(columns), kepsilon.Policy.from_dict(document))
     assert release.frame.column_names == list(names.values())
     assert "<b>" not in release._repr_html_()
+
+
+def test_the_input_file_is_never_overwritten(tmp_path):
+    """From Python neither."""
+    path = tmp_path / "in.parquet"
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table(TYPED), path)
+    before = path.read_bytes()
+    with pytest.raises(kepsilon.EngineError, match="is the input itself"):
+        kepsilon.anonymise(path, policy()).write(path, overwrite=True)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({**COLUMNS, "illness": [1, "ANNA-SECRET", *COLUMNS["illness"][2:]]}),
+        pd.DataFrame({**COLUMNS, "illness": [complex(1, 2)] * 120}),
+        pd.concat([pd.DataFrame(COLUMNS), pd.DataFrame({"illness": COLUMNS["illness"]})], axis=1),
+    ],
+    ids=["mixed types", "complex", "names twice"],
+)
+def test_pandas_frames_that_cannot_be_read_are_refused_without_a_value(frame):
+    """Arrow's message quotes the cell; it is not even kept as the cause."""
+    with pytest.raises(kepsilon.DataError) as caught:
+        kepsilon.anonymise(frame, policy())
+    assert "illness" in str(caught.value)
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_an_identifier_of_any_type_can_be_counted():
+    """`check` looks whether identifiers repeat; categories, nulls and UUIDs have their own ways of counting."""
+    import uuid
+
+    for values in (
+        pa.array(["a", "b"] * 60).dictionary_encode(),
+        pa.nulls(120),
+        pa.ExtensionArray.from_storage(
+            pa.uuid(), pa.array([uuid.UUID(int=i).bytes for i in range(120)], pa.binary(16))
+        ),
+        pa.array([[1]] * 120),
+    ):
+        finding = kepsilon.check(pa.table({**TYPED, "name": values}), policy())
+        assert finding.n_records == 120
+    assert "hold only 2 identifiers" in str(
+        kepsilon.check(pa.table({**TYPED, "name": pa.array(["a", "b"] * 60)}), policy()).notes[0]
+    )
+
+
+def test_a_reader_is_read_once():
+    """`check` of a stream, which cannot be opened twice."""
+    assert kepsilon.check(pa.table(TYPED).to_reader(), policy()).n_records == 120

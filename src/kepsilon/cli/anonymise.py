@@ -32,7 +32,7 @@ from kepsilon.cli.screen import progress, show_record
 @click.option("--overwrite", is_flag=True, help="Replace an existing release.")
 @click.option(
     "--unsafe-seed",
-    type=int,
+    type=click.IntRange(min=0),
     metavar="N",
     help="Repeatable noise, for tests: whoever knows the seed can undo it. Marks the manifest as seeded.",
 )
@@ -57,6 +57,18 @@ def anonymise(
         release = kepsilon.anonymise(input_path, policy, unsafe_seed=unsafe_seed, on_step=on_step)
         on_step("write")
         release.write(output, linkage=linkage, overwrite=overwrite)
+    try:
+        _show(release, output, linkage, as_json=as_json)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        problem = kepsilon.Problem(
+            where=str(output), what=f"was released, but its summary was not shown: {error.strerror}."
+        )
+        raise kepsilon.EngineError(problem) from None
+
+
+def _show(release: kepsilon.Release, output: Path, linkage: Path | None, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(release.record, indent=2, ensure_ascii=False))
         return

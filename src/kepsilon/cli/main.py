@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 import traceback
@@ -54,6 +55,9 @@ for command in (demo, init, check, anonymise, schema):
 
 def main() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a screen that has no ε is no reason to stop
     sys.exit(run(sys.argv[1:]))
 
 
@@ -70,6 +74,8 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("kepsilon: interrupted; nothing was released.", err=True)
         return INTERRUPTED
+    except SystemExit:  # click's answer to a reader that went away, as in `kepsilon … | head`
+        return DONE
     except OSError as error:
         click.echo(f"kepsilon: {error.strerror or 'input/output error'}; nothing was released.", err=True)
         return WRONG

@@ -25,15 +25,15 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 
 def show_lines(lines: Iterable[tuple[str, str]]) -> None:
-    """Labels and values in two columns."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for label, value in lines:
-        table.add_row(Text(label, style="bold"), Text(value))  # Text: column names are not markup
-    Console(highlight=False).print(table)
+    """Labels and values in two columns, values wrapped to the width of the screen."""
+    rows = list(lines)
+    indent = max((len(label) for label, _ in rows), default=0) + 2
+    width = max(40, min(110, shutil.get_terminal_size().columns))
+    for label, value in rows:
+        wrapped = click.wrap_text(value, width=width - indent).splitlines() or [""]
+        click.echo(click.style(label.ljust(indent), bold=True) + wrapped[0])
+        for more in wrapped[1:]:
+            click.echo(" " * indent + more)
 
 
 def show_record(record: Mapping[str, Any], *, where: str) -> None:
@@ -74,7 +74,7 @@ def _lines(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         constant = record["constant_classes"].get(name, 0)
         extras = [f"{clipped:,} values clipped"] * bool(clipped)
         extras += [f"no noise in {constant:,} classes whose records agree"] * bool(constant)
-        noise = f"range {how}, ε = {policy['epsilon']:g}"
+        noise = f"range {how}, ε = {policy['epsilon']}"
         yield f"noise on {name}", "; ".join([noise, *extras])
     if record["seeded"]:
         yield "SEEDED", "the noise can be repeated by whoever knows the seed: do not publish"

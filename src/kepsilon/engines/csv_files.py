@@ -17,6 +17,7 @@ from kepsilon.errors import DataError, Problem
 
 DELIMITERS = (",", ";", "\t", "|")
 HEADER_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 22
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,8 @@ class CsvDialect:
     encoding: str
     """utf-8 or latin-1."""
     column_names: tuple[str, ...]
+    header_lines: int
+    """Lines up to the end of the header, blank ones before it included."""
 
 
 def sniff(path: Path) -> CsvDialect:
@@ -42,12 +45,13 @@ def sniff(path: Path) -> CsvDialect:
         if error.start < len(head) - 4 or len(head) < HEADER_BYTES:
             encoding = "latin-1"
         text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8" if encoding == "utf-8" else encoding, errors="replace")
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else _most_frequent(_first_line(text))
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else _most_frequent(_first_line(text.lstrip("\r\n")))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
-        header = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
+        header = next((cells for cells in reader if cells), [])
     except csv.Error:
         raise DataError(Problem(where=str(path), what="its header line cannot be read as CSV.")) from None
-    return CsvDialect(delimiter=delimiter, encoding=encoding, column_names=tuple(header))
+    return CsvDialect(delimiter=delimiter, encoding=encoding, column_names=tuple(header), header_lines=reader.line_num)
 
 
 def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str]) -> Any:
@@ -55,11 +59,21 @@ def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str]) -> Any:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    def attempt(encoding: str) -> Any:
+    def attempt(encoding: str, block_size: int) -> Any:
         return arrow_csv.read_csv(
             path,
-            read_options=arrow_csv.ReadOptions(encoding=encoding),
-            parse_options=arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True),
+            # Names are given, not read: Arrow would keep a byte order mark in the first one.
+            read_options=arrow_csv.ReadOptions(
+                encoding=encoding,
+                column_names=list(dialect.column_names),
+                skip_rows=dialect.header_lines,
+                block_size=block_size,
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=dialect.delimiter,
+                newlines_in_values=True,
+                ignore_empty_lines=len(dialect.column_names) > 1,  # in a single column an empty line is a null
+            ),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=dict.fromkeys(dialect.column_names, pa.string()),
                 include_columns=list(columns),
@@ -69,21 +83,80 @@ def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str]) -> Any:
             ),
         )
 
-    try:
+    encoding, block_size = dialect.encoding, BLOCK_BYTES
+    while True:
         try:
-            return attempt(dialect.encoding)
+            table = attempt(encoding, block_size)
         except pa.ArrowInvalid as error:
-            # Bytes that are not UTF-8 may come only after the head that was sniffed.
-            if dialect.encoding == "utf-8" and "UTF8" in str(error):
-                return attempt("latin-1")
-            raise
-    except pa.ArrowInvalid:
-        raise DataError(_ragged(path, dialect)) from None
+            if encoding == "utf-8" and "UTF8" in str(error):
+                encoding = "latin-1"  # bytes that are not UTF-8 may come only after the head that was sniffed
+            elif "straddl" in str(error) and block_size < path.stat().st_size:
+                block_size = path.stat().st_size + 1  # a single cell longer than a block
+            elif "Empty CSV" in str(error):
+                return pa.table({name: pa.array([], pa.string()) for name in columns})
+            else:
+                break
+        else:
+            _refuse_swallowed_records(path, dialect, n_records=table.num_rows)
+            return table
+    raise DataError(_ragged(path, dialect))
+
+
+def _refuse_swallowed_records(path: Path, dialect: CsvDialect, *, n_records: int) -> None:
+    """Refuses a file in which a stray quote has made one cell of many records.
+
+    Such a cell would be published as it is, with the identifiers of all those records in it. As many lines as records
+    means that no cell holds a line break; only otherwise is the file read again, slowly and strictly.
+    """
+    if _n_lines(path) == n_records + dialect.header_lines:
+        return
+    problem = Problem(
+        where=str(path),
+        what="quotes do not match: the file ends inside a quoted cell.",
+        fix="A quote inside a cell must be doubled, and the cell quoted.",
+    )
+    try:
+        for line, cells in _records(path, dialect):
+            for cell in cells:
+                if ("\n" in cell or "\r" in cell) and _holds_a_record(cell, dialect):
+                    problem = Problem(
+                        where=str(path),
+                        what=f"a quoted cell that ends on line {line} holds line breaks and what looks like whole records.",
+                        fix="Most likely a quote is missing or left over before that line. If the cell is right, give the data "
+                        "as Parquet.",
+                    )
+                    break
+            else:
+                continue
+            break
+        else:
+            return
+    except csv.Error:
+        pass
+    raise DataError(problem)
+
+
+def _holds_a_record(cell: str, dialect: CsvDialect) -> bool:
+    n_delimiters = len(dialect.column_names) - 1
+    return n_delimiters > 0 and any(line.count(dialect.delimiter) >= n_delimiters for line in cell.splitlines())
+
+
+def _n_lines(path: Path) -> int:
+    """Lines of the file, a last one without line break included."""
+    n, last = 0, b"\n"
+    with path.open("rb") as file:
+        while block := file.read(1 << 24):
+            n += block.count(b"\n")
+            last = block[-1:]
+    return n + (last != b"\n")
 
 
 def write_csv(table: Any, path: Path, *, delimiter: str) -> None:
     from pyarrow import csv as arrow_csv
 
+    if table.num_columns == 1 and table.column(0).null_count:
+        # A null alone on its line would be an empty line, which readers skip.
+        table = table.set_column(0, table.schema.field(0), table.column(0).cast("string").fill_null(""))
     with path.open("wb") as file:
         arrow_csv.write_csv(table, file, arrow_csv.WriteOptions(delimiter=delimiter, quoting_style="needed"))
 
@@ -92,7 +165,7 @@ def _ragged(path: Path, dialect: CsvDialect) -> Problem:
     """Which lines have another number of cells than the header: by line number, never by content."""
     n_columns = len(dialect.column_names)
     try:
-        wrong = [line for line, n_cells in _cells_by_line(path, dialect) if n_cells != n_columns]
+        wrong = [line for line, cells in _records(path, dialect, strict=False) if len(cells) != n_columns]
     except csv.Error:
         wrong = []
     if not wrong:
@@ -108,12 +181,14 @@ def _ragged(path: Path, dialect: CsvDialect) -> Problem:
     )
 
 
-def _cells_by_line(path: Path, dialect: CsvDialect) -> Iterator[tuple[int, int]]:
+def _records(path: Path, dialect: CsvDialect, *, strict: bool = True) -> Iterator[tuple[int, list[str]]]:
+    """The line each record ends on, and its cells; `strict` raises csv.Error where quotes do not match."""
+    csv.field_size_limit(1 << 30)
     with path.open(encoding=dialect.encoding, errors="replace", newline="") as file:
-        reader = csv.reader(file, delimiter=dialect.delimiter)
+        reader = csv.reader(file, delimiter=dialect.delimiter, strict=strict)
         for cells in reader:
             if cells:
-                yield reader.line_num, len(cells)
+                yield reader.line_num, cells
 
 
 def _first_line(text: str) -> str:

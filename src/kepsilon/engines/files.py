@@ -60,7 +60,7 @@ class FileSource:
             elif suffix in PARQUET:
                 table = _read_parquet(self.path, columns, coded)
             else:
-                table = _arrow_reader(self.path).read_all().select(list(columns))
+                table = _read_arrow(self.path, columns)
         except OSError as error:
             raise _unreadable(self.path, error) from None
         return table
@@ -71,10 +71,35 @@ def writer_for(path: Path, *, delimiter: str = ",") -> Callable[[Any, Path], Non
     suffix = path.suffix.lower()
     if suffix in CSV:
         chosen = "\t" if suffix == ".tsv" else delimiter
-        return lambda table, target: write_csv(decoded(table), target, delimiter=chosen)
+        return lambda table, target: write_csv(_writable_as_csv(table, path), target, delimiter=chosen)
     if suffix in PARQUET:
         return _write_parquet
     return _write_arrow
+
+
+def _writable_as_csv(table: Any, path: Path) -> Any:
+    import pyarrow as pa
+
+    table = decoded(table)
+    unfit = [f.name for f in table.schema if not _fits_a_cell(f.type)]
+    if unfit:
+        listed = ", ".join(f'"{name}"' for name in unfit)
+        raise DataError(
+            Problem(
+                where=str(path),
+                what=f"columns {listed} hold lists, structures or bytes, which CSV has no way to write.",
+                fix="Write Parquet (.parquet) or Arrow (.arrow), or leave those columns out.",
+            )
+        )
+    coded = [pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in table.schema]
+    return table.cast(pa.schema(coded))
+
+
+def _fits_a_cell(kind: Any) -> bool:
+    import pyarrow as pa
+
+    is_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    return not (pa.types.is_nested(kind) or is_bytes or isinstance(kind, pa.BaseExtensionType))
 
 
 def _read_parquet(path: Path, columns: Sequence[str], coded: Sequence[str]) -> Any:
@@ -86,7 +111,7 @@ def _read_parquet(path: Path, columns: Sequence[str], coded: Sequence[str]) -> A
     texts = [name for name in columns if name in repeating and pa.types.is_string(schema.field(name).type)]
     try:
         table = parquet.read_table(path, columns=list(columns), read_dictionary=texts, partitioning=None)
-    except pa.ArrowInvalid:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise DataError(Problem(where=str(path), what="is damaged: some of its columns cannot be read.")) from None
     for name in texts:
         i = table.schema.get_field_index(name)
@@ -115,6 +140,18 @@ def _parquet_schema(path: Path) -> Any:
         return parquet.read_schema(path)
     except pa.ArrowInvalid:
         raise DataError(Problem(where=str(path), what="is not a Parquet file.")) from None
+
+
+def _read_arrow(path: Path, columns: Sequence[str]) -> Any:
+    """Checked in full, because damaged offsets would make whoever follows them read elsewhere in memory."""
+    import pyarrow as pa
+
+    try:
+        table = _arrow_reader(path).read_all().select(list(columns))
+        table.validate(full=True)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowIndexError, IndexError):
+        raise DataError(Problem(where=str(path), what="is damaged: it is not whole, valid Arrow data.")) from None
+    return table
 
 
 def _arrow_reader(path: Path) -> Any:

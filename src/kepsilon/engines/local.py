@@ -19,7 +19,7 @@ from kepsilon.engines.numpy_arrays import from_numpy
 from kepsilon.engines.protocol import Distinct, LeftOut, Shuffle
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles, EpsilonQuasi, KQuasi
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.domains import place_values

@@ -26,7 +26,7 @@ try:
 except ImportError:  # Windows: no such locks, so left-overs of a killed run are left for the user to remove
     fcntl = None  # type: ignore[assignment]
 
-PREFIX = ".kepsilon-"
+PREFIX = ".kepsilon-staging-"
 
 
 class Staging:
@@ -74,17 +74,26 @@ class Staging:
         self._planned.append((temporary, final))
 
     def publish(self, *, overwrite: bool) -> None:
-        """Moves every file to its name, the one begun first (the data) last; after a failure none is left."""
-        data = self._planned[0][1]
-        moved: list[Path] = []
+        """Moves every file to its name, the one begun first (the data) last; after a failure all is as it was."""
+        moved: list[tuple[Path, Path | None]] = []
         try:
-            for temporary, final in reversed(self._planned):
-                with _worded(final):
-                    _move(temporary, final, overwrite=overwrite or final != data)
-                moved.append(final)
+            for i, (temporary, final) in enumerate(reversed(self._planned)):
+                with _worded(final), _locked(final.parent):
+                    before = temporary.with_name(f"before-{i}") if overwrite and os.path.lexists(final) else None
+                    if before is not None:
+                        _keep(final, before)
+                    moved.append((final, before))
+                    try:
+                        _move(temporary, final, overwrite=overwrite)
+                    except BaseException:
+                        moved.pop()
+                        raise
         except BaseException:
-            for final in moved:
-                final.unlink(missing_ok=True)
+            for final, before in reversed(moved):
+                if before is None:
+                    final.unlink(missing_ok=True)
+                else:
+                    before.replace(final)
             raise
         for folder in self._folders:
             with contextlib.suppress(OSError):  # some file systems cannot sync a folder
@@ -96,12 +105,20 @@ def remove_left_overs(folder: Path) -> None:
     if fcntl is None:
         return
     for path in folder.glob(f"{PREFIX}*"):
-        if path.is_dir() and not path.is_symlink():
+        if path.is_dir() and not path.is_symlink() and _is_ours(path):
             with contextlib.suppress(OSError):
                 lock = _lock(path, wait=False)
                 shutil.rmtree(path, ignore_errors=True)
                 if lock is not None:
                     os.close(lock)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Made by us and by this user: the mode is what `mkdtemp` gives, and everything inside has a number for a name."""
+    status = folder.stat()
+    if status.st_uid != os.geteuid() or status.st_mode & 0o777 != 0o700:
+        return False
+    return all(path.stem.removeprefix("before-").isdigit() for path in folder.iterdir())
 
 
 def require_folder(folder: Path) -> None:
@@ -118,6 +135,14 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
         raise EngineError(
             Problem(where=str(path), what="exists already.", fix="Choose another name, or replace it with --overwrite.")
         )
+
+
+def _keep(path: Path, copy: Path) -> None:
+    """A second name for a file, or a copy where the file system has no hard links."""
+    try:
+        os.link(path, copy, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(path, copy, follow_symlinks=False)
 
 
 def _move(temporary: Path, final: Path, *, overwrite: bool) -> None:

@@ -41,7 +41,8 @@ def statement(policy: Policy) -> str:
         return "\n".join([*sentences, "There is no epsilon-quasi, so no noise was drawn."])
     if len(quasis) > 1:
         sentences.append(
-            f"ε = {written(policy.epsilon)} covers {_listed(quasis)} of a record together: the record is the unit, not the attribute."
+            f"ε = {written(policy.epsilon)} covers {_listed(quasis)} of a record together: the record is the unit, "
+            "not the attribute."
         )
     sentences += [_promise(name, attribute, policy) for name, attribute in quasis.items()]
     in_class = [name for name, attribute in quasis.items() if attribute.missing == "class"]
@@ -69,8 +70,8 @@ def _promise(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
         )
     low, high = attribute.range
     return (
-        f"{name}: given the partition into classes, any two values in [{written(low)}, {written(high)}], bounds that were declared and not "
-        f"read from the data, are {epsilon}: a local promise for each record, whatever the others hold. "
+        f"{name}: given the partition into classes, any two values in [{written(low)}, {written(high)}], bounds that were "
+        f"declared and not read from the data, are {epsilon}: a local promise for each record, whatever the others hold. "
         "Values outside the bounds were clipped first."
     )
 

@@ -46,7 +46,7 @@ class Release:
         """Writes the release, PATH.manifest.json and the owner-only PATH.curator.json; whole, or not at all."""
         output = Path(path)
         linkage_path = None if linkage is None else Path(linkage)
-        check_outputs(output, linkage_path, overwrite=overwrite)
+        check_outputs(output, linkage_path, overwrite=overwrite, source=self._merged.source_path)
         paths = [output] if linkage_path is None else [output, linkage_path]
         with Staging(path.parent for path in paths) as staging:
             with staging.new_file(output, owner_only=False) as temporary:
@@ -94,15 +94,16 @@ def check_outputs(output: Path, linkage: Path | None, *, overwrite: bool, source
     for path in named:
         require_known_kind(path)
         require_folder(path.parent)
-        if source is not None and path.exists() and path.samefile(source):
+        if source is not None and path.exists() and source.exists() and path.samefile(source):
             raise EngineError(
                 Problem(
                     where=str(path), what="is the input itself, which is never overwritten.", fix="Choose another name."
                 )
             )
+    beside = (output, manifest_path(output), curator_path(output))
+    for path in (*beside, *named[1:]):
         refuse_existing(path, overwrite=overwrite)
-    taken = {p.resolve() for p in (output, manifest_path(output), curator_path(output))}
-    if linkage is not None and linkage.resolve() in taken:
+    if linkage is not None and linkage.resolve() in {path.resolve() for path in beside}:
         raise EngineError(Problem(where=str(linkage), what="the linkage file needs a name of its own."))
 
 
