@@ -114,7 +114,7 @@ def hierarchies(
 def categorical(draw: st.DrawFn, *, name: str = "c", single_top: bool | None = None) -> Attribute:
     """An attribute with a hierarchy, whose values may include null and awkward text."""
     values: list[Value] = draw(
-        st.lists(st.sampled_from(["A", "B", "C", "D", "E", "F", None]), min_size=1, max_size=6, unique=True)
+        st.lists(st.sampled_from(["A", "B", "C", "D", "E", "F", "G", "H", None]), min_size=1, max_size=9, unique=True)
     )
     return Attribute(name=name, labels=draw(hierarchies(values, single_top=single_top)))
 
@@ -143,6 +143,16 @@ def numeric(draw: st.DrawFn, *, name: str = "n") -> Attribute:
 
 
 @st.composite
+def two_level_samples(draw: st.DrawFn) -> Sample:
+    """Many values under one top and few records of each, so that parts of several values end with one label."""
+    attributes = [
+        Attribute(name=name, labels={v: [v, "*"] for v in values}) for name, values in (("a", "ABCDEFGH"), ("b", "xyz"))
+    ]
+    combination = st.tuples(*(st.sampled_from(list(attribute.labels)) for attribute in attributes))
+    return Sample(attributes=attributes, records=draw(st.lists(combination, min_size=12, max_size=40)))
+
+
+@st.composite
 def samples(
     draw: st.DrawFn,
     *,
@@ -158,6 +168,8 @@ def samples(
     attributes = [draw(make[kind](f"{kind}{i}")) for i, kind in enumerate(chosen)]
     combination = st.tuples(*(st.sampled_from(list(a.labels)) for a in attributes))
     combinations = draw(st.lists(combination, min_size=1, max_size=20))
-    repeats = draw(st.lists(st.integers(1, 6), min_size=len(combinations), max_size=len(combinations)))
+    # Rare combinations leave classes of several values, whose labels may coincide; frequent ones classes of one.
+    most = draw(st.sampled_from([1, 2, 6]))
+    repeats = draw(st.lists(st.integers(1, most), min_size=len(combinations), max_size=len(combinations)))
     records = [c for c, times in zip(combinations, repeats, strict=True) for _ in range(times)]
     return Sample(attributes=attributes, records=draw(st.permutations(records[:max_records])))

@@ -14,7 +14,7 @@ from kepsilon.kanonymise import median_cuts, mondrian
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
 from oracles import textbook_mondrian
-from strategies import Attribute, Sample, samples
+from strategies import Attribute, Sample, samples, two_level_samples
 
 STYLES = pytest.mark.parametrize("style", ["tight", "cut"])
 
@@ -145,7 +145,7 @@ def test_classes_are_numbered_by_their_first_combination(sample, k):
 
 
 @STYLES
-@given(sample=samples(), k=st.integers(1, 6))
+@given(sample=st.one_of(samples(), two_level_samples()), k=st.integers(1, 6))
 def test_classes_with_the_same_labels_are_one_class(style, sample, k):
     """Who reads the release cannot tell them apart, so noise must not either."""
     assume(sample.n_records >= k)

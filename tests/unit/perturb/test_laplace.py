@@ -85,6 +85,21 @@ def test_what_leaves_depends_on_the_noisy_place_alone(monkeypatch):
         assert len({value.tobytes() for value in published[:, 0]}) == 1
 
 
+def test_place_and_noise_add_up_without_rounding():
+    """At the smallest ε noise passes 2^53 steps, where a sum in doubles would depend on which value was moved."""
+    places = np.array([0, 1, 2, 3, 5, 6, 7, 12345, 2**32 - 1, 2**32])
+    for target in (2**53 + 1, 2**55 + 1, -(2**55) - 3, 2**56 - 5):
+        moved = laplace._move(places / 2**32, np.zeros(10), np.ones(10), target - places)
+        assert set(moved.tolist()) == {target / 2**32}
+
+
+def test_a_value_lies_at_the_nearest_place():
+    """Rounded, not cut: the grid has no side to which values lean."""
+    steps = np.array([0.4, 0.6, 1000.4, 1000.6, 2.0**32 - 0.3])
+    moved = laplace._move(steps / 2**32, np.zeros(5), np.ones(5), np.zeros(5, dtype=np.int64))
+    assert (moved * 2**32).tolist() == [0, 1, 1000, 1001, 2**32]
+
+
 @pytest.mark.parametrize("precision", [TENTH, Fraction(1, 4), Fraction(3), Fraction(1, 1000), Fraction(5, 2)], ids=str)
 def test_published_values_are_canonical_multiples_of_the_precision(precision):
     """A double that is not the nearest one to its decimal would carry the traces of the addition."""

@@ -92,6 +92,18 @@ def test_bounds_go_element_by_element_and_may_be_large():
     assert full.max() > 1 << 63
 
 
+@pytest.mark.parametrize("power", [9, 31, 32, 33, 40, 61, 62])
+def test_every_bit_of_a_large_integer_is_random(power):
+    """A bound just above a power of two: all bits below must be drawn, also those far below. χ² of every byte."""
+    drawn = uniform_below(np.full(50_000, (1 << power) + 1), seeded(power))
+    for shift in range(0, power - 7, 8):
+        counts = np.bincount((drawn >> np.uint64(shift) & np.uint64(0xFF)).astype(np.int64), minlength=256)
+        # At 2^9 + 1 the one value 2^9 adds 1/513 to the count of zero bytes.
+        probabilities = np.full(256, ((1 << power) >> 8) / ((1 << power) + 1))
+        probabilities[0] += 1 / ((1 << power) + 1)
+        assert chi_square_p(counts, probabilities) > ALPHA
+
+
 def test_what_is_too_large_is_drawn_again_and_not_folded_back():
     """Below 5: the three bits 7 and 5 are refused, 4 is taken; a remainder would have given 2."""
     words = [7, 5, 4]

@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from kepsilon.policy.hierarchies.levels import Levels, Specification
 
-SMALLEST, LARGEST = Decimal("1e-30"), Decimal(2**53)
+SMALLEST, LARGEST = Decimal("1e-400"), Decimal(2**53)
 Width = Annotated[int | float, Field(gt=1e-30, lt=2**53)]
 Origin = Annotated[int | float, Field(gt=-(2**53), lt=2**53)]
 
