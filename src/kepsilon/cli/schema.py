@@ -12,5 +12,8 @@ import kepsilon
 
 @click.command()
 def schema() -> None:
-    """Print the JSON Schema of the policy file, for editors that check and complete TOML."""
+    """Print the JSON Schema of the policy file.
+
+    Editors use it to check and complete TOML.
+    """
     click.echo(json.dumps(kepsilon.json_schema(), indent=2, ensure_ascii=False))
