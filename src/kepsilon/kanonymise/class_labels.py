@@ -15,10 +15,10 @@ from typing import Literal
 
 import numpy as np
 
-from kepsilon.kanonymise.keys import number
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import AttributeLabels, distinct_labels
 from kepsilon.table.codes import Domain, Label
+from kepsilon.table.keys import number
 
 LabelStyle = Literal["tight", "cut"]
 

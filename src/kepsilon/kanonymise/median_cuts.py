@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.kanonymise.class_labels import number_line, place_of_code
-from kepsilon.kanonymise.keys import number
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
+from kepsilon.table.keys import number
 
 RelativeWidth = Callable[[IntArray, IntArray], FloatArray]
 """Distance between two codes of one attribute, as a share of the whole data's."""

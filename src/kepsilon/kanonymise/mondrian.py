@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.kanonymise.class_labels import LabelStyle, PartCodes, label_parts
-from kepsilon.kanonymise.keys import number, number_by_first
 from kepsilon.kanonymise.median_cuts import cut, relative_width, whole_table
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import AttributeLabels, Recoding
 from kepsilon.table.frequency import FrequencyTable
+from kepsilon.table.keys import number, number_by_first
 
 
 class FixedPartTooSmallError(ValueError):

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.kanonymise.keys import pack
 from kepsilon.kanonymise.lattice import Node, is_finer, lattice_of
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
+from kepsilon.table.keys import pack
 
 MAX_CELLS = 1 << 24
 """Most cells of a dense cube (128 MB of counters)."""

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.kanonymise.keys import number
 from kepsilon.kanonymise.lattice import (
     Lattice,
     Node,
@@ -29,7 +28,8 @@ from kepsilon.kanonymise.losses import LOSSES
 from kepsilon.kanonymise.node_counts import MAX_CELLS, NodeCounter
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, AttributeLabels, Recoding
-from kepsilon.table.frequency import FrequencyTable, rank
+from kepsilon.table.frequency import FrequencyTable
+from kepsilon.table.keys import number, rank
 
 MAX_NODES = 1 << 24
 """Most nodes of a lattice that is searched; two bytes per node and k are held."""

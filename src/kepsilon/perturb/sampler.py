@@ -34,7 +34,7 @@ _GROUP_BITS = 8
 _UNDECIDED = 2 * GROUP_VALUES
 _LARGEST_LAPS = 255
 _CHUNK = 1 << 16
-"""Draws at a time: arrays of half a megabyte stay in cache, which is worth a third of the time, and memory stays bounded."""
+"""Draws at a time: arrays of half a megabyte stay in cache, and memory stays bounded."""
 
 Int64Array = NDArray[np.int64]
 
@@ -69,36 +69,33 @@ def record_noise(n: int, d: int, *, epsilon: Fraction, source: ByteSource, grid_
         raise ValueError(f"noise is drawn for 0 to {LARGEST_RECORD} ε-quasis of a record, not for {d}")
     if d == 1:
         return two_sided_geometric(n, epsilon=epsilon, source=source, grid_bits=grid_bits).reshape(n, 1)
+    groups = _groups(epsilon, grid_bits)
     noise = np.empty((n, d), dtype=np.int64)
     chunk = _CHUNK // (d + 1)
     for start in range(0, n, chunk) if d else ():
         part = noise[start : start + chunk]
-        radii = _radii(len(part), d, epsilon=epsilon, source=source, grid_bits=grid_bits)
-        widths = np.broadcast_to((2 * radii + 1)[:, np.newaxis], part.shape)
-        np.subtract(uniform_below(widths, source).view(np.int64), radii[:, np.newaxis], out=part)
+        part[:] = _in_cubes(len(part), d, groups, source)
     return noise
 
 
-def _radii(n: int, d: int, *, epsilon: Fraction, source: ByteSource, grid_bits: int) -> Int64Array:
-    """Radii with P(M) ∝ (2M + 1)^d · exp(−ε·M / 2^grid_bits), shape (n,).
+def _in_cubes(n: int, d: int, groups: tuple[_Group, ...], source: ByteSource) -> Int64Array:
+    """Noise of n records: a point drawn uniformly from a cube of random radius M, shape (n, d).
 
-    The cube of radius M has (2M + 1)^d points, so with a point drawn uniformly from it every z is met with probability
-    ∝ Σ_{M ≥ max|z_j|} exp(−εM/2^g) ∝ exp(−ε·max|z_j|/2^g). A sum of d + 1 geometric variables has probability
-    ∝ (M + 1)⋯(M + d) · exp(−εM/2^g); accepting it with probability Π (2M + 1)/(2M + 2i), i = 1 … d, turns one into the
-    other. Each factor is decided by its own uniform integer. On the fine grid M is huge and hardly one is refused.
+    With P(M) ∝ (2M + 1)^d · exp(−tM), t = ε/2^grid_bits, every z comes up with probability ∝ Σ_{M ≥ max|z_j|} exp(−tM)
+    ∝ exp(−t·max|z_j|), because the cube has (2M + 1)^d points. A sum of d + 1 geometric variables has P(M) ∝
+    (M + 1)⋯(M + d) · exp(−tM), and accepting it with probability Π (2M + 1)/(2M + 2i), i = 1 … d, turns one into the
+    other. The i-th factor is the chance that an integer uniform below 2M + 2i is below 2M + 1; given that it is, it is
+    uniform there, and so it is also the i-th coordinate. On the fine grid M is huge and hardly a record is redrawn.
     """
-    groups = _groups(epsilon, grid_bits)
-    radii = np.empty(n, dtype=np.int64)
+    noise = np.empty((n, d), dtype=np.int64)
+    beyond = 2 * np.arange(1, d + 1)
     pending = np.arange(n)
     while pending.size:
-        radius = _geometric(pending.size * (d + 1), groups, source).reshape(-1, d + 1).sum(axis=1)
-        radii[pending] = radius
-        accepted = np.arange(pending.size)
-        for i in range(1, d + 1):
-            tried = radius[accepted]
-            accepted = accepted[uniform_below(2 * tried + 2 * i, source) < (2 * tried + 1).view(np.uint64)]
-        pending = np.delete(pending, accepted)
-    return radii
+        radii = _geometric(pending.size * (d + 1), groups, source).reshape(d + 1, -1).sum(axis=0)[:, np.newaxis]
+        drawn = uniform_below(2 * radii + beyond, source).view(np.int64)
+        noise[pending] = drawn - radii
+        pending = pending[np.any(drawn > 2 * radii, axis=1)]
+    return noise
 
 
 def _with_sign(n: int, groups: tuple[_Group, ...], source: ByteSource) -> Int64Array:

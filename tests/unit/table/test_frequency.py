@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kepsilon.engines.coding import rank_by_hash
-from kepsilon.table import frequency
+from kepsilon.table import frequency, keys
 from kepsilon.table.codes import NotNestedError, code_domain
-from kepsilon.table.frequency import count_combinations, rank
+from kepsilon.table.frequency import count_combinations
+from kepsilon.table.keys import rank
 
 
 def domain_of_size(size: int):
@@ -27,7 +28,7 @@ def domain_of_size(size: int):
             st.lists(st.lists(st.integers(0, 4), min_size=d, max_size=d), min_size=1, max_size=40),
         )
     ),
-    st.sampled_from([(1, 20), (15, 20), (1, frequency.LARGEST_KEY), (frequency.DENSE_CELLS, frequency.LARGEST_KEY)]),
+    st.sampled_from([(1, 20), (15, 20), (1, keys.LARGEST_KEY), (frequency.DENSE_CELLS, keys.LARGEST_KEY)]),
     st.sampled_from([rank, rank_by_hash]),
 )
 def test_counting_equals_a_dictionary(case, limits, ranked):
@@ -38,7 +39,7 @@ def test_counting_equals_a_dictionary(case, limits, ranked):
     columns = [np.array(column, dtype=np.int16) for column in zip(*records, strict=True)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(frequency, "DENSE_CELLS", dense_cells)
-        patch.setattr(frequency, "LARGEST_KEY", largest_key)
+        patch.setattr(keys, "LARGEST_KEY", largest_key)
         table, of_record = count_combinations(
             columns, [domain_of_size(size) for size in sizes], n_records=len(records), rank=ranked
         )

@@ -3,34 +3,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from kepsilon.table.arrays import IntArray
-from kepsilon.table.frequency import rank
 
-_LIMIT = 1 << 62
+LARGEST_KEY = 1 << 62
+"""Keys are ranked before their bound reaches this."""
+
 _CELLS_PER_COMBINATION = 16
 """Marking this many cells takes as long as sorting one combination; measured."""
 
+Rank = Callable[[IntArray], tuple[IntArray, IntArray]]
+"""Distinct keys in rising order, and the position of each given key among them."""
 
-def pack(columns: Sequence[IntArray], *, sizes: Sequence[int], length: int) -> tuple[IntArray, int]:
-    """One integer per combination that orders like its codes, shape (length,), and a bound that all are below.
 
-    Where the next product could overflow, the key so far is replaced by its rank, which is below the number of
-    combinations.
+def rank(keys: IntArray) -> tuple[IntArray, IntArray]:
+    distinct, positions = np.unique(keys, return_inverse=True)
+    return distinct, positions
+
+
+def pack(columns: Sequence[IntArray], *, sizes: Sequence[int], length: int, rank: Rank = rank) -> tuple[IntArray, int]:
+    """One integer per record or combination that orders like its codes, shape (length,), and a bound that all are below.
+
+    Where the next product could overflow, the key so far is replaced by its rank, which is below `length`; so no
+    product ever exceeds `length` times one domain. Small keys are 32 bits wide, which halves the time and the memory.
     """
-    key: IntArray = np.zeros(length, dtype=np.int64)
+    key: IntArray = np.zeros(length, dtype=np.int32 if math.prod(sizes) < 1 << 31 else np.int64)
     bound = 1
     for column, size in zip(columns, sizes, strict=True):
-        if bound * size >= _LIMIT:
+        if bound * size >= LARGEST_KEY:
             distinct, key = rank(key)
             bound = len(distinct)
-        key = key * size
-        key += column
+        key *= key.dtype.type(size)
+        key += column.astype(key.dtype, copy=False)
         bound *= size
     return key, bound
+
+
+def unpack(keys: IntArray, *, sizes: Sequence[int]) -> tuple[IntArray, ...]:
+    """The codes that were packed without ranking, one array per attribute."""
+    codes: list[IntArray] = []
+    for size in reversed(sizes):
+        keys, code = np.divmod(keys, size)
+        codes.append(code)
+    return tuple(reversed(codes))
 
 
 def number(columns: Sequence[IntArray], *, sizes: Sequence[int], length: int) -> tuple[IntArray, int]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.kanonymise.keys import number, number_by_first, pack
+from kepsilon.table.keys import number, number_by_first, pack
 
 tables = st.integers(0, 4).flatmap(
     lambda width: st.lists(st.tuples(*[st.integers(0, 3)] * width), max_size=20).map(lambda t: (width, t))
