@@ -362,7 +362,7 @@ def test_check_warns_of_cells_that_a_spreadsheet_would_run(case, kepsilon_comman
 
 def test_one_column_keeps_its_nulls(case, kepsilon_command):
     """An empty line is a record there; Arrow would skip it, and so would readers of the release."""
-    (case / "people.csv").write_text("q\n" + "a\n\n" * 5, encoding="utf-8")
+    (case / "people.csv").write_text("q\n" + "\na\n" * 5 + "\n\n", encoding="utf-8")
     (case / "policy.toml").write_text(
         'k = 2\nepsilon = 1\nalgorithm = "ola"\nmax_suppression = 0\n'
         '[attributes.q]\nrole = "k-quasi"\nhierarchy = { type = "suppress" }\n',

@@ -202,7 +202,7 @@ def test_output_equal_to_input(case, kepsilon_command):
             "anonymise", case / "people.csv", "-p", case / "policy.toml", "-o", case / output, "--overwrite"
         )
         assert outcome.code == 2
-        assert "is the input itself" in outcome.err
+        assert "is an input" in outcome.err
     assert len((case / "people.csv").read_text(encoding="utf-8").splitlines()) == 121
 
 
@@ -345,13 +345,70 @@ def test_a_stray_quote_does_not_swallow_records(case, kepsilon_command):
     assert "quotes do not match" in refused(case, kepsilon_command)
 
 
-def test_two_stray_quotes_far_apart_do_not_swallow_records(case, kepsilon_command):
-    """Legal CSV, and yet surely not meant: a cell with whole records in it."""
+@pytest.mark.parametrize("distance", [1, 2, 4])
+@pytest.mark.parametrize("column", [0, 1, 4, 5], ids=["identifier", "k-quasi", "epsilon-quasi", "last"])
+@pytest.mark.parametrize("noise", ["", "lone CR", "vertical tabs"])
+def test_two_stray_quotes_do_not_swallow_records(case, kepsilon_command, distance, column, noise):
+    """Legal CSV, and yet surely not meant: a cell with whole records in it, in whatever column.
+
+    A bare carriage return elsewhere must not make up for the line that went missing.
+    """
     lines = (case / "people.csv").read_text(encoding="utf-8").splitlines()
-    lines[100] = lines[100].replace("illness", '"illness')
-    lines[104] += '"'
-    (case / "people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert "a quoted cell that ends on line 105 holds line breaks" in refused(case, kepsilon_command)
+    opening, closing = lines[100].split(","), lines[100 + distance].split(",")
+    opening[column] = '"' + opening[column]
+    closing[column] += '"'
+    if noise == "vertical tabs":
+        opening[2] += "\v"
+    lines[100], lines[100 + distance] = ",".join(opening), ",".join(closing)
+    text = "\n".join(lines) + "\n"
+    if noise == "lone CR":
+        text = text.replace("\n", "\r", 1)
+    (case / "people.csv").write_bytes(text.encode())
+    assert f"a quoted cell that ends on line {101 + distance} holds line breaks" in refused(case, kepsilon_command)
+
+
+def test_cells_of_several_lines_are_fine(case, kepsilon_command):
+    """Notes have line breaks and commas too."""
+    table = people()
+    for record in table:
+        record["illness"] += ": fever, cough\nrest, water\n\nbetter"
+    write_csv(case / "people.csv", table)
+    outcome = kepsilon_command("anonymise", case / "people.csv", "-p", case / "policy.toml", "-o", case / "out.csv")
+    assert outcome.code == 0, outcome.err
+
+
+def test_inputs_of_the_policy_are_never_overwritten(case, kepsilon_command):
+    """The policy and its hierarchy files are inputs too."""
+    (case / "sex.csv").write_text("F;*\nM;*\n", encoding="utf-8")
+    change_policy(case, '"suppress"', '"file", path = "sex.csv"')
+    outcome = kepsilon_command(
+        "anonymise", case / "people.csv", "-p", case / "policy.toml", "-o", case / "sex.csv", "--overwrite"
+    )
+    assert outcome.code == 2
+    assert "is an input, which is never overwritten" in outcome.err
+
+
+def test_values_longer_than_a_stated_mask_are_unlisted(case, kepsilon_command):
+    """One typing error must not lengthen every label."""
+    change_cell(case, "zip", "CANARY-LONG", records=range(1))
+    change_policy(case, '"mask"', '"mask", length = 5')
+    assert "1 records hold 1 values that its hierarchy does not list" in refused(case, kepsilon_command)
+
+
+def test_noise_that_would_not_fit_a_double_is_refused_with_the_policy(case, kepsilon_command):
+    """Tiny ε and a precision of many digits."""
+    change_policy(case, "epsilon = 2", "epsilon = 0.0001")
+    change_policy(case, "precision = 0.1", "precision = 134217728")
+    assert "would not fit into a double" in refused(case, kepsilon_command)
+
+
+@pytest.mark.parametrize("value", ["1_50", "１５０", "abc"])
+def test_show_values_shows_whatever_was_refused(case, kepsilon_command, value):
+    """The same rule decides both."""
+    change_cell(case, "height", value)
+    assert "3 records hold text that is not a number" in refused(case, kepsilon_command)
+    outcome = kepsilon_command("check", case / "people.csv", "-p", case / "policy.toml", "--show-values", "height")
+    assert value in outcome.out
 
 
 def test_a_file_without_header_shows_no_record(case, kepsilon_command):

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -67,6 +68,7 @@ def left_overs(folder: Path) -> list[Path]:
 def test_killed_before_or_after_any_file_operation(case, kepsilon_command, mode):
     """Every call that touches the file system is a place to die, on both sides of the call."""
     output = case / "out.csv"
+    files = [output, case / "links.csv", case / "out.csv.manifest.json", case / "out.csv.curator.json"]
     old = b"an older release"
     deaths = finished = 0
     runs = subprocess.Popen(
@@ -79,7 +81,7 @@ def test_killed_before_or_after_any_file_operation(case, kepsilon_command, mode)
     )
     assert runs.stdout.readline() == "ready\n"
     for number in range(1, 100):
-        for path in (output, case / "links.csv", case / "out.csv.manifest.json", case / "out.csv.curator.json"):
+        for path in files:
             path.unlink(missing_ok=True)
             if mode == "overwrite":
                 path.write_bytes(old)
@@ -88,6 +90,16 @@ def test_killed_before_or_after_any_file_operation(case, kepsilon_command, mode)
         content = output.read_bytes() if output.exists() else None
         is_old = content == (old if mode == "overwrite" else None)
         assert is_old or whole(output)
+        with Staging([case]):  # what the next run does first: takes back what was begun, or finds it finished
+            pass
+        assert left_overs(case) == []
+        now = [path.read_bytes() if path.exists() else None for path in files]
+        if is_old:
+            assert now == [content] * 4, "data, manifest, record and linkage go together"
+        else:
+            assert whole(output)
+            assert None not in now
+            assert old not in now
         if died == 0:
             finished += 1
             assert whole(output)
@@ -239,3 +251,22 @@ def test_only_our_own_left_overs_are_removed(tmp_path):
     with Staging([tmp_path]):
         pass
     assert sorted(path.name for path in tmp_path.iterdir()) == [".kepsilon-notes", PREFIX + "mine", PREFIX + "other"]
+
+
+def test_two_runs_at_once_do_not_mix_their_files(tmp_path):
+    """Same name, both with --overwrite: data, manifest and record are of one run, whichever was last."""
+
+    def publish(content: str) -> None:
+        with Staging([tmp_path]) as staging:
+            for name in ("a.csv", "a.csv.manifest.json", "a.csv.curator.json"):
+                with staging.new_file(tmp_path / name, owner_only=False) as temporary:
+                    temporary.write_text(content, encoding="utf-8")
+            staging.publish(overwrite=True)
+
+    for round_ in range(30):
+        threads = [threading.Thread(target=publish, args=(f"{round_} {i}",)) for i in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len({path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}) == 1

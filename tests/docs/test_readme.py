@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
@@ -108,9 +107,7 @@ def test_help_imports_no_slow_library():
         "import sys; from kepsilon.cli.main import run; run(['--help']); "
         "print(*sorted({m.split('.')[0] for m in sys.modules} & {'numpy', 'pyarrow', 'pydantic', 'rich', 'pandas'}), file=sys.stderr)"
     )
-    start = time.perf_counter()
     outcome = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert time.perf_counter() - start < 30
     assert outcome.stderr.strip() == ""
     assert "Start here" in outcome.stdout
 

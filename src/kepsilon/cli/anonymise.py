@@ -27,7 +27,8 @@ from kepsilon.cli.screen import progress, show_record
 @click.option(
     "--linkage",
     type=click.Path(path_type=Path),
-    help="Also write which original record each released one was. For the curator only; never give it away.",
+    help="Also write which original record (counted from 0, blank lines left out) each released one was. For the curator "
+    "only; never give it away.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing release.")
 @click.option(
@@ -52,7 +53,8 @@ def anonymise(
     appears whole or not at all. Also spelled anonymize.
     """
     policy = kepsilon.Policy.from_file(policy_path)
-    kepsilon.check_outputs(output, linkage, overwrite=overwrite, source=input_path)
+    inputs = (input_path, policy_path, *policy.files)
+    kepsilon.check_outputs(output, linkage, overwrite=overwrite, inputs=inputs)
     with progress() as on_step:
         release = kepsilon.anonymise(input_path, policy, unsafe_seed=unsafe_seed, on_step=on_step)
         on_step("write")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,8 @@ from kepsilon.engines.numpy_arrays import from_numpy, in_one_piece, to_doubles, 
 from kepsilon.errors import DataError, Problem
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label, code_domain
+
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 def encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Label, ...], IntArray]:
@@ -89,7 +91,7 @@ def _parsed(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
     try:
         return text.cast(pa.float64())
     except pa.ArrowInvalid:
-        is_number = pc.match_substring_regex(text, r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
+        is_number = pc.match_substring_regex(text, NUMBER)
         n_wrong = pc.sum(pc.invert(is_number)).as_py() or 0
         raise DataError(
             Problem(
@@ -102,10 +104,8 @@ def _parsed(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
 
 
 def is_finite_number(text: str) -> bool:
-    try:
-        return not text.strip() or math.isfinite(float(text))
-    except ValueError:
-        return False
+    """Whether text would be read as a number, or as missing."""
+    return not text.strip() or re.match(NUMBER, text.strip()) is not None
 
 
 def missingness(name: str, is_missing: BoolArray) -> tuple[Domain, IntArray]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,6 +99,8 @@ def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str]) -> Any:
                 break
         else:
             _refuse_swallowed_records(path, dialect, n_records=table.num_rows)
+            if len(dialect.column_names) == 1:
+                table = table.slice(0, max(0, table.num_rows - _n_blank_at_end(path)))
             return table
     raise DataError(_ragged(path, dialect))
 
@@ -137,18 +140,35 @@ def _refuse_swallowed_records(path: Path, dialect: CsvDialect, *, n_records: int
 
 
 def _holds_a_record(cell: str, dialect: CsvDialect) -> bool:
+    """Whether a cell of several lines has room for whole records.
+
+    A quote that opens in one record and closes in the same column of another swallows n − 1 delimiters for every line
+    break, however they are spread over the lines.
+    """
     n_delimiters = len(dialect.column_names) - 1
-    return n_delimiters > 0 and any(line.count(dialect.delimiter) >= n_delimiters for line in cell.splitlines())
+    lines = [line for line in re.split(r"\r\n|\r|\n", cell) if line]
+    return n_delimiters > 0 and len(lines) > 1 and cell.count(dialect.delimiter) >= n_delimiters * (len(lines) - 1)
 
 
-def _n_lines(path: Path) -> int:
-    """Lines of the file, a last one without line break included."""
-    n, last = 0, b"\n"
+def _n_lines(path: Path) -> int | None:
+    """Lines of the file, a last one without line break included; None if some end in a bare carriage return."""
+    n_feeds = n_returns = n_pairs = 0
+    last = b"\n"
     with path.open("rb") as file:
         while block := file.read(1 << 24):
-            n += block.count(b"\n")
+            n_feeds += block.count(b"\n")
+            n_returns += block.count(b"\r")
+            n_pairs += block.count(b"\r\n") + (last == b"\r" and block.startswith(b"\n"))
             last = block[-1:]
-    return n + (last != b"\n")
+    return None if n_returns != n_pairs else n_feeds + (last != b"\n")
+
+
+def _n_blank_at_end(path: Path) -> int:
+    """Empty lines after the last one that is not."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - HEADER_BYTES))
+        tail = file.read().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return max(0, len(tail) - len(tail.rstrip(b"\n")) - 1)
 
 
 def write_csv(table: Any, path: Path, *, delimiter: str) -> None:

@@ -62,8 +62,16 @@ def _repeats(column: pa.ChunkedArray) -> bool:
 
 
 def _taken_dictionary(array: pa.DictionaryArray, rows: IntArray) -> pa.DictionaryArray:
+    """Used entries only, in an order of their own.
+
+    A dictionary lists values as they first came up in the input, which is an order of records; only one that was
+    declared to be ordered is kept as it was.
+    """
     positions = array.indices.take(from_numpy(rows))
     used = np.unique(to_positions(positions.drop_null(), null=0))
+    if not array.type.ordered:
+        entries = array.dictionary.take(from_numpy(used.astype(np.int64)))
+        used = used[to_positions(pc.sort_indices(entries), null=0)]
     renumbered = np.zeros(max(1, len(array.dictionary)), dtype=np.int32)
     renumbered[used] = np.arange(len(used))
     is_null = null_mask(positions)
@@ -98,7 +106,11 @@ def _movable_type(kind: pa.DataType, *, inside: bool = False) -> pa.DataType:
         return pa.large_binary()
     if pa.types.is_dictionary(kind):
         values = _movable_type(kind.value_type)
-        return values if inside else pa.dictionary(kind.index_type, values, ordered=kind.ordered)
+        return (
+            values
+            if inside or pa.types.is_nested(values)
+            else pa.dictionary(kind.index_type, values, ordered=kind.ordered)
+        )
     if pa.types.is_struct(kind):
         return pa.struct([pa.field(f.name, _movable_type(f.type, inside=True), f.nullable) for f in kind])
     if pa.types.is_list(kind):

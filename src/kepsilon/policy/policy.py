@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from kepsilon.policy.hierarchies import FileHierarchy
 from kepsilon.policy.hierarchies.levels import Specification
-from kepsilon.policy.roles import Attribute, EpsilonQuasi, Identifier, Kept, KQuasi, Number, fraction
+from kepsilon.policy.roles import EXACT, Attribute, EpsilonQuasi, Identifier, Kept, KQuasi, Number, fraction
 
 NO_HIERARCHY = 'OLA needs a hierarchy here; the shortest is { type = "suppress" }.'
 
@@ -46,6 +47,16 @@ class Policy(Specification):
             raise PydanticCustomError(
                 "epsilon_quasis", "at most {most} attributes can be epsilon-quasis", {"most": MOST_EPSILON_QUASIS}
             )
+        for name, attribute in self.epsilon_quasis.items():
+            # A range has at most 2^24 units, and noise beyond 64 times its expected size has probability below e^−64.
+            units = 2**24 * (len(self.epsilon_quasis) + 1) * 64 / self.exact_epsilon
+            if units * fraction(attribute.precision).numerator >= EXACT // 2:
+                raise PydanticCustomError(
+                    "precision",
+                    "attributes.{name}.precision: with so small an epsilon, noise in steps of this precision would not fit "
+                    "into a double; use fewer digits or a larger epsilon",
+                    {"name": name},
+                )
         if self.algorithm == "ola":
             lacking = [name for name, attribute in self.k_quasis.items() if attribute.hierarchy is None]
             if lacking:
@@ -82,6 +93,12 @@ class Policy(Specification):
     @property
     def kept(self) -> tuple[str, ...]:
         return tuple(name for name, attribute in self.attributes.items() if isinstance(attribute, Kept))
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that hierarchies were read from."""
+        hierarchies = [attribute.hierarchy for attribute in self.k_quasis.values()]
+        return tuple(hierarchy.file for hierarchy in hierarchies if isinstance(hierarchy, FileHierarchy))
 
     @property
     def exact_epsilon(self) -> Fraction:

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -27,6 +30,7 @@ except ImportError:  # Windows: no such locks, so left-overs of a killed run are
     fcntl = None  # type: ignore[assignment]
 
 PREFIX = ".kepsilon-staging-"
+JOURNAL = "journal.json"
 
 
 class Staging:
@@ -74,30 +78,85 @@ class Staging:
         self._planned.append((temporary, final))
 
     def publish(self, *, overwrite: bool) -> None:
-        """Moves every file to its name, the one begun first (the data) last; after a failure all is as it was."""
-        moved: list[tuple[Path, Path | None]] = []
-        try:
-            for i, (temporary, final) in enumerate(reversed(self._planned)):
-                with _worded(final), _locked(final.parent):
-                    before = temporary.with_name(f"before-{i}") if overwrite and os.path.lexists(final) else None
-                    if before is not None:
-                        _keep(final, before)
-                    moved.append((final, before))
-                    try:
-                        _move(temporary, final, overwrite=overwrite)
-                    except BaseException:
-                        moved.pop()
-                        raise
-        except BaseException:
-            for final, before in reversed(moved):
-                if before is None:
-                    final.unlink(missing_ok=True)
-                else:
-                    before.replace(final)
-            raise
+        """Moves every file to its name, the one begun first (the data) last; after a failure all is as it was.
+
+        What is about to happen is written down first, so that the next run can take back what a killed one had begun.
+        """
+        with _worded(self._planned[0][1]), _all_locked(self._folders):
+            steps = [self._step(temporary, final, overwrite=overwrite) for temporary, final in reversed(self._planned)]
+            data = steps[-1]
+            digest = _digest(data.temporary)
+            for folder, (private, _) in self._private.items():
+                _write_journal(private, [s for s in steps if s.final.parent == folder], data=data.final, digest=digest)
+            done: list[Step] = []
+            try:
+                for step in steps:
+                    with _worded(step.final):
+                        _move(step.temporary, step.final, overwrite=overwrite)
+                    done.append(step)
+            except BaseException:
+                for step in reversed(done):
+                    step.take_back()
+                raise
         for folder in self._folders:
             with contextlib.suppress(OSError):  # some file systems cannot sync a folder
                 _sync(folder)
+
+    def _step(self, temporary: Path, final: Path, *, overwrite: bool) -> Step:
+        before = None
+        if overwrite and os.path.lexists(final):
+            before = temporary.with_name(f"before-{temporary.stem}")
+            _keep(final, before)
+        return Step(temporary=temporary, final=final, before=before)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One file on its way to its name, and what had that name before."""
+
+    temporary: Path
+    final: Path
+    before: Path | None
+
+    def take_back(self) -> None:
+        if self.before is None:
+            self.final.unlink(missing_ok=True)
+        elif os.path.lexists(self.before):
+            self.before.replace(self.final)
+
+
+def _write_journal(private: Path, steps: Iterable[Step], *, data: Path, digest: str) -> None:
+    content = {
+        "data": str(data.resolve()),
+        "digest": digest,
+        "steps": [[str(s.final.resolve()), None if s.before is None else s.before.name] for s in steps],
+    }
+    journal = private / JOURNAL
+    journal.write_text(json.dumps(content), encoding="utf-8")
+    _sync(journal)
+
+
+def _take_back_unfinished(private: Path) -> None:
+    """Undoes what a run that was killed while publishing had done, unless its data had already appeared."""
+    journal = private / JOURNAL
+    if not journal.exists():
+        return
+    try:
+        content = json.loads(journal.read_text(encoding="utf-8"))
+    except ValueError:  # killed while writing it, so nothing had been moved
+        return
+    data = Path(content["data"])
+    if data.exists() and _digest(data) == content["digest"]:
+        return
+    for i, (final, before) in enumerate(content["steps"]):
+        step = Step(temporary=private / str(i), final=Path(final), before=None if before is None else private / before)
+        if step.final != data:
+            step.take_back()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def remove_left_overs(folder: Path) -> None:
@@ -108,6 +167,7 @@ def remove_left_overs(folder: Path) -> None:
         if path.is_dir() and not path.is_symlink() and _is_ours(path):
             with contextlib.suppress(OSError):
                 lock = _lock(path, wait=False)
+                _take_back_unfinished(path)
                 shutil.rmtree(path, ignore_errors=True)
                 if lock is not None:
                     os.close(lock)
@@ -118,7 +178,8 @@ def _is_ours(folder: Path) -> bool:
     status = folder.stat()
     if status.st_uid != os.geteuid() or status.st_mode & 0o777 != 0o700:
         return False
-    return all(path.stem.removeprefix("before-").isdigit() for path in folder.iterdir())
+    names = [path.stem.removeprefix("before-") for path in folder.iterdir() if path.name != JOURNAL]
+    return all(name.isdigit() for name in names)
 
 
 def require_folder(folder: Path) -> None:
@@ -171,6 +232,15 @@ def _worded(path: Path) -> Iterator[None]:
         else:
             what, fix = f"cannot be written: {os.strerror(error.errno) if error.errno else 'input/output error'}.", ""
         raise EngineError(Problem(where=str(path), what=what, fix=fix)) from None
+
+
+@contextlib.contextmanager
+def _all_locked(folders: Iterable[Path]) -> Iterator[None]:
+    """All folders, always in the same order, so that two runs cannot wait for each other."""
+    with contextlib.ExitStack() as stack:
+        for folder in sorted({folder.resolve() for folder in folders}):
+            stack.enter_context(_locked(folder))
+        yield
 
 
 @contextlib.contextmanager

@@ -35,7 +35,7 @@ def normalised(policy: Policy) -> Json:
 def public(record: Mapping[str, Any]) -> Json:
     """The part of the curator's record that may be given away with the release.
 
-    How many values were clipped stays out: it says whether the one value somebody does not know was beyond the bounds.
+    How many values were clipped stays out: declared bounds promise that nothing exact about a record's value is told.
     Figures that were computed from all records, the suppressed ones included, are rounded to two digits: an exact one
     lets whoever knows every value but one solve for it.
     """

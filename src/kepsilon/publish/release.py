@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import html
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,8 @@ class Release:
         """Writes the release, PATH.manifest.json and the owner-only PATH.curator.json; whole, or not at all."""
         output = Path(path)
         linkage_path = None if linkage is None else Path(linkage)
-        check_outputs(output, linkage_path, overwrite=overwrite, source=self._merged.source_path)
+        source = self._merged.source_path
+        check_outputs(output, linkage_path, overwrite=overwrite, inputs=() if source is None else (source,))
         paths = [output] if linkage_path is None else [output, linkage_path]
         with Staging(path.parent for path in paths) as staging:
             with staging.new_file(output, owner_only=False) as temporary:
@@ -86,7 +88,7 @@ def curator_path(output: Path) -> Path:
     return output.with_name(output.name + ".curator.json")
 
 
-def check_outputs(output: Path, linkage: Path | None, *, overwrite: bool, source: Path | None = None) -> None:
+def check_outputs(output: Path, linkage: Path | None, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
     """Everything about the places to write to that can be refused before any work is done."""
     from kepsilon.engines.files import require_known_kind
 
@@ -94,11 +96,9 @@ def check_outputs(output: Path, linkage: Path | None, *, overwrite: bool, source
     for path in named:
         require_known_kind(path)
         require_folder(path.parent)
-        if source is not None and path.exists() and source.exists() and path.samefile(source):
+        if any(path.exists() and source.exists() and path.samefile(source) for source in inputs):
             raise EngineError(
-                Problem(
-                    where=str(path), what="is the input itself, which is never overwritten.", fix="Choose another name."
-                )
+                Problem(where=str(path), what="is an input, which is never overwritten.", fix="Choose another name.")
             )
     beside = (output, manifest_path(output), curator_path(output))
     for path in (*beside, *named[1:]):

@@ -23,6 +23,12 @@ class FileHierarchy(Specification):
     """Relative to the policy file."""
     _labels_of: dict[str, tuple[str, ...]] = PrivateAttr(default_factory=dict)
     _n_levels: int = PrivateAttr(default=0)
+    _file: Path = PrivateAttr(default=Path())
+
+    @property
+    def file(self) -> Path:
+        """Where the file was found."""
+        return self._file
 
     @model_validator(mode="after")
     def _read(self, info: ValidationInfo) -> Self:
@@ -41,6 +47,7 @@ class FileHierarchy(Specification):
             raise _problem(problem)
         self._labels_of.update({row[0]: tuple(row[1:]) for row in rows})
         self._n_levels = len(rows[0]) - 1
+        self._file = path
         return self
 
     def place(self, values: Sequence[str]) -> Levels:

@@ -19,12 +19,19 @@ class MaskHierarchy(Specification):
     label: str | None = None
     """Top label; by default the mask character, as often as the longest value has characters."""
 
+    length: Annotated[int, Field(ge=1, le=100)] | None = None
+    """How long values are; by default as long as the longest, be it one that is suppressed later."""
+
     def place(self, values: Sequence[str]) -> Levels:
-        """As many levels above the value as the longest value has characters; shorter values are padded first."""
-        length = max(map(len, values), default=1) or 1
+        """As many levels above the value as it has characters; shorter values are padded, longer ones not covered."""
+        length = self.length or max(map(len, values), default=1) or 1
         top = self.label if self.label is not None else self.char * length
         labels = [tuple(self._masked(value, level, length) for value in values) for level in range(1, length)]
-        return Levels(labels=(*labels, (top,) * len(values)), top=top)
+        return Levels(
+            labels=(*labels, (top,) * len(values)),
+            not_covered=tuple(i for i, value in enumerate(values) if len(value) > length),
+            top=top,
+        )
 
     def _masked(self, value: str, level: int, length: int) -> str:
         kept = length - level
