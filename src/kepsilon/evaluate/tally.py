@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,7 +69,7 @@ class Tally:
 
 def tally_classes(
     values: FloatArray,
-    published: FloatArray,
+    published: Sequence[FloatArray],
     class_ids: IntArray,
     *,
     expected_noise: FloatArray,
@@ -78,15 +79,15 @@ def tally_classes(
 ) -> Tally:
     """The tally of whole classes. Records must not be missing from a class, or its gaps would be wrong.
 
-    `values`, `published` and `originals` have shape (n_records, n_epsilon_quasis), `expected_noise` (E|Z|) and `ranges`
-    (R) the shape (n_classes, n_epsilon_quasis). `values` is what received noise. Where bounds were declared these are
-    clipped values, between which an attacker cannot tell records apart; `originals` then holds them as they were, to
-    which errors are relative.
+    `values` and `originals` have shape (n_records, n_epsilon_quasis), `expected_noise` (E|Z|) and `ranges` (R) the shape
+    (n_classes, n_epsilon_quasis), and `published` is one array per ε-quasi. `values` is what received noise. Where bounds
+    were declared these are clipped values, between which an attacker cannot tell records apart; `originals` then holds
+    them as they were, to which errors are relative.
     """
     unclipped = values if originals is None else originals
     sizes = np.bincount(class_ids, minlength=len(ranges))
     errors = tuple(
-        error_sums(unclipped[:, j], class_ids, expected_noise=expected_noise[:, j], published=published[:, j])
+        error_sums(unclipped[:, j], class_ids, expected_noise=expected_noise[:, j], published=published[j])
         for j in range(values.shape[1])
     )
     links = None
@@ -95,5 +96,5 @@ def tally_classes(
         for records, block in blocks_of_classes(class_ids, n_classes=len(ranges)):
             own_ids = class_ids[records] - block.start
             classes = sort_classes(values[records, 0], own_ids, n_classes=block.stop - block.start)
-            links += link_sums(classes, published[records, 0], ranges=ranges[block, 0], epsilon=epsilon)
+            links += link_sums(classes, published[0][records], ranges=ranges[block, 0], epsilon=epsilon)
     return Tally(n_released=len(class_ids), n_classes=int(np.count_nonzero(sizes)), errors=errors, links=links)

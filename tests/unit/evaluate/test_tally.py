@@ -21,7 +21,7 @@ from oracles.noise import SEED
 
 def tally(noisy, chosen=slice(None)):
     return tally_classes(
-        noisy.values[chosen, np.newaxis], noisy.published[chosen, np.newaxis], noisy.class_ids[chosen], **noisy.variable
+        noisy.values[chosen, np.newaxis], [noisy.published[chosen]], noisy.class_ids[chosen], **noisy.variable
     )
 
 
@@ -67,7 +67,7 @@ def test_shares_are_of_released_or_of_original_records():
     """Records that were left out cannot be linked, so the share of originals is smaller."""
     values = np.array([[1.0], [2.0], [4.0], [4.0]])
     found = tally_classes(
-        values, values, np.array([0, 0, 1, 1]),
+        values, [values[:, 0]], np.array([0, 0, 1, 1]),
         expected_noise=np.array([[0.5], [0.0]]), ranges=np.array([[1.0], [0.0]]), epsilon=2.0,
     )  # fmt: skip
     shares = found.linking_shares()
@@ -83,7 +83,12 @@ def test_several_attributes_have_errors_and_no_links():
     """The closed form is for one ε-quasi; nothing is claimed for more."""
     values = np.array([[1.0, 0.0], [2.0, 5.0]])
     found = tally_classes(
-        values, values + 1, np.array([0, 0]), expected_noise=np.ones((1, 2)), ranges=np.ones((1, 2)), epsilon=1.0
+        values,
+        list(values.T + 1),
+        np.array([0, 0]),
+        expected_noise=np.ones((1, 2)),
+        ranges=np.ones((1, 2)),
+        epsilon=1.0,
     )
     assert found.links is None
     assert found.linking_shares() is None
@@ -97,7 +102,7 @@ def test_errors_are_relative_to_what_values_were_before_clipping():
     """Clipping costs too, and what is realised shows it."""
     clipped, originals = np.array([[10.0], [20.0]]), np.array([[10.0], [40.0]])
     found = tally_classes(
-        clipped, clipped, np.array([0, 0]),
+        clipped, [clipped[:, 0]], np.array([0, 0]),
         expected_noise=np.ones((1, 1)), ranges=np.full((1, 1), 10.0), epsilon=10.0, originals=originals,
     )  # fmt: skip
     assert found.errors[0].realised_relative == pytest.approx(0.25)
