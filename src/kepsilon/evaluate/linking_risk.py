@@ -122,46 +122,53 @@ def _posteriors_in_order(
 ) -> FloatArray:
     """In logarithms of the ratio, places are ε·(v − lo)/R, from 0 to ε at most: exponentials of them never overflow.
 
-    What is published outside the class's values says as much as its nearest end, so it is moved there. The sum over the
-    originals to the left is a running sum of growing terms, and likewise to the right, so nothing cancels.
+    What is published outside the class's values says as much as its nearest end, so it is moved there, and only what
+    lies inside has to be searched for. The sum over the originals to the left of it is a running sum of growing terms,
+    and likewise to the right, so nothing cancels.
     """
+    if not published.size:
+        return np.empty(0)
     low, high = classes.extremes()
     scale = np.divide(epsilon, ranges, out=np.zeros_like(ranges), where=ranges > 0)
     heights = (classes.values - low[classes.class_ids]) * scale[classes.class_ids]
-    counts = classes.counts.astype(np.float64)
-    growing = _running_sums(counts * np.exp(heights), classes)
-    falling = _running_sums(counts * np.exp(-heights), classes, backwards=True)
+    powers, counts = np.exp(heights), classes.counts.astype(np.float64)
+    growing, falling = _running_sums(counts * powers, counts / powers, classes)
     ids = classes.class_ids[classes.place]
-    moved = np.clip(published, low[ids], high[ids])
-    split = classes.n_distinct_up_to(moved, ids, include_equal=True)
-    height = (moved - low[ids]) * scale[ids]
-    # At least the smallest value is not above what was moved into the range, so split − 1 is in the class.
-    total = np.exp(-height) * growing[split - 1]
-    has_right = split < classes.starts[ids + 1]
-    total += np.where(has_right, np.exp(height) * falling[np.minimum(split, len(falling) - 1)], 0.0)
+    lows = low[ids]
+    moved = np.clip(published, lows, high[ids])
+    height = (moved - lows) * scale[ids]
+    # An end is a place among the values; a class without records has none, and nobody asks for it.
+    last = np.maximum(classes.starts[1:] - 1, 0)
+    at_low, at_high = falling[np.minimum(classes.starts[:-1], len(falling) - 1)], growing[last] / powers[last]
+    total = np.where(moved > lows, at_high[ids], at_low[ids])
+    inside = np.flatnonzero((moved > lows) & (moved < high[ids]))
+    split = classes.n_distinct_up_to(moved[inside], ids[inside], include_equal=True)
+    power = np.exp(height[inside])
+    total[inside] = growing[split - 1] / power + falling[split] * power
     posterior: FloatArray = np.exp(-np.abs(height - heights[classes.place])) / total
     return posterior
 
 
-def _running_sums(terms: FloatArray, classes: SortedClasses, *, backwards: bool = False) -> FloatArray:
-    """Sums of the terms up to each one, class by class, or down to it.
+def _running_sums(growing: FloatArray, falling: FloatArray, classes: SortedClasses) -> tuple[FloatArray, FloatArray]:
+    """Sums of the growing terms up to each one, and of the falling terms from each one on, class by class.
 
     Taken over all classes at once and reduced by what came before, a small class would drown in the rounding of a
     large one. So classes of similar length are laid under each other, and summed along the rows.
     """
-    sums = np.empty_like(terms)
+    up, down = np.empty_like(growing), np.empty_like(falling)
     lengths = classes.n_distinct
     magnitudes = np.frexp(lengths.astype(np.float64))[1]
-    for magnitude in np.unique(magnitudes[lengths > 0]):
-        chosen = np.flatnonzero((magnitudes == magnitude) & (lengths > 0))
+    for magnitude in np.flatnonzero(np.bincount(magnitudes[lengths > 0])):
+        chosen = np.flatnonzero(magnitudes == magnitude)
         steps = np.arange(lengths[chosen].max())
         inside = steps < lengths[chosen, np.newaxis]
         positions = (classes.starts[chosen, np.newaxis] + steps)[inside]
         rows = np.zeros(inside.shape)
-        rows[inside] = terms[positions]
-        rows = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1] if backwards else np.cumsum(rows, axis=1)
-        sums[positions] = rows[inside]
-    return sums
+        rows[inside] = growing[positions]
+        up[positions] = np.cumsum(rows, axis=1)[inside]
+        rows[inside] = falling[positions]
+        down[positions] = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1][inside]
+    return up, down
 
 
 def _in_order_of_records(classes: SortedClasses, sorted_figures: FloatArray) -> FloatArray:

@@ -118,15 +118,16 @@ def sort_classes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> 
     )
 
 
-def blocks_of_classes(class_ids: IntArray, *, n_classes: int) -> Iterator[tuple[IntArray, slice]]:
-    """The records of some whole classes at a time, and which classes these are; what is a sum over classes adds up."""
-    ends = np.cumsum(np.bincount(class_ids, minlength=n_classes))
+def blocks_of_classes(class_ids: IntArray, *, n_classes: int) -> Iterator[tuple[IntArray, IntArray, slice]]:
+    """Some whole classes at a time: their records, the class ids of these counted from 0, and which classes they are."""
+    sizes = np.bincount(class_ids, minlength=n_classes)
+    ends = np.cumsum(sizes)
     order = _by_class(class_ids, n_classes=n_classes)
     first, done = 0, 0
     while first < n_classes:
         last = min(max(first + 1, int(np.searchsorted(ends, done + _BLOCK, side="right"))), n_classes)
         until = int(ends[last - 1])
-        yield order[done:until], slice(first, last)
+        yield order[done:until], np.repeat(np.arange(last - first), sizes[first:last]), slice(first, last)
         first, done = last, until
 
 

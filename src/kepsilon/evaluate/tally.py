@@ -93,8 +93,7 @@ def tally_classes(
     links = None
     if len(errors) == 1:
         links = LinkSums()
-        for records, block in blocks_of_classes(class_ids, n_classes=len(ranges)):
-            own_ids = class_ids[records] - block.start
+        for records, own_ids, block in blocks_of_classes(class_ids, n_classes=len(ranges)):
             classes = sort_classes(values[records, 0], own_ids, n_classes=block.stop - block.start)
             links += link_sums(classes, published[0][records], ranges=ranges[block, 0], epsilon=epsilon)
     return Tally(n_released=len(class_ids), n_classes=int(np.count_nonzero(sizes)), errors=errors, links=links)

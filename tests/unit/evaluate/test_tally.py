@@ -45,10 +45,11 @@ def test_blocks_are_whole_classes_and_add_up(noisy):
         patch.setattr(sorted_classes, "_BLOCK", 4)
         blocks = list(blocks_of_classes(noisy.class_ids, n_classes=noisy.n_classes))
         found = tally(noisy)
-    assert sorted(i for records, _ in blocks for i in records) == list(range(len(noisy.values)))
-    for records, block in blocks:
+    assert sorted(i for records, _, _ in blocks for i in records) == list(range(len(noisy.values)))
+    for records, own_ids, block in blocks:
         inside = (noisy.class_ids >= block.start) & (noisy.class_ids < block.stop)
         assert sorted(records) == np.flatnonzero(inside).tolist()
+        assert (own_ids + block.start).tolist() == noisy.class_ids[records].tolist()
     whole = sort_classes(noisy.values, noisy.class_ids, n_classes=noisy.n_classes)
     sums = link_sums(whole, noisy.published, ranges=noisy.ranges, epsilon=noisy.epsilon)
     np.testing.assert_allclose(astuple(found.links), astuple(sums), rtol=1e-12)
@@ -58,7 +59,7 @@ def test_more_classes_than_sixteen_bits_are_grouped():
     """Class ids are sorted by digits; the second digit matters too."""
     ids = np.random.default_rng(SEED).integers(0, 150_000, 200_000)
     blocks = list(blocks_of_classes(ids, n_classes=150_000))
-    order = np.concatenate([records for records, _ in blocks])
+    order = np.concatenate([records for records, _, _ in blocks])
     assert len(blocks) > 1
     assert np.array_equal(ids[order], np.sort(ids))
 
