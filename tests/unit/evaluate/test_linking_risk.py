@@ -142,3 +142,17 @@ def test_records_without_a_class_are_refused(class_ids):
     """They would be compared with somebody else's class."""
     with pytest.raises(ValueError, match="class"):
         sort_classes(np.array([1.0, 2.0]), np.array(class_ids), n_classes=2)
+
+
+def test_a_published_value_half_way_is_a_tie_in_decimals():
+    """Rounded noise lands there often, and 0.3 is as far from 0.1 as from 0.5 although its doubles disagree."""
+    low, high = (a.reshape(-1) for a in np.meshgrid(np.arange(-30, 60, 2), np.arange(-31, 60, 2) + 1))
+    low, high = low[low < high], high[low < high]
+    n = len(low)
+    middle = (low + high) // 2 / 10
+    values = np.concatenate([low / 10, low / 10, high / 10])
+    classes = sort_classes(values, np.tile(np.arange(n), 3), n_classes=n)
+    fair, paper = realised_links(classes, np.tile(middle, 3))
+    np.testing.assert_allclose(fair, 1 / 3)
+    assert paper.sum() == 3 * n
+    assert np.any(np.abs(low / 10 - middle) != np.abs(high / 10 - middle))
