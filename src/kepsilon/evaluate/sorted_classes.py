@@ -92,7 +92,7 @@ class SortedClasses:
 def sort_classes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> SortedClasses:
     """The order of all records by class and value; a missing value stands for itself, all missing alike.
 
-    Values are ranked first, so that class and value fit one integer: two fast sorts instead of a slow one of pairs.
+    Sorted by value, then by class in a way that keeps the order: two fast sorts instead of a slow one of pairs.
     """
     if values.shape != class_ids.shape:
         raise ValueError("every value needs a class")
@@ -100,20 +100,19 @@ def sort_classes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> 
         raise ValueError("some records are in no class")
     values = without_missing(values)
     by_value = np.argsort(values)
-    ranks = np.cumsum(_is_new(values[by_value])) - 1
-    n_ranks = int(ranks[-1]) + 1 if ranks.size else 1
-    keys = class_ids[by_value].astype(np.int64) * n_ranks + ranks
-    by_key = np.argsort(keys)
-    keys, order = keys[by_key], by_value[by_key]
-    is_new = _is_new(keys)
+    order = by_value[_by_class(class_ids[by_value], n_classes=n_classes)]
+    sorted_values, sorted_ids = values[order], class_ids[order]
+    is_new = np.ones(len(order), dtype=np.bool_)
+    is_new[1:] = (sorted_values[1:] != sorted_values[:-1]) | (sorted_ids[1:] != sorted_ids[:-1])
     firsts = np.flatnonzero(is_new)
-    distinct_ids = keys[firsts] // n_ranks
+    counts = np.diff(firsts, append=len(order))
+    distinct_ids = sorted_ids[firsts]
     return SortedClasses(
         order=order,
-        place=np.cumsum(is_new) - 1,
-        values=values[order[firsts]],
+        place=np.repeat(np.arange(len(firsts)), counts),
+        values=sorted_values[firsts],
         class_ids=distinct_ids,
-        counts=np.diff(firsts, append=len(keys)),
+        counts=counts,
         starts=np.searchsorted(distinct_ids, np.arange(n_classes + 1)),
     )
 
@@ -144,12 +143,6 @@ def without_missing(values: FloatArray) -> FloatArray:
     """0 where a value is missing: a class has all its values missing or none, so that it becomes a constant class."""
     missing = np.isnan(values)
     return np.where(missing, 0.0, values) if missing.any() else values
-
-
-def _is_new(sorted_keys: FloatArray | IntArray) -> IntArray:
-    is_new = np.ones(len(sorted_keys), dtype=np.int64)
-    is_new[1:] = sorted_keys[1:] != sorted_keys[:-1]
-    return is_new
 
 
 def _side_by_side(values: FloatArray, class_ids: IntArray, low: FloatArray, width: FloatArray) -> FloatArray:
