@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses, without_missing
-from kepsilon.table.arrays import FloatArray
+from kepsilon.table.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,18 +42,26 @@ class LinkSums:
         )
 
 
-def link_sums(classes: SortedClasses, published: FloatArray, *, ranges: FloatArray, epsilon: float) -> LinkSums:
-    """All that is asked about links, from one sorted order. `published` has the order of the records."""
+def link_sums(
+    classes: SortedClasses, published: FloatArray, *, ranges: FloatArray, epsilon: float, largest_elsewhere: float = 0.0
+) -> LinkSums:
+    """All that is asked about links, from one sorted order. `published` has the order of the records.
+
+    A posterior is worked out only where it may exceed one half, or the largest of classes already looked at; `largest`
+    is then that of either.
+    """
     expected, expected_paper = expected_links(classes, ranges=ranges, epsilon=epsilon)
     in_order = without_missing(published)[classes.order]
     realised, realised_paper = _links_in_order(classes, in_order)
-    posterior = _posteriors_in_order(classes, in_order, ranges=ranges, epsilon=epsilon)
+    weights = _weigh(classes, ranges=ranges, epsilon=epsilon)
+    matters = weights.largest_posteriors() > min(0.5, largest_elsewhere) * (1 - 1e-9)
+    posterior = _posteriors_of(classes, weights, in_order, np.flatnonzero(matters[classes.place]))
     return LinkSums(
         expected=float(expected.sum()),
         realised=float(realised.sum()),
         expected_paper_ties=float(expected_paper.sum()),
         realised_paper_ties=float(realised_paper.sum()),
-        largest=float(posterior.max(initial=0.0)),
+        largest=float(posterior.max(initial=largest_elsewhere)),
         n_over_half=int(np.count_nonzero(posterior > 0.5)),
         n_over_nine_tenths=int(np.count_nonzero(posterior > 0.9)),
     )
@@ -90,8 +98,9 @@ def posteriors(classes: SortedClasses, published: FloatArray, *, ranges: FloatAr
 
     exp(−ε|x − v|/R) over the sum of the same for all originals of the class: Bayes' rule with a uniform prior.
     """
+    weights = _weigh(classes, ranges=ranges, epsilon=epsilon)
     in_order = without_missing(published)[classes.order]
-    return _in_order_of_records(classes, _posteriors_in_order(classes, in_order, ranges=ranges, epsilon=epsilon))
+    return _in_order_of_records(classes, _posteriors_of(classes, weights, in_order, np.arange(len(in_order))))
 
 
 def _by_class(classes: SortedClasses, figures: FloatArray) -> FloatArray:
@@ -117,35 +126,58 @@ def _links_in_order(classes: SortedClasses, published: FloatArray) -> tuple[Floa
     return is_link / n_nearest, is_link.astype(np.float64)
 
 
-def _posteriors_in_order(
-    classes: SortedClasses, published: FloatArray, *, ranges: FloatArray, epsilon: float
-) -> FloatArray:
-    """In logarithms of the ratio, places are ε·(v − lo)/R, from 0 to ε at most: exponentials of them never overflow.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Weights:
+    """Sums of likelihoods by distinct value.
 
-    What is published outside the class's values says as much as its nearest end, so it is moved there, and only what
-    lies inside has to be searched for. The sum over the originals to the left of it is a running sum of growing terms,
-    and likewise to the right, so nothing cancels.
+    In logarithms of the ratio, places are ε·(v − lo)/R, from 0 to ε at most: exponentials of them never overflow. The sum
+    over the originals to the left of a place is a running sum of growing terms, and likewise to the right, so nothing
+    cancels.
     """
-    if not published.size:
-        return np.empty(0)
-    low, high = classes.extremes()
+
+    scale: FloatArray
+    """ε/R, or 0 without noise, shape (n_classes,)."""
+    heights: FloatArray
+    """ε·(v − lo)/R, shape (n_distinct,), like the others."""
+    powers: FloatArray
+    growing: FloatArray
+    falling: FloatArray
+    counts: FloatArray
+
+    def largest_posteriors(self) -> FloatArray:
+        """The most that can be published of an original: exactly its value, because |x − u| ≤ |x − v| + |v − u|."""
+        bound: FloatArray = 1 / (self.growing / self.powers + self.falling * self.powers - self.counts)
+        return bound
+
+
+def _weigh(classes: SortedClasses, *, ranges: FloatArray, epsilon: float) -> _Weights:
+    low, _ = classes.extremes()
     scale = np.divide(epsilon, ranges, out=np.zeros_like(ranges), where=ranges > 0)
     heights = (classes.values - low[classes.class_ids]) * scale[classes.class_ids]
     powers, counts = np.exp(heights), classes.counts.astype(np.float64)
     growing, falling = _running_sums(counts * powers, counts / powers, classes)
-    ids = classes.class_ids[classes.place]
-    lows = low[ids]
-    moved = np.clip(published, lows, high[ids])
-    height = (moved - lows) * scale[ids]
-    # An end is a place among the values; a class without records has none, and nobody asks for it.
-    last = np.maximum(classes.starts[1:] - 1, 0)
-    at_low, at_high = falling[np.minimum(classes.starts[:-1], len(falling) - 1)], growing[last] / powers[last]
-    total = np.where(moved > lows, at_high[ids], at_low[ids])
-    inside = np.flatnonzero((moved > lows) & (moved < high[ids]))
-    split = classes.n_distinct_up_to(moved[inside], ids[inside], include_equal=True)
-    power = np.exp(height[inside])
-    total[inside] = growing[split - 1] / power + falling[split] * power
-    posterior: FloatArray = np.exp(-np.abs(height - heights[classes.place])) / total
+    return _Weights(scale=scale, heights=heights, powers=powers, growing=growing, falling=falling, counts=counts)
+
+
+def _posteriors_of(classes: SortedClasses, weights: _Weights, published: FloatArray, chosen: IntArray) -> FloatArray:
+    """Posteriors of the chosen positions in the order of the classes.
+
+    What is published outside the class's values says as much as its nearest end, so it is moved there.
+    """
+    if not chosen.size:
+        return np.empty(0)
+    place = classes.place[chosen]
+    ids = classes.class_ids[place]
+    low, high = classes.extremes()
+    moved = np.clip(published[chosen], low[ids], high[ids])
+    height = (moved - low[ids]) * weights.scale[ids]
+    split = classes.n_distinct_up_to(moved, ids, include_equal=True)
+    power = np.exp(height)
+    # The smallest value is never above what was moved, so split − 1 is in the class; beyond the largest there is nothing.
+    has_right = split < classes.starts[ids + 1]
+    total = weights.growing[split - 1] / power
+    total += np.where(has_right, weights.falling[np.minimum(split, len(classes.values) - 1)] * power, 0.0)
+    posterior: FloatArray = np.exp(-np.abs(height - weights.heights[place])) / total
     return posterior
 
 

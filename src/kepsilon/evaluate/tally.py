@@ -95,5 +95,11 @@ def tally_classes(
         links = LinkSums()
         for records, own_ids, block in blocks_of_classes(class_ids, n_classes=len(ranges)):
             classes = sort_classes(values[records, 0], own_ids, n_classes=block.stop - block.start)
-            links += link_sums(classes, published[0][records], ranges=ranges[block, 0], epsilon=epsilon)
+            links += link_sums(
+                classes,
+                published[0][records],
+                ranges=ranges[block, 0],
+                epsilon=epsilon,
+                largest_elsewhere=links.largest,
+            )
     return Tally(n_released=len(class_ids), n_classes=int(np.count_nonzero(sizes)), errors=errors, links=links)

@@ -61,6 +61,16 @@ def test_sums_are_those_of_the_records(noisy):
     assert (sums.n_over_half, sums.n_over_nine_tenths) == ((sure > 0.5).sum(), (sure > 0.9).sum())
 
 
+@given(noisy_classes())
+def test_posteriors_left_out_would_have_changed_nothing(noisy):
+    """Where another class is already surer, only those above one half are worked out, and all of those."""
+    arguments = {"ranges": noisy.ranges, "epsilon": noisy.epsilon}
+    every = link_sums(sort(noisy), noisy.published, **arguments)
+    pruned = link_sums(sort(noisy), noisy.published, **arguments, largest_elsewhere=1.0)
+    assert (pruned.n_over_half, pruned.n_over_nine_tenths) == (every.n_over_half, every.n_over_nine_tenths)
+    assert link_sums(sort(noisy), noisy.published, **arguments, largest_elsewhere=every.largest / 2) == every
+
+
 def monte_carlo(epsilon):
     """Mean links per draw of all classes with both rules, and their exact standard deviations."""
     values, ids, n_classes = fixed_classes()
