@@ -13,6 +13,9 @@ from kepsilon.evaluate.relative_error import ErrorSums, error_sums
 from kepsilon.evaluate.sorted_classes import blocks_of_classes, sort_classes
 from kepsilon.table.arrays import FloatArray, IntArray
 
+_PART = 1 << 15
+"""Records at a time where any split of the records adds up."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkingShares:
@@ -87,7 +90,7 @@ def tally_classes(
     unclipped = values if originals is None else originals
     sizes = np.bincount(class_ids, minlength=len(ranges))
     errors = tuple(
-        error_sums(unclipped[:, j], class_ids, expected_noise=expected_noise[:, j], published=published[j])
+        _error_sums(unclipped[:, j], published[j], class_ids, expected_noise=expected_noise[:, j])
         for j in range(values.shape[1])
     )
     links = None
@@ -103,3 +106,15 @@ def tally_classes(
                 largest_elsewhere=links.largest,
             )
     return Tally(n_released=len(class_ids), n_classes=int(np.count_nonzero(sizes)), errors=errors, links=links)
+
+
+def _error_sums(
+    values: FloatArray, published: FloatArray, class_ids: IntArray, *, expected_noise: FloatArray
+) -> ErrorSums:
+    """A part of the records at a time, in any order, so that what is in flight stays small."""
+    parts = (slice(start, start + _PART) for start in range(0, len(values), _PART))
+    every = (
+        error_sums(values[part], class_ids[part], expected_noise=expected_noise, published=published[part])
+        for part in parts
+    )
+    return sum(every, start=ErrorSums())
