@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
 
@@ -16,8 +16,9 @@ from kepsilon.classify import classify
 from kepsilon.engines.protocol import Columns, Distinct, Engine, LeftOut, Source
 from kepsilon.errors import DataError, PolicyError, Problem
 from kepsilon.evaluate.precision_loss import precision_loss
+from kepsilon.evaluate.tally import Tally, tally_classes
 from kepsilon.kanonymise.algorithms import ALGORITHMS, KAnonymised
-from kepsilon.perturb.laplace import finest_precision_ok, perturb
+from kepsilon.perturb.laplace import expected_noise, finest_precision_ok, perturb
 from kepsilon.perturb.precision import largest_unit
 from kepsilon.perturb.randomness import ByteSource, system_bytes, unsafe_seeded_bytes
 from kepsilon.perturb.ranges import ClassRange, CoarseRange, DeclaredRange, Range, clip_to_range
@@ -107,7 +108,9 @@ def anonymise(
     with clock.step("perturb"):
         ranges = noise_ranges(counted.columns, class_ids, recoding, policy)
         published = perturb_released(ranges, policy, random=random)
-    record = _record(counted, anonymous, ranges, policy, engine=engine.name, seeded=random.seeded)
+    with clock.step("measure"):
+        measured = measure(counted, class_ids, ranges, published, policy)
+    record = _record(counted, anonymous, ranges, measured, policy, engine=engine.name, seeded=random.seeded)
     del ranges
     with clock.step("merge and shuffle"):
         merged = counted.columns.merge(
@@ -202,6 +205,25 @@ def perturb_released(ranges: NoiseRanges, policy: Policy, *, random: ByteSource)
     return {name: published[:, j] for j, name in enumerate(quasis)}
 
 
+def measure(
+    counted: Counted, class_ids: IntArray, ranges: NoiseRanges, published: dict[str, FloatArray], policy: Policy
+) -> Tally:
+    """What the noise cost and how many records it leaves linkable, from the values that are about to be published."""
+    originals = None
+    if any(ranges.clipped.values()):
+        released = class_ids != SUPPRESSED
+        originals = np.column_stack([counted.columns.numbers(name)[released] for name in policy.epsilon_quasis])
+    return tally_classes(
+        ranges.values,
+        [published[name] for name in policy.epsilon_quasis],
+        ranges.class_ids,
+        expected_noise=expected_noise(ranges.low, ranges.high, epsilon=policy.exact_epsilon),
+        ranges=ranges.high - ranges.low,
+        epsilon=float(policy.exact_epsilon),
+        originals=originals,
+    )
+
+
 def _place(columns: Columns, name: str, policy: Policy) -> tuple[PlacedValues, Distinct]:
     distinct = columns.distinct(name)
     return place_values(name, policy.k_quasis[name], distinct.values), distinct
@@ -266,7 +288,14 @@ def _too_fine(name: str, low: FloatArray, high: FloatArray, precision: Fraction)
 
 
 def _record(
-    counted: Counted, anonymous: KAnonymised, ranges: NoiseRanges, policy: Policy, *, engine: str, seeded: bool
+    counted: Counted,
+    anonymous: KAnonymised,
+    ranges: NoiseRanges,
+    measured: Tally,
+    policy: Policy,
+    *,
+    engine: str,
+    seeded: bool,
 ) -> Json:
     """Everything known about the release."""
     recoding = anonymous.recoding
@@ -310,6 +339,23 @@ def _record(
         "precision": {**dict(zip(names, precision.by_attribute, strict=True)), "overall": precision.overall},
     }
     record["constant_classes"] = ranges.constant_classes
+    record["error"] = {
+        name: {
+            "expected_relative": sums.expected_relative,
+            "realised_relative": sums.realised_relative,
+            "range_relative": sums.expected_range_relative,
+            "realised_range_relative": sums.realised_range_relative,
+            "zeros_left_out": sums.n_zeros,
+        }
+        for name, sums in zip(policy.epsilon_quasis, measured.errors, strict=True)
+    }
+    shares = measured.linking_shares()
+    per_original = measured.linking_shares(n_records=counted.columns.n_records)
+    if shares is not None and per_original is not None:
+        record["linking_risk"] = {
+            **asdict(shares),
+            "per_original": {"expected": per_original.expected, "realised": per_original.realised},
+        }
     return record
 
 

@@ -23,6 +23,12 @@ PUBLIC_KEYS = (
     "levels",
     "loss",
 )
+EXPECTED_KEYS = {
+    "error": ("expected_relative", "range_relative"),
+    "linking_risk": ("expected", "expected_paper_ties"),
+}
+"""Figures known before any noise is drawn. A realised one depends on which record became which, and can betray it."""
+
 CURATORS_POLICY_KEYS = ("path", "levels")
 """Inside a hierarchy: where its file lies, and lists that may have been copied from the data."""
 
@@ -42,7 +48,20 @@ def public(record: Mapping[str, Any]) -> Json:
     manifest = {key: record[key] for key in PUBLIC_KEYS if key in record}
     manifest["policy"] = _without_lists(manifest["policy"])
     manifest["loss"] = _rounded(manifest["loss"])
+    if "error" in record:
+        manifest["error"] = {name: _expected(figures, "error") for name, figures in record["error"].items()}
+    if "linking_risk" in record:
+        risk = record["linking_risk"]
+        manifest["linking_risk"] = {
+            **_expected(risk, "linking_risk"),
+            "per_original": _expected(risk["per_original"], "linking_risk"),
+        }
     return manifest
+
+
+def _expected(figures: Mapping[str, Any], part: str) -> Json:
+    """Named one by one, so that a figure added to the record stays out until somebody has thought about it."""
+    return {key: _rounded(figures[key]) for key in EXPECTED_KEYS[part] if key in figures}
 
 
 def _without_lists(policy: Json) -> Json:

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who must go for k to hold at confidence c: records that noise left with too few originals to hide among.
+
+Paper §V-C, for one ε-quasi. Departure: ℓ_i counts the originals around the published value, which is what the text
+means; the formula prints the original value, around which there is always at least the record itself.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+
+from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses, without_missing
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+
+
+class ZeroRule(Enum):
+    """What becomes of a record with ℓ_i = 0, which noise has moved away from every original of its class."""
+
+    TEXT = "text"
+    """It stays, and counts as staying: the paper's text."""
+    STRICT = "strict"
+    """It stays, but its class must have k records without it: the paper's formula."""
+    SUPPRESS_ZERO = "suppress_zero"
+    """It goes: for large ε such records are linked far more often than others."""
+
+
+def originals_in_reach(classes: SortedClasses, published: FloatArray, *, linking_ranges: FloatArray) -> IntArray:
+    """ℓ_i of every record: originals of its class within r_c of its published value, ends included.
+
+    `linking_ranges` is r_c per class, shape (n_classes,). The ends are given the width of a double's rounding, so that
+    an original that lies on one in decimals is not lost in binary.
+    """
+    ids = classes.class_ids[classes.place]
+    centre = without_missing(published)[classes.order]
+    reach = without_missing(linking_ranges)[ids]
+    reach = reach + ROUNDING * (np.abs(centre) + reach)
+    n_before = np.concatenate([[0], np.cumsum(classes.counts)])
+    upto = classes.n_distinct_up_to(centre + reach, ids, include_equal=True)
+    below = classes.n_distinct_up_to(centre - reach, ids, include_equal=False)
+    in_reach = np.empty(len(ids), dtype=np.int64)
+    in_reach[classes.order] = n_before[upto] - n_before[below]
+    return in_reach
+
+
+def suppressed_for_confidence(
+    in_reach: IntArray, class_ids: IntArray, *, k: int, n_classes: int, rule: ZeroRule = ZeroRule.TEXT
+) -> BoolArray:
+    """Which records go, given every ℓ_i: those with 0 < ℓ_i < k, and then whole classes left with fewer than k.
+
+    One pass: a class that lost records is not looked at again with fewer originals in it, because the attacker's
+    originals do not go away.
+    """
+    too_few = in_reach < k
+    is_zero = in_reach == 0
+    goes = too_few if rule is ZeroRule.SUPPRESS_ZERO else too_few & ~is_zero
+    counts_as_gone = goes if rule is ZeroRule.TEXT else too_few
+    n_left = np.bincount(class_ids[~counts_as_gone], minlength=n_classes)
+    suppressed: BoolArray = goes | (n_left < k)[class_ids]
+    return suppressed

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many records an attacker links who holds the originals and picks, in a record's class, the nearest of them.
+
+Paper §V-B, for one ε-quasi. Departure: the paper counts every tie as a link, so that a constant class scores 100 %;
+here a tie of t originals is worth 1/t, and the paper's rule is given beside it. `ranges` is always the R that set the
+noise of each class: its diameter, or something wider.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses, without_missing
+from kepsilon.table.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSums:
+    """Links summed over classes, and how sure the attacker is; they add up across partitions."""
+
+    expected: float = 0.0
+    realised: float = 0.0
+    expected_paper_ties: float = 0.0
+    realised_paper_ties: float = 0.0
+    largest: float = 0.0
+    """The largest posterior of a record's true original."""
+    n_over_half: int = 0
+    """Records whose true original has a posterior above 0.5."""
+    n_over_nine_tenths: int = 0
+
+    def __add__(self, other: LinkSums) -> LinkSums:
+        return LinkSums(
+            expected=self.expected + other.expected,
+            realised=self.realised + other.realised,
+            expected_paper_ties=self.expected_paper_ties + other.expected_paper_ties,
+            realised_paper_ties=self.realised_paper_ties + other.realised_paper_ties,
+            largest=max(self.largest, other.largest),
+            n_over_half=self.n_over_half + other.n_over_half,
+            n_over_nine_tenths=self.n_over_nine_tenths + other.n_over_nine_tenths,
+        )
+
+
+def link_sums(
+    classes: SortedClasses, published: FloatArray, *, ranges: FloatArray, epsilon: float, largest_elsewhere: float = 0.0
+) -> LinkSums:
+    """All that is asked about links, from one sorted order. `published` has the order of the records.
+
+    A posterior is worked out only where it may exceed one half, or the largest of classes already looked at; `largest`
+    is then that of either.
+    """
+    expected, expected_paper = expected_links(classes, ranges=ranges, epsilon=epsilon)
+    in_order = without_missing(published)[classes.order]
+    realised, realised_paper = _links_in_order(classes, in_order)
+    weights = _weigh(classes, ranges=ranges, epsilon=epsilon)
+    matters = weights.largest_posteriors() > min(0.5, largest_elsewhere) * (1 - 1e-9)
+    posterior = _posteriors_of(classes, weights, in_order, np.flatnonzero(matters[classes.place]))
+    return LinkSums(
+        expected=float(expected.sum()),
+        realised=float(realised.sum()),
+        expected_paper_ties=float(expected_paper.sum()),
+        realised_paper_ties=float(realised_paper.sum()),
+        largest=float(posterior.max(initial=largest_elsewhere)),
+        n_over_half=int(np.count_nonzero(posterior > 0.5)),
+        n_over_nine_tenths=int(np.count_nonzero(posterior > 0.9)),
+    )
+
+
+def expected_links(classes: SortedClasses, *, ranges: FloatArray, epsilon: float) -> tuple[FloatArray, FloatArray]:
+    """Expected links of every class, exactly: a tie of t worth 1/t, and by the paper's rule. Two arrays (n_classes,).
+
+    An original is nearest to its own published value if noise stays within half the gap on either side, which happens
+    with ½(a_left + a_right), a = 1 − exp(−ε·gap/(2R)), and a = 1 outwards. Summed over distinct values that is
+    1 + Σ a over the gaps; weighed with the records that share a value it is the paper's count. Both are for noise that
+    is not yet rounded to the precision.
+    """
+    gaps, before = classes.gaps()
+    within = -np.expm1(-epsilon / 2 * (gaps / ranges[classes.class_ids[before]]))
+    right, left = np.ones(len(classes.values)), np.ones(len(classes.values))
+    right[before] = within
+    left[before + 1] = within
+    stays = (left + right) / 2
+    return _by_class(classes, stays), _by_class(classes, stays * classes.counts)
+
+
+def realised_links(classes: SortedClasses, published: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What each record contributes to the links: 1/t, and by the paper's rule 1, if its original is among the nearest t.
+
+    Two arrays in the order of the records.
+    """
+    shares = _links_in_order(classes, without_missing(published)[classes.order])
+    return _in_order_of_records(classes, shares[0]), _in_order_of_records(classes, shares[1])
+
+
+def posteriors(classes: SortedClasses, published: FloatArray, *, ranges: FloatArray, epsilon: float) -> FloatArray:
+    """How probable its own original is for each record, given what was published of it, in the order of the records.
+
+    exp(−ε|x − v|/R) over the sum of the same for all originals of the class: Bayes' rule with a uniform prior.
+    """
+    weights = _weigh(classes, ranges=ranges, epsilon=epsilon)
+    in_order = without_missing(published)[classes.order]
+    return _in_order_of_records(classes, _posteriors_of(classes, weights, in_order, np.arange(len(in_order))))
+
+
+def _by_class(classes: SortedClasses, figures: FloatArray) -> FloatArray:
+    sums: FloatArray = np.bincount(classes.class_ids, weights=figures, minlength=classes.n_classes).astype(np.float64)
+    return sums
+
+
+def _links_in_order(classes: SortedClasses, published: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Only the neighbours of a record's own original need looking at: if none is nearer, nothing in the class is."""
+    place = classes.place
+    own = classes.values[place]
+    towards = place + np.where(published > own, 1, -1)
+    np.clip(towards, 0, len(classes.values) - 1, out=towards)
+    has_rival = classes.class_ids[towards] == classes.class_ids[place]
+    has_rival &= towards != place
+    rival = classes.values[towards]
+    margin = np.abs(published - rival) - np.abs(published - own)
+    tolerance = ROUNDING * np.maximum(np.abs(published), np.maximum(np.abs(own), np.abs(rival)))
+    wins = ~has_rival | (margin > tolerance)
+    ties = ~wins & (margin >= -tolerance)
+    n_nearest = classes.counts[place] + np.where(ties, classes.counts[towards], 0)
+    is_link = wins | ties
+    return is_link / n_nearest, is_link.astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Weights:
+    """Sums of likelihoods by distinct value.
+
+    In logarithms of the ratio, places are ε·(v − lo)/R, from 0 to ε at most: exponentials of them never overflow. The sum
+    over the originals to the left of a place is a running sum of growing terms, and likewise to the right, so nothing
+    cancels.
+    """
+
+    scale: FloatArray
+    """ε/R, or 0 without noise, shape (n_classes,)."""
+    heights: FloatArray
+    """ε·(v − lo)/R, shape (n_distinct,), like the others."""
+    powers: FloatArray
+    growing: FloatArray
+    falling: FloatArray
+    counts: FloatArray
+
+    def largest_posteriors(self) -> FloatArray:
+        """The most that can be published of an original: exactly its value, because |x − u| ≤ |x − v| + |v − u|."""
+        bound: FloatArray = 1 / (self.growing / self.powers + self.falling * self.powers - self.counts)
+        return bound
+
+
+def _weigh(classes: SortedClasses, *, ranges: FloatArray, epsilon: float) -> _Weights:
+    low, _ = classes.extremes()
+    scale = np.divide(epsilon, ranges, out=np.zeros_like(ranges), where=ranges > 0)
+    heights = (classes.values - low[classes.class_ids]) * scale[classes.class_ids]
+    powers, counts = np.exp(heights), classes.counts.astype(np.float64)
+    growing, falling = _running_sums(counts * powers, counts / powers, classes)
+    return _Weights(scale=scale, heights=heights, powers=powers, growing=growing, falling=falling, counts=counts)
+
+
+def _posteriors_of(classes: SortedClasses, weights: _Weights, published: FloatArray, chosen: IntArray) -> FloatArray:
+    """Posteriors of the chosen positions in the order of the classes.
+
+    What is published outside the class's values says as much as its nearest end, so it is moved there.
+    """
+    if not chosen.size:
+        return np.empty(0)
+    place = classes.place[chosen]
+    ids = classes.class_ids[place]
+    low, high = classes.extremes()
+    moved = np.clip(published[chosen], low[ids], high[ids])
+    height = (moved - low[ids]) * weights.scale[ids]
+    split = classes.n_distinct_up_to(moved, ids, include_equal=True)
+    power = np.exp(height)
+    # The smallest value is never above what was moved, so split − 1 is in the class; beyond the largest there is nothing.
+    has_right = split < classes.starts[ids + 1]
+    total = weights.growing[split - 1] / power
+    total += np.where(has_right, weights.falling[np.minimum(split, len(classes.values) - 1)] * power, 0.0)
+    posterior: FloatArray = np.exp(-np.abs(height - weights.heights[place])) / total
+    return posterior
+
+
+def _running_sums(growing: FloatArray, falling: FloatArray, classes: SortedClasses) -> tuple[FloatArray, FloatArray]:
+    """Sums of the growing terms up to each one, and of the falling terms from each one on, class by class.
+
+    Taken over all classes at once and reduced by what came before, a small class would drown in the rounding of a
+    large one. So classes of similar length are laid under each other, and summed along the rows.
+    """
+    up, down = np.empty_like(growing), np.empty_like(falling)
+    lengths = classes.n_distinct
+    magnitudes = np.frexp(lengths.astype(np.float64))[1]
+    for magnitude in np.flatnonzero(np.bincount(magnitudes[lengths > 0])):
+        chosen = np.flatnonzero(magnitudes == magnitude)
+        steps = np.arange(lengths[chosen].max())
+        inside = steps < lengths[chosen, np.newaxis]
+        positions = (classes.starts[chosen, np.newaxis] + steps)[inside]
+        rows = np.zeros(inside.shape)
+        rows[inside] = growing[positions]
+        up[positions] = np.cumsum(rows, axis=1)[inside]
+        rows[inside] = falling[positions]
+        down[positions] = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1][inside]
+    return up, down
+
+
+def _in_order_of_records(classes: SortedClasses, sorted_figures: FloatArray) -> FloatArray:
+    figures = np.empty_like(sorted_figures)
+    figures[classes.order] = sorted_figures
+    return figures
