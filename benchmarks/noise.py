@@ -31,9 +31,10 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     source, generator = system_bytes(), np.random.default_rng()
     print(
-        f"{N_RECORDS:,} records, {repeats} repeats; milliseconds and ratios are medians, with the smallest and largest"
+        f"{N_RECORDS:,} records, {repeats} repeats; milliseconds and ratios are medians, with the smallest and largest.\n"
     )
-    print(f"{'draws':<28}{'ε':>6}{'d':>4}{'ours, ms':>22}{'NumPy, ms':>12}{'ratio':>22}")
+    print("| draws | ε | d | ours, ms | NumPy, ms | ratio |")
+    print("|---|---|---|---|---|---|")
 
     for d in (1, 2, 3):
         for epsilon in EPSILONS:
@@ -91,10 +92,8 @@ def _print_line(
     own = sorted(own for _, own in pairs)
     ratios = sorted(own / other for other, own in pairs)
     other = median(other for other, _ in pairs)
-    print(
-        f"{name:<28}{epsilon:>6}{d:>4}"
-        f"{_spread([1e3 * seconds for seconds in own], 1):>22}{1e3 * other:>12.1f}{_spread(ratios, 2):>22}"
-    )
+    milliseconds = _spread([1e3 * seconds for seconds in own], 1)
+    print(f"| {name} | {epsilon:g} | {d} | {milliseconds} | {1e3 * other:.1f} | {_spread(ratios, 2)} |", flush=True)
 
 
 def _seconds(function: Callable[[], object]) -> float:

@@ -76,6 +76,11 @@ def _lines(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         extras += [f"no noise in {constant:,} classes whose records agree"] * bool(constant)
         noise = f"range {how}, ε = {policy['epsilon']}"
         yield f"noise on {name}", "; ".join([noise, *extras])
+        error = record.get("error", {}).get(name, {}).get("expected_relative")
+        if error is not None:
+            yield f"error of {name}", f"{error:.1%} expected, relative to the value"
+    if record.get("linking_risk"):
+        yield "linking risk", f"{record['linking_risk']['expected']:.2%} of released records, expected"
     if record["seeded"]:
         yield "SEEDED", "the noise can be repeated by whoever knows the seed: do not publish"
     yield "seconds", f"{sum(record['seconds'].values()):.2f}"
