@@ -46,7 +46,7 @@ DEMO_POLICY = """\
 #   kepsilon anonymise patients.csv -p policy.toml -o release.csv --overwrite
 
 k = 10                     # every published combination of k-quasis is shared by at least 10 patients
-epsilon = 2                # noise on height and weight: smaller hides more and costs more
+epsilon = 8                # noise on height and weight: smaller hides more and costs more
 algorithm = "ola"          # one level for a whole column; "mondrian" adapts to dense and sparse parts
 max_suppression = 0.05     # at most 5 % of the patients may be left out, so that the others keep their detail
 

@@ -15,6 +15,9 @@ import numpy as np
 from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses, without_missing
 from kepsilon.table.arrays import FloatArray, IntArray
 
+ABOVE = 1 + 1e-9
+"""A posterior is above a bound if it is so by more than rounding: an even chance of two is not more than one half."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkSums:
@@ -62,8 +65,8 @@ def link_sums(
         expected_paper_ties=float(expected_paper.sum()),
         realised_paper_ties=float(realised_paper.sum()),
         largest=float(posterior.max(initial=largest_elsewhere)),
-        n_over_half=int(np.count_nonzero(posterior > 0.5)),
-        n_over_nine_tenths=int(np.count_nonzero(posterior > 0.9)),
+        n_over_half=int(np.count_nonzero(posterior > 0.5 * ABOVE)),
+        n_over_nine_tenths=int(np.count_nonzero(posterior > 0.9 * ABOVE)),
     )
 
 
@@ -73,7 +76,7 @@ def expected_links(classes: SortedClasses, *, ranges: FloatArray, epsilon: float
     An original is nearest to its own published value if noise stays within half the gap on either side, which happens
     with ½(a_left + a_right), a = 1 − exp(−ε·gap/(2R)), and a = 1 outwards. Summed over distinct values that is
     1 + Σ a over the gaps; weighed with the records that share a value it is the paper's count. Both are for noise that
-    is not yet rounded to the precision.
+    is not yet rounded to the precision or clamped to a domain.
     """
     gaps, before = classes.gaps()
     within = -np.expm1(-epsilon / 2 * (gaps / ranges[classes.class_ids[before]]))
@@ -119,6 +122,8 @@ def _links_in_order(classes: SortedClasses, published: FloatArray) -> tuple[Floa
     rival = classes.values[towards]
     margin = np.abs(published - rival) - np.abs(published - own)
     tolerance = ROUNDING * np.maximum(np.abs(published), np.maximum(np.abs(own), np.abs(rival)))
+    # Among large values with fine steps that could exceed the steps themselves, and make neighbours into ties.
+    np.minimum(tolerance, np.abs(rival - own) / 4, out=tolerance)
     wins = ~has_rival | (margin > tolerance)
     ties = ~wins & (margin >= -tolerance)
     n_nearest = classes.counts[place] + np.where(ties, classes.counts[towards], 0)
@@ -135,8 +140,8 @@ class _Weights:
     cancels.
     """
 
-    scale: FloatArray
-    """ε/R, or 0 without noise, shape (n_classes,)."""
+    units: FloatArray
+    """R/ε, or infinite without noise, shape (n_classes,)."""
     heights: FloatArray
     """ε·(v − lo)/R, shape (n_distinct,), like the others."""
     powers: FloatArray
@@ -152,11 +157,13 @@ class _Weights:
 
 def _weigh(classes: SortedClasses, *, ranges: FloatArray, epsilon: float) -> _Weights:
     low, _ = classes.extremes()
-    scale = np.divide(epsilon, ranges, out=np.zeros_like(ranges), where=ranges > 0)
-    heights = (classes.values - low[classes.class_ids]) * scale[classes.class_ids]
+    # Divided by R/ε, not multiplied by ε/R, which overflows for a range that is next to nothing.
+    units = np.where(ranges > 0, ranges / epsilon, np.inf)
+    units[units == 0] = np.inf
+    heights = (classes.values - low[classes.class_ids]) / units[classes.class_ids]
     powers, counts = np.exp(heights), classes.counts.astype(np.float64)
     growing, falling = _running_sums(counts * powers, counts / powers, classes)
-    return _Weights(scale=scale, heights=heights, powers=powers, growing=growing, falling=falling, counts=counts)
+    return _Weights(units=units, heights=heights, powers=powers, growing=growing, falling=falling, counts=counts)
 
 
 def _posteriors_of(classes: SortedClasses, weights: _Weights, published: FloatArray, chosen: IntArray) -> FloatArray:
@@ -170,7 +177,7 @@ def _posteriors_of(classes: SortedClasses, weights: _Weights, published: FloatAr
     ids = classes.class_ids[place]
     low, high = classes.extremes()
     moved = np.clip(published[chosen], low[ids], high[ids])
-    height = (moved - low[ids]) * weights.scale[ids]
+    height = (moved - low[ids]) / weights.units[ids]
     split = classes.n_distinct_up_to(moved, ids, include_equal=True)
     power = np.exp(height)
     # The smallest value is never above what was moved, so split − 1 is in the class; beyond the largest there is nothing.

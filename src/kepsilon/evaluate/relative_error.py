@@ -63,7 +63,8 @@ class ErrorSums:
 
     def _per_nonzero(self, total: float) -> float | None:
         n_defined = self.n_values - self.n_zeros
-        return total / n_defined if n_defined else None
+        # A value next to nothing makes the sum overflow: an error that is no number is not a figure.
+        return total / n_defined if n_defined and not math.isinf(total) else None
 
     def _per_range(self, total: float) -> float | None:
         return total / self.n_values / (self.high - self.low) if self.high > self.low else None

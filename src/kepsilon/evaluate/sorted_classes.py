@@ -66,27 +66,19 @@ class SortedClasses:
     def n_distinct_up_to(self, bounds: FloatArray, class_ids: IntArray, *, include_equal: bool) -> IntArray:
         """How many entries of `values`, counted from the very first, lie before each bound in the order of classes.
 
-        That is, all values of earlier classes, and those of the bound's own class that are smaller (or equal). One search
-        serves all classes: classes are laid side by side, two units apart, each stretched to a unit. That rounds, which
-        can confuse values closer than rounding, so the few bounds concerned are moved until they are right.
+        That is, all values of earlier classes, and those of the bound's own class that are smaller (or equal). All
+        bounds are halved in on at once, each within its class: as many rounds as the largest class has binary digits.
         """
-        low, high = self.extremes()
-        width = np.where(high > low, high - low, 1.0)
-        keys = _side_by_side(self.values, self.class_ids, low, width)
-        wanted = _side_by_side(bounds, class_ids, low, width)
-        position = np.searchsorted(keys, wanted, side="right" if include_equal else "left")
         first, last = self.starts[class_ids], self.starts[class_ids + 1]
-        np.clip(position, first, last, out=position)
-        before = np.less_equal if include_equal else np.less
-        moving = np.flatnonzero(position < last)
-        while (moving := moving[before(self.values[position[moving]], bounds[moving])]).size:
-            position[moving] += 1
-            moving = moving[position[moving] < last[moving]]
-        moving = np.flatnonzero(position > first)
-        while (moving := moving[~before(self.values[position[moving] - 1], bounds[moving])]).size:
-            position[moving] -= 1
-            moving = moving[position[moving] > first[moving]]
-        return position
+        is_before = np.less_equal if include_equal else np.less
+        pending = np.flatnonzero(first < last)
+        while pending.size:
+            middle = (first[pending] + last[pending]) // 2
+            before = is_before(self.values[middle], bounds[pending])
+            first[pending[before]] = middle[before] + 1
+            last[pending[~before]] = middle[~before]
+            pending = pending[first[pending] < last[pending]]
+        return first
 
 
 def sort_classes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> SortedClasses:
@@ -143,10 +135,3 @@ def without_missing(values: FloatArray) -> FloatArray:
     """0 where a value is missing: a class has all its values missing or none, so that it becomes a constant class."""
     missing = np.isnan(values)
     return np.where(missing, 0.0, values) if missing.any() else values
-
-
-def _side_by_side(values: FloatArray, class_ids: IntArray, low: FloatArray, width: FloatArray) -> FloatArray:
-    stretched: FloatArray = (values - low[class_ids]) / width[class_ids]
-    np.clip(stretched, -0.5, 1.5, out=stretched)
-    stretched += 2.0 * class_ids
-    return stretched

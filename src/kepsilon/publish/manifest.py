@@ -41,16 +41,22 @@ def normalised(policy: Policy) -> Json:
 def public(record: Mapping[str, Any]) -> Json:
     """The part of the curator's record that may be given away with the release.
 
-    How many values were clipped stays out: declared bounds promise that nothing exact about a record's value is told.
+    Declared bounds promise that nothing exact about a record's value is told, and their width is public: a mean error
+    could be solved for the smallest value, or for one that was clipped. So error, risk and the number of clipped values
+    stay out, and likewise error and risk of coarse ranges.
     Figures that were computed from all records, the suppressed ones included, are rounded to two digits: an exact one
     lets whoever knows every value but one solve for it.
     """
     manifest = {key: record[key] for key in PUBLIC_KEYS if key in record}
     manifest["policy"] = _without_lists(manifest["policy"])
     manifest["loss"] = _rounded(manifest["loss"])
-    if "error" in record:
-        manifest["error"] = {name: _expected(figures, "error") for name, figures in record["error"].items()}
-    if "linking_risk" in record:
+    attributes = record["policy"]["attributes"]
+    in_class = {name for name in record.get("error", {}) if attributes[name].get("range") == "class"}
+    if in_class:
+        manifest["error"] = {
+            name: _expected(record["error"][name], "error") for name in record["error"] if name in in_class
+        }
+    if "linking_risk" in record and in_class:
         risk = record["linking_risk"]
         manifest["linking_risk"] = {
             **_expected(risk, "linking_risk"),

@@ -166,3 +166,39 @@ def test_a_published_value_half_way_is_a_tie_in_decimals():
     np.testing.assert_allclose(fair, 1 / 3)
     assert paper.sum() == 3 * n
     assert np.any(np.abs(low / 10 - middle) != np.abs(high / 10 - middle))
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 5.0])
+def test_an_even_chance_is_not_above_one_half(epsilon):
+    """A value published half-way between two originals: posteriors of ½, whatever rounding makes of them."""
+    values, ids = np.tile([0.0, 2.0], 500), np.repeat(np.arange(500), 2)
+    classes = sort_classes(values, ids, n_classes=500)
+    sums = link_sums(classes, np.ones(1000), ranges=np.full(500, 2.0), epsilon=epsilon)
+    assert sums.n_over_half == 0
+
+
+def test_large_values_with_fine_steps_are_told_apart():
+    """At 4e12 the rounding of distances exceeds a step of 0.002; what is published exactly still links."""
+    values = 4e12 + np.arange(20) * 0.002
+    classes = sort_classes(values, np.zeros(20, dtype=int), n_classes=1)
+    own, paper = realised_links(classes, values)
+    assert own.tolist() == [1.0] * len(np.unique(values))
+    assert paper.tolist() == [1.0] * 20
+
+
+def test_crowded_values_are_searched_in_few_rounds():
+    """Values within rounding of each other, beside two far away: a search one step at a time would take hours."""
+    rng = np.random.default_rng(3)
+    values = np.concatenate([rng.uniform(-1e-12, 1e-12, 200_000), [-1e6, 1e6]])
+    ids = np.zeros(len(values), dtype=int)
+    classes = sort_classes(values, ids, n_classes=1)
+    found = classes.n_distinct_up_to(values, ids, include_equal=True)
+    assert (found == np.searchsorted(classes.values, values, side="right")).all()
+
+
+def test_a_range_next_to_nothing_has_posteriors_all_the_same():
+    """ε/R would overflow; four records cannot hide better than among four."""
+    values = np.array([0.0, 1e-310, 0.0, 5e-311])
+    classes = sort_classes(values, np.zeros(4, dtype=int), n_classes=1)
+    sums = link_sums(classes, values, ranges=np.array([1e-310]), epsilon=100.0)
+    assert sums.largest >= 0.25

@@ -8,6 +8,7 @@ import json
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import kepsilon
@@ -134,3 +135,27 @@ def test_missing_values_and_constant_classes_are_measured(release_of):
         record["classes"]["count"] / record["records"]["released"]
     )
     assert record["linking_risk"]["realised_paper_ties"] == 1.0
+
+
+@pytest.mark.parametrize("range_", [[0, 100_000], {"coarse": 5}], ids=["declared", "coarse"])
+def test_a_public_width_comes_without_error_and_risk(range_):
+    """1,000 values of which one is 0.37: from a mean of R/|v| and a public R, anybody could solve for it."""
+    values = [20_000.0 + 70 * i for i in range(999)] + [0.37]
+    document = {
+        "k": 2, "epsilon": 1, "algorithm": "ola", "max_suppression": 0,
+        "attributes": {"v": {"role": "epsilon-quasi", "precision": 0.01, "range": range_}},
+    }  # fmt: skip
+    release = kepsilon.anonymise(pa.table({"v": values}), kepsilon.Policy.from_dict(document))
+    assert release.record["error"]["v"]["expected_relative"] > 1
+    assert not {"error", "linking_risk", "clipped"} & release.manifest.keys()
+
+
+def test_an_error_that_is_no_number_is_no_figure():
+    """A value next to nothing: the sum overflows, and the figure is left out instead of written as infinity."""
+    document = {
+        "k": 2, "epsilon": 1, "algorithm": "ola", "max_suppression": 0,
+        "attributes": {"v": {"role": "epsilon-quasi", "precision": 1, "range": "class"}},
+    }  # fmt: skip
+    release = kepsilon.anonymise(pa.table({"v": [5e-324, 10.0, 20.0, 30.0]}), kepsilon.Policy.from_dict(document))
+    assert release.record["error"]["v"]["expected_relative"] is None
+    assert release.manifest["error"]["v"]["expected_relative"] is None
