@@ -92,9 +92,9 @@ def error_sums(
     realised = None if published is None else np.abs(published - values)
 
     def relative_sum(distances: FloatArray) -> float:
-        if all_defined:
-            return float(np.sum(distances / sizes))
-        return float(np.sum(distances[has_error] / sizes[has_error]))
+        chosen = slice(None) if all_defined else has_error
+        with np.errstate(over="ignore"):  # an infinite sum is told apart where it is read
+            return float(np.sum(distances[chosen] / sizes[chosen]))
 
     return ErrorSums(
         n_values=values.size,
