@@ -92,7 +92,7 @@ def test_the_policy_of_the_demo_gives_the_papers_roles():
     assert tuple(policy.k_quasis) == K_QUASIS
     assert tuple(policy.epsilon_quasis) == ("height", "weight")
     assert policy.kept == ("blood_pressure", "diagnosis")
-    assert (policy.k, policy.epsilon, policy.algorithm, policy.max_suppression) == (10, 2, "ola", 0.05)
+    assert (policy.k, policy.epsilon, policy.algorithm, policy.max_suppression) == (10, 8, "ola", 0.05)
 
 
 def test_made_up_patients_are_the_same_each_time_and_quick(patients):

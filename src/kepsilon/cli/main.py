@@ -7,6 +7,7 @@ import io
 import signal
 import sys
 import traceback
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -91,10 +92,11 @@ def run(arguments: list[str]) -> int:
 
 def _place(error: Exception) -> str:
     """Where in our own code: file and line, without any value."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "kepsilon" in frame.filename]
+    package = Path(kepsilon.__file__).parent
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if package in Path(f.filename).parents]
     if not frames:
         return "outside kepsilon"
-    return f"at {frames[-1].filename.rpartition('kepsilon')[2].lstrip('/')}:{frames[-1].lineno}"
+    return f"at {Path(frames[-1].filename).relative_to(package).as_posix()}:{frames[-1].lineno}"
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
