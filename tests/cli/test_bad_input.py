@@ -1,63 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad input gets one clear message, the right exit code, no file, and no value of a record in the message."""
+"""Bad data and bad policies get one clear message, the right exit code, no file, and no value of a record in the message."""
 
 from __future__ import annotations
-
-import errno
-import os
-import resource
-import shutil
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 from made_up import POLICY, people, write_csv
-
-
-def refused(case: Path, kepsilon_command, *, code: int = 2, source: str = "people.csv", output: str = "out.csv") -> str:
-    """Runs the release, and checks what holds for every refusal."""
-    before = sorted(case.rglob("*"))
-    for command in ("anonymise", "check"):
-        arguments = [command, case / source, "-p", case / "policy.toml"]
-        outcome = kepsilon_command(*arguments, *(["-o", case / output] if command == "anonymise" else []))
-        if command == "anonymise":
-            refusal = outcome
-    assert refusal.code == code, refusal.err
-    assert refusal.out == ""
-    assert refusal.err.startswith("kepsilon: ")
-    assert "Traceback" not in refusal.err
-    assert "CANARY" not in refusal.err + outcome.err
-    assert sorted(case.rglob("*")) == before, "a refusal leaves no file"
-    return refusal.err
-
-
-def change_policy(case: Path, old: str, new: str) -> None:
-    text = (case / "policy.toml").read_text(encoding="utf-8")
-    assert old in text
-    (case / "policy.toml").write_text(text.replace(old, new), encoding="utf-8")
-
-
-def change_cell(case: Path, column: str, value: str, *, records: range = range(3)) -> None:
-    table = people()
-    for i in records:
-        table[i][column] = value
-    write_csv(case / "people.csv", table)
-
-
-def test_missing_file(case, kepsilon_command):
-    """The most common mistake of all."""
-    assert "no such file" in refused(case, kepsilon_command, source="nobody.csv")
-
-
-def test_missing_policy(case, kepsilon_command):
-    """And its sibling."""
-    (case / "policy.toml").unlink()
-    assert "cannot read the policy" in refused(case, kepsilon_command)
+from refusals import change_cell, change_policy, refused
 
 
 def test_policy_that_is_not_toml(case, kepsilon_command):
@@ -184,35 +135,6 @@ def test_unlisted_values_of_several_columns_are_reported_together(case, kepsilon
         assert f'column "{column}"' in message
 
 
-def test_output_folder_missing(case, kepsilon_command):
-    """Said before any work."""
-    assert "no such folder" in refused(case, kepsilon_command, output="nowhere/out.csv")
-
-
-def test_output_of_unknown_kind(case, kepsilon_command):
-    """The suffix decides the format."""
-    assert "what kind of file" in refused(case, kepsilon_command, output="out.docx")
-
-
-def test_output_equal_to_input(case, kepsilon_command):
-    """Also with --overwrite, also by another name."""
-    (case / "link.csv").symlink_to(case / "people.csv")
-    for output in ("people.csv", "link.csv"):
-        outcome = kepsilon_command(
-            "anonymise", case / "people.csv", "-p", case / "policy.toml", "-o", case / output, "--overwrite"
-        )
-        assert outcome.code == 2
-        assert "is an input" in outcome.err
-    assert len((case / "people.csv").read_text(encoding="utf-8").splitlines()) == 121
-
-
-def test_existing_output_is_refused(case, kepsilon_command):
-    """A release is drawn once and kept."""
-    (case / "out.csv").write_text("precious", encoding="utf-8")
-    assert "exists already" in refused(case, kepsilon_command)
-    assert (case / "out.csv").read_text(encoding="utf-8") == "precious"
-
-
 @pytest.mark.parametrize("name", ["people.parquet", "people.arrow"])
 def test_files_that_are_not_what_their_suffix_says(case, kepsilon_command, name):
     """A CSV renamed."""
@@ -249,85 +171,11 @@ def test_mondrian_refuses_a_small_part_of_missing_values(case, kepsilon_command)
     )
 
 
-def test_not_writable_folder(case):
-    """As a plain user, for root may write anywhere."""
-    with tempfile.TemporaryDirectory() as place:
-        open_folder = Path(place)
-        open_folder.chmod(0o755)
-        for name in ("people.csv", "policy.toml"):
-            shutil.copy(case / name, open_folder / name)
-        folder = open_folder / "locked"
-        folder.mkdir(mode=0o555)
-        outcome = _as_plain_user(
-            ["anonymise", open_folder / "people.csv", "-p", open_folder / "policy.toml", "-o", folder / "out.csv"],
-            warm_up=open_folder / "out.csv",
-        )
-        assert outcome.returncode == 2, outcome.stderr
-        assert "cannot be written: permission denied" in outcome.stderr
-        assert list(folder.iterdir()) == []
-
-
-def test_disk_full_while_writing(case):
-    """A limit on file size stands in for a full disk; the operating system refuses the write for real."""
-    write_csv(case / "people.csv", people(20_000))
-    command = [sys.executable, "-m", "kepsilon", "anonymise", case / "people.csv", "-p", case / "policy.toml"]
-    outcome = subprocess.run(
-        [*command, "-o", case / "out.csv"],
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000)),
-    )
-    assert outcome.returncode == 2, outcome.stderr
-    assert "disk is full" in outcome.stderr
-    assert sorted(path.name for path in case.iterdir()) == ["people.csv", "policy.toml"]
-
-
-def test_disk_full_while_syncing(case, kepsilon_command, monkeypatch):
-    """Some file systems say so only at fsync."""
-
-    def full(_descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    assert "disk is full" in refused(case, kepsilon_command)
-
-
-def test_a_bug_shows_no_record(case, kepsilon_command, monkeypatch):
-    """Whatever goes wrong inside, its text is not printed."""
-
-    def broken(*_arguments: object, **_options: object) -> None:
-        raise RuntimeError("CANARY-0001 lives at")
-
-    monkeypatch.setattr("kepsilon.pipeline.class_ranges", broken)
-    message = refused(case, kepsilon_command, code=1)
-    assert "a bug of ours (RuntimeError at pipeline.py:" in message
-
-
 def test_show_values_shows_them_when_asked(case, kepsilon_command):
     """The curator may look at their own data."""
     change_cell(case, "height", "very tall")
     outcome = kepsilon_command("check", case / "people.csv", "-p", case / "policy.toml", "--show-values", "height")
     assert (outcome.code, outcome.out.split()) == (0, ["3", "very", "tall"])
-
-
-def test_wrong_usage_exits_2(kepsilon_command):
-    """Before any file is touched."""
-    assert kepsilon_command("anonymise").code == 2
-    assert kepsilon_command("annonymise").code == 2
-
-
-def _as_plain_user(arguments: list[object], *, warm_up: Path) -> subprocess.CompletedProcess[str]:
-    """The command without root's rights. A first run imports everything, for the interpreter may be root's own."""
-    words = [str(argument) for argument in arguments]
-    program = (
-        "import os, sys\n"
-        "from kepsilon.cli.main import run\n"
-        f"assert run([*{words[:-1]!r}, {str(warm_up)!r}]) == 0\n"
-        "if os.geteuid() == 0: os.setgid(65534); os.setuid(65534)\n"
-        f"sys.exit(run({words!r}))"
-    )
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd="/")
 
 
 def test_the_policy_of_these_tests_works(case, kepsilon_command):
@@ -375,17 +223,6 @@ def test_cells_of_several_lines_are_fine(case, kepsilon_command):
     write_csv(case / "people.csv", table)
     outcome = kepsilon_command("anonymise", case / "people.csv", "-p", case / "policy.toml", "-o", case / "out.csv")
     assert outcome.code == 0, outcome.err
-
-
-def test_inputs_of_the_policy_are_never_overwritten(case, kepsilon_command):
-    """The policy and its hierarchy files are inputs too."""
-    (case / "sex.csv").write_text("F;*\nM;*\n", encoding="utf-8")
-    change_policy(case, '"suppress"', '"file", path = "sex.csv"')
-    outcome = kepsilon_command(
-        "anonymise", case / "people.csv", "-p", case / "policy.toml", "-o", case / "sex.csv", "--overwrite"
-    )
-    assert outcome.code == 2
-    assert "is an input, which is never overwritten" in outcome.err
 
 
 def test_values_longer_than_a_stated_mask_are_unlisted(case, kepsilon_command):
@@ -493,50 +330,3 @@ def test_lists_do_not_fit_into_csv(case, kepsilon_command):
     columns["illness"] = [[value] for value in columns["illness"]]
     parquet.write_table(pa.table(columns), case / "people.parquet")
     assert '"illness" hold lists' in refused(case, kepsilon_command, source="people.parquet")
-
-
-def test_a_negative_seed_is_wrong_usage(case, kepsilon_command):
-    """Not a bug."""
-    arguments = [
-        "anonymise",
-        case / "people.csv",
-        "-p",
-        case / "policy.toml",
-        "-o",
-        case / "o.csv",
-        "--unsafe-seed",
-        "-1",
-    ]
-    assert kepsilon_command(*arguments).code == 2
-
-
-def run_command(case: Path, *extra: str, **options) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kepsilon", "anonymise", case / "people.csv", "-p", case / "policy.toml"]
-    return subprocess.run([*command, "-o", case / "out.csv", *extra], text=True, check=False, **options)
-
-
-def test_a_screen_without_epsilon_is_no_reason_to_stop(case):
-    """ASCII terminals exist."""
-    outcome = run_command(case, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
-    assert outcome.returncode == 0, outcome.stderr
-    assert "records read" in outcome.stdout
-
-
-def test_a_summary_that_cannot_be_shown_is_not_called_a_failed_release(case):
-    """The release is there, and the message says so."""
-    with open("/dev/full", "w") as full:
-        outcome = run_command(case, "--json", stdout=full, stderr=subprocess.PIPE)
-    assert outcome.returncode == 2
-    assert "was released, but its summary was not shown" in outcome.stderr
-    assert (case / "out.csv").exists()
-
-
-def test_a_reader_that_goes_away_is_no_error(case):
-    """`kepsilon anonymise … | head -1`"""
-    command = (
-        f"{sys.executable} -m kepsilon anonymise people.csv -p policy.toml -o out.csv | true; exit ${{PIPESTATUS[0]}}"
-    )
-    outcome = subprocess.run(["bash", "-c", command], cwd=case, capture_output=True, text=True, check=False)
-    assert outcome.returncode == 0, outcome.stderr
-    assert "nothing was released" not in outcome.stderr
-    assert (case / "out.csv").exists()
