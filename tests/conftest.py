@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from kepsilon.cli.main import run
 from made_up import POLICY, ROOT, people, write_csv
+
+# The same examples every time, so that a run means the same everywhere; HYPOTHESIS_PROFILE=roam looks for new ones.
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("roam", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 SHARED_DATA = Path(os.environ.get("KEPSILON_DATA", ROOT.parent / "shared" / "data"))
 
