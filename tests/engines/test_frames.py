@@ -179,3 +179,15 @@ def test_an_identifier_of_any_type_can_be_counted():
 def test_a_reader_is_read_once():
     """`check` of a stream, which cannot be opened twice."""
     assert kepsilon.check(pa.table(TYPED).to_reader(), policy()).n_records == 120
+
+
+@pytest.mark.parametrize(("limit", "n_suppressed"), [(0.05, 1), (0.0499, 0), (0.06, 1), (0, 0)])
+def test_the_suppression_limit_is_kept_to_the_record(limit, n_suppressed):
+    """20 records, one of them alone: 5 % lets it go, anything less generalises instead."""
+    document = {
+        "k": 2, "epsilon": 1, "algorithm": "ola", "max_suppression": limit,
+        "attributes": {"q": {"role": "k-quasi", "hierarchy": {"type": "suppress"}}},
+    }  # fmt: skip
+    release = kepsilon.anonymise(pa.table({"q": ["a"] * 19 + ["b"]}), kepsilon.Policy.from_dict(document))
+    assert release.record["records"]["suppressed_by_k"] == n_suppressed
+    assert set(release.frame.column("q").to_pylist()) == ({"a"} if n_suppressed else {"*"})
