@@ -191,3 +191,14 @@ def test_the_suppression_limit_is_kept_to_the_record(limit, n_suppressed):
     release = kepsilon.anonymise(pa.table({"q": ["a"] * 19 + ["b"]}), kepsilon.Policy.from_dict(document))
     assert release.record["records"]["suppressed_by_k"] == n_suppressed
     assert set(release.frame.column("q").to_pylist()) == ({"a"} if n_suppressed else {"*"})
+
+
+@pytest.mark.parametrize("run", [kepsilon.anonymise, kepsilon.check], ids=["anonymise", "check"])
+def test_errors_keep_no_cause_that_quotes_a_record(run):
+    """Arrow says which text it could not read; hidden by `from None`, it would still hang on the exception."""
+    columns = {**COLUMNS, "height": ["CANARY tall", *COLUMNS["height"][1:]]}
+    with pytest.raises(kepsilon.DataError) as caught:
+        run(pa.table(columns), policy())
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+    assert "CANARY" not in str(caught.value)
