@@ -15,10 +15,11 @@ import numpy as np
 from kepsilon.classify import classify
 from kepsilon.engines.protocol import Columns, Distinct, Engine, LeftOut, Source
 from kepsilon.errors import DataError, PolicyError, Problem
+from kepsilon.evaluate.noise_size import expected_noise
 from kepsilon.evaluate.precision_loss import precision_loss
 from kepsilon.evaluate.tally import Tally, tally_classes
 from kepsilon.kanonymise.algorithms import ALGORITHMS, KAnonymised
-from kepsilon.perturb.laplace import expected_noise, finest_precision_ok, perturb
+from kepsilon.perturb.laplace import finest_precision_ok, perturb
 from kepsilon.perturb.precision import largest_unit
 from kepsilon.perturb.randomness import ByteSource, system_bytes, unsafe_seeded_bytes
 from kepsilon.perturb.ranges import ClassRange, CoarseRange, DeclaredRange, Range, clip_to_range
@@ -217,7 +218,7 @@ def measure(
         ranges.values,
         [published[name] for name in policy.epsilon_quasis],
         ranges.class_ids,
-        expected_noise=expected_noise(ranges.low, ranges.high, epsilon=policy.exact_epsilon),
+        expected_noise=expected_noise(ranges.high - ranges.low, epsilon=float(policy.exact_epsilon)),
         ranges=ranges.high - ranges.low,
         epsilon=float(policy.exact_epsilon),
         originals=originals,

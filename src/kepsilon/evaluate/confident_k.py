@@ -11,7 +11,8 @@ from enum import Enum
 
 import numpy as np
 
-from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses, without_missing
+from kepsilon.evaluate.class_values import without_missing
+from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 

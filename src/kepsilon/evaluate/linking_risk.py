@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses, without_missing
+from kepsilon.evaluate.class_values import without_missing
+from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses
 from kepsilon.table.arrays import FloatArray, IntArray
 
 ABOVE = 1 + 1e-9

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kepsilon.evaluate.class_values import ClassValues, require_classes, without_missing
 from kepsilon.table.arrays import FloatArray, IntArray
 
 ROUNDING = 4 * np.finfo(np.float64).eps
@@ -18,67 +19,13 @@ _BLOCK = 1 << 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SortedClasses:
-    """One ε-quasi's distinct values, by class and then by size; a record is found at its place in `order`."""
+class SortedClasses(ClassValues):
+    """The distinct values of every class, and where each record's own value stands among them."""
 
     order: IntArray
     """Records by class, then by value, shape (n_records,)."""
     place: IntArray
     """Position among the distinct values of every record, in that order, shape (n_records,)."""
-    values: FloatArray
-    """The distinct values of every class, one class after the other, shape (n_distinct,)."""
-    class_ids: IntArray
-    counts: IntArray
-    """Records that hold each distinct value."""
-    starts: IntArray
-    """Where the values of every class begin, and at last where they end, shape (n_classes + 1,)."""
-
-    @property
-    def n_classes(self) -> int:
-        return len(self.starts) - 1
-
-    @property
-    def n_distinct(self) -> IntArray:
-        """Distinct values of every class; 0 where a class has no record here."""
-        n_distinct: IntArray = np.diff(self.starts)
-        return n_distinct
-
-    @property
-    def sizes(self) -> IntArray:
-        """Records of every class."""
-        before = np.concatenate([[0], np.cumsum(self.counts)])
-        sizes: IntArray = np.diff(before[self.starts])
-        return sizes
-
-    def extremes(self) -> tuple[FloatArray, FloatArray]:
-        """Smallest and largest value of every class; 0 where it has no record here."""
-        has_records = self.n_distinct > 0
-        low, high = np.zeros(self.n_classes), np.zeros(self.n_classes)
-        low[has_records] = self.values[self.starts[:-1][has_records]]
-        high[has_records] = self.values[self.starts[1:][has_records] - 1]
-        return low, high
-
-    def gaps(self) -> tuple[FloatArray, IntArray]:
-        """Steps from each distinct value to the next of its class, and the position of the value each step leaves."""
-        inner = np.flatnonzero(self.class_ids[1:] == self.class_ids[:-1])
-        return self.values[inner + 1] - self.values[inner], inner
-
-    def n_distinct_up_to(self, bounds: FloatArray, class_ids: IntArray, *, include_equal: bool) -> IntArray:
-        """How many entries of `values`, counted from the very first, lie before each bound in the order of classes.
-
-        That is, all values of earlier classes, and those of the bound's own class that are smaller (or equal). All
-        bounds are halved in on at once, each within its class: as many rounds as the largest class has binary digits.
-        """
-        first, last = self.starts[class_ids], self.starts[class_ids + 1]
-        is_before = np.less_equal if include_equal else np.less
-        pending = np.flatnonzero(first < last)
-        while pending.size:
-            middle = (first[pending] + last[pending]) // 2
-            before = is_before(self.values[middle], bounds[pending])
-            first[pending[before]] = middle[before] + 1
-            last[pending[~before]] = middle[~before]
-            pending = pending[first[pending] < last[pending]]
-        return first
 
 
 def sort_classes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> SortedClasses:
@@ -86,10 +33,7 @@ def sort_classes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> 
 
     Sorted by value, then by class in a way that keeps the order: two fast sorts instead of a slow one of pairs.
     """
-    if values.shape != class_ids.shape:
-        raise ValueError("every value needs a class")
-    if class_ids.size and not 0 <= class_ids.min() <= class_ids.max() < n_classes:
-        raise ValueError("some records are in no class")
+    require_classes(values, class_ids, n_classes=n_classes)
     values = without_missing(values)
     by_value = np.argsort(values)
     order = by_value[_by_class(class_ids[by_value], n_classes=n_classes)]
@@ -129,9 +73,3 @@ def _by_class(class_ids: IntArray, *, n_classes: int) -> IntArray:
         digit = ((class_ids >> shift) & 0xFFFF).astype(np.uint16)
         order = order[np.argsort(digit[order], kind="stable")]
     return order
-
-
-def without_missing(values: FloatArray) -> FloatArray:
-    """0 where a value is missing: a class has all its values missing or none, so that it becomes a constant class."""
-    missing = np.isnan(values)
-    return np.where(missing, 0.0, values) if missing.any() else values

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mechanism `laplace`: its noise, the size to expect of it, and the range that holds it with a given confidence.
+"""The mechanism `laplace`: exact noise, class by class.
 
 A record's values are placed on a grid of 2^32 steps across the range of its class, integer noise moves them along the
 grid, and the result is rounded to the declared precision. What leaves is a function of the noisy grid points and the
@@ -112,58 +112,10 @@ def finest_precision_ok(lo: FloatArray, hi: FloatArray, precision: Fraction) -> 
     return ~(hi - lo > float(precision * 2**FINEST_BITS))
 
 
-def expected_noise(lo: FloatArray, hi: FloatArray, *, epsilon: Fraction) -> FloatArray:
-    """E|Z_j| before rounding, (d + 1)/2 · R_j/ε, with d the attributes active in the class; shaped like `lo`.
-
-    For d = 1 it is the scale R/ε itself, as in the paper. NaN where the class has no value.
-    """
-    ranges = hi - lo
-    factors: FloatArray = (_n_active(ranges) + 1) / (2 * float(epsilon))
-    return ranges * factors[:, np.newaxis]
-
-
-def linking_ranges(
-    lo: FloatArray, hi: FloatArray, *, epsilon: Fraction, confidence: float, precisions: Sequence[Fraction]
-) -> FloatArray:
-    """r_c: how far a record's published values lie from its own with probability c, at most; shaped like `lo`.
-
-    Paper Eq. (9) for d = 1. The noise of d attributes, in units of R_j/ε, has a largest coordinate that is the d-th
-    arrival of a Poisson process, so the range is a gamma quantile, for all attributes at once. Half a unit of the
-    precision is added because rounding moves values too: without it 0.99 can be 0.93.
-    """
-    ranges = hi - lo
-    by_count = np.array([confidence_radius(d, confidence=confidence) for d in range(lo.shape[1] + 1)])
-    radii: FloatArray = by_count[_n_active(ranges)] / float(epsilon)
-    half_units = np.array([float(precision / 2) for precision in precisions])
-    reach: FloatArray = ranges * radii[:, np.newaxis] + half_units
-    return reach
-
-
 def _n_active(ranges: FloatArray) -> IntArray:
     """How many attributes have noise in each class, shape (n_classes,)."""
     n_active: IntArray = np.count_nonzero(ranges > 0, axis=1)
     return n_active
-
-
-def confidence_radius(d: int, *, confidence: float) -> float:
-    """The r with P(max_j|Z_j| ≤ r) = c for noise of density ∝ exp(−max_j|z_j|) in d dimensions: a gamma quantile.
-
-    For a whole d the distribution function is 1 − e^(−r)·Σ_{i<d} r^i/i!, found by bisection; −ln(1 − c) for d = 1.
-    """
-    if not 0 < confidence < 1:
-        raise ValueError(f"a confidence must lie between 0 and 1, and is {confidence}")
-    if d == 0:
-        return 0.0
-    low, high = 0.0, 1.0
-    while _beyond(high, d) > 1 - confidence:
-        high *= 2
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if _beyond(middle, d) > 1 - confidence else (low, middle)
-    return high
-
-
-def _beyond(r: float, d: int) -> float:
-    return math.exp(-r) * math.fsum(r**i / math.factorial(i) for i in range(d))
 
 
 def _unit_limits(precision: Fraction, domain: PublicDomain | None) -> tuple[float, float]:

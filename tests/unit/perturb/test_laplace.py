@@ -9,16 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special
 
 from kepsilon.perturb import laplace
-from kepsilon.perturb.laplace import (
-    confidence_radius,
-    expected_noise,
-    finest_precision_ok,
-    linking_ranges,
-    perturb,
-)
+from kepsilon.perturb.laplace import finest_precision_ok, perturb
 from oracles.noise import ConstantBytes, seeded
 
 TENTH = Fraction(1, 10)
@@ -235,43 +228,3 @@ def test_the_finest_precision_is_a_2_to_the_24th_of_the_range():
     hi = np.array([[2.0**24], [2.0**24 * 1.0001], [0.0], [math.nan]])
     lo = np.array([[0.0], [0.0], [0.0], [math.nan]])
     assert finest_precision_ok(lo, hi, Fraction(1))[:, 0].tolist() == [True, False, True, True]
-
-
-def test_expected_noise_counts_the_active_attributes():
-    """(d + 1)/2 · R/ε, and R/ε for one."""
-    lo = np.zeros((4, 2))
-    hi = np.array([[10.0, 4.0], [10.0, 0.0], [0.0, 0.0], [math.nan, 4.0]])
-    expected = expected_noise(lo, hi, epsilon=Fraction(2))
-    assert expected[:3].tolist() == [[7.5, 3.0], [5.0, 0.0], [0.0, 0.0]]
-    assert np.isnan(expected[3]).tolist() == [True, False]
-    assert expected[3, 1] == 2.0
-
-
-@pytest.mark.parametrize("d", [1, 2, 3, 8, 30])
-@pytest.mark.parametrize("confidence", [0.1, 0.5, 0.7, 0.9, 0.99, 0.99999])
-def test_confidence_radius_is_the_gamma_quantile(d, confidence):
-    """Against SciPy, which is not needed to run."""
-    assert confidence_radius(d, confidence=confidence) == pytest.approx(special.gammaincinv(d, confidence), abs=1e-9)
-
-
-def test_confidence_radius_for_one_attribute_is_the_paper_s():
-    """Paper Eq. (9): −ln(1 − c)."""
-    assert confidence_radius(1, confidence=0.99) == pytest.approx(-math.log(0.01))
-    assert confidence_radius(0, confidence=0.99) == 0
-
-
-@pytest.mark.parametrize("confidence", [-0.1, 0.0, 1.0])
-def test_an_impossible_confidence_is_refused(confidence):
-    """Nothing holds noise with certainty."""
-    with pytest.raises(ValueError, match="confidence"):
-        confidence_radius(1, confidence=confidence)
-
-
-def test_linking_ranges_add_half_a_unit_for_rounding():
-    """r_c = quantile · R/ε + precision/2, by class and attribute."""
-    lo = np.zeros((2, 2))
-    hi = np.array([[10.0, 4.0], [10.0, 0.0]])
-    precisions = [Fraction(1), TENTH]
-    found = linking_ranges(lo, hi, epsilon=Fraction(2), confidence=0.9, precisions=precisions)
-    one, two = special.gammaincinv([1, 2], 0.9)
-    assert found == pytest.approx(np.array([[5 * two + 0.5, 2 * two + 0.05], [5 * one + 0.5, 0.05]]))
