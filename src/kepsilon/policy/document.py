@@ -17,8 +17,6 @@ from kepsilon.policy.policy import NO_HIERARCHY, Policy
 from kepsilon.policy.roles import EpsilonQuasi, Identifier, Kept, KQuasi
 
 ROLES = ("identifier", "k-quasi", "epsilon-quasi", "sensitive", "insensitive")
-NOT_YET = ("confidence", "confidence_rule", "max_total_suppression")
-"""Known keys that this version cannot honour; refused, never ignored, for that would weaken the promise."""
 TYPES = ("mask", "intervals", "groups", "suppress", "dates", "file")
 
 
@@ -68,8 +66,6 @@ def _problem(details: ErrorDetails, name: str) -> Problem:
     kind = details["type"]
     if kind == "missing":
         what = "is required and has no default: it decides what is promised."
-    elif kind == "extra_forbidden" and path in NOT_YET:
-        what = "is not available in this version; take it out to go on without it."
     elif kind == "extra_forbidden":
         return Problem(where=where, what="is not a key of the policy.", fix=_closest_key(details["loc"]))
     elif kind == "union_tag_not_found":

@@ -31,6 +31,12 @@ class Policy(Specification):
     algorithm: Literal["ola", "mondrian"]
     max_suppression: Share
     """Share of records OLA may leave out; Mondrian leaves none out."""
+    confidence: Annotated[Number, Field(gt=0, lt=1)] | None = None
+    """Leave out records that noise left with too few originals to hide among, at this confidence; off by default."""
+    confidence_rule: Literal["text", "strict", "suppress_zero"] = "text"
+    """What becomes of a record that noise has moved away from every original of its class."""
+    max_total_suppression: Share | None = None
+    """Caps OLA's suppression plus the expected one for confidence; decided before any noise is drawn."""
     loss: Literal["dm*", "precision", "entropy"] = "dm*"
     labels: Literal["tight", "cut"] = "tight"
     """Mondrian: labels as narrow as the records need, or the partition's own boundaries."""
@@ -46,6 +52,14 @@ class Policy(Specification):
         if len(self.epsilon_quasis) > MOST_EPSILON_QUASIS:
             raise PydanticCustomError(
                 "epsilon_quasis", "at most {most} attributes can be epsilon-quasis", {"most": MOST_EPSILON_QUASIS}
+            )
+        if self.confidence is not None and not self.epsilon_quasis:
+            raise PydanticCustomError(
+                "confidence", "confidence needs an epsilon-quasi: without noise every record hides among its class already"
+            )
+        if self.confidence is None and self.confidence_rule != "text":
+            raise PydanticCustomError(
+                "confidence_rule", "confidence_rule does nothing without confidence; state confidence, or take it out"
             )
         for name, attribute in self.epsilon_quasis.items():
             # A range has at most 2^24 units, and noise beyond 64 times its expected size has probability below e^−64.
@@ -103,6 +117,15 @@ class Policy(Specification):
     @property
     def exact_epsilon(self) -> Fraction:
         return fraction(self.epsilon)
+
+    def with_changes(self, **changes: Any) -> Policy:
+        """The same policy with other values of some top-level keys, checked again as a whole."""
+        document = {**self.model_dump(mode="json", exclude_none=True), **changes}
+        hierarchies = {name: attribute.hierarchy for name, attribute in self.k_quasis.items()}
+        for name, hierarchy in hierarchies.items():
+            if hierarchy is not None:
+                document["attributes"][name]["hierarchy"] = hierarchy  # one from a file has been read already
+        return Policy.from_dict({key: value for key, value in document.items() if value is not None})
 
     def most_suppressed(self, n_records: int) -> int:
         """How many of so many records OLA may leave out: the limit as written, in whole records."""

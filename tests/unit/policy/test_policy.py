@@ -75,6 +75,13 @@ def test_an_epsilon_quasi_states_its_range_and_precision(key):
         (changed(max_suppression=-0.01), "max_suppression"),
         (changed(max_suppression=1.01), "max_suppression"),
         (changed(algorithm="arx"), "algorithm"),
+        (changed(confidence=0), "confidence"),
+        (changed(confidence=1), "confidence"),
+        (changed(confidence="0.99"), "confidence"),
+        (changed(confidence=0.99, confidence_rule="loose"), "confidence_rule"),
+        (changed(confidence_rule="strict"), "confidence_rule does nothing without confidence"),
+        (changed(confidence=0.99, attributes={"zip": GOOD["attributes"]["zip"]}), "needs an epsilon-quasi"),
+        (changed(max_total_suppression=1.1), "max_total_suppression"),
         (changed(loss="dm"), "loss"),
         (changed(kay=3), "kay"),
         (height(range=[5]), "attributes.height.range"),
@@ -117,11 +124,25 @@ def test_all_mistakes_are_reported_at_once():
         assert f"policy: {where}" in found
 
 
-@pytest.mark.parametrize("key", ["confidence", "confidence_rule", "max_total_suppression"])
-def test_keys_of_later_versions_are_refused_not_ignored(key):
-    """Ignoring a limit would weaken the promise."""
-    with pytest.raises(PolicyError, match="not available in this version"):
-        Policy.from_dict(changed(**{key: 0.99}))
+def test_confidence_is_off_unless_stated():
+    """A promise nobody asked for is not made."""
+    policy = Policy.from_dict(GOOD)
+    assert (policy.confidence, policy.confidence_rule, policy.max_total_suppression) == (None, "text", None)
+    chosen = Policy.from_dict(changed(confidence=0.99, confidence_rule="strict", max_total_suppression=0.1))
+    assert (chosen.confidence, chosen.confidence_rule, chosen.max_total_suppression) == (0.99, "strict", 0.1)
+
+
+def test_a_changed_policy_is_checked_again(tmp_path):
+    """Hierarchies from files come along, whatever folder they were read from; nonsense is refused."""
+    (tmp_path / "zip.csv").write_text("10115;1*\n10117;1*\n", encoding="utf-8")
+    attributes = {**GOOD["attributes"], "zip": {"role": "k-quasi", "hierarchy": {"type": "file", "path": "zip.csv"}}}
+    policy = Policy.from_dict(changed(attributes=attributes), folder=tmp_path)
+    other = policy.with_changes(k=7, epsilon=0.5, confidence=0.9)
+    assert (other.k, other.epsilon, other.confidence) == (7, 0.5, 0.9)
+    assert other.files == policy.files
+    assert other.with_changes(k=5, epsilon=2, confidence=None) == policy
+    with pytest.raises(PolicyError, match="k"):
+        policy.with_changes(k=1)
 
 
 @pytest.mark.parametrize(
