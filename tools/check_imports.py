@@ -23,13 +23,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     "perturb": {"errors", "policy", "table"},
     "evaluate": {"errors", "policy", "table"},
     "engines": {"errors", "policy", "table"},
-    "publish": {"errors", "policy", "table", "engines"},
+    "publish": {"errors", "version", "policy", "table", "engines", "evaluate"},
+    "stopwatch": set(),
+    "counting": {"errors", "policy", "table", "classify", "perturb", "engines", "stopwatch"},
+    "noise_ranges": {"errors", "policy", "table", "perturb", "engines"},
     "demo": set(),
     "propose": {"errors", "engines"},
     "pipeline": {
-        "errors", "version", "policy", "table", "classify", "kanonymise", "perturb", "evaluate", "engines", "publish"
+        "errors", "policy", "table", "kanonymise", "perturb", "evaluate", "engines", "publish",
+        "counting", "noise_ranges", "stopwatch",
     },
-    "feasibility": {"errors", "policy", "table", "kanonymise", "evaluate", "engines", "pipeline"},
+    "feasibility": {
+        "errors", "policy", "table", "kanonymise", "evaluate", "engines", "counting", "noise_ranges", "stopwatch"
+    },
     "cli": {"kepsilon"},
     "__main__": {"cli"},
 }  # fmt: skip

@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kepsilon.counting import local_engine, read_and_count
 from kepsilon.engines.protocol import Engine, Source
 from kepsilon.errors import DataError, Problem
 from kepsilon.evaluate.precision_loss import precision_loss
 from kepsilon.kanonymise.algorithms import ALGORITHMS
-from kepsilon.pipeline import Stopwatch, ignore_step, local_engine, noise_ranges, read_and_count
+from kepsilon.noise_ranges import noise_ranges
 from kepsilon.policy.policy import Policy
+from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.classes import SUPPRESSED
 
 

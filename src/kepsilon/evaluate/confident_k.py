@@ -7,11 +7,14 @@ means; the formula prints the original value, around which there is always at le
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 
 import numpy as np
 
 from kepsilon.evaluate.class_values import without_missing
+from kepsilon.evaluate.noise_size import linking_ranges
 from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
@@ -25,6 +28,20 @@ class ZeroRule(Enum):
     """It stays, but its class must have k records without it: the paper's formula."""
     SUPPRESS_ZERO = "suppress_zero"
     """It goes: for large ε such records are linked far more often than others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfidentK:
+    """What the curator asks for."""
+
+    k: int
+    confidence: float
+    rule: ZeroRule
+    precisions: tuple[Fraction, ...]
+
+    def reach(self, ranges: FloatArray, *, epsilon: float) -> FloatArray:
+        """r_c of every class and ε-quasi, shaped like `ranges`."""
+        return linking_ranges(ranges, epsilon=epsilon, confidence=self.confidence, precisions=self.precisions)
 
 
 def originals_in_reach(classes: SortedClasses, published: FloatArray, *, linking_ranges: FloatArray) -> IntArray:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.evaluate.class_values import without_missing
+from kepsilon.evaluate.class_values import ClassValues, without_missing
 from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 ABOVE = 1 + 1e-9
 """A posterior is above a bound if it is so by more than rounding: an even chance of two is not more than one half."""
@@ -22,12 +22,12 @@ ABOVE = 1 + 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkSums:
-    """Links summed over classes, and how sure the attacker is; they add up across partitions."""
+    """Realised links summed over classes, and how sure the attacker is; they add up across partitions."""
 
-    expected: float = 0.0
-    realised: float = 0.0
-    expected_paper_ties: float = 0.0
-    realised_paper_ties: float = 0.0
+    fair: float = 0.0
+    """A tie of t originals is worth 1/t."""
+    paper: float = 0.0
+    """Every tie is worth 1."""
     largest: float = 0.0
     """The largest posterior of a record's true original."""
     n_over_half: int = 0
@@ -36,56 +36,111 @@ class LinkSums:
 
     def __add__(self, other: LinkSums) -> LinkSums:
         return LinkSums(
-            expected=self.expected + other.expected,
-            realised=self.realised + other.realised,
-            expected_paper_ties=self.expected_paper_ties + other.expected_paper_ties,
-            realised_paper_ties=self.realised_paper_ties + other.realised_paper_ties,
+            fair=self.fair + other.fair,
+            paper=self.paper + other.paper,
             largest=max(self.largest, other.largest),
             n_over_half=self.n_over_half + other.n_over_half,
             n_over_nine_tenths=self.n_over_nine_tenths + other.n_over_nine_tenths,
         )
 
 
-def link_sums(
-    classes: SortedClasses, published: FloatArray, *, ranges: FloatArray, epsilon: float, largest_elsewhere: float = 0.0
-) -> LinkSums:
-    """All that is asked about links, from one sorted order. `published` has the order of the records.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedLinks:
+    """Links to expect, summed over classes; they add up across partitions, variances too."""
 
-    A posterior is worked out only where it may exceed one half, or the largest of classes already looked at; `largest`
-    is then that of either.
-    """
-    expected, expected_paper = expected_links(classes, ranges=ranges, epsilon=epsilon)
-    in_order = without_missing(published)[classes.order]
-    realised, realised_paper = _links_in_order(classes, in_order)
-    weights = _weigh(classes, ranges=ranges, epsilon=epsilon)
-    matters = weights.largest_posteriors() > min(0.5, largest_elsewhere) * (1 - 1e-9)
-    posterior = _posteriors_of(classes, weights, in_order, np.flatnonzero(matters[classes.place]))
-    return LinkSums(
-        expected=float(expected.sum()),
-        realised=float(realised.sum()),
-        expected_paper_ties=float(expected_paper.sum()),
-        realised_paper_ties=float(realised_paper.sum()),
-        largest=float(posterior.max(initial=largest_elsewhere)),
-        n_over_half=int(np.count_nonzero(posterior > 0.5 * ABOVE)),
-        n_over_nine_tenths=int(np.count_nonzero(posterior > 0.9 * ABOVE)),
-    )
+    fair: float = 0.0
+    paper: float = 0.0
+    fair_variance: float = 0.0
+    """Of the figure itself: 0 where it is exact, positive where it was simulated."""
+    paper_variance: float = 0.0
+
+    def __add__(self, other: ExpectedLinks) -> ExpectedLinks:
+        return ExpectedLinks(
+            fair=self.fair + other.fair,
+            paper=self.paper + other.paper,
+            fair_variance=self.fair_variance + other.fair_variance,
+            paper_variance=self.paper_variance + other.paper_variance,
+        )
 
 
-def expected_links(classes: SortedClasses, *, ranges: FloatArray, epsilon: float) -> tuple[FloatArray, FloatArray]:
-    """Expected links of every class, exactly: a tie of t worth 1/t, and by the paper's rule. Two arrays (n_classes,).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkGaps:
+    """The gaps between neighbouring values of every class, from which expected links follow for any ε, exactly.
 
     An original is nearest to its own published value if noise stays within half the gap on either side, which happens
     with ½(a_left + a_right), a = 1 − exp(−ε·gap/(2R)), and a = 1 outwards. Summed over distinct values that is
     1 + Σ a over the gaps; weighed with the records that share a value it is the paper's count. Both are for noise that
     is not yet rounded to the precision or clamped to a domain.
     """
+
+    halves: FloatArray
+    """gap/(2R), shape (n_gaps,)."""
+    weights: FloatArray
+    """Mean of the records on either side of the gap."""
+    class_ids: IntArray
+    outward_fair: FloatArray
+    """What the outward sides contribute whatever ε: 1 in a class that has records, shape (n_classes,)."""
+    outward_paper: FloatArray
+
+    def expected(self, epsilon: float) -> ExpectedLinks:
+        fair, paper = self.by_class(epsilon)
+        return ExpectedLinks(fair=float(fair.sum()), paper=float(paper.sum()))
+
+    def by_class(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
+        """Both rules, two arrays of shape (n_classes,)."""
+        within = -np.expm1(-epsilon * self.halves)
+        n_classes = len(self.outward_fair)
+        fair = self.outward_fair + np.bincount(self.class_ids, weights=within, minlength=n_classes)
+        paper = self.outward_paper + np.bincount(self.class_ids, weights=within * self.weights, minlength=n_classes)
+        return fair, paper
+
+
+def link_gaps(classes: ClassValues, *, ranges: FloatArray) -> LinkGaps:
     gaps, before = classes.gaps()
-    within = -np.expm1(-epsilon / 2 * (gaps / ranges[classes.class_ids[before]]))
-    right, left = np.ones(len(classes.values)), np.ones(len(classes.values))
-    right[before] = within
-    left[before + 1] = within
-    stays = (left + right) / 2
-    return _by_class(classes, stays), _by_class(classes, stays * classes.counts)
+    class_ids = classes.class_ids[before]
+    has_records = classes.n_distinct > 0
+    outward_paper = np.zeros(classes.n_classes)
+    firsts, lasts = classes.starts[:-1][has_records], classes.starts[1:][has_records] - 1
+    outward_paper[has_records] = (classes.counts[firsts] + classes.counts[lasts]) / 2
+    return LinkGaps(
+        halves=gaps / ranges[class_ids] / 2,
+        weights=(classes.counts[before] + classes.counts[before + 1]) / 2,
+        class_ids=class_ids,
+        outward_fair=has_records.astype(np.float64),
+        outward_paper=outward_paper,
+    )
+
+
+def link_sums(
+    classes: SortedClasses,
+    published: FloatArray,
+    *,
+    ranges: FloatArray,
+    epsilon: float,
+    stays: BoolArray | None = None,
+    largest_elsewhere: float = 0.0,
+) -> LinkSums:
+    """All that is asked about realised links, from one sorted order. `published` has the order of the records.
+
+    Records that do not stay are not released, so nobody links them; their originals are candidates all the same.
+    A posterior is worked out only where it may exceed one half, or the largest of classes already looked at; `largest`
+    is then that of either.
+    """
+    in_order = without_missing(published)[classes.order]
+    fair, paper = _links_in_order(classes, in_order)
+    weights = _weigh(classes, ranges=ranges, epsilon=epsilon)
+    matters = (weights.largest_posteriors() > min(0.5, largest_elsewhere) * (1 - 1e-9))[classes.place]
+    if stays is not None:
+        released = stays[classes.order]
+        fair, paper, matters = fair[released], paper[released], matters & released
+    posterior = _posteriors_of(classes, weights, in_order, np.flatnonzero(matters))
+    return LinkSums(
+        fair=float(fair.sum()),
+        paper=float(paper.sum()),
+        largest=float(posterior.max(initial=largest_elsewhere)),
+        n_over_half=int(np.count_nonzero(posterior > 0.5 * ABOVE)),
+        n_over_nine_tenths=int(np.count_nonzero(posterior > 0.9 * ABOVE)),
+    )
 
 
 def realised_links(classes: SortedClasses, published: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -105,11 +160,6 @@ def posteriors(classes: SortedClasses, published: FloatArray, *, ranges: FloatAr
     weights = _weigh(classes, ranges=ranges, epsilon=epsilon)
     in_order = without_missing(published)[classes.order]
     return _in_order_of_records(classes, _posteriors_of(classes, weights, in_order, np.arange(len(in_order))))
-
-
-def _by_class(classes: SortedClasses, figures: FloatArray) -> FloatArray:
-    sums: FloatArray = np.bincount(classes.class_ids, weights=figures, minlength=classes.n_classes).astype(np.float64)
-    return sums
 
 
 def _links_in_order(classes: SortedClasses, published: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -8,12 +8,17 @@ beside it.
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from kepsilon.table.arrays import FloatArray, IntArray
+
+_PART = 1 << 15
+"""Records at a time where any split of the records adds up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +29,8 @@ class ErrorSums:
     """Records that hold a value."""
     n_zeros: int = 0
     """Records whose value is 0: they have no relative error."""
-    expected_relative_sum: float = 0.0
-    realised_relative_sum: float = 0.0
-    expected_noise_sum: float = 0.0
-    realised_noise_sum: float = 0.0
+    relative_sum: float = 0.0
+    distance_sum: float = 0.0
     low: float = math.inf
     high: float = -math.inf
 
@@ -35,74 +38,73 @@ class ErrorSums:
         return ErrorSums(
             n_values=self.n_values + other.n_values,
             n_zeros=self.n_zeros + other.n_zeros,
-            expected_relative_sum=self.expected_relative_sum + other.expected_relative_sum,
-            realised_relative_sum=self.realised_relative_sum + other.realised_relative_sum,
-            expected_noise_sum=self.expected_noise_sum + other.expected_noise_sum,
-            realised_noise_sum=self.realised_noise_sum + other.realised_noise_sum,
+            relative_sum=self.relative_sum + other.relative_sum,
+            distance_sum=self.distance_sum + other.distance_sum,
             low=min(self.low, other.low),
             high=max(self.high, other.high),
         )
 
-    @property
-    def expected_relative(self) -> float | None:
-        """Paper Eq. (8); None where no record has a relative error."""
-        return self._per_nonzero(self.expected_relative_sum)
+    def over(self, epsilon: float) -> ErrorSums:
+        """The same for noise at ε, where these are sums for noise at ε = 1: error times ε is constant."""
+        return dataclasses.replace(
+            self, relative_sum=self.relative_sum / epsilon, distance_sum=self.distance_sum / epsilon
+        )
 
     @property
-    def realised_relative(self) -> float | None:
-        return self._per_nonzero(self.realised_relative_sum)
-
-    @property
-    def expected_range_relative(self) -> float | None:
-        """Mean of E|Z| over the range of the data; None where the data has no range."""
-        return self._per_range(self.expected_noise_sum)
-
-    @property
-    def realised_range_relative(self) -> float | None:
-        return self._per_range(self.realised_noise_sum)
-
-    def _per_nonzero(self, total: float) -> float | None:
+    def relative(self) -> float | None:
+        """Mean of distance over |v|, Paper Eq. (8); None where no record has a relative error."""
         n_defined = self.n_values - self.n_zeros
         # A value next to nothing makes the sum overflow: an error that is no number is not a figure.
-        return total / n_defined if n_defined and not math.isinf(total) else None
+        return self.relative_sum / n_defined if n_defined and not math.isinf(self.relative_sum) else None
 
-    def _per_range(self, total: float) -> float | None:
-        return total / self.n_values / (self.high - self.low) if self.high > self.low else None
+    @property
+    def range_relative(self) -> float | None:
+        """Mean distance over the range of the data; None where the data has no range."""
+        return self.relative_to(self.low, self.high)
+
+    def relative_to(self, low: float, high: float) -> float | None:
+        return self.distance_sum / self.n_values / (high - low) if self.n_values and high > low else None
 
 
-def error_sums(
-    values: FloatArray, class_ids: IntArray, *, expected_noise: FloatArray, published: FloatArray | None = None
-) -> ErrorSums:
-    """The errors of one ε-quasi over whole classes, expected and, where something was published, realised.
+def expected_errors(values: FloatArray, class_ids: IntArray, *, expected_noise: FloatArray) -> ErrorSums:
+    """The error to expect of one ε-quasi. `expected_noise` is E|Z| per class, shape (n_classes,); for Laplace R/ε.
 
-    `expected_noise` is E|Z| per class, shape (n_classes,); for Laplace that is the scale R/ε. Written per record, which
-    is the same sum as the paper's over classes and harmonic means: a record's share is its class's E|Z| over |v|. The
-    closed form is of noise alone; rounding, clamping and clipping show in what is realised. Missing values are left out.
+    Written per record, which is the same sum as the paper's over classes and harmonic means: a record's share is its
+    class's E|Z| over |v|. The closed form is of noise alone; rounding, clamping and clipping show in what is realised.
     """
+    parts = _parts(len(values))
+    return sum((_error_sums(values[p], expected_noise[class_ids[p]]) for p in parts), start=ErrorSums())
+
+
+def realised_errors(values: FloatArray, published: FloatArray) -> ErrorSums:
+    """The error of what was published."""
+    parts = _parts(len(values))
+    return sum((_error_sums(values[p], np.abs(published[p] - values[p])) for p in parts), start=ErrorSums())
+
+
+def _parts(n_records: int) -> Iterator[slice]:
+    """A part of the records at a time, in any order, so that what is in flight stays small."""
+    return (slice(start, start + _PART) for start in range(0, n_records, _PART))
+
+
+def _error_sums(values: FloatArray, distances: FloatArray) -> ErrorSums:
+    """Missing values are left out."""
     present = ~np.isnan(values)
     if not present.all():
-        values, class_ids = values[present], class_ids[present]
-        published = None if published is None else published[present]
+        values, distances = values[present], distances[present]
     if not values.size:
         return ErrorSums()
     sizes = np.abs(values)
     has_error = sizes > 0
     all_defined = bool(has_error.all())
-    noise = expected_noise[class_ids]
-    realised = None if published is None else np.abs(published - values)
-
-    def relative_sum(distances: FloatArray) -> float:
-        chosen = slice(None) if all_defined else has_error
-        with np.errstate(over="ignore"):  # an infinite sum is told apart where it is read
-            return float(np.sum(distances[chosen] / sizes[chosen]))
-
+    chosen = slice(None) if all_defined else has_error
+    with np.errstate(over="ignore"):  # an infinite sum is told apart where it is read
+        relative_sum = float(np.sum(distances[chosen] / sizes[chosen]))
     return ErrorSums(
         n_values=values.size,
         n_zeros=0 if all_defined else int(values.size - np.count_nonzero(has_error)),
-        expected_relative_sum=relative_sum(noise),
-        realised_relative_sum=math.nan if realised is None else relative_sum(realised),
-        expected_noise_sum=float(np.sum(noise)),
-        realised_noise_sum=math.nan if realised is None else float(np.sum(realised)),
+        relative_sum=relative_sum,
+        distance_sum=float(np.sum(distances)),
         low=float(values.min()),
         high=float(values.max()),
     )

@@ -1,120 +1,160 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All figures of a release as sums over classes, which add up across partitions: one machine and many run the same code."""
+"""All figures of a release as sums over classes, which add up across partitions: one machine and many run the same code.
+
+What is expected is known before any noise is drawn, from the records that get noise; what is realised is of the records
+that are released, which are fewer where confident k leaves some out.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.evaluate.linking_risk import LinkSums, link_sums
-from kepsilon.evaluate.relative_error import ErrorSums, error_sums
+from kepsilon.evaluate.confident_k import ConfidentK, originals_in_reach, suppressed_for_confidence
+from kepsilon.evaluate.linking_risk import ExpectedLinks, LinkSums, link_sums
+from kepsilon.evaluate.reidentification import ClassSizes, class_sizes
+from kepsilon.evaluate.relative_error import ErrorSums, realised_errors
 from kepsilon.evaluate.sorted_classes import blocks_of_classes, sort_classes
-from kepsilon.table.arrays import FloatArray, IntArray
-
-_PART = 1 << 15
-"""Records at a time where any split of the records adds up."""
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinkingShares:
-    """Links and near-certainties as shares of records, 0 to 1."""
+class Expected:
+    """What whole classes lead to expect; adding those of different classes gives that of all of them."""
 
-    expected: float
-    realised: float
-    expected_paper_ties: float
-    realised_paper_ties: float
-    largest: float
-    over_half: float
-    over_nine_tenths: float
+    n_records: int
+    """Records that get noise."""
+    errors: tuple[ErrorSums, ...]
+    """One per ε-quasi."""
+    links: ExpectedLinks
+    suppressed: float | None
+    """Records that confident k will leave out; None where it is not asked for."""
+    suppressed_variance: float = 0.0
+    """Of the figure itself: 0 where it is exact, positive where it was simulated."""
+
+    @property
+    def most_suppressed(self) -> float:
+        """What limits are held against: the figure, and three standard errors more where it was simulated."""
+        return (self.suppressed or 0.0) + 3 * math.sqrt(self.suppressed_variance)
+
+    def __add__(self, other: Expected) -> Expected:
+        return Expected(
+            n_records=self.n_records + other.n_records,
+            errors=_sum_errors(self.errors, other.errors),
+            links=self.links + other.links,
+            suppressed=None
+            if self.suppressed is None or other.suppressed is None
+            else self.suppressed + other.suppressed,
+            suppressed_variance=self.suppressed_variance + other.suppressed_variance,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Realised:
+    """What whole classes became; adding those of different classes gives that of all of them."""
+
+    sizes: ClassSizes
+    errors: tuple[ErrorSums, ...]
+    """One per ε-quasi, of released records."""
+    links: LinkSums
+
+    def __add__(self, other: Realised) -> Realised:
+        return Realised(
+            sizes=self.sizes + other.sizes,
+            errors=_sum_errors(self.errors, other.errors),
+            links=self.links + other.links,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """What whole classes contribute; adding tallies of different classes gives the tally of all of them."""
+    """Both, for some whole classes."""
 
-    n_released: int
-    n_classes: int
-    """Classes that have records here."""
-    errors: tuple[ErrorSums, ...]
-    """One per ε-quasi."""
-    links: LinkSums | None
-    """None unless there is exactly one ε-quasi."""
+    expected: Expected
+    realised: Realised
 
     def __add__(self, other: Tally) -> Tally:
-        if len(self.errors) != len(other.errors):
-            raise ValueError("tallies of different ε-quasis do not add up")
-        return Tally(
-            n_released=self.n_released + other.n_released,
-            n_classes=self.n_classes + other.n_classes,
-            errors=tuple(mine + theirs for mine, theirs in zip(self.errors, other.errors, strict=True)),
-            links=None if self.links is None or other.links is None else self.links + other.links,
-        )
-
-    def linking_shares(self, *, n_records: int | None = None) -> LinkingShares | None:
-        """Shares of the released records, or of `n_records` originals; None where links are not tallied."""
-        if self.links is None:
-            return None
-        n = self.n_released if n_records is None else n_records
-        if n < 1:
-            raise ValueError("there is no record whose links could be shared out")
-        return LinkingShares(
-            expected=self.links.expected / n,
-            realised=self.links.realised / n,
-            expected_paper_ties=self.links.expected_paper_ties / n,
-            realised_paper_ties=self.links.realised_paper_ties / n,
-            largest=self.links.largest,
-            over_half=self.links.n_over_half / n,
-            over_nine_tenths=self.links.n_over_nine_tenths / n,
-        )
+        return Tally(expected=self.expected + other.expected, realised=self.realised + other.realised)
 
 
-def tally_classes(
+def realise(
     values: FloatArray,
     published: Sequence[FloatArray],
     class_ids: IntArray,
     *,
-    expected_noise: FloatArray,
     ranges: FloatArray,
     epsilon: float,
+    confident: ConfidentK | None = None,
     originals: FloatArray | None = None,
-) -> Tally:
-    """The tally of whole classes. Records must not be missing from a class, or its gaps would be wrong.
+) -> tuple[BoolArray, Realised]:
+    """Which records stay once confident k is applied, and the figures of those. Classes must be whole.
 
-    `values` and `originals` have shape (n_records, n_epsilon_quasis), `expected_noise` (E|Z|) and `ranges` (R) the shape
-    (n_classes, n_epsilon_quasis), and `published` is one array per ε-quasi. `values` is what received noise. Where bounds
-    were declared these are clipped values, between which an attacker cannot tell records apart; `originals` then holds
-    them as they were, to which errors are relative.
+    `values` and `originals` have shape (n_records, n_epsilon_quasis), `ranges` (R) the shape (n_classes,
+    n_epsilon_quasis), and `published` is one array per ε-quasi. `values` is what received noise. Where bounds were
+    declared these are clipped values, between which an attacker cannot tell records apart; `originals` then holds them
+    as they were, to which errors are relative.
     """
+    stays, links = _attack(values, published, class_ids, ranges=ranges, epsilon=epsilon, confident=confident)
     unclipped = values if originals is None else originals
-    sizes = np.bincount(class_ids, minlength=len(ranges))
+    all_stay = bool(stays.all())
     errors = tuple(
-        _error_sums(unclipped[:, j], published[j], class_ids, expected_noise=expected_noise[:, j])
+        realised_errors(unclipped[:, j], published[j])
+        if all_stay
+        else realised_errors(unclipped[stays, j], published[j][stays])
         for j in range(values.shape[1])
     )
-    links = None
-    if len(errors) == 1:
-        links = LinkSums()
-        for records, own_ids, block in blocks_of_classes(class_ids, n_classes=len(ranges)):
-            classes = sort_classes(values[records, 0], own_ids, n_classes=block.stop - block.start)
-            links += link_sums(
-                classes,
-                published[0][records],
-                ranges=ranges[block, 0],
-                epsilon=epsilon,
-                largest_elsewhere=links.largest,
-            )
-    return Tally(n_released=len(class_ids), n_classes=int(np.count_nonzero(sizes)), errors=errors, links=links)
+    sizes = np.bincount(class_ids, minlength=len(ranges))
+    released = sizes if all_stay else np.bincount(class_ids[stays], minlength=len(ranges))
+    return stays, Realised(sizes=class_sizes(released, sizes), errors=errors, links=links)
 
 
-def _error_sums(
-    values: FloatArray, published: FloatArray, class_ids: IntArray, *, expected_noise: FloatArray
-) -> ErrorSums:
-    """A part of the records at a time, in any order, so that what is in flight stays small."""
-    parts = (slice(start, start + _PART) for start in range(0, len(values), _PART))
-    every = (
-        error_sums(values[part], class_ids[part], expected_noise=expected_noise, published=published[part])
-        for part in parts
-    )
-    return sum(every, start=ErrorSums())
+def _attack(
+    values: FloatArray,
+    published: Sequence[FloatArray],
+    class_ids: IntArray,
+    *,
+    ranges: FloatArray,
+    epsilon: float,
+    confident: ConfidentK | None,
+) -> tuple[BoolArray, LinkSums]:
+    """Some whole classes at a time: who stays, and who of those is linked."""
+    n_classes = len(ranges)
+    reach = None if confident is None else confident.reach(ranges, epsilon=epsilon)
+    stays = np.ones(len(class_ids), dtype=np.bool_)
+    links = LinkSums()
+    for records, own_ids, block in blocks_of_classes(class_ids, n_classes=n_classes):
+        n_own = block.stop - block.start
+        own_values, own_published = _only_attribute(values, published, records)
+        classes = sort_classes(own_values, own_ids, n_classes=n_own)
+        staying = None
+        if confident is not None and reach is not None:
+            in_reach = originals_in_reach(classes, own_published, linking_ranges=reach[block, 0])
+            staying = ~suppressed_for_confidence(in_reach, own_ids, k=confident.k, n_classes=n_own, rule=confident.rule)
+            stays[records] = staying
+        links += link_sums(
+            classes,
+            own_published,
+            ranges=ranges[block, 0] if ranges.shape[1] else np.zeros(n_own),
+            epsilon=epsilon,
+            stays=staying,
+            largest_elsewhere=links.largest,
+        )
+    return stays, links
+
+
+def _only_attribute(
+    values: FloatArray, published: Sequence[FloatArray], records: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Without any ε-quasi all records of a class look alike, as if they agreed on one."""
+    if not published:
+        return np.zeros(len(records)), np.zeros(len(records))
+    return values[records, 0], published[0][records]
+
+
+def _sum_errors(mine: tuple[ErrorSums, ...], theirs: tuple[ErrorSums, ...]) -> tuple[ErrorSums, ...]:
+    if len(mine) != len(theirs):
+        raise ValueError("tallies of different ε-quasis do not add up")
+    return tuple(one + other for one, other in zip(mine, theirs, strict=True))

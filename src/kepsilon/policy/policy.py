@@ -55,7 +55,8 @@ class Policy(Specification):
             )
         if self.confidence is not None and not self.epsilon_quasis:
             raise PydanticCustomError(
-                "confidence", "confidence needs an epsilon-quasi: without noise every record hides among its class already"
+                "confidence",
+                "confidence needs an epsilon-quasi: without noise every record hides among its class already",
             )
         if self.confidence is None and self.confidence_rule != "text":
             raise PydanticCustomError(

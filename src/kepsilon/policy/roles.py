@@ -38,6 +38,11 @@ def fraction(number: float) -> Fraction:
     return Fraction(str(number))
 
 
+def written(number: float) -> str:
+    """The number as the curator wrote it, never rounded: a rounded ε would be another promise."""
+    return str(int(number)) if number == int(number) else repr(number)
+
+
 class CoarseSpecification(Specification):
     coarse: Annotated[Number, Field(gt=0)]
 

@@ -6,12 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi
-
-
-def written(number: float) -> str:
-    """The number as the curator wrote it, never rounded: a rounded ε would be another promise."""
-    return str(int(number)) if number == int(number) else repr(number)
+from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, written
 
 
 def range_in_words(attribute: EpsilonQuasi) -> str:

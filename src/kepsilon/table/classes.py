@@ -44,6 +44,29 @@ class Recoding:
         return len(self.sizes)
 
 
+def only_released(recoding: Recoding, class_ids: IntArray) -> tuple[Recoding, IntArray]:
+    """The recoding of the records that are still released, by their class ids, and those ids numbered anew.
+
+    Classes that have none left go, and with them labels that nobody else shows: what is written must not hold them.
+    """
+    is_released = class_ids != SUPPRESSED
+    sizes = np.bincount(class_ids[is_released], minlength=recoding.n_classes)
+    kept = sizes > 0
+    new_ids = np.append(np.where(kept, np.cumsum(kept) - 1, SUPPRESSED), SUPPRESSED)  # the last entry is that of −1
+    attributes = []
+    for attribute in recoding.attributes:
+        used, of_class = np.unique(attribute.of_class[kept], return_inverse=True)
+        labels = tuple(attribute.labels[i] for i in used.tolist())
+        attributes.append(AttributeLabels(labels=labels, of_class=of_class, loss=attribute.loss[kept]))
+    left = Recoding(
+        class_of=new_ids[recoding.class_of],
+        sizes=sizes[kept],
+        attributes=tuple(attributes),
+        levels=recoding.levels,
+    )
+    return left, new_ids[class_ids]
+
+
 def distinct_labels(labels: Sequence[Label]) -> tuple[tuple[Label, ...], IntArray]:
     """The distinct labels by first appearance, and the position of each given label among them."""
     positions: dict[Label, int] = {}

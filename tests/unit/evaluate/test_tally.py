@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tally: any split by class adds up to the whole."""
+"""The tally: any split by class adds up to the whole, and what is left out by confidence is no part of it."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import astuple
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,30 +14,48 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kepsilon.evaluate import sorted_classes
+from kepsilon.evaluate.class_values import code_values
+from kepsilon.evaluate.confident_k import ConfidentK, ZeroRule
+from kepsilon.evaluate.expectations import expect
 from kepsilon.evaluate.linking_risk import link_sums
+from kepsilon.evaluate.reidentification import class_sizes, reidentification
 from kepsilon.evaluate.sorted_classes import blocks_of_classes, sort_classes
-from kepsilon.evaluate.tally import Tally, tally_classes
+from kepsilon.evaluate.tally import Tally, realise
 from noisy_classes import noisy_classes
+from oracles import attacks
 from oracles.noise import SEED
 
-
-def tally(noisy, chosen=slice(None)):
-    return tally_classes(
-        noisy.values[chosen, np.newaxis], [noisy.published[chosen]], noisy.class_ids[chosen], **noisy.variable
-    )
+TENTH = Fraction(1, 10)
+CONFIDENT = ConfidentK(k=2, confidence=0.9, rule=ZeroRule.TEXT, precisions=(TENTH,))
 
 
-def same(one, two):
-    assert (one.n_released, one.n_classes) == (two.n_released, two.n_classes)
-    np.testing.assert_allclose(astuple(one.links), astuple(two.links), rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(astuple(one.errors[0]), astuple(two.errors[0]), rtol=1e-12, atol=1e-12)
+def tally(noisy, chosen=slice(None), confident=CONFIDENT):
+    values, ids = noisy.values[chosen, np.newaxis], noisy.class_ids[chosen]
+    ranges = noisy.ranges[:, np.newaxis]
+    coded = [code_values(values[:, 0], precision=TENTH)]
+    expected = expect(values, coded, ids, ranges=ranges).at(noisy.epsilon, confident=confident)
+    published = [noisy.published[chosen]]
+    stays, realised = realise(values, published, ids, ranges=ranges, epsilon=noisy.epsilon, confident=confident)
+    return stays, Tally(expected=expected, realised=realised)
 
 
-@given(noisy_classes(), st.lists(st.integers(0, 2), min_size=5, max_size=5))
-def test_any_split_by_class_adds_up(noisy, part_of_class):
-    """One machine or many: the same figures, also where a part holds nothing."""
+def numbers(figures):
+    """All figures of a nest of tuples, one after the other; None as −1."""
+    if isinstance(figures, tuple):
+        return [number for part in figures for number in numbers(part)]
+    return [-1.0 if figures is None else float(figures)]
+
+
+@given(noisy_classes(), st.lists(st.integers(0, 2), min_size=5, max_size=5), st.sampled_from([None, CONFIDENT]))
+def test_any_split_by_class_adds_up(noisy, part_of_class, confident):
+    """One machine or many: the same figures, expected and realised, also where a part holds nothing."""
     part = np.array(part_of_class)[noisy.class_ids]
-    same(tally(noisy, part == 0) + tally(noisy, part == 1) + tally(noisy, part == 2), tally(noisy))
+    parts = [tally(noisy, part == i, confident) for i in range(3)]
+    stays, whole = tally(noisy, confident=confident)
+    found = parts[0][1] + parts[1][1] + parts[2][1]
+    np.testing.assert_allclose(numbers(astuple(found)), numbers(astuple(whole)), rtol=1e-12, atol=1e-12)
+    for i in range(3):
+        assert parts[i][0].tolist() == stays[part == i].tolist()
 
 
 @given(noisy_classes())
@@ -44,7 +64,7 @@ def test_blocks_are_whole_classes_and_add_up(noisy):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sorted_classes, "_BLOCK", 4)
         blocks = list(blocks_of_classes(noisy.class_ids, n_classes=noisy.n_classes))
-        found = tally(noisy)
+        _, found = tally(noisy, confident=None)
     assert sorted(i for records, _, _ in blocks for i in records) == list(range(len(noisy.values)))
     for records, own_ids, block in blocks:
         inside = (noisy.class_ids >= block.start) & (noisy.class_ids < block.stop)
@@ -52,7 +72,7 @@ def test_blocks_are_whole_classes_and_add_up(noisy):
         assert (own_ids + block.start).tolist() == noisy.class_ids[records].tolist()
     whole = sort_classes(noisy.values, noisy.class_ids, n_classes=noisy.n_classes)
     sums = link_sums(whole, noisy.published, ranges=noisy.ranges, epsilon=noisy.epsilon)
-    np.testing.assert_allclose(astuple(found.links), astuple(sums), rtol=1e-12)
+    np.testing.assert_allclose(astuple(found.realised.links), astuple(sums), rtol=1e-12)
 
 
 def test_more_classes_than_sixteen_bits_are_grouped():
@@ -64,47 +84,70 @@ def test_more_classes_than_sixteen_bits_are_grouped():
     assert np.array_equal(ids[order], np.sort(ids))
 
 
-def test_shares_are_of_released_or_of_original_records():
-    """Records that were left out cannot be linked, so the share of originals is smaller."""
-    values = np.array([[1.0], [2.0], [4.0], [4.0]])
-    found = tally_classes(
-        values, [values[:, 0]], np.array([0, 0, 1, 1]),
-        expected_noise=np.array([[0.5], [0.0]]), ranges=np.array([[1.0], [0.0]]), epsilon=2.0,
-    )  # fmt: skip
-    shares = found.linking_shares()
-    assert shares.realised == 3 / 4
-    assert shares.realised_paper_ties == 1.0
-    assert shares.expected == pytest.approx((1 + (1 - math.exp(-1)) + 1) / 4)
-    assert found.linking_shares(n_records=8).expected == pytest.approx(shares.expected / 2)
+@given(noisy_classes(), st.sampled_from(ZeroRule), st.integers(2, 4))
+def test_figures_are_of_the_records_that_stay(noisy, rule, k):
+    """Links, posteriors, errors and sizes by the oracles; the originals of those who go stay candidates."""
+    confident = ConfidentK(k=k, confidence=0.8, rule=rule, precisions=(TENTH,))
+    stays, found = tally(noisy, confident=confident)
+    reach = [float(Fraction(1, 20)) - scale * math.log(1 - 0.8) for scale in noisy.scales]
+    args = (noisy.values, noisy.published, noisy.class_ids)
+    counts = [attacks.in_reach(*args, i, reach=reach[c]) for i, c in enumerate(noisy.class_ids)]
+    gone = attacks.suppressed(counts, noisy.class_ids, k=k, rule=rule.value)
+    assert stays.tolist() == [not g for g in gone]
+    left = np.flatnonzero(stays)
+    links = [attacks.link(*args, i) for i in left]
+    sure = [attacks.posterior(*args, i, scale=noisy.scales[noisy.class_ids[i]]) for i in left]
+    sums = found.realised.links
+    assert (sums.fair, sums.paper) == pytest.approx(tuple(np.reshape(links, (-1, 2)).sum(axis=0)))
+    assert sums.largest == pytest.approx(max(sure, default=0.0))
+    assert sums.n_over_half == sum(p > 0.5 * (1 + 1e-9) for p in sure)
+    error, _ = attacks.mean_relative_error(noisy.values[left], (noisy.published - noisy.values)[left])
+    assert found.realised.errors[0].relative == (None if error is None else pytest.approx(error))
+    sizes = Counter(noisy.class_ids[left].tolist())
+    assert (found.realised.sizes.n_records, found.realised.sizes.n_classes) == (len(left), len(sizes))
+    assert all(size >= k for size in sizes.values())
+
+
+def test_risks_on_the_k_quasis_are_those_of_arx():
+    """Classes of 2 of 4, of 3 of 3, and one that is gone: prosecutor by the release, journalist by the original table."""
+    sizes = class_sizes(np.array([2, 3, 0]), np.array([4, 3, 9]))
+    found = reidentification(sizes)
+    assert found["prosecutor"] == {"highest": 1 / 2, "average": 2 / 5, "share_at_highest": 2 / 5}
+    assert found["journalist"] == {"highest": 1 / 3, "average": (2 / 4 + 3 / 3) / 5, "share_at_highest": 3 / 5}
+    assert found["marketer"] == (2 / 4 + 3 / 3) / 5
     with pytest.raises(ValueError, match="no record"):
-        found.linking_shares(n_records=0)
+        reidentification(class_sizes(np.array([0]), np.array([3])))
 
 
-def test_several_attributes_have_errors_and_no_links():
-    """The closed form is for one ε-quasi; nothing is claimed for more."""
-    values = np.array([[1.0, 0.0], [2.0, 5.0]])
-    found = tally_classes(
-        values,
-        list(values.T + 1),
-        np.array([0, 0]),
-        expected_noise=np.ones((1, 2)),
-        ranges=np.ones((1, 2)),
-        epsilon=1.0,
-    )
-    assert found.links is None
-    assert found.linking_shares() is None
-    assert [sums.n_zeros for sums in found.errors] == [0, 1]
-    assert (found + found).links is None
+def test_without_any_epsilon_quasi_a_class_is_one_guess():
+    """All records of a class look alike: one link each, whatever its size; by the paper's rule all of them."""
+    ids = np.array([0, 0, 1, 1, 1])
+    nothing, ranges = np.empty((5, 0)), np.empty((2, 0))
+    expected = expect(nothing, [], ids, ranges=ranges).at(1.0)
+    stays, realised = realise(nothing, [], ids, ranges=ranges, epsilon=1.0)
+    assert stays.all()
+    assert (expected.links.fair, expected.links.paper) == (2, 5)
+    assert (realised.links.fair, realised.links.paper) == (pytest.approx(2), 5)
+    assert realised.links.largest == pytest.approx(1 / 2)
+    assert (expected.errors, realised.errors, expected.suppressed) == ((), (), None)
+
+
+def test_tallies_of_different_attributes_do_not_add_up():
+    """A partition that lacks a column is no partition."""
+    ids = np.array([0, 0])
+    values, ranges = np.array([[1.0], [2.0]]), np.ones((1, 1))
+    _, one = realise(values, [values[:, 0]], ids, ranges=ranges, epsilon=1.0)
+    _, none = realise(values[:, :0], [], ids, ranges=ranges[:, :0], epsilon=1.0)
     with pytest.raises(ValueError, match="do not add up"):
-        found + Tally(n_released=0, n_classes=0, errors=(), links=None)
+        one + none
 
 
 def test_errors_are_relative_to_what_values_were_before_clipping():
     """Clipping costs too, and what is realised shows it."""
     clipped, originals = np.array([[10.0], [20.0]]), np.array([[10.0], [40.0]])
-    found = tally_classes(
-        clipped, [clipped[:, 0]], np.array([0, 0]),
-        expected_noise=np.ones((1, 1)), ranges=np.full((1, 1), 10.0), epsilon=10.0, originals=originals,
-    )  # fmt: skip
-    assert found.errors[0].realised_relative == pytest.approx(0.25)
-    assert found.errors[0].expected_relative == pytest.approx((1 / 10 + 1 / 40) / 2)
+    ids, ranges = np.array([0, 0]), np.full((1, 1), 10.0)
+    coded = [code_values(clipped[:, 0], precision=TENTH)]
+    expected = expect(clipped, coded, ids, ranges=ranges, originals=originals).at(10.0)
+    _, realised = realise(clipped, [clipped[:, 0]], ids, ranges=ranges, epsilon=10.0, originals=originals)
+    assert realised.errors[0].relative == pytest.approx(0.25)
+    assert expected.errors[0].relative == pytest.approx((1 / 10 + 1 / 40) / 2)

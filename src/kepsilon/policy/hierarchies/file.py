@@ -32,7 +32,7 @@ class FileHierarchy(Specification):
 
     @model_validator(mode="after")
     def _read(self, info: ValidationInfo) -> Self:
-        if self._n_levels:
+        if self._file != Path():
             return self  # read before, as part of another policy
         context: dict[str, Any] = info.context or {}
         path = Path(context.get("folder", ".")) / self.path

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The standard figures on the k-quasis alone: prosecutor, journalist and marketer, as users of ARX know them.
+
+A prosecutor knows that the person is in the release, a journalist only that they are in the original table, and a marketer
+wants as many links as possible. They differ where records of a class were suppressed for confidence: the class then has
+fewer records in the release than in the original table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.table.arrays import IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Smallest:
+    """The smallest class, and how many released records are in classes of that size; the smaller of two wins."""
+
+    size: int
+    n_records: int
+
+    def __add__(self, other: Smallest) -> Smallest:
+        if self.size == other.size:
+            return Smallest(size=self.size, n_records=self.n_records + other.n_records)
+        return min(self, other, key=lambda smallest: smallest.size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassSizes:
+    """Sizes of released classes as sums and extremes; they add up across partitions."""
+
+    n_records: int = 0
+    n_classes: int = 0
+    largest: int = 0
+    smallest: Smallest | None = None
+    smallest_original: Smallest | None = None
+    """By the size that the class has in the original table."""
+    shares_sum: float = 0.0
+    """Released over original size, summed over classes."""
+
+    def __add__(self, other: ClassSizes) -> ClassSizes:
+        return ClassSizes(
+            n_records=self.n_records + other.n_records,
+            n_classes=self.n_classes + other.n_classes,
+            largest=max(self.largest, other.largest),
+            smallest=_smaller(self.smallest, other.smallest),
+            smallest_original=_smaller(self.smallest_original, other.smallest_original),
+            shares_sum=self.shares_sum + other.shares_sum,
+        )
+
+
+def class_sizes(released: IntArray, original: IntArray) -> ClassSizes:
+    """Both shaped (n_classes,); a class with no released record has left the release."""
+    kept = released > 0
+    released, original = released[kept], original[kept]
+    if not released.size:
+        return ClassSizes()
+    return ClassSizes(
+        n_records=int(released.sum()),
+        n_classes=len(released),
+        largest=int(released.max()),
+        smallest=_smallest(released, released),
+        smallest_original=_smallest(original, released),
+        shares_sum=float(np.sum(released / original)),
+    )
+
+
+def reidentification(sizes: ClassSizes) -> dict[str, float | dict[str, float]]:
+    """Risks from 0 to 1, per released record."""
+    if sizes.smallest is None or sizes.smallest_original is None:
+        raise ValueError("there is no record whose risk could be stated")
+    marketer = sizes.shares_sum / sizes.n_records
+    return {
+        "prosecutor": _risks(sizes.smallest, average=sizes.n_classes / sizes.n_records, n_records=sizes.n_records),
+        "journalist": _risks(sizes.smallest_original, average=marketer, n_records=sizes.n_records),
+        "marketer": marketer,
+    }
+
+
+def _risks(smallest: Smallest, *, average: float, n_records: int) -> dict[str, float]:
+    return {
+        "highest": 1 / smallest.size,
+        "average": average,
+        "share_at_highest": smallest.n_records / n_records,
+    }
+
+
+def _smallest(sizes: IntArray, released: IntArray) -> Smallest:
+    size = int(sizes.min())
+    return Smallest(size=size, n_records=int(released[sizes == size].sum()))
+
+
+def _smaller(one: Smallest | None, other: Smallest | None) -> Smallest | None:
+    return other if one is None else one if other is None else one + other

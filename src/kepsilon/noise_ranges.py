@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What sets the noise of every class: the values that get it, and the range they get it for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from kepsilon.engines.protocol import Columns
+from kepsilon.errors import PolicyError, Problem
+from kepsilon.perturb.laplace import finest_precision_ok
+from kepsilon.perturb.ranges import ClassRange, CoarseRange, DeclaredRange, Range, clip_to_range
+from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, fraction, written
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.classes import SUPPRESSED, Recoding, class_ranges
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseRanges:
+    """The ε-quasis of the released records, in the order of the input, and the range of every class."""
+
+    values: FloatArray
+    """Shape (n_released, n_epsilon_quasis); clipped where bounds were declared."""
+    class_ids: IntArray
+    low: FloatArray
+    """Shape (n_classes, n_epsilon_quasis)."""
+    high: FloatArray
+    unclipped: FloatArray | None
+    """The values as they were, where some were clipped."""
+    clipped: dict[str, int]
+    constant_classes: dict[str, int]
+    """Classes whose range is 0, so that the exact value is published."""
+
+    @property
+    def widths(self) -> FloatArray:
+        """R, shaped like its ends."""
+        return self.high - self.low
+
+
+def noise_ranges(columns: Columns, class_ids: IntArray, recoding: Recoding, policy: Policy) -> NoiseRanges:
+    """What sets the noise of every class, from the records that are released in it."""
+    quasis = policy.epsilon_quasis
+    released = class_ids != SUPPRESSED
+    ids = class_ids[released]
+    values = np.empty((len(ids), len(quasis)))
+    low = np.empty((recoding.n_classes, len(quasis)))
+    high = np.empty_like(low)
+    clipped, constant = {}, {}
+    problems: list[Problem] = []
+    for j, (name, attribute) in enumerate(quasis.items()):
+        own = columns.numbers(name)[released]
+        chosen = _range(attribute)
+        if isinstance(chosen, DeclaredRange):
+            own, clipped[name] = clip_to_range(own, float(chosen.low), float(chosen.high))
+        precision = fraction(attribute.precision)
+        extremes = class_ranges(own, ids, n_classes=recoding.n_classes)
+        low[:, j], high[:, j] = chosen.of_classes(*extremes, precision=precision)
+        constant[name] = int(np.count_nonzero(high[:, j] == low[:, j]))
+        problems += _too_fine(name, low[:, j], high[:, j], precision)
+        values[:, j] = own
+    if problems:
+        raise PolicyError(problems)
+    unclipped = None
+    if any(clipped.values()):
+        unclipped = np.column_stack([columns.numbers(name)[released] for name in quasis])
+    return NoiseRanges(
+        values=values,
+        class_ids=ids,
+        low=low,
+        high=high,
+        unclipped=unclipped,
+        clipped=clipped,
+        constant_classes=constant,
+    )
+
+
+def _range(attribute: EpsilonQuasi) -> Range:
+    if attribute.range == "class":
+        return ClassRange()
+    if isinstance(attribute.range, CoarseSpecification):
+        return CoarseRange(step=fraction(attribute.range.coarse))
+    return DeclaredRange(low=fraction(attribute.range[0]), high=fraction(attribute.range[1]))
+
+
+def _too_fine(name: str, low: FloatArray, high: FloatArray, precision: Fraction) -> list[Problem]:
+    """Refuses a precision so fine that the grid of the noise would show, and with it a class's extremes."""
+    fits = finest_precision_ok(low, high, precision)
+    if fits.all():
+        return []
+    enough = precision
+    while not finest_precision_ok(low, high, enough).all():
+        enough *= 10
+    return [
+        Problem(
+            where=f"attributes.{name}.precision",
+            what=f"{written(float(precision))} is too fine in {int((~fits).sum()):,} of {len(fits):,} classes: below 1/2^24 of "
+            "a class's range, published values would show the grid that noise is drawn on.",
+            fix=f"A precision of {written(float(enough))} is coarse enough.",
+        )
+    ]
