@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "publish": {"errors", "version", "policy", "table", "engines", "evaluate"},
     "stopwatch": set(),
     "counting": {"errors", "policy", "table", "classify", "perturb", "engines", "stopwatch"},
-    "noise_ranges": {"errors", "policy", "table", "perturb", "engines"},
+    "noise_ranges": {"errors", "policy", "table", "perturb", "engines", "evaluate"},
     "demo": set(),
     "propose": {"errors", "engines"},
     "pipeline": {
@@ -35,6 +35,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "feasibility": {
         "errors", "policy", "table", "kanonymise", "evaluate", "engines", "counting", "noise_ranges", "stopwatch"
+    },
+    "grid": {
+        "errors", "version", "policy", "table", "kanonymise", "evaluate", "engines", "publish",
+        "counting", "noise_ranges", "stopwatch",
     },
     "cli": {"kepsilon"},
     "__main__": {"cli"},

@@ -22,19 +22,30 @@ from kepsilon.version import __version__
 if TYPE_CHECKING:
     from kepsilon.demo import DEMO_POLICY, made_up_patients
     from kepsilon.feasibility import Finding, check, offending_values
+    from kepsilon.grid.choice import Choice, Limits
+    from kepsilon.grid.grids import Grid, check_grid_output
+    from kepsilon.grid.sweep import explore
     from kepsilon.pipeline import anonymise
     from kepsilon.policy.document import json_schema
     from kepsilon.policy.policy import Policy
+    from kepsilon.policy.rewriting import check_new_policy, write_policy
     from kepsilon.propose.policy_text import propose_policy
     from kepsilon.publish.release import Release, check_outputs
 
 _HOMES = {
+    "Choice": "kepsilon.grid.choice",
+    "Grid": "kepsilon.grid.grids",
+    "Limits": "kepsilon.grid.choice",
+    "check_grid_output": "kepsilon.grid.grids",
+    "explore": "kepsilon.grid.sweep",
     "DEMO_POLICY": "kepsilon.demo",
     "Finding": "kepsilon.feasibility",
     "Policy": "kepsilon.policy.policy",
     "Release": "kepsilon.publish.release",
     "anonymise": "kepsilon.pipeline",
     "check": "kepsilon.feasibility",
+    "check_new_policy": "kepsilon.policy.rewriting",
+    "write_policy": "kepsilon.policy.rewriting",
     "check_outputs": "kepsilon.publish.release",
     "json_schema": "kepsilon.policy.document",
     "made_up_patients": "kepsilon.demo",
@@ -45,9 +56,12 @@ _HOMES = {
 __all__ = [
     "DEMO_POLICY",
     "AnonymisationError",
+    "Choice",
     "DataError",
     "EngineError",
     "Finding",
+    "Grid",
+    "Limits",
     "Policy",
     "PolicyError",
     "Problem",
@@ -56,11 +70,15 @@ __all__ = [
     "__version__",
     "anonymise",
     "check",
+    "check_grid_output",
+    "check_new_policy",
     "check_outputs",
+    "explore",
     "json_schema",
     "made_up_patients",
     "offending_values",
     "propose_policy",
+    "write_policy",
 ]
 
 

@@ -10,7 +10,7 @@ from kepsilon.counting import local_engine, read_and_count
 from kepsilon.engines.protocol import Engine, Source
 from kepsilon.errors import DataError, Problem
 from kepsilon.evaluate.precision_loss import precision_loss
-from kepsilon.kanonymise.algorithms import ALGORITHMS
+from kepsilon.kanonymise.algorithms import k_anonymise
 from kepsilon.noise_ranges import noise_ranges
 from kepsilon.policy.policy import Policy
 from kepsilon.stopwatch import Stopwatch, ignore_step
@@ -48,7 +48,7 @@ def check(
     clock = Stopwatch(on_step)
     counted = read_and_count(source, policy, engine=engine, clock=clock)
     with clock.step("k-anonymise"):
-        recoding = ALGORITHMS[policy.algorithm](counted.table, policy).recoding
+        recoding = k_anonymise(counted.table, policy).recoding
         class_ids = counted.columns.by_class(recoding)
     with clock.step("look at ranges"):
         released = class_ids[class_ids != SUPPRESSED]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,6 +11,8 @@ import numpy as np
 
 from kepsilon.engines.protocol import Columns
 from kepsilon.errors import PolicyError, Problem
+from kepsilon.evaluate.class_values import CodedValues, code_values
+from kepsilon.evaluate.expectations import Expectations, expect
 from kepsilon.perturb.laplace import finest_precision_ok
 from kepsilon.perturb.ranges import ClassRange, CoarseRange, DeclaredRange, Range, clip_to_range
 from kepsilon.policy.policy import Policy
@@ -74,6 +77,29 @@ def noise_ranges(columns: Columns, class_ids: IntArray, recoding: Recoding, poli
         unclipped=unclipped,
         clipped=clipped,
         constant_classes=constant,
+    )
+
+
+def code_all(columns: Columns, policy: Policy) -> list[CodedValues]:
+    """The ε-quasis of all records that stay, as they will get noise, coded once for whatever partition."""
+    coded = []
+    for name, attribute in policy.epsilon_quasis.items():
+        values, chosen = columns.numbers(name), _range(attribute)
+        if isinstance(chosen, DeclaredRange):
+            values, _ = clip_to_range(values, float(chosen.low), float(chosen.high))
+        coded.append(code_values(values, precision=fraction(attribute.precision)))
+    return coded
+
+
+def expect_noise(coded: Sequence[CodedValues], class_ids: IntArray, ranges: NoiseRanges) -> Expectations:
+    """All that can be said of a partition before any noise is drawn. `class_ids` as the engine gives them."""
+    released = class_ids != SUPPRESSED
+    return expect(
+        ranges.values,
+        [values.of(released) for values in coded],
+        ranges.class_ids,
+        ranges=ranges.widths,
+        originals=ranges.unclipped,
     )
 
 

@@ -10,13 +10,12 @@ import numpy as np
 from kepsilon.counting import Counted, local_engine, read_and_count
 from kepsilon.engines.protocol import Engine
 from kepsilon.errors import Problem, UnsatisfiableError
-from kepsilon.evaluate.class_values import code_values
-from kepsilon.evaluate.confident_k import ConfidentK, ZeroRule
-from kepsilon.evaluate.expectations import Expectations, expect
+from kepsilon.evaluate.confident_k import ConfidentK
+from kepsilon.evaluate.expectations import Expectations
 from kepsilon.evaluate.precision_loss import precision_loss
 from kepsilon.evaluate.tally import Expected, Tally, realise
-from kepsilon.kanonymise.algorithms import ALGORITHMS, KAnonymised
-from kepsilon.noise_ranges import NoiseRanges, noise_ranges
+from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
+from kepsilon.noise_ranges import NoiseRanges, code_all, expect_noise, noise_ranges
 from kepsilon.perturb.laplace import perturb
 from kepsilon.perturb.randomness import ByteSource, system_bytes, unsafe_seeded_bytes
 from kepsilon.policy.policy import Policy
@@ -46,15 +45,16 @@ def anonymise(
     engine = engine or local_engine()
     random = system_bytes() if unsafe_seed is None else unsafe_seeded_bytes(unsafe_seed)
     clock = Stopwatch(on_step)
+    confident = ConfidentK.asked_by(policy)
     counted = read_and_count(source, policy, engine=engine, clock=clock)
     with clock.step("k-anonymise"):
-        anonymous = ALGORITHMS[policy.algorithm](counted.table, policy)
+        anonymous = k_anonymise(counted.table, policy)
         recoding = anonymous.recoding
         class_ids = counted.columns.by_class(recoding)
     with clock.step("expect"):
         ranges = noise_ranges(counted.columns, class_ids, recoding, policy)
-        expectations = expect_noise(ranges, policy)
-        expected = expectations.at(float(policy.exact_epsilon), confident=confident_k(policy))
+        expectations = expect_noise(code_all(counted.columns, policy), class_ids, ranges)
+        expected = expectations.at(float(policy.exact_epsilon), confident=confident)
         refuse_above_total(expectations, expected, n_counted=counted.n_staying, policy=policy)
         del expectations
     with clock.step("perturb"):
@@ -66,7 +66,7 @@ def anonymise(
             ranges.class_ids,
             ranges=ranges.widths,
             epsilon=float(policy.exact_epsilon),
-            confident=confident_k(policy),
+            confident=confident,
             originals=ranges.unclipped,
         )
         if not realised.sizes.n_records:
@@ -91,27 +91,6 @@ def anonymise(
     return Release(merged, record)
 
 
-def confident_k(policy: Policy) -> ConfidentK | None:
-    """What the policy asks of confidence, if anything."""
-    if policy.confidence is None:
-        return None
-    return ConfidentK(
-        k=policy.k,
-        confidence=policy.confidence,
-        rule=ZeroRule(policy.confidence_rule),
-        precisions=tuple(fraction(attribute.precision) for attribute in policy.epsilon_quasis.values()),
-    )
-
-
-def expect_noise(ranges: NoiseRanges, policy: Policy) -> Expectations:
-    """All that can be said before any noise is drawn."""
-    coded = [
-        code_values(ranges.values[:, j], precision=fraction(attribute.precision))
-        for j, attribute in enumerate(policy.epsilon_quasis.values())
-    ]
-    return expect(ranges.values, coded, ranges.class_ids, ranges=ranges.widths, originals=ranges.unclipped)
-
-
 def refuse_above_total(expectations: Expectations, expected: Expected, *, n_counted: int, policy: Policy) -> None:
     """Decided on the expected figure: deciding on the drawn one would select noise."""
     limit = policy.max_total_suppression
@@ -128,9 +107,10 @@ def refuse_above_total(expectations: Expectations, expected: Expected, *, n_coun
             f", and confidence {written(policy.confidence or 0)} is expected to leave out {expected.suppressed / n_counted:.2%}: "
             f"{total:.2%} together"
         )
+        confident = ConfidentK.asked_by(policy)
         epsilon = float(policy.exact_epsilon)
         while (epsilon := epsilon / 2) >= 0.0001:
-            less = expectations.at(epsilon, confident=confident_k(policy))
+            less = expectations.at(epsilon, confident=confident)
             if (by_k + less.most_suppressed) / n_counted <= limit:
                 ways.append(f"epsilon = {epsilon:g}")
                 break

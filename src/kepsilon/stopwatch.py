@@ -21,8 +21,9 @@ class Stopwatch:
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        self.on_step(name)
+    def step(self, name: str, *, shown: str | None = None) -> Iterator[None]:
+        """One step; the seconds of steps of the same name add up, whatever is shown of them."""
+        self.on_step(shown or name)
         start = time.perf_counter()
         yield
-        self.seconds[name] = round(time.perf_counter() - start, 4)
+        self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 4)

@@ -23,7 +23,7 @@ def init(input_path: Path, output: Path | None) -> None:
     are left for you to decide, and the policy is refused until you have.
     """
     if output is not None:
-        _refuse(output)
+        kepsilon.check_new_policy(output)
     with progress() as on_step:
         on_step("look at the data")
         text = kepsilon.propose_policy(input_path)
@@ -35,26 +35,8 @@ def init(input_path: Path, output: Path | None) -> None:
         with output.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        _refuse(output)
+        kepsilon.check_new_policy(output)
     click.echo(f"Wrote {output}. Next:", err=True)
     click.echo("  1. Edit it: decide k, epsilon and max_suppression, and go through the roles.", err=True)
     click.echo(f"  2. kepsilon check {input_path} -p {output}", err=True)
     click.echo(f"  3. kepsilon anonymise {input_path} -p {output} -o release{input_path.suffix}", err=True)
-
-
-def _refuse(output: Path) -> None:
-    """Refuses what cannot be written, before the data is looked at; a policy that somebody edited is never replaced."""
-    if output.exists():
-        raise kepsilon.EngineError(
-            kepsilon.Problem(
-                where=str(output),
-                what="exists already, and a policy is never overwritten.",
-                fix="Choose another name, or remove it first.",
-            )
-        )
-    if not output.parent.is_dir():
-        raise kepsilon.EngineError(
-            kepsilon.Problem(
-                where=str(output), what=f"there is no folder {output.parent} to write to.", fix="Create it first."
-            )
-        )

@@ -17,6 +17,7 @@ import kepsilon
 from kepsilon.cli.anonymise import anonymise
 from kepsilon.cli.check import check
 from kepsilon.cli.demo import demo
+from kepsilon.cli.explore import explore
 from kepsilon.cli.init import init
 from kepsilon.cli.schema import schema
 
@@ -46,11 +47,12 @@ def commands() -> None:
       kepsilon demo                                    the whole story on made-up patients
       kepsilon init data.csv -o policy.toml            a policy to edit, proposed from your data
       kepsilon check data.csv -p policy.toml           what is wrong, and what the policy can achieve
+      kepsilon explore data.csv -p policy.toml         what other k and ε would cost, and which keeps your limits
       kepsilon anonymise data.csv -p policy.toml -o release.csv
     """
 
 
-for command in (demo, init, check, anonymise, schema):
+for command in (demo, init, check, explore, anonymise, schema):
     commands.add_command(command)
 
 

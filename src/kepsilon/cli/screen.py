@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,6 +34,22 @@ def show_lines(lines: Iterable[tuple[str, str]]) -> None:
         click.echo(click.style(label.ljust(indent), bold=True) + wrapped[0])
         for more in wrapped[1:]:
             click.echo(" " * indent + more)
+
+
+def show_wrapped(text: str) -> None:
+    click.echo(click.wrap_text(text, width=min(100, shutil.get_terminal_size().columns)))
+
+
+def show_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Columns as wide as they need to be, numbers to the right; one that is empty everywhere is not shown."""
+    lines = [list(names), *([*row, *[""] * (len(names) - len(row))] for row in rows)]
+    used = [i for i in range(len(names)) if any(line[i] for line in lines[1:])]
+    widths = {i: max(len(line[i]) for line in lines) for i in used}
+    numeric = {i: all(line[i][:1].isdigit() or not line[i] for line in lines[1:]) for i in used}
+    for n, line in enumerate(lines):
+        cells = [line[i].rjust(widths[i]) if numeric[i] else line[i].ljust(widths[i]) for i in used]
+        text = "  ".join(cells).rstrip()
+        click.echo(click.style(text, bold=True) if n == 0 else text)
 
 
 def show_record(record: Mapping[str, Any], *, where: str) -> None:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 _CELLS_PER_RECORD = 8
 """Counting cells costs as much as sorting once there are this many of them per record; measured."""
@@ -85,6 +85,10 @@ class CodedValues:
     codes: IntArray
     """Position in `distinct` of every record."""
 
+    def of(self, records: BoolArray) -> CodedValues:
+        """Only of some records."""
+        return CodedValues(distinct=self.distinct, codes=self.codes[records])
+
 
 def code_values(values: FloatArray, *, precision: Fraction) -> CodedValues:
     """The values coded; a missing value stands for itself, all missing alike.
@@ -103,7 +107,7 @@ def code_values(values: FloatArray, *, precision: Fraction) -> CodedValues:
             places = (units - low).astype(np.int64)
             occurs = np.bincount(places, minlength=span) > 0
             distinct = (np.flatnonzero(occurs) + low) * precision.numerator / precision.denominator
-            return CodedValues(distinct=distinct, codes=(np.cumsum(occurs) - 1)[places])
+            return CodedValues(distinct=distinct, codes=(np.cumsum(occurs, dtype=np.int32) - np.int32(1))[places])
     distinct, codes = np.unique(values, return_inverse=True)
     return CodedValues(distinct=distinct, codes=codes)
 

@@ -16,6 +16,8 @@ import numpy as np
 from kepsilon.evaluate.class_values import without_missing
 from kepsilon.evaluate.noise_size import linking_ranges
 from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses
+from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -38,6 +40,17 @@ class ConfidentK:
     confidence: float
     rule: ZeroRule
     precisions: tuple[Fraction, ...]
+
+    @classmethod
+    def asked_by(cls, policy: Policy) -> ConfidentK | None:
+        if policy.confidence is None:
+            return None
+        return cls(
+            k=policy.k,
+            confidence=policy.confidence,
+            rule=ZeroRule(policy.confidence_rule),
+            precisions=tuple(fraction(attribute.precision) for attribute in policy.epsilon_quasis.values()),
+        )
 
     def reach(self, ranges: FloatArray, *, epsilon: float) -> FloatArray:
         """r_c of every class and ε-quasi, shaped like `ranges`."""

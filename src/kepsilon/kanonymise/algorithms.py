@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kepsilon.errors import PolicyError, Problem, UnsatisfiableError
+from kepsilon.errors import AnonymisationError, PolicyError, Problem, UnsatisfiableError
 from kepsilon.kanonymise import mondrian, ola
 from kepsilon.kanonymise.node_counts import sum_of_squares
 from kepsilon.policy.policy import Policy
@@ -23,10 +23,25 @@ class KAnonymised:
     """Sum of squared class sizes over all classes, also those that were suppressed."""
 
 
-def by_ola(table: FrequencyTable, policy: Policy) -> KAnonymised:
+def k_anonymise(table: FrequencyTable, policy: Policy) -> KAnonymised:
+    """The partition that the policy asks for, or why there is none."""
+    result = for_every_k(table, policy, ks=[policy.k])[policy.k]
+    if isinstance(result, AnonymisationError):
+        raise result
+    return result
+
+
+def for_every_k(
+    table: FrequencyTable, policy: Policy, *, ks: Sequence[int]
+) -> dict[int, KAnonymised | AnonymisationError]:
+    """The partition for each k, whatever the policy's own, or why there is none; OLA sweeps its lattice once for all."""
+    return _ALGORITHMS[policy.algorithm](table, policy, ks)
+
+
+def _by_ola(table: FrequencyTable, policy: Policy, ks: Sequence[int]) -> dict[int, KAnonymised | AnonymisationError]:
     limit = policy.most_suppressed(table.n_records)
     try:
-        result = ola.search(table, ks=[policy.k], max_suppressed=limit, loss=policy.loss)[policy.k]
+        results = ola.search(table, ks=ks, max_suppressed=limit, loss=policy.loss)
     except ola.LatticeTooLargeError as error:
         raise PolicyError(
             Problem(
@@ -36,35 +51,47 @@ def by_ola(table: FrequencyTable, policy: Policy) -> KAnonymised:
                 fix='Give some hierarchies fewer levels, or use algorithm = "mondrian".',
             )
         ) from None
+    return {k: _from_ola(results[k], table, policy, k) for k in ks}
+
+
+def _from_ola(
+    result: ola.OlaResult | ola.Unmet, table: FrequencyTable, policy: Policy, k: int
+) -> KAnonymised | AnonymisationError:
     if isinstance(result, ola.Unmet):
-        raise _cannot_be_met(result, table, policy)
+        return _cannot_be_met(result, table, policy, k)
     if result.n_classes == 0:
-        raise UnsatisfiableError(
+        return UnsatisfiableError(
             Problem(
                 where="",
-                what=f"k = {policy.k} with at most {_percent(policy.max_suppression)} suppressed would leave out every record.",
+                what=f"k = {k} with at most {_percent(policy.max_suppression)} suppressed would leave out every record.",
                 fix="Choose a smaller max_suppression, so that values are generalised instead.",
             )
         )
-    recoding = ola.recode(table, result.node, k=policy.k)
+    recoding = ola.recode(table, result.node, k=k)
     return KAnonymised(recoding=_of_k_quasis(recoding, policy), dm_star=result.dm_star)
 
 
-def by_mondrian(table: FrequencyTable, policy: Policy) -> KAnonymised:
+def _by_mondrian(
+    table: FrequencyTable, policy: Policy, ks: Sequence[int]
+) -> dict[int, KAnonymised | AnonymisationError]:
+    return {k: _from_mondrian(table, policy, k) for k in ks}
+
+
+def _from_mondrian(table: FrequencyTable, policy: Policy, k: int) -> KAnonymised | AnonymisationError:
     """Attributes beyond the k-quasis say which ε-quasis are missing; they are never generalised."""
     n_quasis = len(policy.k_quasis)
     fixed = range(n_quasis, len(table.domains))
     try:
-        recoding = mondrian.anonymise(table, k=policy.k, labels=policy.labels, fixed=fixed)
+        recoding = mondrian.anonymise(table, k=k, labels=policy.labels, fixed=fixed)
     except mondrian.FixedPartTooSmallError as error:
-        raise UnsatisfiableError(
+        return UnsatisfiableError(
             Problem(
                 where="",
-                what=f"{error.n_records:,} records have values missing that fewer than k = {policy.k} records miss together, and "
+                what=f"{error.n_records:,} records have values missing that fewer than k = {k} records miss together, and "
                 "Mondrian leaves no record out.",
                 fix='Leave records with missing values out: missing = "suppress"; or use algorithm = "ola".',
             )
-        ) from None
+        )
     return KAnonymised(recoding=_of_k_quasis(recoding, policy), dm_star=sum_of_squares(recoding.sizes))
 
 
@@ -75,10 +102,10 @@ def _of_k_quasis(recoding: Recoding, policy: Policy) -> Recoding:
     return dataclasses.replace(recoding, attributes=recoding.attributes[:n], levels=levels)
 
 
-ALGORITHMS: dict[str, Callable[[FrequencyTable, Policy], KAnonymised]] = {"ola": by_ola, "mondrian": by_mondrian}
+_ALGORITHMS = {"ola": _by_ola, "mondrian": _by_mondrian}
 
 
-def _cannot_be_met(unmet: ola.Unmet, table: FrequencyTable, policy: Policy) -> UnsatisfiableError:
+def _cannot_be_met(unmet: ola.Unmet, table: FrequencyTable, policy: Policy, k: int) -> UnsatisfiableError:
     share = unmet.suppressed / table.n_records
     n_quasis = len(policy.k_quasis)
     kept = [(d.name, n) for d, n in zip(table.domains, unmet.n_labels, strict=True) if n > 1]
@@ -93,8 +120,8 @@ def _cannot_be_met(unmet: ola.Unmet, table: FrequencyTable, policy: Policy) -> U
     return UnsatisfiableError(
         Problem(
             where="",
-            what=f"k = {policy.k} with at most {_percent(policy.max_suppression)} suppressed cannot be met.",
-            fix=f"With every hierarchy at its top, {_percent(share)} of records stay in classes below {policy.k} "
+            what=f"k = {k} with at most {_percent(policy.max_suppression)} suppressed cannot be met.",
+            fix=f"With every hierarchy at its top, {_percent(share)} of records stay in classes below {k} "
             f"({', '.join(f'{name} keeps {n} values there' for name, n in kept)}).\n"
             f"What would work: {'; or '.join(ways)}.",
         )

@@ -182,6 +182,13 @@ def _is_ours(folder: Path) -> bool:
     return all(name.isdigit() for name in names)
 
 
+def refuse_input(path: Path, inputs: Iterable[Path]) -> None:
+    if any(path.exists() and source.exists() and path.samefile(source) for source in inputs):
+        raise EngineError(
+            Problem(where=str(path), what="is an input, which is never overwritten.", fix="Choose another name.")
+        )
+
+
 def require_folder(folder: Path) -> None:
     if not folder.is_dir():
         raise EngineError(

@@ -12,7 +12,7 @@ from typing import Any
 
 from kepsilon.engines.protocol import Merged
 from kepsilon.errors import EngineError, Problem
-from kepsilon.publish.atomic import Staging, refuse_existing, require_folder
+from kepsilon.publish.atomic import Staging, refuse_existing, refuse_input, require_folder
 from kepsilon.publish.manifest import Json, public
 
 
@@ -96,10 +96,7 @@ def check_outputs(output: Path, linkage: Path | None, *, overwrite: bool, inputs
     for path in named:
         require_known_kind(path)
         require_folder(path.parent)
-        if any(path.exists() and source.exists() and path.samefile(source) for source in inputs):
-            raise EngineError(
-                Problem(where=str(path), what="is an input, which is never overwritten.", fix="Choose another name.")
-            )
+        refuse_input(path, inputs)
     beside = (output, manifest_path(output), curator_path(output))
     for path in (*beside, *named[1:]):
         refuse_existing(path, overwrite=overwrite)

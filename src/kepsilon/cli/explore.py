@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kepsilon explore`: what every k, ε and algorithm would cost, and the least distorted within limits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+import kepsilon
+from kepsilon.cli.screen import progress, show_table, show_wrapped
+
+
+class Listed(click.ParamType[list[Any]]):
+    """Values separated by commas."""
+
+    def __init__(self, name: str, one: type[int | str] | None = None) -> None:
+        self.name = name
+        self._one = one
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[Any]:
+        if isinstance(value, list):
+            return value
+        try:
+            return [self._read(part.strip()) for part in str(value).split(",") if part.strip()]
+        except ValueError:
+            self.fail(f"{value!r} should be {self.name} separated by commas.", param, ctx)
+
+    def _read(self, text: str) -> Any:
+        if self._one is not None:
+            return self._one(text)
+        return int(text) if text.isdigit() else float(text)
+
+
+@click.command()
+@click.argument("input_path", metavar="INPUT", type=click.Path(path_type=Path))
+@click.option(
+    "-p", "--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (TOML)."
+)
+@click.option("--k", "ks", type=Listed("whole numbers", int), metavar="LIST", help="Values of k, such as 5,10,20.")
+@click.option("--epsilon", "epsilons", type=Listed("numbers"), metavar="LIST", help="Values of ε, such as 0.5,1,2.")
+@click.option(
+    "--algorithm", "algorithms", type=Listed("names", str), metavar="LIST", help="ola, mondrian, or both (default)."
+)
+@click.option("--confidence", type=float, metavar="C", help="Enforce confident k, such as 0.99; replaces the policy's.")
+@click.option(
+    "--max-risk", type=float, metavar="SHARE", help="Largest share of records an attacker may link, expected."
+)
+@click.option(
+    "--max-suppression", type=float, metavar="SHARE", help="Largest share left out, by k and by confidence together."
+)
+@click.option("--max-error", type=float, metavar="SHARE", help="Largest expected relative error of an epsilon-quasi.")
+@click.option(
+    "--write-policy",
+    type=click.Path(path_type=Path),
+    metavar="P.toml",
+    help="Write the chosen cell as a policy: yours, with other k, epsilon and algorithm.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Also write the grid: a page (.html), a table (.csv) or .json.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an existing page or table.")
+@click.option("--json", "as_json", is_flag=True, help="Print the grid as JSON.")
+def explore(
+    input_path: Path,
+    policy_path: Path,
+    ks: list[int] | None,
+    epsilons: list[float] | None,
+    algorithms: list[str] | None,
+    confidence: float | None,
+    max_risk: float | None,
+    max_suppression: float | None,
+    max_error: float | None,
+    write_policy: Path | None,
+    output: Path | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Explore k, ε and algorithm for INPUT before releasing anything.
+
+    Every cell is worked out exactly, without drawing noise. Limits choose the least distorted cell that keeps them:
+    distortion is the mean, over quasis, of precision loss and of error relative to the data's range. Exit code 3 if no
+    cell keeps the limits.
+    """
+    policy = kepsilon.Policy.from_file(policy_path)
+    limits = kepsilon.Limits(max_risk=max_risk, max_suppression=max_suppression, max_error=max_error)
+    if output is not None:
+        kepsilon.check_grid_output(output, overwrite=overwrite, inputs=(input_path, policy_path, *policy.files))
+    if write_policy is not None:
+        kepsilon.check_new_policy(write_policy)
+    with progress() as on_step:
+        grid = kepsilon.explore(
+            input_path,
+            policy,
+            k=ks,
+            epsilon=epsilons,
+            algorithm=algorithms,
+            confidence=confidence,
+            on_step=on_step,
+        )
+    choice = grid.choose(limits)
+    if output is not None:
+        grid.write(output, choice, overwrite=overwrite)
+    if as_json:
+        click.echo(json.dumps(grid.to_json(choice), indent=2, ensure_ascii=False))
+    else:
+        _show(grid, choice, output)
+    cell = choice.required()
+    if write_policy is not None:
+        kepsilon.write_policy(policy_path, write_policy, grid.changes(cell))
+        click.echo(f"policy     {write_policy}", err=as_json)
+
+
+def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> None:
+    with_confidence = grid.policy.confidence is not None
+    names = ["", "algorithm", "k", "ε", "classes", "loss", "error", "linking", "left out", "distortion", "front"]
+    if with_confidence:
+        names[9:9] = ["for confidence"]
+    show_table(names, list(_rows(grid, choice, with_confidence=with_confidence)))
+    click.echo()
+    refusals = {cell.refused: cell for cell in reversed(grid.cells) if cell.refused}
+    for cell in refusals.values():
+        show_wrapped(f"refused: {cell.name}: {cell.refused}")
+    for line in choice.in_words():
+        show_wrapped(line)
+    if output is not None:
+        click.echo(f"grid       {output}  (for you only)")
+
+
+def _rows(grid: kepsilon.Grid, choice: kepsilon.Choice, *, with_confidence: bool) -> Iterator[list[str]]:
+    for cell in grid.cells:
+        row = ["→" if cell is choice.cell else "", cell.algorithm, str(cell.k), f"{cell.epsilon:g}"]
+        figures = cell.figures
+        if figures is None:
+            yield [*row, "refused"]
+            continue
+        row += [
+            f"{figures.n_classes:,}",
+            f"{figures.precision_loss:.3f}",
+            _percent(figures.largest_error),
+            _percent(figures.linking_risk),
+            _percent(figures.suppressed_by_k),
+        ]
+        if with_confidence:
+            row.append(_percent(figures.suppressed_by_confidence))
+        row.append("undefined" if figures.distortion is None else f"{figures.distortion:.3f}")
+        yield [*row, "front" if cell.pareto else "" if choice.limits.allow(cell) else "outside limits"]
+
+
+def _percent(share: float | None) -> str:
+    return "undefined" if share is None else f"{share:.2%}"

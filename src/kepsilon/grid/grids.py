@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cells together: which are worth looking at, which keeps the limits with least distortion, and how they are written."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import html
+import io
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kepsilon.errors import EngineError, Problem
+from kepsilon.grid.cells import Cell, Json
+from kepsilon.grid.choice import Choice, Limits, choose
+from kepsilon.policy.policy import Policy
+from kepsilon.publish.atomic import Staging, refuse_existing, refuse_input, require_folder
+from kepsilon.publish.manifest import normalised
+from kepsilon.version import __version__
+
+SUFFIXES = (".html", ".csv", ".json")
+
+
+class Grid:
+    """All cells of one exploration, none of which has drawn any noise."""
+
+    def __init__(
+        self,
+        *,
+        cells: Iterable[Cell],
+        policy: Policy,
+        n_read: int,
+        n_missing: int,
+        n_unlisted: int,
+        seconds: Mapping[str, float],
+    ) -> None:
+        self.cells = _with_front(list(cells))
+        self.policy = policy
+        self.seconds = dict(seconds)
+        self._records = {
+            "read": n_read,
+            "counted": n_read - n_missing - n_unlisted,
+            "missing": n_missing,
+            "unlisted": n_unlisted,
+        }
+
+    @property
+    def pareto(self) -> list[Cell]:
+        """Cells that no other beats in distortion, risk and suppression at once."""
+        return [cell for cell in self.cells if cell.pareto]
+
+    def choose(self, limits: Limits | None = None) -> Choice:
+        """The least distorted cell within the limits, and which limit stands in the way of a better one."""
+        return choose(self.cells, limits or Limits())
+
+    def best(
+        self,
+        *,
+        max_risk: float | None = None,
+        max_suppression: float | None = None,
+        max_error: float | None = None,
+    ) -> Policy:
+        """The policy of the least distorted cell within the limits; UnsatisfiableError says why there is none."""
+        limits = Limits(max_risk=max_risk, max_suppression=max_suppression, max_error=max_error)
+        return self.policy.with_changes(**self.changes(self.choose(limits).required()))
+
+    def changes(self, cell: Cell) -> Json:
+        """What a cell's policy says otherwise than the one that was explored with."""
+        changes = {"k": cell.k, "epsilon": cell.epsilon, "algorithm": cell.algorithm}
+        if self.policy.confidence is not None:
+            changes["confidence"] = self.policy.confidence
+        return changes
+
+    def to_json(self, choice: Choice | None = None) -> Json:
+        """Everything, with what was chosen by which limits."""
+        choice = choice or self.choose()
+        cells = []
+        for cell in self.cells:
+            found = cell.to_json()
+            if cell.figures is not None:
+                found["within_limits"] = choice.limits.allow(cell)
+            cells.append(found)
+        return {
+            "kepsilon_version": __version__,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "policy": normalised(self.policy),
+            "records": self._records,
+            "k": sorted({cell.k for cell in self.cells}),
+            "epsilon": sorted({cell.epsilon for cell in self.cells}),
+            "algorithms": list(dict.fromkeys(cell.algorithm for cell in self.cells)),
+            "confidence": self.policy.confidence,
+            "limits": dataclasses.asdict(choice.limits),
+            "chosen": None if choice.cell is None else self.cells.index(choice.cell),
+            "why": choice.why,
+            "cells": cells,
+            "seconds": self.seconds,
+        }
+
+    def write(self, path: str | Path, choice: Choice | None = None, *, overwrite: bool = False) -> None:
+        """The grid as a page, a table or JSON, by the suffix; whole, or not at all."""
+        target = Path(path)
+        check_grid_output(target, overwrite=overwrite)
+        text = _WRITERS[target.suffix.lower()](self.to_json(choice))
+        with Staging([target.parent]) as staging:
+            with staging.new_file(target, owner_only=True) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+            staging.publish(overwrite=overwrite)
+
+    def _repr_html_(self) -> str:
+        """The front, as a small table."""
+        names = ("algorithm", "k", "epsilon", "distortion", "linking_risk", "suppression")
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+        rows = []
+        for cell in self.pareto:
+            found = cell.to_json()
+            cells = (f"{v:.4g}" if isinstance(v := found[name], float) else html.escape(str(v)) for name in names)
+            rows.append("<tr>" + "".join(f"<td>{text}</td>" for text in cells) + "</tr>")
+        return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
+
+    def __repr__(self) -> str:
+        return f"<Grid of {len(self.cells):,} cells, {len(self.pareto):,} on the front>"
+
+
+def check_grid_output(path: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
+    """Everything about the place to write to that can be refused before any work is done."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise EngineError(Problem(where=str(path), what=f"a grid is written as {', '.join(SUFFIXES)}, by its suffix."))
+    require_folder(path.parent)
+    refuse_input(path, inputs)
+    refuse_existing(path, overwrite=overwrite)
+
+
+def _with_front(cells: list[Cell]) -> list[Cell]:
+    """Cells marked where no other is at least as good in everything and better in something."""
+    points = {
+        i: (cell.figures.distortion, cell.figures.linking_risk, cell.figures.suppression)
+        for i, cell in enumerate(cells)
+        if cell.figures is not None and cell.figures.distortion is not None
+    }
+    on_front = {
+        i
+        for i, mine in points.items()
+        if not any(
+            other != mine and all(theirs <= own for theirs, own in zip(other, mine, strict=True))
+            for other in points.values()
+        )
+    }
+    return [dataclasses.replace(cell, pareto=i in on_front) for i, cell in enumerate(cells)]
+
+
+def _csv(grid: Json) -> str:
+    """One line per cell; figures by attribute in columns of their own."""
+    lines = [_flat(cell) for cell in grid["cells"]]
+    names = list(dict.fromkeys(name for line in lines for name in line))
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return text.getvalue()
+
+
+def _flat(cell: Json, prefix: str = "") -> Json:
+    flat: Json = {}
+    for key, value in cell.items():
+        flat.update(_flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value})
+    return flat
+
+
+def _json(grid: Json) -> str:
+    return json.dumps(grid, indent=2, ensure_ascii=False) + "\n"
+
+
+def _html(grid: Json) -> str:
+    from kepsilon.publish.report import explore_page
+
+    return explore_page(grid)
+
+
+_WRITERS = {".csv": _csv, ".json": _json, ".html": _html}

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A policy file written anew with some values changed, comments and order kept; never over another file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kepsilon.errors import EngineError, PolicyError, Problem
+from kepsilon.policy.policy import Policy
+
+
+def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None:
+    """The policy of `source` with other values of top-level keys; paths of hierarchy files still lead to the same files."""
+    import tomlkit
+
+    document = tomlkit.parse(source.read_text(encoding="utf-8-sig"))
+    document.update(changes)
+    for attribute in document["attributes"].values():
+        hierarchy = attribute.get("hierarchy", {})
+        if hierarchy.get("type") == "file":
+            path = source.parent / hierarchy["path"]
+            hierarchy["path"] = Path(os.path.relpath(path, target.parent)).as_posix()
+    text = tomlkit.dumps(document)
+    Policy.from_dict(tomlkit.parse(text).unwrap(), folder=target.parent)
+    check_new_policy(target)
+    try:
+        with target.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        check_new_policy(target)
+    except OSError as error:
+        raise PolicyError(
+            Problem(where=str(target), what=f"cannot write the policy: {error.strerror or 'unknown reason'}.")
+        ) from None
+
+
+def check_new_policy(path: Path) -> None:
+    """Refuses what cannot be written, before the data is looked at; a policy that somebody edited is never replaced."""
+    if path.exists():
+        raise EngineError(
+            Problem(
+                where=str(path),
+                what="exists already, and a policy is never overwritten.",
+                fix="Choose another name, or remove it first.",
+            )
+        )
+    if not path.parent.is_dir():
+        raise EngineError(
+            Problem(where=str(path), what=f"there is no folder {path.parent} to write to.", fix="Create it first.")
+        )
