@@ -119,7 +119,20 @@ def explore(
 
 def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> None:
     with_confidence = grid.policy.confidence is not None
-    names = ["", "algorithm", "k", "ε", "classes", "loss", "error", "linking", "left out", "distortion", "front"]
+    names = [
+        "",
+        "algorithm",
+        "k",
+        "ε",
+        "classes",
+        "loss",
+        "error",
+        "linking",
+        "left out",
+        "distortion",
+        "front",
+        "breaks",
+    ]
     if with_confidence:
         names[9:9] = ["for confidence"]
     show_table(names, list(_rows(grid, choice, with_confidence=with_confidence)))
@@ -150,7 +163,7 @@ def _rows(grid: kepsilon.Grid, choice: kepsilon.Choice, *, with_confidence: bool
         if with_confidence:
             row.append(_percent(figures.suppressed_by_confidence))
         row.append("undefined" if figures.distortion is None else f"{figures.distortion:.3f}")
-        yield [*row, "front" if cell.pareto else "" if choice.limits.allow(cell) else "outside limits"]
+        yield [*row, "*" if cell.pareto else "", ", ".join(sorted(choice.limits.broken_by(cell)))]
 
 
 def _percent(share: float | None) -> str:

@@ -11,6 +11,7 @@ from kepsilon.errors import PolicyError, Problem, UnsatisfiableError
 from kepsilon.grid.cells import Cell
 
 WORDS = {"max_risk": "linking risk", "max_suppression": "suppression", "max_error": "relative error"}
+"""What each limit is about, in the order in which they are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +59,13 @@ class Choice:
         return self.cell
 
     def in_words(self) -> list[str]:
-        """What was chosen and why, for people."""
+        """What was chosen and what binds, for people; nothing where nothing qualifies."""
         if self.cell is None or self.cell.figures is None:
-            return [f"Nothing qualifies: {self.why}"]
+            return []
         figures, cell = self.cell.figures, self.cell
         by = f"within {', '.join(f'{name} = {limit:g}' for name, limit in self.limits.stated().items())}"
         chosen = f"Least distorted{f' {by}' if self.limits.stated() else ''}: {cell.name} (distortion {figures.distortion:.3f})."
-        return [chosen, *([self.why[:1].upper() + self.why[1:]] if self.why else [])]
+        return [chosen, *([self.why] if self.why else [])]
 
     def _fix(self) -> str:
         return "Explore other k, epsilon or algorithms, allow more, or coarsen what the policy says of ranges."
@@ -94,11 +95,7 @@ def _what_binds(candidates: Sequence[Cell], best: Cell, limits: Limits) -> str |
         return None
     ruled_out = min(better, key=_rank)
     broken = limits.broken_by(ruled_out)
-    verb = "rule" if len(broken) > 1 else "rules"
-    return (
-        f"{_names(broken)} {verb} out less distorted cells, the least distorted being {ruled_out.name} "
-        f"({_misses(ruled_out, broken)})."
-    )
+    return f"Less distorted would be {ruled_out.name}; ruled out by {_names(broken)} ({_misses(ruled_out, broken)})."
 
 
 def _why_none(cells: Sequence[Cell], candidates: Sequence[Cell], limits: Limits) -> str:

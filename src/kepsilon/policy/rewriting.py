@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,10 @@ def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None
     """The policy of `source` with other values of top-level keys; paths of hierarchy files still lead to the same files."""
     import tomlkit
 
-    document = tomlkit.parse(source.read_text(encoding="utf-8-sig"))
+    text = source.read_text(encoding="utf-8-sig")
+    document = tomlkit.parse(text)
+    lacking = [key for key in changes if key not in document]
+    document = tomlkit.parse(_with_room(text, lacking))
     document.update(changes)
     for attribute in document["attributes"].values():
         hierarchy = attribute.get("hierarchy", {})
@@ -51,3 +55,9 @@ def check_new_policy(path: Path) -> None:
         raise EngineError(
             Problem(where=str(path), what=f"there is no folder {path.parent} to write to.", fix="Create it first.")
         )
+
+
+def _with_room(text: str, keys: list[str]) -> str:
+    """The document with lines for new keys below max_suppression, where a reader would look for them."""
+    new_lines = "".join(f"{key} = 0\n" for key in keys)
+    return re.sub(r"(?m)^(max_suppression\s*=.*\n)", lambda line: line[0] + new_lines, text, count=1)
