@@ -69,6 +69,10 @@ def _lines(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "records read", f"{read:,}"
     yield "released", f"{records['released']:,}  ({records['released'] / read:.2%})"
     yield "left out for k", f"{records['suppressed_by_k']:,}  ({records['suppressed_by_k'] / read:.2%})"
+    confident = record.get("confident_k")
+    if confident:
+        n, share = records["suppressed_by_confidence"], confident["realised"]
+        yield "left out for confidence", f"{n:,}  ({share:.2%} of the rest; {confident['expected']:.2%} expected)"
     for key, label in (
         ("suppressed_missing", "left out, value missing"),
         ("suppressed_unlisted", "left out, value unlisted"),
@@ -94,7 +98,11 @@ def _lines(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"noise on {name}", "; ".join([noise, *extras])
         error = record.get("error", {}).get(name, {}).get("expected_relative")
         if error is not None:
-            yield f"error of {name}", f"{error:.1%} expected, relative to the value"
+            uniform = record["error"][name]["uniform_equivalent"]
+            yield (
+                f"error of {name}",
+                f"{error:.1%} expected, relative to the value; uniform noise of ±{uniform:.1%} would cost the same",
+            )
     if record.get("linking_risk"):
         yield "linking risk", f"{record['linking_risk']['expected']:.2%} of released records, expected"
     if record["seeded"]:

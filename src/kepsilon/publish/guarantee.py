@@ -43,6 +43,8 @@ def statement(policy: Policy) -> str:
     in_class = [name for name, attribute in quasis.items() if attribute.missing == "class"]
     if in_class:
         sentences.append(f"Whether {_listed(in_class)} is missing is visible and is part of the class.")
+    if policy.confidence is not None:
+        sentences.append(_confidence(policy))
     sentences.append(
         "The promise is for one release: fresh releases of the same records add up, and averaging them takes the noise away."
     )
@@ -64,10 +66,31 @@ def _promise(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
             "This is not differential privacy: an extreme record can still move the widened range."
         )
     low, high = attribute.range
+    if policy.confidence is not None:
+        return (
+            f"{name}: within its class, and for an attacker who knows the values of the class, any two values in "
+            f"[{written(low)}, {written(high)}] are {epsilon}. Declared bounds alone would promise that for each record whatever "
+            "the others hold; leaving records out for confidence depends on the others' values and takes that away. "
+            "Values outside the bounds were clipped first."
+        )
     return (
         f"{name}: given the partition into classes, any two values in [{written(low)}, {written(high)}], bounds that were "
         f"declared and not read from the data, are {epsilon}: a local promise for each record, whatever the others hold. "
         "Values outside the bounds were clipped first."
+    )
+
+
+def _confidence(policy: Policy) -> str:
+    """A record is hidden by the originals that its published values leave possible, so those are what is counted."""
+    beyond = {
+        "text": "Records that noise moved away from every original of their class were kept.",
+        "strict": f"Records that noise moved away from every original of their class were kept where {policy.k} others stay.",
+        "suppress_zero": "Records that noise moved away from every original of their class were left out too.",
+    }
+    return (
+        f"Confident k: a record was left out if, at confidence {written(policy.confidence or 0)}, its published "
+        f"{_listed(policy.epsilon_quasis)} could be those of fewer than k = {policy.k} records of its class, and then its class if "
+        f"fewer than {policy.k} stayed. {beyond[policy.confidence_rule]}"
     )
 
 

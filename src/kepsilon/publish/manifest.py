@@ -26,6 +26,7 @@ PUBLIC_KEYS = (
 EXPECTED_KEYS = {
     "error": ("expected_relative", "range_relative"),
     "linking_risk": ("expected", "expected_paper_ties"),
+    "confident_k": ("expected", "total_expected"),
 }
 """Figures known before any noise is drawn. A realised one depends on which record became which, and can betray it."""
 
@@ -56,7 +57,10 @@ def public(record: Mapping[str, Any]) -> Json:
         manifest["error"] = {
             name: _expected(record["error"][name], "error") for name in record["error"] if name in in_class
         }
-    if "linking_risk" in record and in_class:
+    all_in_class = len(in_class) == len(record.get("error", {})) > 0
+    if "confident_k" in record and all_in_class:
+        manifest["confident_k"] = _expected(record["confident_k"], "confident_k")
+    if "linking_risk" in record and all_in_class:
         risk = record["linking_risk"]
         manifest["linking_risk"] = {
             **_expected(risk, "linking_risk"),

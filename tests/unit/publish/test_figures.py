@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 
 import numpy as np
 import pyarrow as pa
@@ -101,15 +100,6 @@ def test_the_manifest_names_expected_figures_only_to_two_digits(release_of):
         assert public != exact
     for word in ("realised", "over_half", "over_nine_tenths", "zeros_left_out"):
         assert f'"{word}' not in json.dumps(manifest)
-
-
-def test_several_attributes_have_errors_and_no_linking_risk(release_of):
-    """Each with its own; links of several have no closed form yet."""
-    records = [{**record, "weight": str(40 + i % 50)} for i, record in enumerate(people())]
-    record = release_of(POLICY + SECOND, records=records).record
-    assert set(record["error"]) == {"height", "weight"}
-    assert all(math.isfinite(figure) for figures in record["error"].values() for figure in figures.values())
-    assert "linking_risk" not in record
 
 
 def test_clipping_shows_in_what_was_realised(release_of, tmp_path):

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Confident k in a release: who is gone, what the record and the manifest say of it, and when it is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import kepsilon
+from oracles import attacks
+from oracles.noise import SEED
+
+N, K, EPSILON, CONFIDENCE = 600, 5, 8, 0.9
+RULES = ["text", "strict", "suppress_zero"]
+
+
+def people():
+    """Heights in six classes of about 100, and two rare districts that OLA leaves out."""
+    rng = np.random.default_rng(SEED)
+    district = np.concatenate([rng.integers(0, 6, N - 3), [6, 6, 7]])
+    return pa.table(
+        {
+            "person": [f"p{i}" for i in range(N)],
+            "district": [f"d{i}" for i in district],
+            "height": rng.normal(170, 8, N).round(1),
+        }
+    )
+
+
+def policy(**changes):
+    document = {
+        "k": K, "epsilon": EPSILON, "algorithm": "ola", "max_suppression": 0.05, "confidence": CONFIDENCE,
+        "attributes": {
+            "person": {"role": "sensitive"},
+            "district": {"role": "k-quasi", "hierarchy": {"type": "suppress"}},
+            "height": {"role": "epsilon-quasi", "precision": 0.1, "range": "class"},
+        },
+    }  # fmt: skip
+    return kepsilon.Policy.from_dict({**document, **changes})
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_who_stays_is_who_the_oracle_keeps(rule):
+    """Everybody's noise is not known from outside, but nobody who stays may stand out, and every class has k."""
+    data = people()
+    release = kepsilon.anonymise(data, policy(confidence_rule=rule), unsafe_seed=SEED)
+    frame = release.frame
+    heights = dict(zip(data["person"].to_pylist(), data["height"].to_pylist(), strict=True))
+    districts = dict(zip(data["person"].to_pylist(), data["district"].to_pylist(), strict=True))
+    members = {}
+    for person, district in districts.items():
+        members.setdefault(district, []).append(heights[person])
+    sizes = {}
+    for person, label, published in zip(*(frame[c].to_pylist() for c in ("person", "district", "height")), strict=True):
+        assert label == districts[person]
+        sizes[label] = sizes.get(label, 0) + 1
+        own = members[label]
+        reach = -np.log(1 - CONFIDENCE) * (max(own) - min(own)) / EPSILON + 0.05
+        n = sum(abs(attacks.exact(v) - attacks.exact(published)) <= attacks.exact(reach) for v in own)
+        assert n >= K or (n == 0 and rule != "suppress_zero")
+    assert min(sizes.values()) >= K
+    records = release.record["records"]
+    assert records["released"] == frame.num_rows < 597
+    assert records["suppressed_by_k"] == 3
+    assert records["suppressed_by_confidence"] == 597 - frame.num_rows
+    figures = release.record["confident_k"]
+    assert figures["realised"] == pytest.approx((597 - frame.num_rows) / 597)
+    assert figures["total_realised"] == pytest.approx((600 - frame.num_rows) / 600)
+    assert figures["total_expected"] == pytest.approx((3 + 597 * figures["expected"]) / 600)
+    # A binomial with the expected share has this variance or more, since most records go on their own.
+    assert abs(figures["realised"] - figures["expected"]) < 5 * np.sqrt(figures["expected"] / 597)
+
+
+def test_expectation_equals_the_mean_of_many_releases():
+    """|z| < 5 against 200 releases with fresh seeds, with the spread seen among them."""
+    data, chosen = people(), policy(epsilon=16)
+    releases = [kepsilon.anonymise(data, chosen, unsafe_seed=i).record["confident_k"] for i in range(200)]
+    realised = np.array([figures["realised"] for figures in releases])
+    assert len({figures["expected"] for figures in releases}) == 1
+    z = (realised.mean() - releases[0]["expected"]) / (realised.std(ddof=1) / np.sqrt(len(realised)))
+    assert abs(z) < 5
+
+
+def test_a_class_that_confidence_removes_leaves_no_label_behind(tmp_path):
+    """Neither in the table nor in the bytes of the file."""
+    rng = np.random.default_rng(SEED)
+    data = pa.table(
+        {
+            "district": ["crowd"] * 300 + ["GONE-DISTRICT"] * 5,
+            "height": np.concatenate([rng.normal(170, 8, 300), [100.0, 120.0, 140.0, 160.0, 190.0]]).round(1),
+        }
+    )
+    chosen = policy(
+        epsilon=100, attributes={n: a for n, a in policy().model_dump()["attributes"].items() if n != "person"}
+    )
+    release = kepsilon.anonymise(data, chosen, unsafe_seed=SEED)
+    assert set(release.frame["district"].to_pylist()) == {"crowd"}
+    assert release.record["classes"]["count"] == 1
+    for suffix in ("parquet", "arrow", "csv"):
+        release.write(tmp_path / f"out.{suffix}")
+        assert b"GONE-DISTRICT" not in (tmp_path / f"out.{suffix}").read_bytes()
+    linkage = release.linkage
+    assert set(linkage["class_id"].to_pylist()) == {0}
+
+
+def test_a_cap_on_all_suppression_refuses_before_noise_is_drawn(monkeypatch):
+    """On the expected figure, with the figures and an ε that would do; just above it passes."""
+    expected = kepsilon.anonymise(people(), policy(), unsafe_seed=1).record["confident_k"]["total_expected"]
+    release = kepsilon.anonymise(people(), policy(max_total_suppression=expected * 1.0001), unsafe_seed=2)
+    assert release.record["confident_k"]["total_expected"] == expected
+    drawn = []
+    monkeypatch.setattr("kepsilon.pipeline.perturb", lambda *a, **b: drawn.append(1))
+    with pytest.raises(kepsilon.UnsatisfiableError) as caught:
+        kepsilon.anonymise(people(), policy(max_total_suppression=0.01), unsafe_seed=3)
+    assert not drawn
+    message = str(caught.value)
+    assert f"{expected:.2%} together" in message
+    assert "0.50%" in message
+    suggested = float(message.split("epsilon = ")[1].split(";", maxsplit=1)[0])
+    monkeypatch.undo()
+    assert kepsilon.anonymise(people(), policy(max_total_suppression=0.01, epsilon=suggested), unsafe_seed=4)
+
+
+def test_the_cap_holds_without_confidence_too():
+    """Then it is OLA's share alone."""
+    with pytest.raises(kepsilon.UnsatisfiableError, match=r"leaves out 0.50% of records, above"):
+        kepsilon.anonymise(people(), policy(max_total_suppression=0.004).with_changes(confidence=None))
+
+
+def test_a_release_without_anybody_is_refused():
+    """Five records far apart, hardly moved: none could be that of another."""
+    data = pa.table({"person": list("abcde"), "district": ["d"] * 5, "height": [1.0, 40.0, 90.0, 160.0, 300.0]})
+    with pytest.raises(kepsilon.UnsatisfiableError, match="leaves out every record"):
+        kepsilon.anonymise(data, policy(epsilon=100, max_suppression=0), unsafe_seed=SEED)
+
+
+def test_the_manifest_has_the_expected_share_rounded_and_what_anybody_can_count():
+    """Released records and classes can be counted in the release; the realised share is not told apart."""
+    release = kepsilon.anonymise(people(), policy(), unsafe_seed=SEED)
+    manifest = release.manifest
+    assert set(manifest["confident_k"]) == {"expected", "total_expected"}
+    assert manifest["confident_k"]["expected"] == float(f"{release.record['confident_k']['expected']:.1e}")
+    assert manifest["guarantee"]["confidence"] == CONFIDENCE
+    assert "realised" not in json.dumps(manifest)
+    labels = release.frame["district"].to_pylist()
+    assert manifest["records"]["released"] == len(labels)
+    assert manifest["classes"]["count"] == len(set(labels))
+    assert manifest["classes"]["smallest"] == min(labels.count(label) for label in set(labels))
+
+
+def test_declared_bounds_promise_less_with_confidence():
+    """Who is left out depends on other people's true values."""
+    attributes = policy().model_dump()["attributes"]
+    attributes["height"]["range"] = [120, 220]
+    alone = kepsilon.anonymise(people(), policy(attributes=attributes).with_changes(confidence=None), unsafe_seed=1)
+    both = kepsilon.anonymise(people(), policy(attributes=attributes), unsafe_seed=1)
+    assert "a local promise for each record" in alone.record["guarantee"]["statement"]
+    assert "a local promise for each record" not in both.record["guarantee"]["statement"]
+    assert "takes that away" in both.record["guarantee"]["statement"]
+    assert "Confident k" in both.record["guarantee"]["statement"]
+    assert "confident_k" not in both.manifest
