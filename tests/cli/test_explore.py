@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kepsilon explore` as its users meet it: a table, a choice, a policy, and clear refusals."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import kepsilon
+
+LISTS = ("--k", "3,6", "--epsilon", "0.5,2,8")
+
+
+def explore(kepsilon_command, case, *arguments):
+    return kepsilon_command("explore", case / "people.csv", "-p", case / "policy.toml", *LISTS, *arguments)
+
+
+def test_a_table_and_a_choice_are_shown(kepsilon_command, case):
+    """One line a cell, the chosen one marked, and what stands in the way of a better one."""
+    outcome = explore(kepsilon_command, case, "--max-risk", "0.4")
+    assert outcome.code == 0, outcome.err
+    lines = outcome.out.splitlines()
+    assert sum(line.split()[:1] in (["ola"], ["mondrian"]) or line.startswith("→") for line in lines) == 12
+    assert sum(line.startswith("→") for line in lines) == 1
+    assert "Least distorted within max_risk = 0.4" in outcome.out
+    assert "CANARY" not in outcome.out + outcome.err
+
+
+def test_the_policy_that_is_written_is_the_chosen_one(kepsilon_command, case):
+    """Comments and order kept; releasing with it gives the figures that were shown."""
+    text = (case / "policy.toml").read_text(encoding="utf-8")
+    (case / "policy.toml").write_text("# mine\n" + text, encoding="utf-8")
+    target = case / "best.toml"
+    outcome = explore(
+        kepsilon_command, case, "--max-risk", "0.4", "--confidence", "0.9", "--write-policy", target, "--json"
+    )
+    assert outcome.code == 0, outcome.err
+    document = json.loads(outcome.out)
+    chosen = document["cells"][document["chosen"]]
+    policy = kepsilon.Policy.from_file(target)
+    assert (policy.k, policy.epsilon, policy.algorithm) == (chosen["k"], chosen["epsilon"], chosen["algorithm"])
+    assert policy.confidence == 0.9
+    assert target.read_text(encoding="utf-8").startswith("# mine\n")
+    release = kepsilon_command("anonymise", case / "people.csv", "-p", target, "-o", case / "out.csv", "--json")
+    assert json.loads(release.out)["linking_risk"]["expected"] == chosen["linking_risk"]
+
+
+def test_a_written_policy_still_finds_its_hierarchies(kepsilon_command, case):
+    """Also from another folder."""
+    (case / "sex.csv").write_text("F;*\nM;*\n", encoding="utf-8")
+    text = (case / "policy.toml").read_text(encoding="utf-8")
+    changed = text.replace('hierarchy = { type = "suppress" }', 'hierarchy = { type = "file", path = "sex.csv" }')
+    (case / "policy.toml").write_text(changed, encoding="utf-8")
+    (case / "sub").mkdir()
+    outcome = explore(kepsilon_command, case, "--write-policy", case / "sub" / "best.toml")
+    assert outcome.code == 0, outcome.err
+    assert kepsilon.Policy.from_file(case / "sub" / "best.toml").files[0].resolve() == (case / "sex.csv").resolve()
+
+
+def test_limits_that_nothing_keeps_are_exit_code_three(kepsilon_command, case):
+    """The table is shown, the reason too, and no policy is written."""
+    outcome = explore(kepsilon_command, case, "--max-risk", "0.0001", "--write-policy", case / "best.toml")
+    assert outcome.code == 3
+    assert "refused: no cell of the grid keeps the limits: max_risk = 0.0001" in outcome.err
+    assert not (case / "best.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--k", "3,x"), "whole numbers separated by commas"),
+        (("--k", "1"), "k"),
+        (("--k", ","), "no value is given"),
+        (("--epsilon", "0"), "epsilon"),
+        (("--algorithm", "arx"), "algorithm"),
+        (("--max-risk", "5"), "max_risk: should be a share"),
+        (("--confidence", "99"), "confidence"),
+        (("-o", "grid.pdf"), "by its suffix"),
+        (("-o", "no/such/folder/grid.csv"), "folder"),
+        (("--write-policy", "policy.toml"), "never overwritten"),
+        (("-o", "people.csv", "--overwrite"), "is an input"),
+    ],
+)
+def test_bad_usage_is_exit_code_two(kepsilon_command, case, monkeypatch, arguments, said):
+    """One clear message, before the data is read."""
+    monkeypatch.chdir(case)
+    outcome = explore(kepsilon_command, case, *arguments)
+    assert outcome.code == 2
+    assert said in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_bad_data_is_refused_without_a_value(kepsilon_command, case):
+    """As for anonymise."""
+    text = (case / "people.csv").read_text(encoding="utf-8").replace("150.0", "CANARY-TALL", 1)
+    (case / "people.csv").write_text(text, encoding="utf-8")
+    outcome = explore(kepsilon_command, case)
+    assert outcome.code == 2
+    assert "height" in outcome.err
+    assert "CANARY" not in outcome.err + outcome.out

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The grid: its figures are those of a release of the same cell, its front and its choice those of an oracle."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kepsilon
+from kepsilon.grid.cells import Cell, Figures
+from kepsilon.grid.grids import Grid
+from oracles.noise import SEED
+
+DOCUMENT = {
+    "k": 5, "epsilon": 2, "algorithm": "ola", "max_suppression": 0.05, "confidence": 0.95,
+    "attributes": {
+        "name": {"role": "identifier"},
+        "zip": {"role": "k-quasi", "hierarchy": {"type": "mask"}},
+        "year": {"role": "k-quasi", "hierarchy": {"type": "intervals", "widths": [5, 10]}},
+        "height": {"role": "epsilon-quasi", "precision": 0.1, "range": "class"},
+        "illness": {"role": "sensitive"},
+    },
+}  # fmt: skip
+POLICY = kepsilon.Policy.from_dict(DOCUMENT)
+KS, EPSILONS = [3, 5, 20], [0.5, 2, 16]
+
+
+def people(n=2000):
+    rng = np.random.default_rng(SEED)
+    return pa.table(
+        {
+            "name": [f"CANARY-{i}" for i in range(n)],
+            "zip": [f"{z:03}" for z in rng.integers(0, 40, n)],
+            "year": rng.integers(1950, 1990, n).astype(str),
+            "height": rng.normal(170, 8, n).round(1),
+            "illness": [f"i{i % 7}" for i in range(n)],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def grid():
+    return kepsilon.explore(people(), POLICY, k=KS, epsilon=EPSILONS)
+
+
+def attribute(**changes):
+    quasi = {**DOCUMENT["attributes"]["height"], **changes}
+    return {**DOCUMENT["attributes"], "height": quasi}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"attributes": attribute(range={"coarse": 5})},
+        {"attributes": attribute(range=[165, 180])},
+        {"confidence_rule": "strict"},
+        {"confidence_rule": "suppress_zero", "loss": "precision"},
+        {"labels": "cut"},
+    ],
+    ids=["class", "coarse", "declared, clipped", "strict", "zeros out", "cut labels"],
+)
+def test_every_cell_says_exactly_what_a_release_would(changes):
+    """To the last bit: the expected figures of `anonymise` with the cell's policy."""
+    data, policy = people(600), kepsilon.Policy.from_dict({**DOCUMENT, **changes})
+    grid = kepsilon.explore(data, policy, k=[3, 8], epsilon=[0.5, 2])
+    assert [(c.algorithm, c.k, c.epsilon) for c in grid.cells] == [
+        (a, k, e) for a in ("ola", "mondrian") for k in (3, 8) for e in (0.5, 2)
+    ]
+    for cell in grid.cells:
+        record = kepsilon.anonymise(data, policy.with_changes(**grid.changes(cell)), unsafe_seed=1).record
+        found, error, risk = cell.to_json(), record["error"]["height"], record["linking_risk"]
+        assert found["error"]["height"] == {key: error[key] for key in found["error"]["height"]}
+        assert found["linking_risk"] == risk["expected"]
+        assert found["linking_risk_paper_ties"] == risk["expected_paper_ties"]
+        assert found["loss"] == {name: loss for name, loss in record["loss"]["precision"].items() if name != "overall"}
+        assert (found["precision_loss"], found["dm*"]) == (
+            record["loss"]["precision"]["overall"],
+            record["loss"]["dm*"],
+        )
+        assert found["levels"] == record.get("levels")
+        assert found["suppressed_by_k"] == record["records"]["suppressed_by_k"] / 600
+        assert found["suppression"] == pytest.approx(record["confident_k"]["total_expected"], rel=1e-12)
+        losses = [record["loss"]["precision"][name] for name in ("zip", "year")]
+        assert found["distortion"] == pytest.approx((sum(losses) + error["range_relative"]) / 3)
+
+
+def test_exploring_never_releases(monkeypatch):
+    """No noise is drawn for a cell that nobody chose."""
+    for name in (
+        "kepsilon.pipeline.anonymise",
+        "kepsilon.perturb.laplace.perturb",
+        "kepsilon.perturb.sampler.record_noise",
+    ):
+        monkeypatch.setattr(name, lambda *a, **b: pytest.fail("noise was drawn"))
+    assert len(kepsilon.explore(people(200), POLICY, k=[3], epsilon=[1]).cells) == 2
+
+
+def test_the_data_is_counted_once(monkeypatch):
+    """And read once, whatever the size of the grid."""
+    from kepsilon.engines import local
+
+    counts = []
+    original = local.LocalColumns.count
+    monkeypatch.setattr(local.LocalColumns, "count", lambda *a, **b: counts.append(1) or original(*a, **b))
+    kepsilon.explore(people(200), POLICY, k=KS, epsilon=EPSILONS)
+    assert len(counts) == 1
+
+
+def test_without_lists_the_papers_and_the_policys_own_are_taken():
+    """So `explore` alone says something."""
+    grid = kepsilon.explore(people(400), POLICY.with_changes(k=7, epsilon=3))
+    assert {cell.k for cell in grid.cells} == {2, 5, 7, 10, 20, 50, 100}
+    assert {cell.epsilon for cell in grid.cells} == {0.05, 0.5, 1, 2, 3, 4, 8, 16}
+
+
+def test_cells_that_cannot_be_met_are_refused_with_the_reason(grid):
+    """The others stay."""
+    found = kepsilon.explore(people(300), POLICY.with_changes(max_suppression=0), k=[3, 301, 1000], epsilon=[1])
+    refused = {cell.k: cell.refused for cell in found.cells if cell.figures is None}
+    assert set(refused) == {301, 1000}
+    assert all("k = " in reason or "records" in reason for reason in refused.values())
+    assert all(cell.figures is not None for cell in found.cells if cell.k == 3)
+    no_hierarchy = {
+        **DOCUMENT,
+        "algorithm": "mondrian",
+        "attributes": {**DOCUMENT["attributes"], "zip": {"role": "k-quasi"}},
+    }
+    found = kepsilon.explore(people(300), kepsilon.Policy.from_dict(no_hierarchy), k=[3], epsilon=[1])
+    assert [cell.refused is None for cell in found.cells] == [False, True]
+    assert "OLA needs a hierarchy" in found.cells[0].refused
+    with pytest.raises(kepsilon.PolicyError, match="OLA needs a hierarchy"):
+        kepsilon.explore(people(300), kepsilon.Policy.from_dict(no_hierarchy), k=[3], epsilon=[1], algorithm=["ola"])
+
+
+@pytest.mark.parametrize(
+    ("lists", "where"),
+    [
+        ({"k": [1]}, "k"),
+        ({"k": []}, "k"),
+        ({"epsilon": [0]}, "epsilon"),
+        ({"epsilon": [float("nan")]}, "epsilon"),
+        ({"epsilon": [101]}, "epsilon"),
+        ({"algorithm": ["arx"]}, "algorithm"),
+        ({"confidence": 1.0}, "confidence"),
+    ],
+)
+def test_nonsense_is_refused_before_the_data_is_read(lists, where):
+    """As a policy with that value would be."""
+    with pytest.raises(kepsilon.PolicyError, match=where):
+        kepsilon.explore("there is no such file.csv", POLICY, **lists)
+
+
+figure = st.sampled_from([0.0, 0.01, 0.02, 0.03, 0.05])
+
+
+@st.composite
+def cells(draw):
+    """Cells with figures made up, few enough values that ties and dominance are common."""
+    found = []
+    for i in range(draw(st.integers(1, 12))):
+        figures = Figures(
+            n_classes=1, levels=None, dm_star=1, loss={}, precision_loss=0.0,
+            error={"h": {"expected_relative": draw(st.one_of(st.none(), figure)), "range_relative": 0.0}},
+            linking_risk=draw(figure), linking_risk_standard_error=draw(st.sampled_from([0.0, 0.004])),
+            linking_risk_paper_ties=0.0, suppressed_by_k=draw(figure),
+            suppressed_by_confidence=draw(st.one_of(st.none(), figure)), suppressed_by_confidence_standard_error=0.0,
+            distortion=draw(st.one_of(st.none(), figure)),
+        )  # fmt: skip
+        refused = draw(st.sampled_from([None, None, None, "cannot be met."]))
+        found.append(Cell(algorithm="ola", k=2 + i, epsilon=1, figures=None if refused else figures, refused=refused))
+    return found
+
+
+def made_up(found):
+    return Grid(cells=found, policy=POLICY, n_read=1, n_missing=0, n_unlisted=0, seconds={})
+
+
+@given(cells())
+def test_the_front_is_what_nothing_beats(found):
+    """Against the definition, pair by pair."""
+
+    def point(cell):
+        return cell.figures.distortion, cell.figures.linking_risk, cell.figures.suppression
+
+    usable = [cell for cell in found if cell.figures and cell.figures.distortion is not None]
+    for cell in made_up(found).cells:
+        beaten = any(
+            all(a <= b for a, b in zip(point(other), point(cell), strict=True)) and point(other) != point(cell)
+            for other in usable
+        ) if cell in usable else True  # fmt: skip
+        assert cell.pareto == (not beaten)
+
+
+@given(cells(), st.one_of(st.none(), figure), st.one_of(st.none(), figure), st.one_of(st.none(), figure))
+def test_the_choice_is_the_least_distorted_within_the_limits(found, risk, suppression, error):
+    """Simulated figures must keep a limit with three standard errors to spare; undefined ones keep none."""
+
+    def keeps(cell):
+        f = cell.figures
+        largest = f.error["h"]["expected_relative"]
+        return (
+            (risk is None or f.linking_risk + 3 * f.linking_risk_standard_error <= risk)
+            and (suppression is None or f.suppressed_by_k + (f.suppressed_by_confidence or 0) <= suppression)
+            and (error is None or (largest is not None and largest <= error))
+        )
+
+    grid = made_up(found)
+    choice = grid.choose(kepsilon.Limits(max_risk=risk, max_suppression=suppression, max_error=error))
+    allowed = [c for c in found if c.figures and c.figures.distortion is not None and keeps(c)]
+    if not allowed:
+        assert choice.cell is None
+        assert choice.why
+        with pytest.raises(kepsilon.UnsatisfiableError):
+            grid.best(max_risk=risk, max_suppression=suppression, max_error=error)
+        return
+    assert choice.cell.figures.distortion == min(cell.figures.distortion for cell in allowed)
+    assert choice.cell in allowed
+    better = [
+        c for c in found
+        if c.figures and c.figures.distortion is not None and c.figures.distortion < choice.cell.figures.distortion
+    ]  # fmt: skip
+    if better:
+        assert "ruled out by max_" in choice.why
+
+
+def test_best_is_a_policy_that_keeps_the_limits(grid):
+    """Released with it, the expected figures are within them."""
+    policy = grid.best(max_risk=0.2, max_suppression=0.05)
+    record = kepsilon.anonymise(people(), policy, unsafe_seed=1).record
+    assert record["linking_risk"]["expected"] <= 0.2
+    assert record["confident_k"]["total_expected"] <= 0.05
+
+
+def test_why_nothing_qualifies_names_the_limit_and_the_nearest_figure(grid):
+    """Either a limit that nothing keeps, or limits that nothing keeps together."""
+    lowest = min(cell.figures.linking_risk for cell in grid.cells)
+    choice = grid.choose(kepsilon.Limits(max_risk=lowest / 2))
+    assert f"max_risk = {lowest / 2:g} is kept by no cell" in choice.why
+    assert f"{lowest:.2%}" in choice.why
+    least_error = min(cell.figures.largest_error for cell in grid.cells)
+    choice = grid.choose(kepsilon.Limits(max_risk=lowest, max_error=least_error))
+    assert "every limit is kept by some cells, but no cell keeps all" in choice.why
+
+
+@pytest.mark.parametrize(
+    "limits", [{"max_risk": -0.1}, {"max_risk": 1.1}, {"max_suppression": 2}, {"max_error": float("nan")}]
+)
+def test_a_limit_that_is_no_share_is_refused(limits):
+    """5 is not 5 %."""
+    with pytest.raises(kepsilon.PolicyError, match=next(iter(limits))):
+        kepsilon.Limits(**limits)
+
+
+def test_a_grid_is_written_as_table_and_json(grid, tmp_path):
+    """The same figures in each, owner-only, never over another file unless asked."""
+    choice = grid.choose(kepsilon.Limits(max_suppression=0.05))
+    for suffix in ("csv", "json", "html"):
+        grid.write(tmp_path / f"g.{suffix}", choice)
+        assert (tmp_path / f"g.{suffix}").stat().st_mode & 0o077 == 0
+        with pytest.raises(kepsilon.EngineError, match="exists"):
+            grid.write(tmp_path / f"g.{suffix}", choice)
+    with (tmp_path / "g.csv").open(newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    document = json.loads((tmp_path / "g.json").read_text(encoding="utf-8"))
+    assert len(lines) == len(document["cells"]) == len(grid.cells)
+    for line, cell in zip(lines, document["cells"], strict=True):
+        assert float(line["linking_risk"]) == cell["linking_risk"]
+        assert float(line["error.height.expected_relative"]) == cell["error"]["height"]["expected_relative"]
+    chosen = document["cells"][document["chosen"]]
+    assert (chosen["k"], chosen["epsilon"]) == (choice.cell.k, choice.cell.epsilon)
+    assert chosen["within_limits"]
+    assert document["limits"]["max_suppression"] == 0.05
+    for path in tmp_path.iterdir():
+        assert "CANARY" not in path.read_text(encoding="utf-8")
+    with pytest.raises(kepsilon.EngineError, match="suffix"):
+        grid.write(tmp_path / "g.pdf")
+
+
+def test_no_range_to_compare_with_is_no_figure():
+    """All heights agree, and a coarse range still gives noise: the range-relative error is undefined, and so distortion."""
+    data = pa.table({"zip": ["1"] * 50, "height": [170.0] * 50})
+    attributes = {
+        "zip": {"role": "k-quasi", "hierarchy": {"type": "suppress"}},
+        "height": {"role": "epsilon-quasi", "precision": 0.1, "range": {"coarse": 5}},
+    }
+    grid = kepsilon.explore(data, kepsilon.Policy.from_dict({**DOCUMENT, "attributes": attributes}), k=[3], epsilon=[1])
+    assert all(cell.figures.distortion is None for cell in grid.cells)
+    with pytest.raises(kepsilon.UnsatisfiableError, match="no cell of the grid has a defined distortion"):
+        grid.best()
+
+
+def test_a_notebook_shows_the_front(grid):
+    """Figures, never records."""
+    assert "CANARY" not in grid._repr_html_()
+    assert grid._repr_html_().count("<tr>") == len(grid.pareto) + 1
+    assert "cells" in repr(grid)
