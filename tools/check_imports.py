@@ -29,12 +29,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "noise_ranges": {"errors", "policy", "table", "perturb", "engines", "evaluate"},
     "demo": set(),
     "propose": {"errors", "engines"},
+    "total_suppression": {"errors", "policy", "evaluate"},
     "pipeline": {
         "errors", "policy", "table", "kanonymise", "perturb", "evaluate", "engines", "publish",
-        "counting", "noise_ranges", "stopwatch",
+        "counting", "noise_ranges", "stopwatch", "total_suppression",
     },
     "feasibility": {
-        "errors", "policy", "table", "kanonymise", "evaluate", "engines", "counting", "noise_ranges", "stopwatch"
+        "errors", "policy", "table", "kanonymise", "evaluate", "engines", "publish",
+        "counting", "noise_ranges", "stopwatch", "total_suppression",
     },
     "grid": {
         "errors", "version", "policy", "table", "kanonymise", "evaluate", "engines", "publish",

@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from kepsilon.counting import local_engine, read_and_count
 from kepsilon.engines.protocol import Engine, Source
 from kepsilon.errors import DataError, Problem
+from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.precision_loss import precision_loss
 from kepsilon.kanonymise.algorithms import k_anonymise
-from kepsilon.noise_ranges import noise_ranges
+from kepsilon.noise_ranges import code_all, expect_noise, noise_ranges
 from kepsilon.policy.policy import Policy
+from kepsilon.publish.manifest import Json
+from kepsilon.publish.record import expected_error, expected_risk, expected_suppression
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.classes import SUPPRESSED
+from kepsilon.total_suppression import refuse_above_total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +35,11 @@ class Finding:
     largest_class: int
     levels: dict[str, int] | None
     precision_loss: dict[str, float]
+    error: dict[str, Json]
+    """By ε-quasi, as in the curator's record."""
+    linking_risk: Json
+    confident_k: Json | None
+    """What confidence is expected to leave out; None where it is not asked for."""
     notes: tuple[Problem, ...]
     """Not wrong, but worth knowing."""
 
@@ -53,6 +62,9 @@ def check(
     with clock.step("look at ranges"):
         released = class_ids[class_ids != SUPPRESSED]
         ranges = noise_ranges(counted.columns, class_ids, recoding, policy)
+        expectations = expect_noise(code_all(counted.columns, policy), class_ids, ranges)
+        expected = expectations.at(float(policy.exact_epsilon), confident=ConfidentK.asked_by(policy))
+        refuse_above_total(expectations, expected, n_counted=counted.n_staying, policy=policy)
         notes = [
             *_repeating_persons(counted.source, policy),
             *_constant(ranges.constant_classes, recoding.n_classes),
@@ -72,6 +84,14 @@ def check(
         largest_class=int(recoding.sizes.max()),
         levels=None if recoding.levels is None else dict(zip(names, recoding.levels, strict=True)),
         precision_loss=dict(zip(names, loss.by_attribute, strict=True)),
+        error={
+            name: expected_error(sums, epsilon=policy.epsilon)
+            for name, sums in zip(policy.epsilon_quasis, expected.errors, strict=True)
+        },
+        linking_risk=expected_risk(expected),
+        confident_k=None
+        if expected.suppressed is None
+        else expected_suppression(expected, n_counted=counted.n_staying),
         notes=tuple(notes),
     )
 

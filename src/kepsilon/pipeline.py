@@ -11,9 +11,8 @@ from kepsilon.counting import Counted, local_engine, read_and_count
 from kepsilon.engines.protocol import Engine
 from kepsilon.errors import Problem, UnsatisfiableError
 from kepsilon.evaluate.confident_k import ConfidentK
-from kepsilon.evaluate.expectations import Expectations
 from kepsilon.evaluate.precision_loss import precision_loss
-from kepsilon.evaluate.tally import Expected, Tally, realise
+from kepsilon.evaluate.tally import Tally, realise
 from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
 from kepsilon.noise_ranges import NoiseRanges, code_all, expect_noise, noise_ranges
 from kepsilon.perturb.laplace import perturb
@@ -27,6 +26,7 @@ from kepsilon.publish.shuffle import shuffled_positions
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.arrays import FloatArray
 from kepsilon.table.classes import SUPPRESSED, only_released
+from kepsilon.total_suppression import refuse_above_total
 
 
 def anonymise(
@@ -89,43 +89,6 @@ def anonymise(
         )
     record["seconds"] = clock.seconds
     return Release(merged, record)
-
-
-def refuse_above_total(expectations: Expectations, expected: Expected, *, n_counted: int, policy: Policy) -> None:
-    """Decided on the expected figure: deciding on the drawn one would select noise."""
-    limit = policy.max_total_suppression
-    if limit is None:
-        return
-    by_k = n_counted - expected.n_records
-    total = (by_k + expected.most_suppressed) / n_counted
-    if total <= limit:
-        return
-    what = f"k = {policy.k} leaves out {by_k / n_counted:.2%} of records"
-    ways = []
-    if expected.suppressed is not None:
-        what += (
-            f", and confidence {written(policy.confidence or 0)} is expected to leave out {expected.suppressed / n_counted:.2%}: "
-            f"{total:.2%} together"
-        )
-        confident = ConfidentK.asked_by(policy)
-        epsilon = float(policy.exact_epsilon)
-        while (epsilon := epsilon / 2) >= 0.0001:
-            less = expectations.at(epsilon, confident=confident)
-            if (by_k + less.most_suppressed) / n_counted <= limit:
-                ways.append(f"epsilon = {epsilon:g}")
-                break
-        ways.append("a higher confidence")
-    ways += (
-        ["a smaller max_suppression, so that values are generalised instead"] if by_k / n_counted > limit / 2 else []
-    )
-    ways += ["a smaller k", f"max_total_suppression = {np.ceil(1000 * total) / 1000:g}"]
-    raise UnsatisfiableError(
-        Problem(
-            where="",
-            what=f"{what}, above max_total_suppression = {written(limit)}. No noise was drawn.",
-            fix=f"What would work, or may: {'; or '.join(ways)}.",
-        )
-    )
 
 
 def perturb_released(ranges: NoiseRanges, policy: Policy, *, random: ByteSource) -> dict[str, FloatArray]:

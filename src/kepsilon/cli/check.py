@@ -61,4 +61,13 @@ def _lines(finding: kepsilon.Finding) -> list[tuple[str, str]]:
     if finding.precision_loss:
         shown = ", ".join(f"{name} {loss:.2f}" for name, loss in finding.precision_loss.items())
         lines.append(("precision loss", shown))
+    for name, error in finding.error.items():
+        if error["expected_relative"] is not None:
+            lines.append((f"error of {name}", f"{error['expected_relative']:.1%} expected, relative to the value"))
+    lines.append(("linking risk", f"{finding.linking_risk['expected']:.2%} of released records, expected"))
+    if finding.confident_k:
+        share, total = finding.confident_k["expected"], finding.confident_k["total_expected"]
+        lines.append(
+            ("left out for confidence", f"{share:.2%} of the rest, expected; {total:.2%} of all with those for k")
+        )
     return lines

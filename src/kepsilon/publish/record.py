@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -88,7 +87,7 @@ def figures(tally: Tally, fates: Fates, policy: Policy) -> Json:
         found["confident_k"] = {
             "confidence": policy.confidence,
             "rule": policy.confidence_rule,
-            **expected_suppression(tally.expected, fates),
+            **expected_suppression(tally.expected, n_counted=fates.counted),
             "realised": fates.by_confidence / fates.entering,
             "total_realised": (fates.by_k + fates.by_confidence) / fates.counted,
         }
@@ -120,14 +119,15 @@ def expected_risk(expected: Expected) -> Json:
     }
 
 
-def expected_suppression(expected: Expected, fates: Fates) -> Mapping[str, float]:
+def expected_suppression(expected: Expected, *, n_counted: int) -> Json:
     """By confidence: of the records that get noise, and with OLA's of all counted records."""
     if expected.suppressed is None:
         raise ValueError("confident k was not asked for")
+    n = expected.n_records
     return {
-        "expected": expected.suppressed / fates.entering,
-        "expected_standard_error": math.sqrt(expected.suppressed_variance) / fates.entering,
-        "total_expected": (fates.by_k + expected.suppressed) / fates.counted,
+        "expected": expected.suppressed / n,
+        "expected_standard_error": math.sqrt(expected.suppressed_variance) / n,
+        "total_expected": (n_counted - n + expected.suppressed) / n_counted,
     }
 
 
