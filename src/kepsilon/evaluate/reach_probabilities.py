@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How probable it is, before noise is drawn, that at least n originals of its class lie in reach of a published value.
+
+With the records of a class sorted, ℓ(x) ≥ n where x is in reach of some n neighbours, that is in the union of
+[v_{i+n−1} − r, v_i + r] over all i. Both ends rise with i, so the union is read off in one pass; it nearly always is one
+interval. A record gets there with the sum, over intervals, of differences of the Laplace distribution function around its
+own value. Heights here are (x − lo)/b, places in units of the noise from the smallest value of the class on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.evaluate.sorted_classes import SortedClasses
+from kepsilon.table.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crowds:
+    """What is to be known of n neighbours wherever they stand in their class; depends on n, not on noise or reach.
+
+    Of records that share a value only the first begins neighbours that matter: those of the others reach further.
+    """
+
+    spans: FloatArray
+    """From each distinct value to the n-th record from there, infinite where the class ends before, (n_distinct,)."""
+    joins: FloatArray
+    """From each distinct value to the n-th record from the next one on, or infinite, shape (n_distinct,)."""
+    widest: FloatArray
+    """If the reach is half of this or more, there is one interval, shape (n_classes,)."""
+    first: FloatArray
+    """The n-th smallest value of every class, and the n-th largest; 0 where it has fewer records."""
+    last: FloatArray
+
+    def of(self, block: slice, positions: slice) -> Crowds:
+        """The same of some classes, whose distinct values are at `positions`."""
+        return Crowds(
+            spans=self.spans[positions],
+            joins=self.joins[positions],
+            widest=self.widest[block],
+            first=self.first[block],
+            last=self.last[block],
+        )
+
+
+def crowds_of(classes: SortedClasses, *, n: int) -> Crowds:
+    """The crowds of n records in every class."""
+    before = np.concatenate([[0], np.cumsum(classes.counts)])
+    bounds = before[classes.starts]
+    nth = before[:-1] + (n - 1)
+    is_crowd = nth < bounds[1:][classes.class_ids]
+    # The search is for rising numbers, which makes it fast.
+    place = np.searchsorted(before[1:], nth, side="right") if n > 1 else np.arange(len(nth))
+    reached = classes.values[np.minimum(place, len(nth) - 1)]
+    spans = np.where(is_crowd, reached - classes.values, np.inf)
+    joins = np.full(len(spans), np.inf)
+    if len(spans):
+        goes_on = is_crowd[1:] & (classes.class_ids[1:] == classes.class_ids[:-1])
+        joins[:-1] = np.where(goes_on, reached[1:] - classes.values[:-1], np.inf)
+    has_values = np.flatnonzero(np.diff(classes.starts))
+    widest = np.full(classes.n_classes, -np.inf)
+    if len(has_values):
+        deciding = np.where(np.isfinite(joins), joins, np.where(is_crowd, spans, -np.inf))
+        widest[has_values] = np.maximum.reduceat(deciding, classes.starts[has_values])
+    has_crowd = np.diff(bounds) >= n
+    first, last = np.zeros(classes.n_classes), np.zeros(classes.n_classes)
+    first[has_crowd] = classes.values[np.searchsorted(before[1:], bounds[:-1][has_crowd] + n - 1, side="right")]
+    last[has_crowd] = classes.values[np.searchsorted(before[1:], bounds[1:][has_crowd] - n, side="right")]
+    return Crowds(spans=spans, joins=joins, widest=widest, first=first, last=last)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """The Laplace noise of some classes, beside the distinct values it is added to."""
+
+    low: FloatArray
+    """Smallest value, scale b and reach r of every class."""
+    scales: FloatArray
+    reach: FloatArray
+    ids: IntArray
+    """The class of every distinct value, counted from 0 among these."""
+    heights: FloatArray
+
+
+def at_least(crowds: Crowds, noise: Noise) -> FloatArray:
+    """P(ℓ ≥ n) for a record of each distinct value, shape (n_distinct,); of no meaning where a class has fewer than n."""
+    opens = (crowds.first - noise.low - noise.reach) / noise.scales
+    closes = (crowds.last - noise.low + noise.reach) / noise.scales
+    probability = _below(closes[noise.ids] - noise.heights)
+    probability -= _below(opens[noise.ids] - noise.heights)
+    is_split = crowds.widest > 2 * noise.reach
+    if is_split.any():
+        chosen = np.flatnonzero(is_split[noise.ids])
+        probability[chosen] = _in_several_intervals(crowds, noise, chosen, ranks=np.cumsum(is_split) - 1)
+    return probability
+
+
+def _in_several_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: IntArray) -> FloatArray:
+    """The same where the union may fall apart, for the chosen distinct values, in a time that goes with their number.
+
+    Intervals left and right of a value weigh as sums of exponentials, taken once per class. They cannot overflow: there
+    are several only where 2r is less than the class is wide, so heights lie between −ε/2 and 3ε/2. The sums have
+    positive terms, so nothing cancels.
+    """
+    ids = noise.ids[chosen]
+    own, heights = ranks[ids], noise.heights[chosen]
+    spans, joins, double = crowds.spans[chosen], crowds.joins[chosen], 2 * noise.reach[ids]
+    is_crowd, goes_on = spans <= double, joins <= double  # the latter implies the former, and also for the next value
+    is_last = is_crowd & ~goes_on
+    is_first = is_crowd
+    is_first[1:] &= ~goes_on[:-1]
+    begin, end = np.flatnonzero(is_first), np.flatnonzero(is_last)
+    rank = own[begin]
+    opens = heights[begin] + (spans[begin] - noise.reach[ids[begin]]) / noise.scales[ids[begin]]
+    closes = heights[end] + noise.reach[ids[end]] / noise.scales[ids[end]]
+
+    # Every class has a slot for each of its intervals, and an empty one, infinitely far to the right.
+    n_slots = np.bincount(rank, minlength=own[-1] + 1) + 1
+    slots = np.arange(len(rank)) + rank
+    slot_opens, slot_closes = np.full((2, int(n_slots.sum())), np.inf)
+    slot_opens[slots], slot_closes[slots] = opens, closes
+    # One search for all classes, in heights with an offset. It rounds; but the two branches of the distribution function
+    # agree in value and slope where they meet, so that a height on the wrong side by δ costs δ².
+    beyond = max(heights.max(), closes.max(initial=0.0)) + 1
+    offsets = np.repeat(np.arange(len(n_slots)) * (beyond + 1), n_slots)
+    following = np.searchsorted(offsets + np.minimum(slot_closes, beyond), own * (beyond + 1) + heights)
+    probability = _below(slot_closes[following] - heights) - _below(slot_opens[following] - heights)
+
+    widths = np.expm1(closes - opens)
+    growing, falling = np.zeros((2, len(slot_opens)))
+    growing[slots + 1] = np.exp(opens) * widths
+    has_left = np.flatnonzero(rank[1:] == rank[:-1]) + 1
+    falling[slots[has_left] - 1] = (np.exp(-closes) * widths)[has_left]
+    to_the_left, to_the_right = _running_sums(growing, falling, n_slots)
+    powers = np.exp(heights)
+    probability += (to_the_left[following] / powers + to_the_right[following] * powers) / 2
+    return probability
+
+
+def _running_sums(growing: FloatArray, falling: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Sums up to each term of the growing, and from each term on of the falling ones, class by class.
+
+    Classes of similar length are laid under each other and summed along the rows: in one sum over all classes a small
+    one would drown in the rounding of a large one.
+    """
+    up, down = np.empty_like(growing), np.empty_like(falling)
+    starts = np.cumsum(lengths) - lengths
+    magnitudes = np.frexp(lengths.astype(np.float64))[1]
+    for magnitude in np.flatnonzero(np.bincount(magnitudes)):
+        similar = np.flatnonzero(magnitudes == magnitude)
+        steps = np.arange(lengths[similar].max())
+        inside = steps < lengths[similar, np.newaxis]
+        positions = (starts[similar, np.newaxis] + steps)[inside]
+        rows = np.zeros(inside.shape)
+        rows[inside] = growing[positions]
+        up[positions] = np.cumsum(rows, axis=1)[inside]
+        rows[inside] = falling[positions]
+        down[positions] = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1][inside]
+    return up, down
+
+
+def _below(x: FloatArray) -> FloatArray:
+    """The distribution function of Laplace noise of scale 1."""
+    tail = np.exp(-np.abs(x))
+    tail /= 2
+    return np.where(x < 0, tail, 1 - tail)
