@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.evaluate.class_rule import lost_with_class, may_fall
+from kepsilon.evaluate.class_rule import lost_with_class, may_fall, may_stand
 from kepsilon.evaluate.confident_k import ZeroRule
 from kepsilon.evaluate.reach_probabilities import Crowds, Noise, at_least, crowds_of
 from kepsilon.evaluate.sorted_classes import SortedClasses
@@ -58,23 +58,29 @@ class PreparedClasses:
         """As `expected_suppression`."""
         scales = ranges / epsilon
         is_moved = (scales > 0) & (self.sizes >= self.k)
-        scales, reach = np.where(is_moved, scales, 1.0), np.where(is_moved, reach, 0.0)
+        scales, reach = np.where(is_moved, scales, 1.0), np.where(is_moved, reach, np.inf)
         expected = np.where(self.sizes < self.k, self.sizes, 0).astype(np.float64)
         stays: list[FloatArray] = []
         zeros: list[FloatArray] = []
         edge: list[IntArray] = []
         for block in _blocks(self.classes.starts):
-            if not is_moved[block].any():
+            moved = np.flatnonzero(is_moved[block])
+            if not len(moved):
                 continue
             ids, counts, many, some = self._probabilities(block, scales=scales[block], reach=reach[block], rule=rule)
-            n_classes = block.stop - block.start
-            goes = np.bincount(ids, weights=(some - many) * counts, minlength=n_classes)
-            expected[block] = np.where(is_moved[block], goes, expected[block])
             stay = many if rule is ZeroRule.STRICT else 1 - some + many
-            expected_stays = np.bincount(ids, weights=stay * counts, minlength=n_classes)
-            on_edge = is_moved[block] & may_fall(expected_stays, self.sizes[block], k=self.k)
-            chosen = np.flatnonzero(on_edge[ids])
-            edge.append(block.start + np.flatnonzero(on_edge))
+            goes, stay_at_all = (
+                np.bincount(ids, weights=chance * counts, minlength=block.stop - block.start)[moved]
+                for chance in (some - many, stay)
+            )
+            sizes = self.sizes[block][moved]
+            stands = may_stand(stay_at_all, sizes, k=self.k)
+            expected[block.start + moved] = np.where(stands, goes, sizes)
+            moved = moved[stands & may_fall(stay_at_all, sizes, k=self.k)]
+            edge.append(block.start + moved)
+            is_on_edge = np.zeros(block.stop - block.start, dtype=np.bool_)
+            is_on_edge[moved] = True
+            chosen = np.flatnonzero(is_on_edge[ids])
             stays.append(np.repeat(stay[chosen], counts[chosen]))
             zeros.append(np.repeat(1 - some[chosen], counts[chosen]))
         if edge:
