@@ -58,7 +58,7 @@ class PreparedClasses:
         """As `expected_suppression`."""
         scales = ranges / epsilon
         is_moved = (scales > 0) & (self.sizes >= self.k)
-        scales, reach = np.where(is_moved, scales, 1.0), np.where(is_moved, reach, np.inf)
+        scales, reach = np.where(is_moved, scales, np.inf), np.where(is_moved, reach, 0.0)
         expected = np.where(self.sizes < self.k, self.sizes, 0).astype(np.float64)
         stays: list[FloatArray] = []
         zeros: list[FloatArray] = []
@@ -105,7 +105,7 @@ class PreparedClasses:
         low[n_distinct > 0] = values[(starts[:-1] - starts[0])[n_distinct > 0]]
         with np.errstate(over="ignore"):  # noise next to nothing beside the reach: infinitely many scales, and rightly
             heights = (values - low[ids]) / scales[ids]
-            noise = Noise(low=low, scales=scales, reach=reach, ids=ids, heights=heights)
+            noise = Noise(scales=scales, reach=reach, ids=ids, heights=heights, powers=np.exp(heights))
             many = at_least(self.crowds.of(block, positions), noise)
             if rule is ZeroRule.SUPPRESS_ZERO:
                 return ids, counts, many, np.ones_like(many)
