@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from oracles.attacks import laplace_cdf
@@ -15,7 +16,7 @@ def outcome_probabilities(values, own, *, scale, reach, k):
         return float(n >= k), float(0 < n < k), float(n == 0)
     breaks = [-math.inf, *sorted([v - reach for v in values] + [v + reach for v in values]), math.inf]
     safe = mid = zero = 0.0
-    for left, right in zip(breaks, breaks[1:], strict=False):
+    for left, right in itertools.pairwise(breaks):
         probability = laplace_cdf(right - own, scale) - laplace_cdf(left - own, scale)
         n = 0 if math.isinf(left) or math.isinf(right) else sum(abs(v - (left + right) / 2) <= reach for v in values)
         if n >= k:

@@ -105,7 +105,9 @@ def _lost(stays: FloatArray, zero: FloatArray | None, inside: BoolArray, sizes: 
     if extra is not None:
         shares += extra[: len(numbers), :, 0]
     total = np.sum(shares, axis=0, where=matters)
-    return np.where(counts_gone, stays.sum(axis=1) + (0 if zero is None else zero.sum(axis=1)) - total, total)
+    would_stay = stays.sum(axis=1) if zero is None else stays.sum(axis=1) + zero.sum(axis=1)
+    lost: FloatArray = np.where(counts_gone, would_stay - total, total)
+    return lost
 
 
 def _product(left: FloatArray, right: FloatArray, most: int) -> FloatArray:

@@ -115,9 +115,12 @@ def _in_any_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: 
     is_first = is_crowd
     is_first[1:] &= ~goes_on[:-1]
     begin, end = np.flatnonzero(is_first), np.flatnonzero(is_last)
-    rank = own[begin]
-    opens = heights[begin] + (spans[begin] - noise.reach[ids[begin]]) / noise.scales[ids[begin]]
-    closes = heights[end] + noise.reach[ids[end]] / noise.scales[ids[end]]
+    rank, scales = own[begin], noise.scales[ids[begin]]  # the same by `end`: there are as many in every class
+    reach = double[begin] / 2 / scales
+    opens = heights[begin] + spans[begin] / scales - reach
+    closes = heights[end] + reach
+    # Not as the difference of these, in which an interval much shorter than the noise would be lost.
+    widths = np.expm1(heights[end] - heights[begin] + (double[begin] - spans[begin]) / scales)
 
     # Every class has a slot for each of its intervals, and an empty one, infinitely far to the right.
     n_slots = np.bincount(rank, minlength=own[-1] + 1) + 1
@@ -131,7 +134,6 @@ def _in_any_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: 
     following = np.searchsorted(offsets + np.minimum(slot_closes, beyond), own * (beyond + 1) + heights)
     probability = _below(slot_closes[following] - heights) - _below(slot_opens[following] - heights)
 
-    widths = np.expm1(closes - opens)
     growing, falling = np.zeros((2, len(slot_opens)))
     growing[slots + 1] = np.exp(opens) * widths
     has_left = np.flatnonzero(rank[1:] == rank[:-1]) + 1
