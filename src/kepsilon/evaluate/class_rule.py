@@ -8,6 +8,8 @@ longer matter: at k, or, if that is less, at the m − k + 1 records of m that m
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -15,7 +17,10 @@ from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 _NEGLIGIBLE = 1e-16
 """Expected records of a class below which its rule is not worked out."""
 
-_DIRECT = 16
+_TRIFLE = 1e-20
+"""Probabilities beyond the last that is larger than this are left out of a product."""
+
+_DIRECT = 32
 """Polynomials with more coefficients than this are multiplied by Fourier transforms, with errors of about 1e-16."""
 
 _TOGETHER = 1 << 16
@@ -23,18 +28,27 @@ _TOGETHER = 1 << 16
 
 
 def may_fall(expected_stays: FloatArray, sizes: IntArray, *, k: int) -> BoolArray:
-    """Which classes may fall below k often enough to matter, given the sums of q_i, by a bound of Chernoff's.
+    """Which classes may fall below k often enough to matter, given the sums of q_i; all have k records.
 
-    P(N ≤ x) ≤ e^(tx)·Π(1 − q_i + q_i·e^(−t)) ≤ e^(tx)·(1 − q̄ + q̄·e^(−t))^m for every t ≥ 0, as log is concave; at the
-    best t that is exp(−m·D) with D = (x/m)·ln(x/(m·q̄)) + (1 − x/m)·ln((m − x)/(m − m·q̄)), if x < m·q̄.
+    Chernoff: P(N ≤ x) ≤ e^(tx)·Π(1 − q_i + q_i·e^(−t)) ≤ e^(tx)·(1 − q̄ + q̄·e^(−t))^m for every t ≥ 0, as log is concave;
+    at the best t that is exp(−m·D) with m·D = x·ln(x/(m·q̄)) + (m − x)·ln((m − x)/(m − m·q̄)), if x < m·q̄.
     """
-    x = k - 1
-    stays = np.maximum(expected_stays, x)  # D = 0 where at least half the probability is at stake
-    gone = np.maximum(sizes - stays, sizes * 1e-16)
-    with np.errstate(divide="ignore", invalid="ignore"):  # of classes with fewer than k records, which are gone anyway
-        exponent = x * np.log(max(x, 1) / stays) + (sizes - x) * np.log((sizes - x) / gone)
-        falls: BoolArray = np.exp(-exponent) * sizes > _NEGLIGIBLE
-    return falls & (sizes >= k)
+    return _may_be_at_most(k - 1, expected_stays, sizes)
+
+
+def may_stand(expected_stays: FloatArray, sizes: IntArray, *, k: int) -> BoolArray:
+    """Which classes may keep k records often enough to matter: the same bound, for m − k records or fewer that go."""
+    return _may_be_at_most(sizes - k, sizes - expected_stays, sizes)
+
+
+def _may_be_at_most(most: IntArray | int, expected: FloatArray, sizes: IntArray) -> BoolArray:
+    others = sizes - most
+    # Where rounding puts an expectation at or beyond an end, next to it the bound is larger, and more is worked out.
+    mean = np.maximum(expected, np.maximum(most, sizes * 1e-16))
+    rest = np.maximum(sizes - mean, sizes * 1e-16)
+    exponent = most * np.log(np.maximum(most, 1) / mean) + others * np.log(others / rest)
+    matters: BoolArray = np.exp(-exponent) * sizes > _NEGLIGIBLE
+    return matters
 
 
 def lost_with_class(stays: FloatArray, zero: FloatArray | None, sizes: IntArray, *, k: int) -> FloatArray:
@@ -83,25 +97,46 @@ def _lost(stays: FloatArray, zero: FloatArray | None, inside: BoolArray, sizes: 
         if extra is not None:
             extra = _product(left, extra[..., half:], most) + _product(extra[..., :half], right, most)
         chances = _product(left, right, most)
+        n_kept = _n_kept(chances if extra is None else chances + extra)
+        chances, extra = chances[:n_kept], None if extra is None else extra[:n_kept]
     numbers = np.arange(min(most, len(chances)))[:, np.newaxis]
     matters = numbers < limits
     shares = np.where(counts_gone, sizes - numbers, numbers) * chances[: len(numbers), :, 0]
     if extra is not None:
         shares += extra[: len(numbers), :, 0]
     total = np.sum(shares, axis=0, where=matters)
-    return np.where(counts_gone, stays.sum(axis=1) + (0 if zero is None else zero.sum(axis=1)) - total, total)
+    would_stay = stays.sum(axis=1) if zero is None else stays.sum(axis=1) + zero.sum(axis=1)
+    lost: FloatArray = np.where(counts_gone, would_stay - total, total)
+    return lost
 
 
 def _product(left: FloatArray, right: FloatArray, most: int) -> FloatArray:
     """Products of polynomials whose coefficients lie along the first axis, up to `most` coefficients."""
     n = min(len(left) + len(right) - 1, most)
-    if len(left) > _DIRECT:
-        length = 1 << (len(left) + len(right) - 2).bit_length()
+    if min(len(left), len(right)) > _DIRECT:
+        length = _quickly_transformed(len(left) + len(right) - 1)
         spectrum = np.fft.rfft(left, length, axis=0) * np.fft.rfft(right, length, axis=0)
-        transformed: FloatArray = np.fft.irfft(spectrum, length, axis=0)[:n]
-        return transformed
+        return np.fft.irfft(spectrum, length, axis=0)[:n]
     product = np.zeros((n, *left.shape[1:]))
     for i in range(min(len(left), n)):
         width = min(len(right), n - i)
         product[i : i + width] += left[i] * right[:width]
     return product
+
+
+def _n_kept(coefficients: FloatArray) -> int:
+    """How many coefficients are worth keeping: from the last that is anywhere more than next to nothing."""
+    largest = coefficients.reshape(len(coefficients), -1).max(axis=1)
+    return int(np.flatnonzero(largest > _TRIFLE).max(initial=0)) + 1
+
+
+def _quickly_transformed(length: int) -> int:
+    """The least number from `length` on without prime factors above 5: for such, Fourier transforms are fast."""
+    for number in itertools.count(length):
+        rest = number
+        for factor in (2, 3, 5):
+            while rest % factor == 0:
+                rest //= factor
+        if rest == 1:
+            break
+    return number

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.evaluate.class_rule import lost_with_class, may_fall
+from kepsilon.evaluate.class_rule import lost_with_class, may_fall, may_stand
 from kepsilon.evaluate.confident_k import ZeroRule
 from kepsilon.evaluate.reach_probabilities import Crowds, Noise, at_least, crowds_of
 from kepsilon.evaluate.sorted_classes import SortedClasses
@@ -58,38 +58,30 @@ class PreparedClasses:
         """As `expected_suppression`."""
         scales = ranges / epsilon
         is_moved = (scales > 0) & (self.sizes >= self.k)
-        scales, reach = np.where(is_moved, scales, 1.0), np.where(is_moved, reach, 0.0)
+        scales, reach = np.where(is_moved, scales, np.inf), np.where(is_moved, reach, 0.0)
         expected = np.where(self.sizes < self.k, self.sizes, 0).astype(np.float64)
+        on_edge = np.zeros(len(expected), dtype=np.bool_)
         stays: list[FloatArray] = []
         zeros: list[FloatArray] = []
-        edge: list[IntArray] = []
         for block in _blocks(self.classes.starts):
-            if not is_moved[block].any():
+            moved = is_moved[block]
+            if not moved.any():
                 continue
-            ids, counts, many, some = self._probabilities(block, scales=scales[block], reach=reach[block], rule=rule)
-            n_classes = block.stop - block.start
-            goes = np.bincount(ids, weights=(some - many) * counts, minlength=n_classes)
-            expected[block] = np.where(is_moved[block], goes, expected[block])
-            stay = many if rule is ZeroRule.STRICT else 1 - some + many
-            expected_stays = np.bincount(ids, weights=stay * counts, minlength=n_classes)
-            on_edge = is_moved[block] & may_fall(expected_stays, self.sizes[block], k=self.k)
-            chosen = np.flatnonzero(on_edge[ids])
-            edge.append(block.start + np.flatnonzero(on_edge))
-            stays.append(np.repeat(stay[chosen], counts[chosen]))
-            zeros.append(np.repeat(1 - some[chosen], counts[chosen]))
-        if edge:
-            classes = np.concatenate(edge)
+            chances = self._chances(block, scales=scales[block], reach=reach[block], rule=rule)
+            sizes = np.maximum(self.sizes[block], self.k)
+            n_goes, n_stays = chances.by_class(chances.goes), chances.by_class(chances.stays)
+            stands = may_stand(n_stays, sizes, k=self.k)
+            expected[block] = np.where(moved, np.where(stands, n_goes, sizes), expected[block])
+            on_edge[block] = moved & stands & may_fall(n_stays, sizes, k=self.k)
+            chosen = np.flatnonzero(on_edge[block][chances.ids])
+            stays.append(np.repeat(chances.stays[chosen], chances.counts[chosen]))
+            zeros.append(np.repeat(chances.zero[chosen], chances.counts[chosen]))
+        if on_edge.any():
             zero = np.concatenate(zeros) if rule is ZeroRule.STRICT else None
-            expected[classes] += lost_with_class(np.concatenate(stays), zero, self.sizes[classes], k=self.k)
+            expected[on_edge] += lost_with_class(np.concatenate(stays), zero, self.sizes[on_edge], k=self.k)
         return np.clip(expected, 0, self.sizes)
 
-    def _probabilities(
-        self, block: slice, *, scales: FloatArray, reach: FloatArray, rule: ZeroRule
-    ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-        """By distinct value of some classes: the class among these, records, P(ℓ ≥ k), and P(ℓ ≥ 1).
-
-        The last is 1 where a record with ℓ = 0 goes like others with ℓ < k.
-        """
+    def _chances(self, block: slice, *, scales: FloatArray, reach: FloatArray, rule: ZeroRule) -> _Chances:
         starts = self.classes.starts[block.start : block.stop + 1]
         positions = slice(int(starts[0]), int(starts[-1]))
         n_distinct = np.diff(starts)
@@ -97,13 +89,35 @@ class PreparedClasses:
         values, counts = self.classes.values[positions], self.classes.counts[positions]
         low = np.zeros(len(n_distinct))
         low[n_distinct > 0] = values[(starts[:-1] - starts[0])[n_distinct > 0]]
-        with np.errstate(over="ignore"):  # noise next to nothing beside the reach: infinitely many scales, and rightly
+        with np.errstate(over="ignore"):  # a reach of infinitely many scales, where noise is next to nothing
             heights = (values - low[ids]) / scales[ids]
-            noise = Noise(low=low, scales=scales, reach=reach, ids=ids, heights=heights)
+            noise = Noise(scales=scales, reach=reach, ids=ids, heights=heights, powers=np.exp(heights))
             many = at_least(self.crowds.of(block, positions), noise)
-            if rule is ZeroRule.SUPPRESS_ZERO:
-                return ids, counts, many, np.ones_like(many)
-            return ids, counts, many, at_least(self.ones.of(block, positions), noise)
+            takes_zero = rule is ZeroRule.SUPPRESS_ZERO
+            some = np.ones_like(many) if takes_zero else at_least(self.ones.of(block, positions), noise)
+        goes = some - many
+        stays = 1 - goes if rule is ZeroRule.TEXT else many
+        return _Chances(n_classes=len(low), ids=ids, counts=counts, goes=goes, stays=stays, zero=1 - some)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chances:
+    """What becomes of a record, class rule apart, by distinct value of some classes."""
+
+    n_classes: int
+    ids: IntArray
+    """The class of every distinct value, counted from 0 among these."""
+    counts: IntArray
+    goes: FloatArray
+    stays: FloatArray
+    """That it stays, and counts as staying."""
+    zero: FloatArray
+    """That it is out of reach of every original and does not go for that."""
+
+    def by_class(self, chances: FloatArray) -> FloatArray:
+        weights = chances * self.counts
+        sums: FloatArray = np.bincount(self.ids, weights=weights, minlength=self.n_classes).astype(np.float64)
+        return sums
 
 
 def _blocks(starts: IntArray) -> Iterator[slice]:

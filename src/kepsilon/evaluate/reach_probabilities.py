@@ -28,20 +28,20 @@ class Crowds:
     """From each distinct value to the n-th record from there, infinite where the class ends before, (n_distinct,)."""
     joins: FloatArray
     """From each distinct value to the n-th record from the next one on, or infinite, shape (n_distinct,)."""
-    widest: FloatArray
-    """If the reach is half of this or more, there is one interval, shape (n_classes,)."""
     first: FloatArray
-    """The n-th smallest value of every class, and the n-th largest; 0 where it has fewer records."""
+    """From the smallest value of every class to its n-th smallest, and to its n-th largest; 0 with fewer records."""
     last: FloatArray
+    covering: FloatArray
+    """The reach from which on there is one interval with all values of the class in it, shape (n_classes,)."""
 
     def of(self, block: slice, positions: slice) -> Crowds:
         """The same of some classes, whose distinct values are at `positions`."""
         return Crowds(
             spans=self.spans[positions],
             joins=self.joins[positions],
-            widest=self.widest[block],
             first=self.first[block],
             last=self.last[block],
+            covering=self.covering[block],
         )
 
 
@@ -59,50 +59,53 @@ def crowds_of(classes: SortedClasses, *, n: int) -> Crowds:
     if len(spans):
         goes_on = is_crowd[1:] & (classes.class_ids[1:] == classes.class_ids[:-1])
         joins[:-1] = np.where(goes_on, reached[1:] - classes.values[:-1], np.inf)
-    has_values = np.flatnonzero(np.diff(classes.starts))
-    widest = np.full(classes.n_classes, -np.inf)
-    if len(has_values):
-        deciding = np.where(np.isfinite(joins), joins, np.where(is_crowd, spans, -np.inf))
-        widest[has_values] = np.maximum.reduceat(deciding, classes.starts[has_values])
-    has_crowd = np.diff(bounds) >= n
-    first, last = np.zeros(classes.n_classes), np.zeros(classes.n_classes)
-    first[has_crowd] = classes.values[np.searchsorted(before[1:], bounds[:-1][has_crowd] + n - 1, side="right")]
-    last[has_crowd] = classes.values[np.searchsorted(before[1:], bounds[1:][has_crowd] - n, side="right")]
-    return Crowds(spans=spans, joins=joins, widest=widest, first=first, last=last)
+    first, last, covering = np.zeros((3, classes.n_classes))
+    has_crowd = np.flatnonzero(np.diff(bounds) >= n)
+    if len(has_crowd):
+        low, high = classes.values[classes.starts[has_crowd]], classes.values[classes.starts[has_crowd + 1] - 1]
+        ends = np.searchsorted(before[1:], [bounds[has_crowd] + n - 1, bounds[has_crowd + 1] - n], side="right")
+        first[has_crowd], last[has_crowd] = classes.values[ends] - low
+        deciding = np.where(np.isfinite(joins), joins, np.where(is_crowd, spans, 0.0))
+        has_values = np.flatnonzero(np.diff(classes.starts))
+        covering[has_values] = np.maximum.reduceat(deciding, classes.starts[has_values]) / 2
+        outside = np.maximum(first[has_crowd], high - low - last[has_crowd])
+        covering[has_crowd] = np.maximum(covering[has_crowd], outside)
+    return Crowds(spans=spans, joins=joins, first=first, last=last, covering=covering)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
     """The Laplace noise of some classes, beside the distinct values it is added to."""
 
-    low: FloatArray
-    """Smallest value, scale b and reach r of every class."""
     scales: FloatArray
+    """b of every class, infinite if there is nothing to work out, and its reach r."""
     reach: FloatArray
     ids: IntArray
     """The class of every distinct value, counted from 0 among these."""
     heights: FloatArray
+    """From 0 to ε, because noise is scaled to no less than the diameter; `powers` holds their exponentials."""
+    powers: FloatArray
 
 
 def at_least(crowds: Crowds, noise: Noise) -> FloatArray:
     """P(ℓ ≥ n) for a record of each distinct value, shape (n_distinct,); of no meaning where a class has fewer than n."""
-    opens = (crowds.first - noise.low - noise.reach) / noise.scales
-    closes = (crowds.last - noise.low + noise.reach) / noise.scales
-    probability = _below(closes[noise.ids] - noise.heights)
-    probability -= _below(opens[noise.ids] - noise.heights)
-    is_split = crowds.widest > 2 * noise.reach
-    if is_split.any():
-        chosen = np.flatnonzero(is_split[noise.ids])
-        probability[chosen] = _in_several_intervals(crowds, noise, chosen, ranks=np.cumsum(is_split) - 1)
+    below = np.exp((crowds.first - noise.reach) / noise.scales) / 2
+    above = np.exp((crowds.last + noise.reach) / -noise.scales) / 2
+    probability = 1 - below[noise.ids] / noise.powers
+    probability -= above[noise.ids] * noise.powers
+    is_open = (crowds.covering > noise.reach) & (noise.scales < np.inf)
+    if is_open.any():
+        chosen = np.flatnonzero(is_open[noise.ids])
+        probability[chosen] = _in_any_intervals(crowds, noise, chosen, ranks=np.cumsum(is_open) - 1)
     return probability
 
 
-def _in_several_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: IntArray) -> FloatArray:
-    """The same where the union may fall apart, for the chosen distinct values, in a time that goes with their number.
+def _in_any_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: IntArray) -> FloatArray:
+    """The same where there are several intervals, or values outside, or none, in a time that goes with their number.
 
-    Intervals left and right of a value weigh as sums of exponentials, taken once per class. They cannot overflow: there
-    are several only where 2r is less than the class is wide, so heights lie between −ε/2 and 3ε/2. The sums have
-    positive terms, so nothing cancels.
+    Intervals left and right of a value weigh as sums of exponentials, taken once per class. They cannot overflow: a
+    reach that does not cover a class is shorter than it is wide, so heights lie between −ε and 2ε. The sums have positive
+    terms, so nothing cancels.
     """
     ids = noise.ids[chosen]
     own, heights = ranks[ids], noise.heights[chosen]
@@ -112,9 +115,12 @@ def _in_several_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ran
     is_first = is_crowd
     is_first[1:] &= ~goes_on[:-1]
     begin, end = np.flatnonzero(is_first), np.flatnonzero(is_last)
-    rank = own[begin]
-    opens = heights[begin] + (spans[begin] - noise.reach[ids[begin]]) / noise.scales[ids[begin]]
-    closes = heights[end] + noise.reach[ids[end]] / noise.scales[ids[end]]
+    rank, scales = own[begin], noise.scales[ids[begin]]  # the same by `end`: there are as many in every class
+    reach = double[begin] / 2 / scales
+    opens = heights[begin] + spans[begin] / scales - reach
+    closes = heights[end] + reach
+    # Not as the difference of these, in which an interval much shorter than the noise would be lost.
+    widths = np.expm1(heights[end] - heights[begin] + (double[begin] - spans[begin]) / scales)
 
     # Every class has a slot for each of its intervals, and an empty one, infinitely far to the right.
     n_slots = np.bincount(rank, minlength=own[-1] + 1) + 1
@@ -128,13 +134,12 @@ def _in_several_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ran
     following = np.searchsorted(offsets + np.minimum(slot_closes, beyond), own * (beyond + 1) + heights)
     probability = _below(slot_closes[following] - heights) - _below(slot_opens[following] - heights)
 
-    widths = np.expm1(closes - opens)
     growing, falling = np.zeros((2, len(slot_opens)))
     growing[slots + 1] = np.exp(opens) * widths
     has_left = np.flatnonzero(rank[1:] == rank[:-1]) + 1
     falling[slots[has_left] - 1] = (np.exp(-closes) * widths)[has_left]
     to_the_left, to_the_right = _running_sums(growing, falling, n_slots)
-    powers = np.exp(heights)
+    powers = noise.powers[chosen]
     probability += (to_the_left[following] / powers + to_the_right[following] * powers) / 2
     return probability
 
