@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from kepsilon.evaluate.class_values import ClassValues, CodedValues, count_values
 from kepsilon.evaluate.confident_k import ConfidentK
-from kepsilon.evaluate.expected_confident_k import expected_suppression
+from kepsilon.evaluate.expected_confident_k import PreparedClasses, prepare
 from kepsilon.evaluate.linking_risk import LinkGaps, link_gaps
 from kepsilon.evaluate.noise_size import expected_noise
 from kepsilon.evaluate.relative_error import ErrorSums, expected_errors
@@ -28,16 +28,18 @@ class Expectations:
     ranges: FloatArray
     classes: ClassValues
     gaps: LinkGaps
+    crowds: dict[int, PreparedClasses] = field(default_factory=dict)
+    """For confident k, by k, made when first asked for."""
 
     def at(self, epsilon: float, *, confident: ConfidentK | None = None) -> Expected:
         suppressed = None
         if confident is not None:
-            by_class = expected_suppression(
-                self.classes,
+            if confident.k not in self.crowds:
+                self.crowds[confident.k] = prepare(self.classes, k=confident.k)
+            by_class = self.crowds[confident.k].expected(
                 ranges=self.ranges[:, 0],
                 reach=confident.reach(self.ranges, epsilon=epsilon)[:, 0],
                 epsilon=epsilon,
-                k=confident.k,
                 rule=confident.rule,
             )
             suppressed = float(by_class.sum())

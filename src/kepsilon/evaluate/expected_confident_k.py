@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.evaluate.class_rule import lost_with_class, may_fall, may_stand
+from kepsilon.evaluate.class_values import ClassValues
 from kepsilon.evaluate.confident_k import ZeroRule
 from kepsilon.evaluate.reach_probabilities import Crowds, Noise, at_least, crowds_of
-from kepsilon.evaluate.sorted_classes import SortedClasses
 from kepsilon.table.arrays import FloatArray, IntArray
 
 _BLOCK = 1 << 15
@@ -22,7 +22,7 @@ _BLOCK = 1 << 15
 
 
 def expected_suppression(
-    classes: SortedClasses, *, ranges: FloatArray, reach: FloatArray, epsilon: float, k: int, rule: ZeroRule
+    classes: ClassValues, *, ranges: FloatArray, reach: FloatArray, epsilon: float, k: int, rule: ZeroRule
 ) -> FloatArray:
     """Expected number of suppressed records of every class, shape (n_classes,).
 
@@ -32,7 +32,7 @@ def expected_suppression(
     return prepare(classes, k=k).expected(ranges=ranges, reach=reach, epsilon=epsilon, rule=rule)
 
 
-def prepare(classes: SortedClasses, *, k: int) -> PreparedClasses:
+def prepare(classes: ClassValues, *, k: int) -> PreparedClasses:
     """All that does not depend on the noise, for use with many ε and confidences."""
     before = np.concatenate([[0], np.cumsum(classes.counts)])
     return PreparedClasses(
@@ -48,7 +48,7 @@ def prepare(classes: SortedClasses, *, k: int) -> PreparedClasses:
 class PreparedClasses:
     """Classes with the crowds of one and of k originals in them."""
 
-    classes: SortedClasses
+    classes: ClassValues
     k: int
     sizes: IntArray
     ones: Crowds

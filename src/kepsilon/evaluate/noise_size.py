@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
@@ -47,6 +48,7 @@ def n_active(ranges: FloatArray) -> IntArray:
     return active
 
 
+@cache
 def confidence_radius(d: int, *, confidence: float) -> float:
     """The r with P(max_j|Z_j| ≤ r) = c for noise of density ∝ exp(−max_j|z_j|) in d dimensions: a gamma quantile.
 

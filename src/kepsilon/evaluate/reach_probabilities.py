@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.evaluate.sorted_classes import SortedClasses
+from kepsilon.evaluate.class_values import ClassValues
 from kepsilon.table.arrays import FloatArray, IntArray
 
 
@@ -45,7 +45,7 @@ class Crowds:
         )
 
 
-def crowds_of(classes: SortedClasses, *, n: int) -> Crowds:
+def crowds_of(classes: ClassValues, *, n: int) -> Crowds:
     """The crowds of n records in every class."""
     before = np.concatenate([[0], np.cumsum(classes.counts)])
     bounds = before[classes.starts]

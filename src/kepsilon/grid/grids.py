@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
+
 from kepsilon.errors import EngineError, Problem
 from kepsilon.grid.cells import Cell, Json
 from kepsilon.grid.choice import Choice, Limits, choose
@@ -134,20 +136,19 @@ def check_grid_output(path: Path, *, overwrite: bool, inputs: Iterable[Path] = (
 
 def _with_front(cells: list[Cell]) -> list[Cell]:
     """Cells marked where no other is at least as good in everything and better in something."""
-    points = {
-        i: (cell.figures.distortion, cell.figures.linking_risk, cell.figures.suppression)
-        for i, cell in enumerate(cells)
-        if cell.figures is not None and cell.figures.distortion is not None
-    }
-    on_front = {
-        i
-        for i, mine in points.items()
-        if not any(
-            other != mine and all(theirs <= own for theirs, own in zip(other, mine, strict=True))
-            for other in points.values()
-        )
-    }
-    return [dataclasses.replace(cell, pareto=i in on_front) for i, cell in enumerate(cells)]
+    places = [i for i, cell in enumerate(cells) if cell.figures is not None and cell.figures.distortion is not None]
+    points = np.array([_aims(cells[i]) for i in places]).reshape(-1, 3)
+    as_good = np.all(points[np.newaxis] <= points[:, np.newaxis], axis=2)
+    better = np.any(points[np.newaxis] < points[:, np.newaxis], axis=2)
+    is_beaten = dict(zip(places, np.any(as_good & better, axis=1).tolist(), strict=True))
+    return [dataclasses.replace(cell, pareto=not is_beaten.get(i, True)) for i, cell in enumerate(cells)]
+
+
+def _aims(cell: Cell) -> tuple[float | None, float, float]:
+    """What everybody wants small."""
+    if cell.figures is None:
+        raise ValueError("a refused cell has no figures to compare")
+    return cell.figures.distortion, cell.figures.linking_risk, cell.figures.suppression
 
 
 def _csv(grid: Json) -> str:
