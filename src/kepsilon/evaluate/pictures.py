@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a report draws: small sums taken while the arrays are in memory, none of which speaks of fewer than k records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.round_numbers import nice_step
+
+MOST_SAMPLED = 100_000
+"""Records that the curves of the error are drawn from; more would not move a line by its own width."""
+N_POINTS = 60
+UNIFORM = 0.05
+"""The paper's yardstick: uniform noise of ±5 % of the value."""
+
+_SAMPLE_SEED = 1
+_CHUNK = 1 << 16
+_BINS = 34
+_BULK = (0.01, 0.99)
+_MOSTLY = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValuePicture:
+    """One ε-quasi before noise and as published, counted in the same cells."""
+
+    name: str
+    edges: tuple[float, ...]
+    """Round numbers, none of them the smallest or largest value. The first and the last cell are open."""
+    before: tuple[int | None, ...]
+    """Records per cell, one more than edges; None where fewer than k."""
+    after: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorPicture:
+    """The share of records whose relative error is at most `at`: expected, for two yardsticks, and as it came out."""
+
+    name: str
+    at: tuple[float, ...]
+    per_class: tuple[float, ...]
+    whole_dataset: tuple[float, ...]
+    uniform: tuple[float, ...]
+    realised: tuple[float | None, ...]
+    """None where the step since the last share shown, or what is left above it, would speak of fewer than k records."""
+    n_sampled: int
+    n_records: int
+    """Records with a value other than 0, from which the sample was taken."""
+    n_zeros: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassSizePicture:
+    """Classes of `smallest` to `largest` records."""
+
+    smallest: int
+    largest: int
+    n_classes: int
+    n_records: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KQuasiPicture:
+    """How far one k-quasi was generalised."""
+
+    name: str
+    n_levels: int
+    level: int | None
+    """None for Mondrian, which has no level for a whole column."""
+    n_values_before: int
+    n_labels_after: int
+    loss: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pictures:
+    """All that a report draws and the curator's record does not hold."""
+
+    k: int
+    epsilon: float
+    values: tuple[ValuePicture, ...]
+    errors: tuple[ErrorPicture, ...]
+    class_sizes: tuple[ClassSizePicture, ...]
+    k_quasis: tuple[KQuasiPicture, ...] = ()
+    risk_by_epsilon: tuple[tuple[float, float], ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def picture_release(
+    *,
+    k: int,
+    names: Sequence[str],
+    values: FloatArray,
+    published: Sequence[FloatArray],
+    class_ids: IntArray,
+    stays: BoolArray,
+    ranges: FloatArray,
+    epsilon: float,
+    precisions: Sequence[Fraction],
+    k_quasis: Sequence[KQuasiPicture] = (),
+    risk_by_epsilon: Sequence[tuple[float, float]] = (),
+) -> Pictures:
+    """What to draw of a release.
+
+    `values` (n_records, n_epsilon_quasis) is what received noise, `published` one array per ε-quasi, `ranges` (n_classes,
+    n_epsilon_quasis) the range that set the noise, 0 where a class is constant and NaN where its values are missing.
+    `stays` is False where confidence-based suppression removed the record: it counts before, and not after.
+    """
+    keep = None if bool(stays.all()) else stays
+    sampled = _sample(len(values))
+    ids = class_ids[sampled]
+    extremes = [_extremes(values[:, j]) for j in range(len(names))]
+    n_active = np.count_nonzero(ranges > 0, axis=1)
+    n_wide = sum(high > low for low, high in extremes)
+    kept = None if keep is None else keep[sampled]
+    pictured, errors = [], []
+    for j, name in enumerate(names):
+        own, out = values[sampled, j], published[j][sampled]
+        low, high = extremes[j]
+        if low > high:
+            continue
+        cells = _cells(own, out if kept is None else out[kept], precision=precisions[j])
+        pictured.append(
+            _value_picture(name, values[:, j], published[j], keep=keep, cells=cells, extremes=(low, high), k=k)
+        )
+        error = _error_picture(
+            own,
+            out,
+            kept=kept,
+            ranges=ranges[ids, j],
+            n_active=n_active[ids],
+            whole=(high - low, n_wide),
+            epsilon=epsilon,
+            k=k,
+        )
+        if error is not None:
+            n_values = len(values) - int(np.count_nonzero(np.isnan(values[:, j])))
+            n_zeros = int(np.count_nonzero(values[:, j] == 0))
+            errors.append(ErrorPicture(name=name, n_records=n_values - n_zeros, n_zeros=n_zeros, **error))
+    return Pictures(
+        k=k,
+        epsilon=epsilon,
+        values=tuple(pictured),
+        errors=tuple(errors),
+        class_sizes=_class_sizes(class_ids if keep is None else class_ids[keep], k=k),
+        k_quasis=tuple(k_quasis),
+        risk_by_epsilon=tuple((float(at), float(risk)) for at, risk in risk_by_epsilon),
+    )
+
+
+def noise_exceeds(distances: FloatArray, *, d: int) -> FloatArray:
+    """P(|Z_j| > t) for one of d attributes whose noise has the density ∝ exp(−max_j|z_j|), t in units of R_j/ε.
+
+    |Z_j| is uniform on [0, M] with M of a Gamma(d + 1) distribution, so the chance is Q_{d+1}(t) − (t/d)·Q_d(t) with
+    Q_d(t) = e^(−t)·Σ_{i<d} t^i/i!, which is e^(−t)·Σ_{i<d} (1 − i/d)·t^i/i!; e^(−t), Laplace, for d = 1.
+    """
+    return np.exp(-distances) * _polynomial(distances, d)
+
+
+def _polynomial(distances: FloatArray, d: int) -> FloatArray:
+    total = np.zeros_like(distances)
+    for i in reversed(range(d)):  # Horner: what is multiplied by t at every turn gets its 1/i! on the way
+        total = total * distances / (i + 1) + (1 - i / d)
+    return total
+
+
+def _sample(n: int) -> IntArray | slice:
+    if n <= MOST_SAMPLED:
+        return slice(None)
+    return np.sort(np.random.default_rng(_SAMPLE_SEED).choice(n, MOST_SAMPLED, replace=False, shuffle=False))
+
+
+def _extremes(values: FloatArray) -> tuple[float, float]:
+    """Smallest and largest value; (inf, −inf) where all are missing."""
+    low = float(np.fmin.reduce(values, initial=math.inf))
+    high = float(np.fmax.reduce(values, initial=-math.inf))
+    return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Edges at first·step, (first + 1)·step and so on."""
+
+    step: float
+    first: int
+    n_edges: int
+
+    def edge(self, i: int) -> float:
+        return float(f"{(self.first + i) * self.step:.12g}")
+
+    def count(self, values: FloatArray, keep: BoolArray | None) -> IntArray:
+        """Records per cell. A value on an edge in decimals belongs above it, also where binary puts it just below."""
+        counts = np.zeros(self.n_edges + 1, dtype=np.int64)
+        for start in range(0, len(values), _CHUNK):
+            part = values[start : start + _CHUNK]
+            if keep is not None:
+                part = part[keep[start : start + _CHUNK]]
+            place = part / self.step
+            place += 1e-9 - self.first
+            np.floor(place, out=place)
+            place += 1
+            np.clip(place, 0, self.n_edges, out=place)
+            if np.isnan(place).any():
+                place = place[~np.isnan(place)]
+            counts += np.bincount(place.astype(np.intp), minlength=self.n_edges + 1)
+        return counts
+
+
+def _cells(before: FloatArray, after: FloatArray, *, precision: Fraction) -> _Cells:
+    """Round cells over the bulk of the values, and of the noise as far as that leaves a third to the values."""
+    low, high = _bulk(before)
+    bulk = high - low
+    if after.size:
+        noisy_low, noisy_high = _bulk(after)
+        low, high = max(min(low, noisy_low), low - bulk), min(max(high, noisy_high), high + bulk)
+    step = _step((high - low) / _BINS, precision=precision)
+    if bulk == 0:
+        low, high = low - 3 * step, high + 3 * step
+    first = math.floor(low / step + 1e-9)
+    return _Cells(step, first, math.ceil(high / step - 1e-9) - first + 1)
+
+
+def _bulk(values: FloatArray) -> tuple[float, float]:
+    low, high = np.nanquantile(values, _BULK)
+    return float(low), float(high)
+
+
+def _step(target: float, *, precision: Fraction) -> float:
+    """A round width; where possible a multiple of the precision, so that all cells hold as many publishable values."""
+    step = smallest = nice_step(max(target, float(precision)))
+    for _ in range(4):
+        if (Fraction(str(step)) / precision).denominator == 1:
+            return step
+        step = nice_step(step * 1.01)
+    return smallest
+
+
+def _value_picture(
+    name: str,
+    before: FloatArray,
+    after: FloatArray,
+    *,
+    keep: BoolArray | None,
+    cells: _Cells,
+    extremes: tuple[float, float],
+    k: int,
+) -> ValuePicture:
+    """Counts in round cells. An edge that is the smallest or largest value is taken out: it would tell that value."""
+    shown = [i for i in range(cells.n_edges) if cells.edge(i) not in extremes]
+    first_of_cell = [0, *(i + 1 for i in shown)]
+    counts = [
+        np.add.reduceat(cells.count(*arrays), first_of_cell) for arrays in ((before, None), (after, keep))
+    ]  # fmt: skip
+    return ValuePicture(
+        name=name,
+        edges=tuple(cells.edge(i) for i in shown),
+        before=_not_below(counts[0], k),
+        after=_not_below(counts[1], k),
+    )
+
+
+def _not_below(counts: IntArray, k: int) -> tuple[int | None, ...]:
+    """Counts of at least k, None elsewhere; and where the hidden ones together are fewer than k, one more is hidden,
+    because the number of all records is known and would tell them."""
+    shown = [int(count) if count >= k else None for count in counts]
+    hidden = sum(int(count) for count in counts if count < k)
+    seen = [count for count in shown if count is not None]
+    if 0 < hidden < k and seen:
+        shown[shown.index(min(seen))] = None
+    return tuple(shown)
+
+
+def _error_picture(
+    values: FloatArray,
+    published: FloatArray,
+    *,
+    kept: BoolArray | None,
+    ranges: FloatArray,
+    n_active: IntArray,
+    whole: tuple[float, int],
+    epsilon: float,
+    k: int,
+) -> dict[str, Any] | None:
+    """All curves; None where fewer than k records have a relative error. All arrays by record of the sample."""
+    sizes = np.abs(values)
+    has_error = sizes > 0  # neither 0 nor missing
+    if np.count_nonzero(has_error) < k:
+        return None
+    kept = has_error if kept is None else has_error & kept
+    realised = np.sort(np.abs(published[kept] - values[kept]) / sizes[kept])
+    sizes, n_active = sizes[has_error], n_active[has_error]
+    scales = _over(ranges[has_error], sizes, epsilon)
+    step = _curve_end(scales, n_active) / N_POINTS
+    at = tuple(float(f"{i * step:.10g}") for i in range(N_POINTS + 1))
+    whole_range, n_wide = whole
+    return {
+        "at": at,
+        "per_class": _expected_curve(scales, n_active, step=step),
+        "whole_dataset": _expected_curve(_over(whole_range, sizes, epsilon), np.full(len(sizes), n_wide), step=step),
+        "uniform": tuple(round(min(t / UNIFORM, 1), 4) for t in at),
+        "realised": _shown_steps(np.searchsorted(realised, np.array(at) * (1 + 1e-12), side="right"), len(realised), k),
+        "n_sampled": len(sizes),
+    }
+
+
+def _over(ranges: FloatArray | float, sizes: FloatArray, epsilon: float) -> FloatArray:
+    """R/(ε·|v|): the scale of the relative error."""
+    with np.errstate(over="ignore"):
+        return np.asarray(ranges / epsilon / sizes)
+
+
+def _curve_end(scales: FloatArray, n_active: IntArray) -> float:
+    """A round error that nearly all records stay below, and not less than twice what the yardstick needs."""
+    few = slice(None, None, max(1, len(scales) // 2000))
+    end = 2 * UNIFORM
+    while end < 100 and _expected_curve(scales[few], n_active[few], step=end)[1] < _MOSTLY:
+        end = nice_step(end * 1.01)
+    return end
+
+
+def _expected_curve(scales: FloatArray, n_active: IntArray, *, step: float) -> tuple[float, ...]:
+    """The share of records expected within 0, 1·step, 2·step and so on. Without noise a record is always within."""
+    exceeding = np.zeros(N_POINTS + 1)
+    for d in np.unique(n_active[scales > 0]).tolist():
+        own = step / scales[(scales > 0) & (n_active == d)]
+        shrink, left = np.exp(-own), np.ones(len(own))
+        for i in range(N_POINTS + 1):  # e^(−i·x) is e^(−x) multiplied up: one exp for the whole curve
+            exceeding[i] += left.sum() if d == 1 else np.dot(left, _polynomial(i * own, d))
+            left *= shrink
+    return tuple(round(1 - float(share), 4) for share in exceeding / len(scales))
+
+
+def _shown_steps(counts: IntArray, n: int, k: int) -> tuple[float | None, ...]:
+    """Cumulative shares, less every one that would tell of 1 to k − 1 records below, between or above."""
+    shown: list[float | None] = []
+    last = 0
+    for count in counts.tolist():
+        fits = all(rest == 0 or rest >= k for rest in (count - last, n - count))
+        shown.append(round(count / n, 4) if fits and n else None)
+        last = count if fits else last
+    return tuple(shown)
+
+
+def _class_sizes(class_ids: IntArray, *, k: int) -> tuple[ClassSizePicture, ...]:
+    """Classes by size, from k to 2k − 1, 5k − 1, 10k − 1 and so on; those that hold no class are left out."""
+    sizes = np.bincount(class_ids)
+    sizes = sizes[sizes > 0]
+    if not sizes.size:
+        return ()
+    if sizes.min() < k:
+        raise ValueError("some classes have fewer than k records")
+    limits = [k]
+    while limits[-1] <= sizes.max():
+        limits.append(k * (1, 2, 5)[len(limits) % 3] * 10 ** (len(limits) // 3))
+    place = np.searchsorted(limits, sizes, side="right") - 1
+    n_classes = np.bincount(place, minlength=len(limits) - 1)
+    n_records = np.bincount(place, weights=sizes, minlength=len(limits) - 1)
+    return tuple(
+        ClassSizePicture(smallest=low, largest=high - 1, n_classes=int(classes), n_records=int(records))
+        for low, high, classes, records in zip(limits, limits[1:], n_classes, n_records, strict=False)
+        if classes
+    )
