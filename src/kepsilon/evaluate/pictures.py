@@ -23,6 +23,7 @@ UNIFORM = 0.05
 _SAMPLE_SEED = 1
 _CHUNK = 1 << 16
 _BINS = 34
+_FEWEST_BINS = 6
 _BULK = (0.01, 0.99)
 _MOSTLY = 0.95
 
@@ -191,7 +192,7 @@ class _Cells:
     """Edges at first·step, (first + 1)·step and so on."""
 
     step: float
-    first: int
+    first: float
     n_edges: int
 
     def edge(self, i: int) -> float:
@@ -223,10 +224,12 @@ def _cells(before: FloatArray, after: FloatArray, *, precision: Fraction) -> _Ce
         noisy_low, noisy_high = _bulk(after)
         low, high = max(min(low, noisy_low), low - bulk), min(max(high, noisy_high), high + bulk)
     step = _step((high - low) / _BINS, precision=precision)
-    if bulk == 0:
-        low, high = low - 3 * step, high + 3 * step
-    first = math.floor(low / step + 1e-9)
-    return _Cells(step, first, math.ceil(high / step - 1e-9) - first + 1)
+    padding = max(0, _FEWEST_BINS * step - (high - low)) / 2
+    # Cells as fine as the precision lie around what can be published, not between.
+    offset = 0.5 if step < 2 * precision else 0.0
+    first = math.floor((low - padding) / step - offset + 1e-9)
+    last = math.ceil((high + padding) / step - offset - 1e-9)
+    return _Cells(step, first + offset, last - first + 1)
 
 
 def _bulk(values: FloatArray) -> tuple[float, float]:
