@@ -33,7 +33,9 @@ def drawing(parts: list[str], *, width: float, height: float, title: str) -> Dra
 def standalone(chart: Drawing) -> str:
     """The chart as a file of its own."""
     head, tail = chart.split(">", maxsplit=1)
-    return f'{head} xmlns="http://www.w3.org/2000/svg"><style>{STYLE}</style>{tail}\n'
+    return (
+        f'{head} xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif"><style>{STYLE}</style>{tail}\n'
+    )
 
 
 def xy(coordinate: float) -> str:

@@ -26,7 +26,10 @@ def histogram_pair(
     width: float = WIDTH,
     height: float = 220,
 ) -> Drawing:
-    """Cells of None are not drawn; there are at least two edges. The open cells at the ends stand apart, one step wide, under ‹ and ›."""
+    """Two edges or more, and a cell more than edges; cells of None are not drawn.
+
+    The open cells at the ends stand apart, one step wide, under ‹ and ›.
+    """
     counts = [count for count in (*before, *after) if count is not None]
     bottom, top = height - 42, 24.0
     y = fitted(counts, start=bottom, end=top, from_zero=True)

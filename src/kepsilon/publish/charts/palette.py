@@ -48,8 +48,7 @@ STYLE = (
     f":root{{{_LIGHT_VARIABLES}}}\n"
     # Paper is white, whatever the screen was.
     f"@media screen and (prefers-color-scheme: dark){{:root{{{_DARK_VARIABLES}}}}}\n"
-    "svg.chart{display:block;width:100%;height:auto;font-family:system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;"
-    "font-size:11.5px;font-variant-numeric:tabular-nums}\n"
+    "svg.chart{display:block;width:100%;height:auto;font-size:11.5px;font-variant-numeric:tabular-nums}\n"
     "svg.chart text{fill:var(--muted)}svg.chart .ink{fill:var(--ink)}svg.chart .strong{fill:var(--ink);font-weight:600}\n"
     "svg.chart .e{text-anchor:end}svg.chart .m{text-anchor:middle}\n"
     "svg.chart .grid{stroke:var(--line);stroke-width:1;fill:none}svg.chart .axis{stroke:var(--muted);fill:none}\n"
@@ -64,4 +63,4 @@ STYLE = (
         f"svg.chart .s{i}{{stroke:var(--c{i})}}svg.chart .f{i}{{fill:var(--c{i})}}" for i in range(1, 1 + len(_LIGHT))
     )
 )
-"""What the charts' classes mean, in a page or in a file of their own."""
+"""What the charts' classes mean, in a page or in a file of their own. It has no letter that HTML would escape."""

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the release costs and how many records look alike: error curves and class sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kepsilon.publish.charts import (
+    Bar,
+    Look,
+    Part,
+    Series,
+    bar_chart,
+    line_chart,
+)
+from kepsilon.publish.charts.axes import percent as axis_percent
+from kepsilon.publish.charts.palette import BLUE, GREEN, GREY, VERMILLION
+from kepsilon.publish.figures.figure import Figure, Json, Table
+from kepsilon.publish.wording import number, percent, plural, records
+
+
+def class_size_figures(record: Json, pictures: Json) -> Iterator[Figure]:
+    sizes: Sequence[Json] = pictures.get("class_sizes") or ()
+    if not sizes:
+        return
+    k, classes = record["guarantee"]["k"], record.get("classes") or {}
+    names = [
+        f"{one['smallest']:,}–{one['largest']:,}" if one["largest"] > one["smallest"] else f"{one['smallest']:,}"
+        for one in sizes
+    ]
+    mean = f" On average {number(classes['mean'])} do." if classes.get("mean") else ""
+    yield Figure(
+        title="Class sizes",
+        sentences=[
+            (
+                f"Everybody hides among at least {k} records that look the same in all generalised attributes.{mean} "
+                "The longer the lower bars, the more records have a larger class than promised."
+            )
+        ],
+        drawing=bar_chart(
+            [
+                Bar(name, [Part("records", one["n_records"], BLUE)], plural(one["n_classes"], "class", "classes"))
+                for name, one in zip(names, sizes, strict=True)
+            ],
+            title="Records by the size of their class",
+            label="records in classes of this size",
+        ),
+        table=Table(
+            headers=["records in the class", "classes", "records"],
+            rows=[[n, f"{one['n_classes']:,}", f"{one['n_records']:,}"] for n, one in zip(names, sizes, strict=True)],
+        ),
+    )
+
+
+def error_figure(picture: Json, record: Json, k: int) -> Figure:
+    name, at = picture["name"], picture["at"]
+    curves = (
+        ("noise per class, expected", "per_class", Look(BLUE)),
+        ("the same, as it came out", "realised", Look(GREEN, "2 3")),
+        ("noise for the whole dataset", "whole_dataset", Look(VERMILLION, "7 3")),
+        ("uniform noise of ±5 %", "uniform", Look(GREY, "1 2")),
+    )
+    error = (record.get("error") or {}).get(name) or {}
+    expected = error.get("expected_relative")
+    sentences = []
+    if expected is not None:
+        same = error.get("uniform_equivalent")
+        cost = f", as much as uniform noise of ±{percent(same)} would cost" if same is not None else ""
+        came = error.get("realised_relative")
+        came_out = f" ({percent(came)} in the values that were drawn)" if came is not None else ""
+        sentences.append(f"On average {name} is off by {percent(expected)} of its value{came_out}{cost}.")
+    sentences.append(
+        "The curves tell which share of records is off by no more than the error below: higher and further left is better."
+    )
+    if picture.get("n_zeros"):
+        sentences.append(
+            f"A value of 0 has no relative error: {records(picture['n_zeros'], k)} records are not in the curves."
+        )
+    if picture["n_sampled"] < picture["n_records"]:
+        sentences.append(f"Drawn from {picture['n_sampled']:,} of {picture['n_records']:,} records, chosen at random.")
+    every = range(0, len(at), 5)
+    return Figure(
+        title=f"Error of {name}",
+        sentences=sentences,
+        drawing=line_chart(
+            [
+                Series(words, [(t, y) for t, y in zip(at, picture[key], strict=True) if y is not None], look)
+                for words, key, look in curves
+            ],
+            title=f"Share of records within an error of {name}",
+            x_label="relative error, at most",
+            y_label="records",
+            x_words=axis_percent,
+            y_words=axis_percent,
+            x_reach=(0, at[-1]),
+            y_top=1,
+        ),
+        table=Table(
+            headers=["error at most", *(words for words, _, _ in curves)],
+            rows=[
+                [axis_percent(float(f"{at[i]:.3g}")), *(percent(picture[key][i]) for _, key, _ in curves)]
+                for i in every
+            ],
+        ),
+    )

@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of the explore page: what every choice of k, ε and algorithm would cost, and what risk it would leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kepsilon.publish.charts import (
+    Bar,
+    Dot,
+    Drawing,
+    Limit,
+    Mark,
+    Part,
+    Series,
+    bar_chart,
+    line_chart,
+    look_of_k,
+    scatter_chart,
+)
+from kepsilon.publish.charts.axes import percent as axis_percent
+from kepsilon.publish.charts.palette import ORANGE, VERMILLION
+from kepsilon.publish.charts.scatter import SHAPES
+from kepsilon.publish.figures.figure import Figure, Json, Section, Table, Tile
+from kepsilon.publish.wording import NOTHING, exact, listed, number, out_of, percent, plural
+
+Curve = list[tuple[float, float | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridRow:
+    """One cell of the grid as a line of its table; `refused` says why there are no figures."""
+
+    look: str
+    mark: str
+    cells: Sequence[str]
+    refused: str | None = None
+
+
+def met(grid: Json) -> list[Json]:
+    """The cells that can be had."""
+    return [cell for cell in grid["cells"] if not cell.get("refused")]
+
+
+def chosen(grid: Json) -> Json | None:
+    index = grid.get("chosen")
+    return None if index is None else grid["cells"][index]
+
+
+def epsilon_quasis(grid: Json) -> list[str]:
+    return list(dict.fromkeys(name for cell in met(grid) for name in cell.get("error") or {}))
+
+
+def chosen_words(cell: Json) -> str:
+    return f"k = {exact(cell['k'])}, ε = {exact(cell['epsilon'])}, {cell['algorithm']}"
+
+
+def limits_words(grid: Json) -> str:
+    limits: Json = grid.get("limits") or {}
+    words = {"max_risk": "linking risk", "max_suppression": "records left out", "max_error": "error"}
+    told = [f"{words[key]} at most {percent(limits[key])}" for key in words if limits.get(key) is not None]
+    return listed(told)
+
+
+def grid_tiles(cell: Json) -> Iterator[Tile]:
+    if cell.get("linking_risk") is not None:
+        yield Tile(
+            value=out_of(cell["linking_risk"]),
+            meaning="records linked to the right person by an attacker who knows every true value",
+        )
+    yield Tile(value=percent(cell.get("suppression")), meaning="of the records left out")
+    for name, error in list((cell.get("error") or {}).items())[:2]:
+        if error.get("expected_relative") is not None:
+            yield Tile(
+                value=percent(error["expected_relative"]), meaning=f"is how far {name} is off on average, of its value"
+            )
+    if cell.get("precision_loss") is not None:
+        yield Tile(value=percent(cell["precision_loss"]), meaning="of the detail of the generalised attributes lost")
+    yield Tile(value=f"{cell['classes']:,}", meaning="classes of records that look alike")
+
+
+def grid_sections(grid: Json) -> Iterator[Section]:
+    risk = [_risk(grid, algorithm) for algorithm in grid["algorithms"] if _has(grid, algorithm, "linking_risk")]
+    front = [*_pareto(grid)]
+    if front:
+        yield Section(title="Risk against distortion", figures=front)
+    if risk:
+        yield Section(title="Risk", figures=risk)
+    errors = [_error(grid, algorithm, name) for name in epsilon_quasis(grid) for algorithm in grid["algorithms"]]
+    errors = [figure for figure in errors if figure.drawing is not None]
+    if errors:
+        yield Section(title="Error", figures=errors)
+    left_out = [_suppression(grid, algorithm) for algorithm in grid["algorithms"]]
+    if met(grid):
+        yield Section(title="Records left out", figures=left_out)
+
+
+def _has(grid: Json, algorithm: str, key: str) -> bool:
+    return any(cell.get(key) is not None for cell in met(grid) if cell["algorithm"] == algorithm)
+
+
+def _of(grid: Json, algorithm: str, k: int) -> list[Json]:
+    cells = [cell for cell in met(grid) if cell["algorithm"] == algorithm and cell["k"] == k]
+    return sorted(cells, key=lambda cell: cell["epsilon"])
+
+
+def _by_epsilon(grid: Json, algorithm: str, curves: dict[int, Curve]) -> tuple[list[Series], Table]:
+    """One line per k, and the table of k against ε."""
+    series = [Series(f"k = {k}", points, look_of_k(k), has_dots=True) for k, points in curves.items() if points]
+    epsilons = sorted(grid["epsilon"])
+    rows = [[exact(k), *(percent(dict(curves[k]).get(epsilon)) for epsilon in epsilons)] for k in curves]
+    return series, Table(headers=["k", *(f"ε = {exact(epsilon)}" for epsilon in epsilons)], rows=rows, n_words=0)
+
+
+def _line_chart(
+    grid: Json,
+    series: Sequence[Series],
+    *,
+    title: str,
+    y_label: str,
+    y_log: bool,
+    limit: Limit | None,
+    mark: Mark | None,
+) -> Drawing:
+    return line_chart(
+        series,
+        title=title,
+        x_label="ε (smaller hides more)",
+        y_label=y_label,
+        y_words=axis_percent,
+        x_log=len(grid["epsilon"]) > 1,
+        y_log=y_log,
+        x_ticks=sorted(grid["epsilon"]),
+        limit=limit,
+        mark=mark,
+        height=250,
+    )
+
+
+def _limit(grid: Json, key: str) -> Limit | None:
+    value = (grid.get("limits") or {}).get(key)
+    return None if value is None else Limit(value, f"limit {percent(value)}")
+
+
+def _risk(grid: Json, algorithm: str) -> Figure:
+    curves: dict[int, Curve] = {
+        k: [(c["epsilon"], c.get("linking_risk")) for c in _of(grid, algorithm, k)] for k in grid["k"]
+    }
+    series, table = _by_epsilon(grid, algorithm, curves)
+    cell = chosen(grid)
+    mark = (
+        Mark(cell["epsilon"], cell["linking_risk"], "chosen")
+        if cell and cell["algorithm"] == algorithm and cell.get("linking_risk") is not None
+        else None
+    )
+    return Figure(
+        title=f"Linking risk, {algorithm}",
+        sentences=[
+            "How many records an attacker who knows every true value links to the right person, on average: less noise (a larger ε) and smaller classes (a smaller k) mean more links."
+        ],
+        drawing=_line_chart(
+            grid,
+            series,
+            title=f"Linking risk against ε, {algorithm}",
+            y_label="records linked",
+            y_log=False,
+            limit=_limit(grid, "max_risk"),
+            mark=mark,
+        ),
+        table=table,
+    )
+
+
+def _error(grid: Json, algorithm: str, name: str) -> Figure:
+    def error(cell: Json) -> float | None:
+        found: float | None = ((cell.get("error") or {}).get(name) or {}).get("expected_relative")
+        return found
+
+    curves: dict[int, Curve] = {k: [(c["epsilon"], error(c)) for c in _of(grid, algorithm, k)] for k in grid["k"]}
+    series, table = _by_epsilon(grid, algorithm, curves)
+    drawable = any(y is not None and y > 0 for one in series for _, y in one.points)
+    cell = chosen(grid)
+    at = error(cell) if cell and cell["algorithm"] == algorithm else None
+    return Figure(
+        title=f"Error of {name}, {algorithm}",
+        sentences=[
+            f"How far {name} is off on average, of its value. Both axes go by ratio: half the ε is twice the error."
+        ],
+        drawing=_line_chart(
+            grid,
+            series,
+            title=f"Error of {name} against ε, {algorithm}",
+            y_label="mean relative error",
+            y_log=True,
+            limit=_limit(grid, "max_error"),
+            mark=Mark(cell["epsilon"], at, "chosen") if cell and at else None,
+        )
+        if drawable
+        else None,
+        table=table,
+    )
+
+
+def _suppression(grid: Json, algorithm: str) -> Figure:
+    """By k at one ε: the chosen one, or else the largest, at which confidence costs most."""
+    cell = chosen(grid)
+    epsilon = cell["epsilon"] if cell else max(grid["epsilon"])
+    bars, rows = [], []
+    for k in grid["k"]:
+        found = next((c for c in _of(grid, algorithm, k) if c["epsilon"] == epsilon), None)
+        if found is None:
+            rows.append([exact(k), "refused", NOTHING, NOTHING])
+            continue
+        by_k, by_confidence = found.get("suppressed_by_k"), found.get("suppressed_by_confidence")
+        parts = [Part("to reach k", by_k or 0.0, VERMILLION)]
+        if by_confidence is not None:
+            parts.append(Part("to hold k with confidence", by_confidence, ORANGE))
+        bars.append(Bar(f"k = {k}", parts, percent(found.get("suppression"))))
+        rows.append([exact(k), percent(by_k), percent(by_confidence), percent(found.get("suppression"))])
+    confidence = (
+        f" and, for k to hold with a confidence of {percent(grid['confidence'])}, for the noise"
+        if grid.get("confidence")
+        else ""
+    )
+    return Figure(
+        title=f"Left out, {algorithm}, ε = {exact(epsilon)}",
+        sentences=[f"The share of records that cannot be released: for k{confidence}."],
+        drawing=bar_chart(
+            bars,
+            title=f"Records left out by k, {algorithm}",
+            label="records left out",
+            axis_words=axis_percent,
+            limit=_limit(grid, "max_suppression"),
+        )
+        if bars
+        else None,
+        table=Table(headers=["k", "to reach k", "with confidence", "together"], rows=rows, n_words=0),
+    )
+
+
+def _pareto(grid: Json) -> Iterator[Figure]:
+    cells = [cell for cell in met(grid) if cell.get("linking_risk") is not None and cell.get("distortion") is not None]
+    if not cells:
+        return
+    shape_of = {algorithm: SHAPES[i % len(SHAPES)] for i, algorithm in enumerate(grid["algorithms"])}
+    best = chosen(grid)
+    dots = [
+        Dot(
+            cell["distortion"],
+            cell["linking_risk"],
+            look_of_k(cell["k"]).colour,
+            shape_of[cell["algorithm"]],
+            is_front=bool(cell.get("pareto")),
+            is_pale=not cell.get("within_limits", True),
+            is_chosen=cell is best,
+        )
+        for cell in cells
+    ]
+    front = sorted((cell for cell in cells if cell.get("pareto")), key=lambda cell: cell["distortion"])
+    yield Figure(
+        title="Every choice, one dot",
+        sentences=[
+            "Down is safer, left is closer to the original. Distortion is the mean over attributes of the detail lost and "
+            "the error. Along the line nothing is better in both; pale dots are outside the limits."
+        ],
+        drawing=scatter_chart(
+            dots,
+            title="Linking risk against distortion",
+            x_label="distortion",
+            y_label="records linked",
+            colours=[(f"k = {k}", look_of_k(k).colour) for k in grid["k"]],
+            shapes=[*shape_of.items()],
+            x_words=axis_percent,
+            y_words=axis_percent,
+            x_log=_is_wide([dot.x for dot in dots]),
+            y_log=_is_wide([dot.y for dot in dots]),
+            limit=_limit(grid, "max_risk"),
+            chosen_words=chosen_words(best) if best else "",
+        ),
+        table=Table(
+            headers=["nothing is better in both", "distortion", "linking risk"],
+            rows=[[chosen_words(cell), percent(cell["distortion"]), percent(cell["linking_risk"])] for cell in front],
+        ),
+    )
+
+
+def _is_wide(numbers: Sequence[float]) -> bool:
+    return min(numbers) > 0 and max(numbers) / min(numbers) > 20
+
+
+def grid_headers(grid: Json) -> list[str]:
+    confidence = ["left out for confidence", "left out"] if grid.get("confidence") else []
+    errors = [f"error of {name}" for name in epsilon_quasis(grid)]
+    return [
+        "algorithm",
+        "k",
+        "ε",
+        "classes",
+        "left out for k",
+        *confidence,
+        "detail lost",
+        *errors,
+        "linking risk",
+        "distortion",
+    ]
+
+
+def grid_rows(grid: Json) -> Iterator[GridRow]:
+    best = chosen(grid)
+    names = epsilon_quasis(grid)
+    for cell in grid["cells"]:
+        key = [cell["algorithm"], exact(cell["k"]), exact(cell["epsilon"])]
+        if cell.get("refused"):
+            yield GridRow(look="outside", mark="refused", cells=key, refused=cell["refused"])
+            continue
+        marks = [
+            *(["chosen"] if cell is best else []),
+            *(["front"] if cell.get("pareto") else []),
+            *(["outside limits"] if not cell.get("within_limits", True) else []),
+        ]
+        confidence = [percent(cell.get(key)) for key in ("suppressed_by_confidence", "suppression")]
+        error: Json = cell.get("error") or {}
+        spread = cell.get("linking_risk_standard_error")
+        yield GridRow(
+            look=" ".join(mark.split()[0] for mark in marks),
+            mark=", ".join(marks),
+            cells=[
+                *key,
+                f"{cell['classes']:,}",
+                percent(cell.get("suppressed_by_k")),
+                *(confidence if grid.get("confidence") else []),
+                percent(cell.get("precision_loss")),
+                *(percent((error.get(name) or {}).get("expected_relative")) for name in names),
+                percent(cell.get("linking_risk")) + (f" ± {percent(2 * spread)}" if spread else ""),
+                number(cell.get("distortion")),
+            ],
+        )
+
+
+def grid_lead(grid: Json) -> list[str]:
+    """What was looked at and what came of it, in words."""
+    counted = (grid.get("records") or {}).get("counted")
+    of_records = f" for {counted:,} records" if counted is not None else ""
+    refused = len(grid["cells"]) - len(met(grid))
+    lead = [
+        f"{plural(len(grid['cells']), 'choice')} of k, ε and algorithm {'was' if len(grid['cells']) == 1 else 'were'} worked out{of_records}, "
+        f"exactly and before any noise is drawn" + (f"; {refused:,} cannot be met." if refused else ".")
+    ]
+    limits = limits_words(grid)
+    lead.append(f"Limits: {limits}." if limits else "No limits were set.")
+    if chosen(grid) and grid.get("chosen") is not None:
+        lead.append(
+            "The choice below has the least distortion among those that keep the limits."
+            if limits
+            else "The choice below has the least distortion."
+        )
+    return lead

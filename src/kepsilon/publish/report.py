@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages of one self-contained HTML file each: nothing is loaded, nothing runs, no record is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from kepsilon.publish.charts import STYLE
+from kepsilon.publish.figures import grid as explored
+from kepsilon.publish.figures.changes import treatment
+from kepsilon.publish.figures.overview import making, sections, tiles, warnings
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def release_page(record: Mapping[str, Any], pictures: Mapping[str, Any] | None) -> str:
+    """The report of one release, for its curator.
+
+    `pictures` is `Pictures.as_json()`; without it the page has the figures that the record alone can fill.
+    """
+    drawn = pictures or {}
+    guarantee = record["guarantee"]
+    return (
+        _environment()
+        .get_template("release.html")
+        .render(
+            style=STYLE,
+            record=record,
+            promises=str(guarantee.get("statement") or "").split("\n"),
+            warnings=[*warnings(record)],
+            tiles=[*tiles(record)],
+            sections=[*sections(record, drawn)],
+            treatment=treatment(record, drawn),
+            making=making(record),
+        )
+    )
+
+
+def explore_page(grid: Mapping[str, Any]) -> str:
+    """The page of a grid of choices: the chosen one first, then pictures, then every cell."""
+    best = explored.chosen(grid)
+    return (
+        _environment()
+        .get_template("explore.html")
+        .render(
+            style=STYLE,
+            grid=grid,
+            chosen=best,
+            chosen_words=None if best is None else explored.chosen_words(best),
+            lead=explored.grid_lead(grid),
+            tiles=[] if best is None else [*explored.grid_tiles(best)],
+            sections=[*explored.grid_sections(grid)],
+            headers=explored.grid_headers(grid),
+            rows=[*explored.grid_rows(grid)],
+        )
+    )
+
+
+def _environment() -> Environment:
+    """Every value is escaped, and a name that a template misspells is an error. Imported here: only pages need it."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("kepsilon.publish"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
