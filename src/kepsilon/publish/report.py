@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kepsilon.publish.charts import STYLE
-from kepsilon.publish.figures import grid as explored
 from kepsilon.publish.figures.changes import treatment
+from kepsilon.publish.figures.grid import chosen, chosen_words, grid_sections
+from kepsilon.publish.figures.grid_table import grid_headers, grid_lead, grid_rows, grid_tiles
 from kepsilon.publish.figures.overview import making, sections, tiles, warnings
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def release_page(record: Mapping[str, Any], pictures: Mapping[str, Any] | None) 
 
 def explore_page(grid: Mapping[str, Any]) -> str:
     """The page of a grid of choices: the chosen one first, then pictures, then every cell."""
-    best = explored.chosen(grid)
+    best = chosen(grid)
     return (
         _environment()
         .get_template("explore.html")
@@ -48,12 +49,12 @@ def explore_page(grid: Mapping[str, Any]) -> str:
             style=STYLE,
             grid=grid,
             chosen=best,
-            chosen_words=None if best is None else explored.chosen_words(best),
-            lead=explored.grid_lead(grid),
-            tiles=[] if best is None else [*explored.grid_tiles(best)],
-            sections=[*explored.grid_sections(grid)],
-            headers=explored.grid_headers(grid),
-            rows=[*explored.grid_rows(grid)],
+            chosen_words=None if best is None else chosen_words(best),
+            lead=grid_lead(grid),
+            tiles=[] if best is None else [*grid_tiles(best)],
+            sections=[*grid_sections(grid)],
+            headers=grid_headers(grid),
+            rows=[*grid_rows(grid)],
         )
     )
 

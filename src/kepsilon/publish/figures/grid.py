@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kepsilon.publish.charts import (
     Bar,
@@ -22,20 +21,10 @@ from kepsilon.publish.charts import (
 from kepsilon.publish.charts.axes import percent as axis_percent
 from kepsilon.publish.charts.palette import ORANGE, VERMILLION
 from kepsilon.publish.charts.scatter import SHAPES
-from kepsilon.publish.figures.figure import Figure, Json, Section, Table, Tile
-from kepsilon.publish.wording import NOTHING, exact, listed, number, out_of, percent, plural
+from kepsilon.publish.figures.figure import Figure, Json, Section, Table
+from kepsilon.publish.wording import NOTHING, exact, percent
 
 Curve = list[tuple[float, float | None]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridRow:
-    """One cell of the grid as a line of its table; `refused` says why there are no figures."""
-
-    look: str
-    mark: str
-    cells: Sequence[str]
-    refused: str | None = None
 
 
 def met(grid: Json) -> list[Json]:
@@ -54,30 +43,6 @@ def epsilon_quasis(grid: Json) -> list[str]:
 
 def chosen_words(cell: Json) -> str:
     return f"k = {exact(cell['k'])}, ε = {exact(cell['epsilon'])}, {cell['algorithm']}"
-
-
-def limits_words(grid: Json) -> str:
-    limits: Json = grid.get("limits") or {}
-    words = {"max_risk": "linking risk", "max_suppression": "records left out", "max_error": "error"}
-    told = [f"{words[key]} at most {percent(limits[key])}" for key in words if limits.get(key) is not None]
-    return listed(told)
-
-
-def grid_tiles(cell: Json) -> Iterator[Tile]:
-    if cell.get("linking_risk") is not None:
-        yield Tile(
-            value=out_of(cell["linking_risk"]),
-            meaning="records linked to the right person by an attacker who knows every true value",
-        )
-    yield Tile(value=percent(cell.get("suppression")), meaning="of the records left out")
-    for name, error in list((cell.get("error") or {}).items())[:2]:
-        if error.get("expected_relative") is not None:
-            yield Tile(
-                value=percent(error["expected_relative"]), meaning=f"is how far {name} is off on average, of its value"
-            )
-    if cell.get("precision_loss") is not None:
-        yield Tile(value=percent(cell["precision_loss"]), meaning="of the detail of the generalised attributes lost")
-    yield Tile(value=f"{cell['classes']:,}", meaning="classes of records that look alike")
 
 
 def grid_sections(grid: Json) -> Iterator[Section]:
@@ -105,7 +70,7 @@ def _of(grid: Json, algorithm: str, k: int) -> list[Json]:
     return sorted(cells, key=lambda cell: cell["epsilon"])
 
 
-def _by_epsilon(grid: Json, algorithm: str, curves: dict[int, Curve]) -> tuple[list[Series], Table]:
+def _by_epsilon(grid: Json, curves: dict[int, Curve]) -> tuple[list[Series], Table]:
     """One line per k, and the table of k against ε."""
     series = [Series(f"k = {k}", points, look_of_k(k), has_dots=True) for k, points in curves.items() if points]
     epsilons = sorted(grid["epsilon"])
@@ -147,7 +112,7 @@ def _risk(grid: Json, algorithm: str) -> Figure:
     curves: dict[int, Curve] = {
         k: [(c["epsilon"], c.get("linking_risk")) for c in _of(grid, algorithm, k)] for k in grid["k"]
     }
-    series, table = _by_epsilon(grid, algorithm, curves)
+    series, table = _by_epsilon(grid, curves)
     cell = chosen(grid)
     mark = (
         Mark(cell["epsilon"], cell["linking_risk"], "chosen")
@@ -157,7 +122,10 @@ def _risk(grid: Json, algorithm: str) -> Figure:
     return Figure(
         title=f"Linking risk, {algorithm}",
         sentences=[
-            "How many records an attacker who knows every true value links to the right person, on average: less noise (a larger ε) and smaller classes (a smaller k) mean more links."
+            (
+                "How many records an attacker who knows every true value links to the right person, on average. "
+                "Less noise (a larger ε) and smaller classes (a smaller k) mean more links."
+            )
         ],
         drawing=_line_chart(
             grid,
@@ -178,7 +146,7 @@ def _error(grid: Json, algorithm: str, name: str) -> Figure:
         return found
 
     curves: dict[int, Curve] = {k: [(c["epsilon"], error(c)) for c in _of(grid, algorithm, k)] for k in grid["k"]}
-    series, table = _by_epsilon(grid, algorithm, curves)
+    series, table = _by_epsilon(grid, curves)
     drawable = any(y is not None and y > 0 for one in series for _, y in one.points)
     cell = chosen(grid)
     at = error(cell) if cell and cell["algorithm"] == algorithm else None
@@ -261,8 +229,10 @@ def _pareto(grid: Json) -> Iterator[Figure]:
     yield Figure(
         title="Every choice, one dot",
         sentences=[
-            "Down is safer, left is closer to the original. Distortion is the mean over attributes of the detail lost and "
-            "the error. Along the line nothing is better in both; pale dots are outside the limits."
+            (
+                "Down is safer, left is closer to the original. Distortion is the mean over attributes of the detail lost and "
+                "the error. Along the line nothing is better in both; pale dots are outside the limits."
+            )
         ],
         drawing=scatter_chart(
             dots,
@@ -287,72 +257,3 @@ def _pareto(grid: Json) -> Iterator[Figure]:
 
 def _is_wide(numbers: Sequence[float]) -> bool:
     return min(numbers) > 0 and max(numbers) / min(numbers) > 20
-
-
-def grid_headers(grid: Json) -> list[str]:
-    confidence = ["left out for confidence", "left out"] if grid.get("confidence") else []
-    errors = [f"error of {name}" for name in epsilon_quasis(grid)]
-    return [
-        "algorithm",
-        "k",
-        "ε",
-        "classes",
-        "left out for k",
-        *confidence,
-        "detail lost",
-        *errors,
-        "linking risk",
-        "distortion",
-    ]
-
-
-def grid_rows(grid: Json) -> Iterator[GridRow]:
-    best = chosen(grid)
-    names = epsilon_quasis(grid)
-    for cell in grid["cells"]:
-        key = [cell["algorithm"], exact(cell["k"]), exact(cell["epsilon"])]
-        if cell.get("refused"):
-            yield GridRow(look="outside", mark="refused", cells=key, refused=cell["refused"])
-            continue
-        marks = [
-            *(["chosen"] if cell is best else []),
-            *(["front"] if cell.get("pareto") else []),
-            *(["outside limits"] if not cell.get("within_limits", True) else []),
-        ]
-        confidence = [percent(cell.get(key)) for key in ("suppressed_by_confidence", "suppression")]
-        error: Json = cell.get("error") or {}
-        spread = cell.get("linking_risk_standard_error")
-        yield GridRow(
-            look=" ".join(mark.split()[0] for mark in marks),
-            mark=", ".join(marks),
-            cells=[
-                *key,
-                f"{cell['classes']:,}",
-                percent(cell.get("suppressed_by_k")),
-                *(confidence if grid.get("confidence") else []),
-                percent(cell.get("precision_loss")),
-                *(percent((error.get(name) or {}).get("expected_relative")) for name in names),
-                percent(cell.get("linking_risk")) + (f" ± {percent(2 * spread)}" if spread else ""),
-                number(cell.get("distortion")),
-            ],
-        )
-
-
-def grid_lead(grid: Json) -> list[str]:
-    """What was looked at and what came of it, in words."""
-    counted = (grid.get("records") or {}).get("counted")
-    of_records = f" for {counted:,} records" if counted is not None else ""
-    refused = len(grid["cells"]) - len(met(grid))
-    lead = [
-        f"{plural(len(grid['cells']), 'choice')} of k, ε and algorithm {'was' if len(grid['cells']) == 1 else 'were'} worked out{of_records}, "
-        f"exactly and before any noise is drawn" + (f"; {refused:,} cannot be met." if refused else ".")
-    ]
-    limits = limits_words(grid)
-    lead.append(f"Limits: {limits}." if limits else "No limits were set.")
-    if chosen(grid) and grid.get("chosen") is not None:
-        lead.append(
-            "The choice below has the least distortion among those that keep the limits."
-            if limits
-            else "The choice below has the least distortion."
-        )
-    return lead
