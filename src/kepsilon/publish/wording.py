@@ -9,17 +9,17 @@ NOTHING = "–"
 
 
 def percent(share: float | None) -> str:
-    """Two digits; more only next to 100 %, so that nearly all is not taken for all."""
+    """One decimal, or two digits of what is small; nearly all is not taken for all, nor hardly any for none."""
     if share is None:
         return NOTHING
     value = 100 * share
     if 99 < value < 100:
         return f"{min(value, 99.99):.2f} %"
-    if value >= 10:
-        return f"{value:,.0f} %"
     if 0 < value < 0.001:
         return "under 0.001 %"
-    return f"{value:.1f} %" if value >= 1 else f"{float(f'{value:.2g}'):g} %"
+    if value < 1:
+        return f"{float(f'{value:.2g}'):g} %"
+    return f"{value:,.0f} %" if value >= 1000 else f"{value:.1f}".removesuffix(".0") + " %"
 
 
 def out_of(share: float) -> str:

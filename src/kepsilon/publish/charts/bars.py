@@ -88,7 +88,7 @@ def bar_chart(
     return drawing(parts, width=width, height=height, title=title)
 
 
-def share_bar(parts: Sequence[Part], *, title: str, width: float = WIDTH) -> Drawing:
+def share_bar(parts: Sequence[Part], *, title: str, words: Wording = percent, width: float = WIDTH) -> Drawing:
     """One bar that is everything, in its parts, with each part's share in the legend below."""
     total = sum(part.amount for part in parts) or 1.0
     drawn, at = [], 0.0
@@ -101,5 +101,5 @@ def share_bar(parts: Sequence[Part], *, title: str, width: float = WIDTH) -> Dra
         y = 56 + 18 * i
         lines.append(rectangle(0, y - 9, 12, 10, f"f{part.colour}", round_by=2))
         lines.append(text(20, y, shortened(part.name, width - 80), "ink"))
-        lines.append(text(width, y, percent(float(f"{part.amount / total:.2g}")), "ink e"))
+        lines.append(text(width, y, words(part.amount / total), "ink e"))
     return drawing(drawn + lines, width=width, height=56 + 18 * len(parts) - 8, title=title)

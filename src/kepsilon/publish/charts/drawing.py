@@ -9,7 +9,7 @@ from kepsilon.publish.charts.palette import STYLE
 
 WIDTH = 360
 """Charts are drawn for a telephone and scaled up, so that no text is ever smaller than there."""
-LETTER = 6.1
+LETTER = 6.7
 """How wide a letter is on average; only the browser knows better."""
 
 

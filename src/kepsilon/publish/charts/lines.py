@@ -23,6 +23,7 @@ class Series:
     points: Sequence[tuple[float, float | None]]
     look: Look
     has_dots: bool = False
+    has_line: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,12 @@ def line_chart(
     ys = [y for one in series for _, y in one.points if y is not None] + ([mark.y] if mark else [])
     ys += [limit.y] if limit else []
     ys += [y_top] if y_top is not None else []
-    at_end = len(series) > 1 and all(len(one.name) <= _LONGEST_AT_END for one in series)
     bottom, top = height - 42, 24.0
+    fits = len(series) * _APART <= bottom - top
+    at_end = len(series) > 1 and fits and all(len(one.name) <= _LONGEST_AT_END for one in series)
     y = fitted(ys, start=bottom, end=top, is_log=y_log, from_zero=True)
     left = max(room_for(y_words, y.ticks()), 24)
-    right = width - (max(text_width(one.name) for one in series) + 12 if at_end else 12)
+    right = width - (max(text_width(one.name) for one in series) + 12 if at_end else 18)
     x = fitted(xs, start=left, end=right, is_log=x_log)
     ends = x_reach or ((min(xs), max(xs)) if x_log and len(set(xs)) > 1 else None)
     if ends:
@@ -82,9 +84,9 @@ def line_chart(
     if at_end:
         parts += _names_at_ends(series, x, y)
     if mark:
-        parts += _mark(mark, x, y, bounds=(left, right))
+        parts += _mark(mark, x, y, rises=_rises(series))
     if len(series) > 1 and not at_end:
-        samples = [(path("M0 0H18", f"line s{s.look.colour}", dash=s.look.dash), s.name) for s in series]
+        samples = [(_sample(one), one.name) for one in series]
         drawn, last = legend(samples, left=left, top=height + 14, right=width)
         parts += drawn
         height = last + 8
@@ -101,10 +103,15 @@ def _line(one: Series, x: Axis, y: Axis) -> list[str]:
         steps.append(("L" if pen_down else "M") + place)
         dots.append((x.place(at), y.place(value)))
         pen_down = True
-    parts = [path("".join(steps), f"line s{one.look.colour}", dash=one.look.dash)] if steps else []
-    if one.has_dots:
-        parts += [circle(*dot, 2.4, f"f{one.look.colour}") for dot in dots]
+    parts = [path("".join(steps), f"line s{one.look.colour}", dash=one.look.dash)] if steps and one.has_line else []
+    if one.has_dots and dots:  # lines of no length with round ends: one path for all, which keeps the page small
+        parts.append(path("".join(f"M{xy(a)} {xy(b)}h0" for a, b in dots), f"dots s{one.look.colour}"))
     return parts
+
+
+def _sample(one: Series) -> str:
+    line = path("M0 0H18", f"line s{one.look.colour}", dash=one.look.dash) if one.has_line else ""
+    return line + (path("M3 0h0M9 0h0M15 0h0", f"dots s{one.look.colour}") if not one.has_line else "")
 
 
 def _names_at_ends(series: Sequence[Series], x: Axis, y: Axis) -> list[str]:
@@ -127,6 +134,11 @@ def _names_at_ends(series: Sequence[Series], x: Axis, y: Axis) -> list[str]:
     ]
 
 
+def _rises(series: Sequence[Series]) -> bool:
+    known = [value for _, value in series[0].points if value is not None] if series else []
+    return len(known) < 2 or known[-1] >= known[0]
+
+
 def _limit(limit: Limit, x: Axis, y: Axis) -> list[str]:
     at = y.place(limit.y)
     return [
@@ -135,10 +147,12 @@ def _limit(limit: Limit, x: Axis, y: Axis) -> list[str]:
     ]
 
 
-def _mark(mark: Mark, x: Axis, y: Axis, *, bounds: tuple[float, float]) -> list[str]:
-    """A ring, and its words on the side where they fit."""
+def _mark(mark: Mark, x: Axis, y: Axis, *, rises: bool) -> list[str]:
+    """A ring, and its words above it, on the side that the line comes from or goes away from below."""
     at_x, at_y = x.place(mark.x), y.place(mark.y)
-    half = text_width(mark.words) / 2
-    centre = min(max(at_x, bounds[0] + half), bounds[1] - half)
-    above = at_y - 12 if at_y - 24 > y.end else at_y + 21
-    return [circle(at_x, at_y, 5.5, "ring"), text(centre, above, mark.words, "strong m halo")]
+    wide = text_width(mark.words)
+    to_left = at_x - wide - 8 >= x.start and (rises or at_x + wide + 8 > x.end)
+    words = text(
+        at_x + (-8 if to_left else 8), max(at_y - 8, y.end + 4), mark.words, f"strong{' e' if to_left else ''} halo"
+    )
+    return [circle(at_x, at_y, 5.5, "ring"), words]

@@ -55,6 +55,7 @@ STYLE = (
     "svg.chart .track{fill:var(--line)}svg.chart .hollow{fill:var(--ground);stroke:var(--muted);stroke-width:1.3}\n"
     "svg.chart .line{fill:none;stroke-width:2;stroke-linejoin:round}svg.chart .outline{fill:none;stroke:var(--ink);"
     "stroke-width:1.5}\n"
+    "svg.chart .dots{fill:none;stroke-width:4.8;stroke-linecap:round}\n"
     "svg.chart .limit{stroke:var(--ink);stroke-dasharray:3 3;fill:none}\n"
     "svg.chart .ring{fill:none;stroke:var(--ink);stroke-width:2}svg.chart .halo{stroke:var(--ground);stroke-width:4;"
     "stroke-linejoin:round;paint-order:stroke}\n"

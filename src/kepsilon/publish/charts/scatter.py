@@ -16,7 +16,6 @@ from kepsilon.publish.charts.drawing import (
     path,
     rectangle,
     text,
-    text_width,
     xy,
 )
 from kepsilon.publish.charts.lines import Limit
@@ -58,7 +57,7 @@ def scatter_chart(
     ys = [dot.y for dot in drawable] + ([limit.y] if limit else [])
     y = fitted(ys, start=bottom, end=top, is_log=y_log, from_zero=True)
     left = max(room_for(y_words, y.ticks()), 24)
-    x = fitted([dot.x for dot in drawable], start=left, end=width - 12, is_log=x_log, from_zero=True)
+    x = fitted([dot.x for dot in drawable], start=left, end=width - 18, is_log=x_log, from_zero=True)
     parts = frame(x, y, x_label=x_label, y_label=y_label, x_words=x_words, y_words=y_words)
     if limit:
         at = y.place(limit.y)
@@ -74,16 +73,13 @@ def scatter_chart(
         )
     for dot in drawable:
         if dot.is_chosen:
-            at_x, at_y = x.place(dot.x), y.place(dot.y)
-            half = text_width(chosen_words) / 2
-            centre = min(max(at_x, left + half), x.end - half)
-            parts.append(circle(at_x, at_y, 8.5, "ring"))
-            parts.append(text(centre, at_y - 14 if at_y - 26 > top else at_y + 24, chosen_words, "strong m halo"))
+            parts.append(circle(x.place(dot.x), y.place(dot.y), 8.5, "ring"))
     if limit:
         parts.append(text(x.end, y.place(limit.y) - 4, limit.words, "ink e halo"))
     samples = [(circle(9, 0, 4.6, f"f{colour}"), name) for name, colour in colours]
     samples += [(shape(kind, 9, 0, 4.6, "hollow"), name) for name, kind in shapes]
     samples += [(path("M0 0H18", "axis"), "nothing is better in both")] if len(front) > 1 else []
+    samples += [(circle(9, 0, 6.5, "ring"), chosen_words)] if any(dot.is_chosen for dot in drawable) else []
     drawn, last = legend(samples, left=0, top=height + 14, right=width)
     return drawing(parts + drawn, width=width, height=last + 8, title=title)
 

@@ -28,13 +28,13 @@ def class_size_figures(record: Json, pictures: Json) -> Iterator[Figure]:
         f"{one['smallest']:,}–{one['largest']:,}" if one["largest"] > one["smallest"] else f"{one['smallest']:,}"
         for one in sizes
     ]
-    mean = f" On average {number(classes['mean'])} do." if classes.get("mean") else ""
+    mean = f" The average class has {number(classes['mean'])}." if classes.get("mean") else ""
     yield Figure(
         title="Class sizes",
         sentences=[
             (
                 f"Everybody hides among at least {k} records that look the same in all generalised attributes.{mean} "
-                "The longer the lower bars, the more records have a larger class than promised."
+                "The longer the lower bars, the more records are in a larger class than promised."
             )
         ],
         drawing=bar_chart(
@@ -56,9 +56,9 @@ def error_figure(picture: Json, record: Json, k: int) -> Figure:
     name, at = picture["name"], picture["at"]
     curves = (
         ("noise per class, expected", "per_class", Look(BLUE)),
-        ("the same, as it came out", "realised", Look(GREEN, "2 3")),
         ("noise for the whole dataset", "whole_dataset", Look(VERMILLION, "7 3")),
-        ("uniform noise of ±5 %", "uniform", Look(GREY, "1 2")),
+        ("uniform noise of ±5 %", "uniform", Look(GREY, "2 2")),
+        ("noise per class, as drawn", "realised", Look(GREEN)),
     )
     error = (record.get("error") or {}).get(name) or {}
     expected = error.get("expected_relative")
@@ -84,12 +84,12 @@ def error_figure(picture: Json, record: Json, k: int) -> Figure:
         sentences=sentences,
         drawing=line_chart(
             [
-                Series(words, [(t, y) for t, y in zip(at, picture[key], strict=True) if y is not None], look)
+                Series(words, _points(picture, key), look, has_dots=key == "realised", has_line=key != "realised")
                 for words, key, look in curves
             ],
             title=f"Share of records within an error of {name}",
             x_label="relative error, at most",
-            y_label="records",
+            y_label="share of records",
             x_words=axis_percent,
             y_words=axis_percent,
             x_reach=(0, at[-1]),
@@ -103,3 +103,9 @@ def error_figure(picture: Json, record: Json, k: int) -> Figure:
             ],
         ),
     )
+
+
+def _points(picture: Json, key: str) -> list[tuple[float, float]]:
+    """The curve; as dots where it is what was drawn, because it lies on what was expected."""
+    step = 3 if key == "realised" else 1
+    return [(t, y) for t, y in list(zip(picture["at"], picture[key], strict=True))[::step] if y is not None]

@@ -47,9 +47,6 @@ def chosen_words(cell: Json) -> str:
 
 def grid_sections(grid: Json) -> Iterator[Section]:
     risk = [_risk(grid, algorithm) for algorithm in grid["algorithms"] if _has(grid, algorithm, "linking_risk")]
-    front = [*_pareto(grid)]
-    if front:
-        yield Section(title="Risk against distortion", figures=front)
     if risk:
         yield Section(title="Risk", figures=risk)
     errors = [_error(grid, algorithm, name) for name in epsilon_quasis(grid) for algorithm in grid["algorithms"]]
@@ -59,6 +56,9 @@ def grid_sections(grid: Json) -> Iterator[Section]:
     left_out = [_suppression(grid, algorithm) for algorithm in grid["algorithms"]]
     if met(grid):
         yield Section(title="Records left out", figures=left_out)
+    front = [*_pareto(grid)]
+    if front:
+        yield Section(title="Risk against distortion", figures=front)
 
 
 def _has(grid: Json, algorithm: str, key: str) -> bool:
@@ -132,7 +132,7 @@ def _risk(grid: Json, algorithm: str) -> Figure:
             series,
             title=f"Linking risk against ε, {algorithm}",
             y_label="records linked",
-            y_log=False,
+            y_log=_is_wide([y for one in series for _, y in one.points if y is not None]),
             limit=_limit(grid, "max_risk"),
             mark=mark,
         ),
@@ -246,7 +246,7 @@ def _pareto(grid: Json) -> Iterator[Figure]:
             x_log=_is_wide([dot.x for dot in dots]),
             y_log=_is_wide([dot.y for dot in dots]),
             limit=_limit(grid, "max_risk"),
-            chosen_words=chosen_words(best) if best else "",
+            chosen_words=f"chosen: {chosen_words(best)}" if best else "",
         ),
         table=Table(
             headers=["nothing is better in both", "distortion", "linking risk"],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kepsilon.publish.figures.figure import Json, Tile
 from kepsilon.publish.figures.grid import chosen, epsilon_quasis, met
-from kepsilon.publish.wording import exact, listed, number, out_of, percent, plural
+from kepsilon.publish.wording import exact, listed, out_of, percent, plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ def grid_rows(grid: Json) -> Iterator[GridRow]:
                 percent(cell.get("precision_loss")),
                 *(percent((error.get(name) or {}).get("expected_relative")) for name in names),
                 percent(cell.get("linking_risk")) + (f" ± {percent(2 * spread)}" if spread else ""),
-                number(cell.get("distortion")),
+                percent(cell.get("distortion")),
             ],
         )
 

@@ -76,6 +76,6 @@ def suppression_figure(record: Json) -> Figure:
     return Figure(
         title="Released and left out",
         sentences=sentences,
-        drawing=share_bar(parts, title="Records released and left out, by cause"),
+        drawing=share_bar(parts, title="Records released and left out, by cause", words=percent),
         table=Table(headers=["records", "how many", "share of those read"], rows=rows),
     )

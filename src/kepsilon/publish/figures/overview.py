@@ -59,9 +59,12 @@ def warnings(record: Json) -> Iterator[str]:
 
 def sections(record: Json, pictures: Json) -> Iterator[Section]:
     k = record["guarantee"]["k"]
-    changed = [*generalised_figures(pictures), *(distribution_figure(one, k) for one in pictures.get("values") or ())]
-    if changed:
-        yield Section(title="What changed", figures=changed)
+    generalised = [*generalised_figures(pictures)]
+    if generalised:
+        yield Section(title="What was generalised", figures=generalised)
+    noisy = [distribution_figure(one, k) for one in pictures.get("values") or ()]
+    if noisy:
+        yield Section(title="What got noise", figures=noisy)
     sizes = [*class_size_figures(record, pictures)]
     if sizes:
         yield Section(title="How many look alike", figures=sizes)

@@ -120,7 +120,9 @@ def reidentification_figures(record: Json) -> Iterator[Figure]:
     if not rows:
         return
     highest = (found.get("prosecutor") or {}).get("highest")
-    worst = f" The record that is easiest to find is found with a chance of {out_of(highest)}." if highest else ""
+    worst = (
+        f" The record that is easiest to find is found with a chance of 1 in {round(1 / highest):,}." if highest else ""
+    )
     yield Figure(
         title="Finding somebody by generalised attributes",
         sentences=[
