@@ -48,7 +48,8 @@ def level_ladders(ladders: Sequence[Ladder], *, title: str, width: float = WIDTH
             parts += _rungs(ladder, ladder.level, y + 18, left, right)
         elif ladder.share is not None:
             parts.append(rectangle(0, y + 13, width, 10, "track", round_by=5))
-            parts.append(rectangle(0, y + 13, max(ladder.share * width, 4), 10, f"f{BLUE}", round_by=5))
+            if ladder.share > 0:
+                parts.append(rectangle(0, y + 13, max(ladder.share * width, 4), 10, f"f{BLUE}", round_by=5))
     return drawing(parts, width=width, height=32 + _LINE * len(ladders) - 8, title=title)
 
 

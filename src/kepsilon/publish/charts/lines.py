@@ -55,17 +55,19 @@ def line_chart(
     y_log: bool = False,
     x_ticks: Sequence[float] | None = None,
     x_reach: tuple[float, float] | None = None,
-    y_top: float | None = None,
+    y_holds: Sequence[float] = (),
     mark: Mark | None = None,
     limit: Limit | None = None,
     width: float = WIDTH,
     height: float = 232,
 ) -> Drawing:
-    """Axes are fitted to all series; `x_reach` and `y_top` set them instead. By ratio, points at 0 are not drawn."""
+    """Axes are fitted to all series; `x_reach` sets one instead, and the other has room for `y_holds` too, so that
+    charts side by side compare. By ratio, points at 0 are not drawn.
+    """
     xs = [x for one in series for x, _ in one.points] + ([mark.x] if mark else [])
     ys = [y for one in series for _, y in one.points if y is not None] + ([mark.y] if mark else [])
     ys += [limit.y] if limit else []
-    ys += [y_top] if y_top is not None else []
+    ys += y_holds
     bottom, top = height - 42, 24.0
     fits = len(series) * _APART <= bottom - top
     at_end = len(series) > 1 and fits and all(len(one.name) <= _LONGEST_AT_END for one in series)

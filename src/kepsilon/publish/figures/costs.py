@@ -93,7 +93,7 @@ def error_figure(picture: Json, record: Json, k: int) -> Figure:
             x_words=axis_percent,
             y_words=axis_percent,
             x_reach=(0, at[-1]),
-            y_top=1,
+            y_holds=[1],
         ),
         table=Table(
             headers=["error at most", *(words for words, _, _ in curves)],

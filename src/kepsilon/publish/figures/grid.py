@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from kepsilon.publish.charts import (
     Bar,
     Dot,
-    Drawing,
     Limit,
     Mark,
     Part,
@@ -23,8 +22,6 @@ from kepsilon.publish.charts.palette import ORANGE, VERMILLION
 from kepsilon.publish.charts.scatter import SHAPES
 from kepsilon.publish.figures.figure import Figure, Json, Section, Table
 from kepsilon.publish.wording import NOTHING, exact, percent
-
-Curve = list[tuple[float, float | None]]
 
 
 def met(grid: Json) -> list[Json]:
@@ -46,13 +43,12 @@ def chosen_words(cell: Json) -> str:
 
 
 def grid_sections(grid: Json) -> Iterator[Section]:
-    risk = [_risk(grid, algorithm) for algorithm in grid["algorithms"] if _has(grid, algorithm, "linking_risk")]
-    if risk:
-        yield Section(title="Risk", figures=risk)
-    errors = [_error(grid, algorithm, name) for name in epsilon_quasis(grid) for algorithm in grid["algorithms"]]
-    errors = [figure for figure in errors if figure.drawing is not None]
-    if errors:
-        yield Section(title="Error", figures=errors)
+    algorithms = grid["algorithms"]
+    risks = [_risk(grid, algorithm) for algorithm in algorithms]
+    errors = [_error(grid, algorithm, name) for name in epsilon_quasis(grid) for algorithm in algorithms]
+    for title, figures in (("Risk", risks), ("Error", errors)):
+        if drawn := [figure for figure in figures if figure is not None]:
+            yield Section(title=title, figures=drawn)
     left_out = [_suppression(grid, algorithm) for algorithm in grid["algorithms"]]
     if met(grid):
         yield Section(title="Records left out", figures=left_out)
@@ -61,46 +57,9 @@ def grid_sections(grid: Json) -> Iterator[Section]:
         yield Section(title="Risk against distortion", figures=front)
 
 
-def _has(grid: Json, algorithm: str, key: str) -> bool:
-    return any(cell.get(key) is not None for cell in met(grid) if cell["algorithm"] == algorithm)
-
-
 def _of(grid: Json, algorithm: str, k: int) -> list[Json]:
     cells = [cell for cell in met(grid) if cell["algorithm"] == algorithm and cell["k"] == k]
     return sorted(cells, key=lambda cell: cell["epsilon"])
-
-
-def _by_epsilon(grid: Json, curves: dict[int, Curve]) -> tuple[list[Series], Table]:
-    """One line per k, and the table of k against ε."""
-    series = [Series(f"k = {k}", points, look_of_k(k), has_dots=True) for k, points in curves.items() if points]
-    epsilons = sorted(grid["epsilon"])
-    rows = [[exact(k), *(percent(dict(curves[k]).get(epsilon)) for epsilon in epsilons)] for k in curves]
-    return series, Table(headers=["k", *(f"ε = {exact(epsilon)}" for epsilon in epsilons)], rows=rows, n_words=0)
-
-
-def _line_chart(
-    grid: Json,
-    series: Sequence[Series],
-    *,
-    title: str,
-    y_label: str,
-    y_log: bool,
-    limit: Limit | None,
-    mark: Mark | None,
-) -> Drawing:
-    return line_chart(
-        series,
-        title=title,
-        x_label="ε (smaller hides more)",
-        y_label=y_label,
-        y_words=axis_percent,
-        x_log=len(grid["epsilon"]) > 1,
-        y_log=y_log,
-        x_ticks=sorted(grid["epsilon"]),
-        limit=limit,
-        mark=mark,
-        height=250,
-    )
 
 
 def _limit(grid: Json, key: str) -> Limit | None:
@@ -108,65 +67,71 @@ def _limit(grid: Json, key: str) -> Limit | None:
     return None if value is None else Limit(value, f"limit {percent(value)}")
 
 
-def _risk(grid: Json, algorithm: str) -> Figure:
-    curves: dict[int, Curve] = {
-        k: [(c["epsilon"], c.get("linking_risk")) for c in _of(grid, algorithm, k)] for k in grid["k"]
-    }
-    series, table = _by_epsilon(grid, curves)
-    cell = chosen(grid)
-    mark = (
-        Mark(cell["epsilon"], cell["linking_risk"], "chosen")
-        if cell and cell["algorithm"] == algorithm and cell.get("linking_risk") is not None
-        else None
+def _risk(grid: Json, algorithm: str) -> Figure | None:
+    return _against_epsilon(
+        grid,
+        algorithm,
+        lambda cell: cell.get("linking_risk"),
+        title="Linking risk",
+        sentence="How many records an attacker who knows every true value links to the right person, on average. "
+        "Less noise (a larger ε) and smaller classes (a smaller k) mean more links.",
+        y_label="records linked",
+        limit=_limit(grid, "max_risk"),
     )
+
+
+def _error(grid: Json, algorithm: str, name: str) -> Figure | None:
+    return _against_epsilon(
+        grid,
+        algorithm,
+        lambda cell: ((cell.get("error") or {}).get(name) or {}).get("expected_relative"),
+        title=f"Error of {name}",
+        sentence=f"How far {name} is off on average, of its value: half the ε is twice the error.",
+        y_label="mean relative error",
+        limit=_limit(grid, "max_error"),
+    )
+
+
+def _against_epsilon(
+    grid: Json,
+    algorithm: str,
+    value: Callable[[Json], float | None],
+    *,
+    title: str,
+    sentence: str,
+    y_label: str,
+    limit: Limit | None,
+) -> Figure | None:
+    """One line per k, on an axis that every algorithm's chart has; None where there is nothing to draw."""
+    curves = {k: {cell["epsilon"]: value(cell) for cell in _of(grid, algorithm, k)} for k in grid["k"]}
+    series = [Series(f"k = {k}", [*curve.items()], look_of_k(k), has_dots=True) for k, curve in curves.items() if curve]
+    everywhere = [y for cell in met(grid) if (y := value(cell)) is not None]
+    if not any(y for curve in curves.values() for y in curve.values()):
+        return None
+    cell, epsilons = chosen(grid), sorted(grid["epsilon"])
+    marked = value(cell) if cell and cell["algorithm"] == algorithm else None
     return Figure(
-        title=f"Linking risk, {algorithm}",
-        sentences=[
-            (
-                "How many records an attacker who knows every true value links to the right person, on average. "
-                "Less noise (a larger ε) and smaller classes (a smaller k) mean more links."
-            )
-        ],
-        drawing=_line_chart(
-            grid,
+        title=f"{title}, {algorithm}",
+        sentences=[sentence],
+        drawing=line_chart(
             series,
-            title=f"Linking risk against ε, {algorithm}",
-            y_label="records linked",
-            y_log=_is_wide([y for one in series for _, y in one.points if y is not None]),
-            limit=_limit(grid, "max_risk"),
-            mark=mark,
+            title=f"{title} against ε, {algorithm}",
+            x_label="ε (smaller hides more)",
+            y_label=y_label,
+            y_words=axis_percent,
+            x_log=len(epsilons) > 1,
+            y_log=_is_wide(everywhere),
+            x_ticks=epsilons,
+            y_holds=everywhere,
+            limit=limit,
+            mark=Mark(cell["epsilon"], marked, "chosen") if cell and marked is not None else None,
+            height=250,
         ),
-        table=table,
-    )
-
-
-def _error(grid: Json, algorithm: str, name: str) -> Figure:
-    def error(cell: Json) -> float | None:
-        found: float | None = ((cell.get("error") or {}).get(name) or {}).get("expected_relative")
-        return found
-
-    curves: dict[int, Curve] = {k: [(c["epsilon"], error(c)) for c in _of(grid, algorithm, k)] for k in grid["k"]}
-    series, table = _by_epsilon(grid, curves)
-    drawable = any(y is not None and y > 0 for one in series for _, y in one.points)
-    cell = chosen(grid)
-    at = error(cell) if cell and cell["algorithm"] == algorithm else None
-    return Figure(
-        title=f"Error of {name}, {algorithm}",
-        sentences=[
-            f"How far {name} is off on average, of its value. Both axes go by ratio: half the ε is twice the error."
-        ],
-        drawing=_line_chart(
-            grid,
-            series,
-            title=f"Error of {name} against ε, {algorithm}",
-            y_label="mean relative error",
-            y_log=True,
-            limit=_limit(grid, "max_error"),
-            mark=Mark(cell["epsilon"], at, "chosen") if cell and at else None,
-        )
-        if drawable
-        else None,
-        table=table,
+        table=Table(
+            headers=["k", *(f"ε = {exact(epsilon)}" for epsilon in epsilons)],
+            rows=[[exact(k), *(percent(curve.get(epsilon)) for epsilon in epsilons)] for k, curve in curves.items()],
+            n_words=0,
+        ),
     )
 
 
