@@ -101,7 +101,7 @@ def _expected_curve(scales: FloatArray, n_active: IntArray, *, step: float) -> t
         own = step / scales[(scales > 0) & (n_active == d)]
         shrink, left = np.exp(-own), np.ones(len(own))
         for i in range(N_POINTS + 1):  # e^(−i·x) is e^(−x) multiplied up: one exp for the whole curve
-            exceeding[i] += left.sum() if d == 1 else np.dot(left, exceeding_factor(i * own, d=d))
+            exceeding[i] += (left if d == 1 else left * exceeding_factor(i * own, d=d)).sum()
             left *= shrink
     return tuple(round(1 - float(share), 4) for share in exceeding / len(scales))
 
