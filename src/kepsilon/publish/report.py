@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from kepsilon.publish.charts import STYLE
 from kepsilon.publish.figures.changes import treatment
+from kepsilon.publish.figures.figure import without_undefined
 from kepsilon.publish.figures.grid import chosen, chosen_words, grid_sections
 from kepsilon.publish.figures.grid_table import grid_headers, grid_lead, grid_rows, grid_tiles
-from kepsilon.publish.figures.overview import making, sections, tiles, warnings
+from kepsilon.publish.figures.overview import made, making, sections, tiles, warnings
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -21,20 +22,19 @@ def release_page(record: Mapping[str, Any], pictures: Mapping[str, Any] | None) 
 
     `pictures` is `Pictures.as_json()`; without it the page has the figures that the record alone can fill.
     """
-    drawn = pictures or {}
-    guarantee = record["guarantee"]
+    known, drawn = without_undefined(record), pictures or {}
     return (
         _environment()
         .get_template("release.html")
         .render(
             style=STYLE,
-            record=record,
-            promises=str(guarantee.get("statement") or "").split("\n"),
-            warnings=[*warnings(record)],
-            tiles=[*tiles(record)],
-            sections=[*sections(record, drawn)],
-            treatment=treatment(record, drawn),
-            making=making(record),
+            made=made(known),
+            promises=str(known["guarantee"].get("statement", "")).split("\n"),
+            warnings=[*warnings(known)],
+            tiles=[*tiles(known)],
+            sections=[*sections(known, drawn)],
+            treatment=treatment(known, drawn),
+            making=making(known),
         )
     )
 
@@ -47,8 +47,8 @@ def explore_page(grid: Mapping[str, Any]) -> str:
         .get_template("explore.html")
         .render(
             style=STYLE,
-            grid=grid,
-            chosen=best,
+            made=made(grid),
+            why=grid.get("why"),
             chosen_words=None if best is None else chosen_words(best),
             lead=grid_lead(grid),
             tiles=[] if best is None else [*grid_tiles(best)],

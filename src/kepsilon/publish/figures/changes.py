@@ -93,7 +93,9 @@ def treatment(record: Json, pictures: Json) -> Table:
     clipped = record.get("clipped") or {}
     rows = []
     for name, attribute in ((record.get("policy") or {}).get("attributes") or {}).items():
-        role = attribute.get("role", "")
+        role = attribute.get("role")
+        if role is None:
+            continue
         if role == "identifier":
             words = "dropped"
         elif role == "k-quasi":

@@ -49,3 +49,12 @@ def attributes(record: Json, role: str) -> dict[str, Json]:
     """The policy's attributes with this role, as in the record: in the order of the file."""
     every = (record.get("policy") or {}).get("attributes") or {}
     return {name: one for name, one in every.items() if one.get("role") == role}
+
+
+def without_undefined(record: Json) -> Json:
+    """What is None is as good as absent, at any depth: figures that are not defined are not told."""
+    return {
+        key: without_undefined(value) if isinstance(value, Mapping) else value
+        for key, value in record.items()
+        if value is not None
+    }

@@ -77,6 +77,12 @@ def sections(record: Json, pictures: Json) -> Iterator[Section]:
     yield Section(title="Who was left out", figures=[suppression_figure(record)])
 
 
+def made(record: Json) -> str:
+    """By what and when, in a line."""
+    said = (f"kepsilon {record.get('kepsilon_version') or ''}".strip(), record.get("created"), record.get("digest"))
+    return " · ".join(str(one) for one in said if one)
+
+
 def making(record: Json) -> Table:
     """How the release was made."""
     policy: Json = record.get("policy") or {}

@@ -32,7 +32,7 @@ def linking_figures(record: Json, pictures: Json) -> Iterator[Figure]:
     sentences = [
         (
             f"On average an attacker who knows everybody's true {names} links {out_of(expected)} published records to the "
-            f"right person{give}; guessing within a class would link {out_of(_guessing(record))}."
+            f"right person{give}{_guessing(record)}."
         )
     ]
     over = risk.get("over_half")
@@ -92,10 +92,10 @@ def _share_or_chance(value: float | None, key: str, n: int, k: int) -> str:
     return share_of_records(value, n, k) if key.startswith("over") else percent(value)
 
 
-def _guessing(record: Json) -> float:
+def _guessing(record: Json) -> str:
     """One right guess in every class: what is linked without looking at the values that got noise."""
-    released = record["records"]["released"]
-    return float(record["classes"]["count"] / released) if released else 0.0
+    n_classes, released = (record.get("classes") or {}).get("count"), record["records"]["released"]
+    return f"; guessing within a class would link {out_of(n_classes / released)}" if n_classes and released else ""
 
 
 def reidentification_figures(record: Json) -> Iterator[Figure]:
