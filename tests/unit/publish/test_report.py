@@ -208,7 +208,7 @@ def test_the_explore_page_has_a_line_for_every_cell():
     grid = made_up_grid()
     page = explore_page(grid)
     check_page(page)
-    body = page[page.index('class="grid"') :]
+    body = page[page.index('class="choices"') :]
     lines = re.findall(r"<tr.*?</tr>", body, flags=re.DOTALL)[1:]
     assert len(lines) == len(grid["cells"]) == 84
     for line, cell in zip(lines, grid["cells"], strict=True):

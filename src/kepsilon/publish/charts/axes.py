@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kepsilon.publish.charts.drawing import path, text, text_width, xy
+from kepsilon.publish.charts.drawing import path, shortened, text, text_width, xy
 from kepsilon.table.round_numbers import nice_step
 
 Wording = Callable[[float], str]
@@ -105,7 +105,7 @@ def frame(
         at = y.place(tick)
         parts.append(path(f"M{xy(left)} {xy(at)}H{xy(right)}", "grid"))
         parts.append(text(left - 6, at + 4, y_words(tick), "e"))
-    parts.append(text(0, 12, y_label, "ink"))
+    parts.append(text(0, 12, shortened(y_label, right), "ink"))
     parts.append(path(f"M{xy(left)} {xy(y.start)}H{xy(right)}", "axis"))
     free = -math.inf
     for tick in x.ticks(6) if x_ticks is None else x_ticks:
@@ -115,7 +115,7 @@ def frame(
         if at - half > free:
             parts.append(text(at, y.start + 16, words, "m"))
             free = at + half + 4
-    parts.append(text((left + right) / 2, y.start + 33, x_label, "ink m"))
+    parts.append(text((left + right) / 2, y.start + 33, shortened(x_label, right - left), "ink m"))
     return parts
 
 

@@ -78,7 +78,7 @@ def bar_chart(
         anchor = "e" if at > width / 2 else ""
         parts.append(path(f"M{xy(at)} {xy(top - 4)}V{xy(bottom)}", "limit"))
         parts.append(text(at + (-4 if anchor else 4), top - 6, limit.words, f"ink {anchor}".strip()))
-    parts.append(text((x.start + x.end) / 2, bottom + 32, label, "ink m"))
+    parts.append(text((x.start + x.end) / 2, bottom + 32, shortened(label, x.end - x.start), "ink m"))
     height = bottom + 40
     kinds = {part.name: part.colour for bar in bars for part in bar.parts}
     if len(kinds) > 1:
