@@ -67,6 +67,13 @@ def test_counts_equal_a_slow_count(values, copies):
             assert all(inside <= shown for shown in picture.before if shown is not None)
 
 
+def test_a_value_on_an_edge_is_counted_above_it():
+    """0.6 / 0.2 is 2.9999999999999996 in binary, and the cell from 0.6 would lose one of its two values."""
+    picture = pictures_of([i / 10 for i in range(62)] * 10, k=2).values[0]
+    assert picture.edges[1] - picture.edges[0] == pytest.approx(0.2)
+    assert set(picture.before[1:-1]) == {20}
+
+
 @given(st.lists(whole_tenths, min_size=3, max_size=60))
 def test_edges_are_round_and_never_the_smallest_or_largest_value(values):
     """The axis must not tell the extremes, which belong to one person each."""

@@ -99,6 +99,12 @@ def test_the_outline_falls_to_the_axis_where_a_cell_is_missing():
     assert outline.count("M") == 4  # the open cells at the ends stand apart as well
 
 
+def test_hidden_cells_narrower_than_a_line_are_not_drawn_across_either():
+    counts = [9, None] * 400
+    narrow = histogram_pair(list(range(799)), counts, counts, title="t", x_label="x")
+    assert re.search(r'<path d="([^"]+)" class="outline"', narrow).group(1).count("M") == 400
+
+
 @given(st.floats(1e-6, 1e9), st.floats(1.001, 1e6), st.booleans())
 def test_ticks_are_few_round_and_inside(low, ratio, is_log):
     axis = fitted([low, low * ratio], start=0, end=100, is_log=is_log)

@@ -72,12 +72,13 @@ def bar_chart(
             start, end = x.place(at), x.place(at + part.amount)
             parts.append(rectangle(start, y, end - start, 16, f"f{part.colour}"))
             at += part.amount
-        parts.append(text(x.place(at) + 6, y + 12, bar.words, "halo"))
     if limit:
         at = x.place(limit.y)
         anchor = "e" if at > width / 2 else ""
         parts.append(path(f"M{xy(at)} {xy(top - 4)}V{xy(bottom)}", "limit"))
         parts.append(text(at + (-4 if anchor else 4), top - 6, limit.words, f"ink {anchor}".strip()))
+    for i, (bar, total) in enumerate(zip(bars, totals, strict=True)):
+        parts.append(text(x.place(total) + 6, top + _LINE * i + 17, bar.words, "halo"))
     parts.append(text((x.start + x.end) / 2, bottom + 32, shortened(label, x.end - x.start), "ink m"))
     height = bottom + 40
     kinds = {part.name: part.colour for bar in bars for part in bar.parts}

@@ -63,9 +63,8 @@ def _outline(spans: Sequence[tuple[float, float]], counts: Sequence[int | None],
     """Steps around the cells: joined where neighbours touch, down to the axis where one is missing."""
     steps, floor, open_at = [], xy(y.start), None
     for (a, b), count in zip(spans, counts, strict=True):
-        if count is None or open_at is None or a - open_at > 1:
-            if open_at is not None:
-                steps.append(f"V{floor}")
+        if open_at is not None and (count is None or a - open_at > 1):
+            steps.append(f"V{floor}")
             open_at = None
         if count is not None:
             steps.append(f"{'' if open_at is not None else f'M{xy(a)} {floor}'}V{xy(y.place(count))}H{xy(b)}")
