@@ -51,7 +51,7 @@ def explore_page(grid: Mapping[str, Any]) -> str:
             why=grid.get("why"),
             chosen_words=None if best is None else chosen_words(best),
             lead=grid_lead(grid),
-            tiles=[] if best is None else [*grid_tiles(best)],
+            tiles=[] if best is None else [*grid_tiles(grid, best)],
             sections=[*grid_sections(grid)],
             headers=grid_headers(grid),
             rows=[*grid_rows(grid)],

@@ -166,6 +166,23 @@ def test_shares_that_stand_for_fewer_than_k_records_are_not_written():
     assert f"<td>{percent(0.001)}</td>" not in re.search(r"Linking by known.*?</figure>", page, flags=re.DOTALL).group()
 
 
+def test_confident_suppression_below_k_is_not_counted_out():
+    """Four of 1,854 went, and the share would tell it."""
+    records = {**made_up_record()["records"], "suppressed_by_confidence": 4, "released": 1876}
+    confident = {**made_up_record()["confident_k"], "realised": 4 / 1880}
+    words = words_of(full_page(records=records, confident_k=confident))
+    assert "fewer than 10 records went" in words
+    assert percent(4 / 1880) not in words
+
+
+def test_a_large_sample_does_not_tell_how_many_values_are_zero():
+    pictures = made_up_pictures().as_json()
+    pictures["errors"][0].update(n_sampled=100_000, n_records=9_876_543, n_zeros=3)
+    words = words_of(release_page(made_up_record(), pictures))
+    assert "Drawn from 100,000 of about 9,900,000 records" in words
+    assert "fewer than 10 records are not in the curves" in words
+
+
 def test_clipped_values_and_zeros_below_k_are_not_counted_out():
     words = words_of(full_page(clipped={"height": 7}))
     assert "fewer than 10 values outside the bounds were clipped" in words
@@ -218,6 +235,14 @@ def test_the_explore_page_has_a_line_for_every_cell():
             assert ("outside limits" in line) is not cell["within_limits"]
     assert sum(">chosen" in line for line in lines) == 1
     assert "in &lt;b&gt;every&lt;/b&gt; hierarchy" in body
+
+
+def test_the_explore_page_does_not_count_out_fewer_than_k_left_out():
+    """Three of 32,440 records, and k is 5 or more."""
+    page = explore_page(without(made_up_grid(confidence=None), suppressed_by_k=3 / 32440, suppression=3 / 32440))
+    lines = re.findall(r"<tr.*?</tr>", page[page.index('class="choices"') :], flags=re.DOTALL)[1:]
+    assert sum(f"<td>{percent(3 / 32440)}</td>" in line for line in lines) == 14  # k = 2: three are enough
+    assert sum("<td>fewer than 100 records</td>" in line for line in lines) == 13
 
 
 def test_four_hundred_cells_stay_under_the_limit():

@@ -77,7 +77,9 @@ def error_figure(picture: Json, record: Json, k: int) -> Figure:
             f"A value of 0 has no relative error: {records(picture['n_zeros'], k)} records are not in the curves."
         )
     if picture["n_sampled"] < picture["n_records"]:
-        sentences.append(f"Drawn from {picture['n_sampled']:,} of {picture['n_records']:,} records, chosen at random.")
+        # Rounded, because the exact number and that of all records tell how many values are 0.
+        n_records = float(f"{picture['n_records']:.2g}")
+        sentences.append(f"Drawn from {picture['n_sampled']:,} of about {n_records:,.0f} records, chosen at random.")
     every = range(0, len(at), 5)
     return Figure(
         title=f"Error of {name}",

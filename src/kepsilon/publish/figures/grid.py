@@ -21,7 +21,7 @@ from kepsilon.publish.charts.axes import percent as axis_percent
 from kepsilon.publish.charts.palette import ORANGE, VERMILLION
 from kepsilon.publish.charts.scatter import SHAPES
 from kepsilon.publish.figures.figure import Figure, Json, Section, Table
-from kepsilon.publish.wording import NOTHING, exact, percent
+from kepsilon.publish.wording import NOTHING, exact, percent, share_of_records
 
 
 def met(grid: Json) -> list[Json]:
@@ -60,6 +60,13 @@ def grid_sections(grid: Json) -> Iterator[Section]:
 def _of(grid: Json, algorithm: str, k: int) -> list[Json]:
     cells = [cell for cell in met(grid) if cell["algorithm"] == algorithm and cell["k"] == k]
     return sorted(cells, key=lambda cell: cell["epsilon"])
+
+
+def left_out_words(grid: Json, cell: Json, key: str) -> str:
+    """A share of records left out, unless it stands for 1 to k − 1 of them."""
+    counted = (grid.get("records") or {}).get("counted")
+    share: float | None = cell.get(key)
+    return percent(share) if counted is None else share_of_records(share, counted, cell["k"])
 
 
 def _limit(grid: Json, key: str) -> Limit | None:
@@ -145,12 +152,14 @@ def _suppression(grid: Json, algorithm: str) -> Figure:
         if found is None:
             rows.append([exact(k), "refused", NOTHING, NOTHING])
             continue
-        by_k, by_confidence = found.get("suppressed_by_k"), found.get("suppressed_by_confidence")
-        parts = [Part("to reach k", by_k or 0.0, VERMILLION)]
+        by_k, together = (left_out_words(grid, found, key) for key in ("suppressed_by_k", "suppression"))
+        by_confidence = found.get("suppressed_by_confidence")
+        is_drawn = by_k.endswith("%")
+        parts = [Part("to reach k", (found.get("suppressed_by_k") or 0.0) if is_drawn else 0.0, VERMILLION)]
         if by_confidence is not None:
             parts.append(Part("to hold k with confidence", by_confidence, ORANGE))
-        bars.append(Bar(f"k = {k}", parts, percent(found.get("suppression"))))
-        rows.append([exact(k), percent(by_k), percent(by_confidence), percent(found.get("suppression"))])
+        bars.append(Bar(f"k = {k}", parts, together))
+        rows.append([exact(k), by_k, percent(by_confidence), together])
     confidence = (
         f" and, for k to hold with a confidence of {percent(grid['confidence'])}, for the noise"
         if grid.get("confidence")

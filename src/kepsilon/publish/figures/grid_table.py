@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kepsilon.publish.figures.figure import Json, Tile
-from kepsilon.publish.figures.grid import chosen, epsilon_quasis, met
+from kepsilon.publish.figures.grid import chosen, epsilon_quasis, left_out_words, met
 from kepsilon.publish.wording import exact, listed, out_of, percent, plural
 
 
@@ -51,7 +51,7 @@ def grid_rows(grid: Json) -> Iterator[GridRow]:
             *(["front"] if cell.get("pareto") else []),
             *(["outside limits"] if not cell.get("within_limits", True) else []),
         ]
-        confidence = [percent(cell.get(key)) for key in ("suppressed_by_confidence", "suppression")]
+        confidence = [percent(cell.get("suppressed_by_confidence")), left_out_words(grid, cell, "suppression")]
         error: Json = cell.get("error") or {}
         spread = cell.get("linking_risk_standard_error")
         yield GridRow(
@@ -60,7 +60,7 @@ def grid_rows(grid: Json) -> Iterator[GridRow]:
             cells=[
                 *key,
                 f"{cell['classes']:,}",
-                percent(cell.get("suppressed_by_k")),
+                left_out_words(grid, cell, "suppressed_by_k"),
                 *(confidence if grid.get("confidence") else []),
                 percent(cell.get("precision_loss")),
                 *(percent((error.get(name) or {}).get("expected_relative")) for name in names),
@@ -97,13 +97,13 @@ def limits_words(grid: Json) -> str:
     return listed(told)
 
 
-def grid_tiles(cell: Json) -> Iterator[Tile]:
+def grid_tiles(grid: Json, cell: Json) -> Iterator[Tile]:
     if cell.get("linking_risk") is not None:
         yield Tile(
             value=out_of(cell["linking_risk"]),
             meaning="records linked to the right person by an attacker who knows every true value",
         )
-    yield Tile(value=percent(cell.get("suppression")), meaning="of the records left out")
+    yield Tile(value=left_out_words(grid, cell, "suppression"), meaning="left out of the release")
     for name, error in list((cell.get("error") or {}).items())[:2]:
         if error.get("expected_relative") is not None:
             yield Tile(

@@ -9,7 +9,7 @@ from kepsilon.publish.charts import (
 )
 from kepsilon.publish.charts.palette import GREEN, GREY, ORANGE, PURPLE, VERMILLION
 from kepsilon.publish.figures.figure import Figure, Json, Table
-from kepsilon.publish.wording import percent, records
+from kepsilon.publish.wording import percent, records, share_of_records
 
 CAUSES = {
     "suppressed_by_k": ("left out to reach k", VERMILLION),
@@ -51,7 +51,9 @@ def suppression_figure(record: Json) -> Figure:
         sentences.append(f"At most {percent(limit)} could be left out to reach k.")
     confident: Json = record.get("confident_k") or {}
     if confident.get("expected") is not None:
-        came = f", {percent(confident['realised'])} came out" if confident.get("realised") is not None else ""
+        entering = counts["released"] + int(counts.get("suppressed_by_confidence") or 0)
+        went = share_of_records(confident.get("realised"), entering, k)
+        came = f", {went} went" if confident.get("realised") is not None else ""
         sentences.append(
             f"For k to hold with a confidence of {percent(confident.get('confidence'))} in spite of the values that are "
             f"known, {percent(confident['expected'])} were expected to go{came}."
@@ -72,7 +74,7 @@ def suppression_figure(record: Json) -> Figure:
         ("total_realised", "left out for k and confidence, as drawn"),
     ):
         if confident.get(key) is not None:
-            rows.append([words, "–", percent(confident[key])])
+            rows.append([words, "–", share_of_records(confident[key], counts["read"], k)])
     return Figure(
         title="Released and left out",
         sentences=sentences,

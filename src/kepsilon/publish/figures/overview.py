@@ -22,7 +22,7 @@ def tiles(record: Json) -> Iterator[Tile]:
         meaning="records are released; " + ("none is left out" if not left_out else f"{share} left out"),
     )
     smallest = (record.get("classes") or {}).get("smallest")
-    if smallest:
+    if smallest and attributes(record, "k-quasi"):
         yield Tile(
             value=f"{smallest:,}",
             meaning=f"records share the rarest published combination; promised: {exact(guarantee['k'])}",
