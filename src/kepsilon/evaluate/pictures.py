@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a report draws: small sums taken while the arrays are in memory, none of which speaks of fewer than k records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from kepsilon.evaluate.error_curves import ErrorPicture, error_picture
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.round_numbers import nice_step
+
+MOST_SAMPLED = 100_000
+"""Records that the curves of the error are drawn from; more would not move a line by its own width."""
+
+_SAMPLE_SEED = 1
+_CHUNK = 1 << 16
+_BINS = 34
+_FEWEST_BINS = 6
+_BULK = (0.01, 0.99)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValuePicture:
+    """One ε-quasi before noise and as published, counted in the same cells."""
+
+    name: str
+    edges: tuple[float, ...]
+    """Round numbers, none of them the smallest or largest value. The first and the last cell are open."""
+    before: tuple[int | None, ...]
+    """Records per cell, one more than edges; None where fewer than k."""
+    after: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassSizePicture:
+    """Classes of `smallest` to `largest` records."""
+
+    smallest: int
+    largest: int
+    n_classes: int
+    n_records: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KQuasiPicture:
+    """How far one k-quasi was generalised."""
+
+    name: str
+    n_levels: int
+    level: int | None
+    """None for Mondrian, which has no level for a whole column."""
+    n_values_before: int
+    n_labels_after: int
+    loss: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pictures:
+    """All that a report draws and the curator's record does not hold."""
+
+    k: int
+    epsilon: float
+    values: tuple[ValuePicture, ...]
+    errors: tuple[ErrorPicture, ...]
+    class_sizes: tuple[ClassSizePicture, ...]
+    k_quasis: tuple[KQuasiPicture, ...] = ()
+    risk_by_epsilon: tuple[tuple[float, float], ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def picture_release(
+    *,
+    k: int,
+    names: Sequence[str],
+    values: FloatArray,
+    published: Sequence[FloatArray],
+    class_ids: IntArray,
+    stays: BoolArray,
+    ranges: FloatArray,
+    epsilon: float,
+    precisions: Sequence[Fraction],
+    k_quasis: Sequence[KQuasiPicture] = (),
+    risk_by_epsilon: Sequence[tuple[float, float]] = (),
+) -> Pictures:
+    """What to draw of a release.
+
+    `values` (n_records, n_epsilon_quasis) is what received noise, `published` one array per ε-quasi, `ranges` (n_classes,
+    n_epsilon_quasis) the range that set the noise, 0 where a class is constant and NaN where its values are missing.
+    `stays` is False where confidence-based suppression removed the record: it counts before, and not after.
+    """
+    keep = None if bool(stays.all()) else stays
+    sampled = _sample(len(values))
+    ids = class_ids[sampled]
+    extremes = [_extremes(values[:, j]) for j in range(len(names))]
+    n_active = np.count_nonzero(ranges > 0, axis=1)
+    n_wide = sum(high > low for low, high in extremes)
+    kept = None if keep is None else keep[sampled]
+    pictured, errors = [], []
+    for j, name in enumerate(names):
+        own, out = values[sampled, j], published[j][sampled]
+        low, high = extremes[j]
+        if low > high:
+            continue
+        cells = _cells(own, out if kept is None else out[kept], precision=precisions[j])
+        pictured.append(
+            _value_picture(name, values[:, j], published[j], keep=keep, cells=cells, extremes=(low, high), k=k)
+        )
+        n_zeros = int(np.count_nonzero(values[:, j] == 0))
+        error = error_picture(
+            name,
+            own,
+            out,
+            kept=kept,
+            ranges=ranges[ids, j],
+            n_active=n_active[ids],
+            whole=(high - low, n_wide),
+            epsilon=epsilon,
+            k=k,
+            n_records=len(values) - int(np.count_nonzero(np.isnan(values[:, j]))) - n_zeros,
+            n_zeros=n_zeros,
+        )
+        if error is not None:
+            errors.append(error)
+    return Pictures(
+        k=k,
+        epsilon=epsilon,
+        values=tuple(pictured),
+        errors=tuple(errors),
+        class_sizes=_class_sizes(class_ids if keep is None else class_ids[keep], k=k),
+        k_quasis=tuple(k_quasis),
+        risk_by_epsilon=tuple((float(at), float(risk)) for at, risk in risk_by_epsilon),
+    )
+
+
+def _sample(n: int) -> IntArray | slice:
+    if n <= MOST_SAMPLED:
+        return slice(None)
+    return np.sort(np.random.default_rng(_SAMPLE_SEED).choice(n, MOST_SAMPLED, replace=False, shuffle=False))
+
+
+def _extremes(values: FloatArray) -> tuple[float, float]:
+    """Smallest and largest value; (inf, −inf) where all are missing."""
+    low = float(np.fmin.reduce(values, initial=math.inf))
+    high = float(np.fmax.reduce(values, initial=-math.inf))
+    return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Edges at first·step, (first + 1)·step and so on."""
+
+    step: float
+    first: float
+    n_edges: int
+
+    def edge(self, i: int) -> float:
+        return float(f"{(self.first + i) * self.step:.12g}")
+
+    def count(self, values: FloatArray, keep: BoolArray | None) -> IntArray:
+        """Records per cell. A value on an edge in decimals belongs above it, also where binary puts it just below."""
+        counts = np.zeros(self.n_edges + 1, dtype=np.int64)
+        for start in range(0, len(values), _CHUNK):
+            part = values[start : start + _CHUNK]
+            if keep is not None:
+                part = part[keep[start : start + _CHUNK]]
+            place = part / self.step
+            place += 1e-9 - self.first
+            np.floor(place, out=place)
+            place += 1
+            np.clip(place, 0, self.n_edges, out=place)
+            if np.isnan(place).any():
+                place = place[~np.isnan(place)]
+            counts += np.bincount(place.astype(np.intp), minlength=self.n_edges + 1)
+        return counts
+
+
+def _cells(before: FloatArray, after: FloatArray, *, precision: Fraction) -> _Cells:
+    """Round cells over the bulk of the values, and of the noise as far as that leaves a third to the values."""
+    low, high = _bulk(before)
+    bulk = high - low
+    if after.size:
+        noisy_low, noisy_high = _bulk(after)
+        low, high = max(min(low, noisy_low), low - bulk), min(max(high, noisy_high), high + bulk)
+    step = _step((high - low) / _BINS, precision=precision)
+    padding = max(0, _FEWEST_BINS * step - (high - low)) / 2
+    # Cells as fine as the precision lie around what can be published, not between.
+    offset = 0.5 if step < 2 * precision else 0.0
+    first = math.floor((low - padding) / step - offset + 1e-9)
+    last = math.ceil((high + padding) / step - offset - 1e-9)
+    return _Cells(step, first + offset, last - first + 1)
+
+
+def _bulk(values: FloatArray) -> tuple[float, float]:
+    low, high = np.nanquantile(values, _BULK)
+    return float(low), float(high)
+
+
+def _step(target: float, *, precision: Fraction) -> float:
+    """A round width; where possible a multiple of the precision, so that all cells hold as many publishable values."""
+    step = smallest = nice_step(max(target, float(precision)))
+    for _ in range(4):
+        if (Fraction(str(step)) / precision).denominator == 1:
+            return step
+        step = nice_step(step * 1.01)
+    return smallest
+
+
+def _value_picture(
+    name: str,
+    before: FloatArray,
+    after: FloatArray,
+    *,
+    keep: BoolArray | None,
+    cells: _Cells,
+    extremes: tuple[float, float],
+    k: int,
+) -> ValuePicture:
+    """Counts in round cells. An edge that is the smallest or largest value is taken out: it would tell that value."""
+    shown = [i for i in range(cells.n_edges) if cells.edge(i) not in extremes]
+    first_of_cell = [0, *(i + 1 for i in shown)]
+    counts = [
+        np.add.reduceat(cells.count(*arrays), first_of_cell) for arrays in ((before, None), (after, keep))
+    ]  # fmt: skip
+    return ValuePicture(
+        name=name,
+        edges=tuple(cells.edge(i) for i in shown),
+        before=_not_below(counts[0], k),
+        after=_not_below(counts[1], k),
+    )
+
+
+def _not_below(counts: IntArray, k: int) -> tuple[int | None, ...]:
+    """Counts of at least k, None elsewhere; and where the hidden ones together are fewer than k, one more is hidden,
+    because the number of all records is known and would tell them."""
+    shown = [int(count) if count >= k else None for count in counts]
+    hidden = sum(int(count) for count in counts if count < k)
+    seen = [count for count in shown if count is not None]
+    if 0 < hidden < k and seen:
+        shown[shown.index(min(seen))] = None
+    return tuple(shown)
+
+
+def _class_sizes(class_ids: IntArray, *, k: int) -> tuple[ClassSizePicture, ...]:
+    """Classes by size, from k to 2k − 1, 5k − 1, 10k − 1 and so on; those that hold no class are left out."""
+    sizes = np.bincount(class_ids)
+    sizes = sizes[sizes > 0]
+    if not sizes.size:
+        return ()
+    if sizes.min() < k:
+        raise ValueError("some classes have fewer than k records")
+    limits = [k]
+    while limits[-1] <= sizes.max():
+        limits.append(k * (1, 2, 5)[len(limits) % 3] * 10 ** (len(limits) // 3))
+    place = np.searchsorted(limits, sizes, side="right") - 1
+    n_classes = np.bincount(place, minlength=len(limits) - 1)
+    n_records = np.bincount(place, weights=sizes, minlength=len(limits) - 1)
+    return tuple(
+        ClassSizePicture(smallest=low, largest=high - 1, n_classes=int(classes), n_records=int(records))
+        for low, high, classes, records in zip(limits, limits[1:], n_classes, n_records, strict=False)
+        if classes
+    )

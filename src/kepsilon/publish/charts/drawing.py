@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A drawing: SVG markup with a name for those who cannot see it, every text in it escaped."""
+
+from __future__ import annotations
+
+from html import escape
+
+from kepsilon.publish.charts.palette import STYLE
+
+WIDTH = 360
+"""Charts are drawn for a telephone and scaled up, so that no text is ever smaller than there."""
+LETTER = 6.7
+"""How wide a letter is on average; only the browser knows better."""
+
+
+class Drawing(str):
+    """Finished SVG markup; templates take it as it is."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return str(self)
+
+
+def drawing(parts: list[str], *, width: float, height: float, title: str) -> Drawing:
+    name = escape(title)
+    return Drawing(
+        f'<svg class="chart" viewBox="0 0 {xy(width)} {xy(height)}" role="img" aria-label="{name}">'
+        f"<title>{name}</title>{''.join(parts)}</svg>"
+    )
+
+
+def standalone(chart: Drawing) -> str:
+    """The chart as a file of its own."""
+    head, tail = chart.split(">", maxsplit=1)
+    return (
+        f'{head} xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif"><style>{STYLE}</style>{tail}\n'
+    )
+
+
+def xy(coordinate: float) -> str:
+    """A coordinate with one decimal at most."""
+    short = f"{coordinate:.1f}".removesuffix(".0")
+    return "0" if short == "-0" else short
+
+
+def text(x: float, y: float, words: str, kind: str = "") -> str:
+    look = f' class="{kind}"' if kind else ""
+    return f'<text x="{xy(x)}" y="{xy(y)}"{look}>{escape(words)}</text>'
+
+
+def rectangle(x: float, y: float, width: float, height: float, kind: str, *, round_by: float = 0) -> str:
+    corners = f' rx="{xy(round_by)}"' if round_by else ""
+    return f'<rect x="{xy(x)}" y="{xy(y)}" width="{xy(max(width, 0))}" height="{xy(max(height, 0))}"{corners} class="{kind}"/>'
+
+
+def path(points: str, kind: str, *, dash: str = "") -> str:
+    dashes = f' stroke-dasharray="{dash}"' if dash else ""
+    return f'<path d="{points}" class="{kind}"{dashes}/>'
+
+
+def circle(x: float, y: float, radius: float, kind: str) -> str:
+    return f'<circle cx="{xy(x)}" cy="{xy(y)}" r="{xy(radius)}" class="{kind}"/>'
+
+
+def text_width(words: str) -> float:
+    return LETTER * len(words)
+
+
+def shortened(words: str, width: float) -> str:
+    """As much as fits; the whole stands in the chart's table."""
+    most = max(int(width / LETTER), 2)
+    return words if len(words) <= most else words[: most - 1].rstrip() + "…"
+
+
+def legend(entries: list[tuple[str, str]], *, left: float, top: float, right: float) -> tuple[list[str], float]:
+    """Samples 18 wide, drawn around (0, 0), each with its words, in as many lines as needed; and where they end."""
+    parts, x, y = [], left, top
+    for sample, words in entries:
+        fitting = shortened(words, right - left - 24)
+        wide = 24 + text_width(fitting)
+        if x > left and x + wide > right:
+            x, y = left, y + 17
+        parts.append(f'<g transform="translate({xy(x)} {xy(y - 4)})">{sample}</g>{text(x + 24, y, fitting, "ink")}')
+        x += wide + 14
+    return parts, y

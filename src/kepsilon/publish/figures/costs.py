@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the release costs and how many records look alike: error curves and class sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kepsilon.publish.charts import (
+    Bar,
+    Look,
+    Part,
+    Series,
+    bar_chart,
+    line_chart,
+)
+from kepsilon.publish.charts.axes import percent as axis_percent
+from kepsilon.publish.charts.palette import BLUE, GREEN, GREY, VERMILLION
+from kepsilon.publish.figures.figure import Figure, Json, Table
+from kepsilon.publish.wording import number, percent, plural, records
+
+
+def class_size_figures(record: Json, pictures: Json) -> Iterator[Figure]:
+    sizes: Sequence[Json] = pictures.get("class_sizes") or ()
+    if not sizes:
+        return
+    k, classes = record["guarantee"]["k"], record.get("classes") or {}
+    names = [
+        f"{one['smallest']:,}–{one['largest']:,}" if one["largest"] > one["smallest"] else f"{one['smallest']:,}"
+        for one in sizes
+    ]
+    mean = f" The average class has {number(classes['mean'])}." if classes.get("mean") else ""
+    yield Figure(
+        title="Class sizes",
+        sentences=[
+            (
+                f"Everybody hides among at least {k} records that look the same in all generalised attributes.{mean} "
+                "The longer the lower bars, the more records are in a larger class than promised."
+            )
+        ],
+        drawing=bar_chart(
+            [
+                Bar(name, [Part("records", one["n_records"], BLUE)], plural(one["n_classes"], "class", "classes"))
+                for name, one in zip(names, sizes, strict=True)
+            ],
+            title="Records by the size of their class",
+            label="records in classes of this size",
+        ),
+        table=Table(
+            headers=["records in the class", "classes", "records"],
+            rows=[[n, f"{one['n_classes']:,}", f"{one['n_records']:,}"] for n, one in zip(names, sizes, strict=True)],
+        ),
+    )
+
+
+def error_figure(picture: Json, record: Json, k: int) -> Figure:
+    name, at = picture["name"], picture["at"]
+    curves = (
+        ("noise per class, expected", "per_class", Look(BLUE)),
+        ("noise for the whole dataset", "whole_dataset", Look(VERMILLION, "7 3")),
+        ("uniform noise of ±5 %", "uniform", Look(GREY, "2 2")),
+        ("noise per class, as drawn", "realised", Look(GREEN)),
+    )
+    error = (record.get("error") or {}).get(name) or {}
+    expected = error.get("expected_relative")
+    sentences = []
+    if expected is not None:
+        same = error.get("uniform_equivalent")
+        cost = f", as much as uniform noise of ±{percent(same)} would cost" if same is not None else ""
+        came = error.get("realised_relative")
+        came_out = f" ({percent(came)} in the values that were drawn)" if came is not None else ""
+        sentences.append(f"On average {name} is off by {percent(expected)} of its value{came_out}{cost}.")
+    sentences.append(
+        "The curves tell which share of records is off by no more than the error below: higher and further left is better."
+    )
+    if picture.get("n_zeros"):
+        sentences.append(
+            f"A value of 0 has no relative error: {records(picture['n_zeros'], k)} records are not in the curves."
+        )
+    if picture["n_sampled"] < picture["n_records"]:
+        # Rounded, because the exact number and that of all records tell how many values are 0.
+        n_records = float(f"{picture['n_records']:.2g}")
+        sentences.append(f"Drawn from {picture['n_sampled']:,} of about {n_records:,.0f} records, chosen at random.")
+    every = range(0, len(at), 5)
+    return Figure(
+        title=f"Error of {name}",
+        sentences=sentences,
+        drawing=line_chart(
+            [
+                Series(words, _points(picture, key), look, has_dots=key == "realised", has_line=key != "realised")
+                for words, key, look in curves
+            ],
+            title=f"Share of records within an error of {name}",
+            x_label="relative error, at most",
+            y_label="share of records",
+            x_words=axis_percent,
+            y_words=axis_percent,
+            x_reach=(0, at[-1]),
+            y_holds=[1],
+        ),
+        table=Table(
+            headers=["error at most", *(words for words, _, _ in curves)],
+            rows=[
+                [axis_percent(float(f"{at[i]:.3g}")), *(percent(picture[key][i]) for _, key, _ in curves)]
+                for i in every
+            ],
+        ),
+    )
+
+
+def _points(picture: Json, key: str) -> list[tuple[float, float]]:
+    """The curve; as dots where it is what was drawn, because it lies on what was expected."""
+    step = 3 if key == "realised" else 1
+    return [(t, y) for t, y in list(zip(picture["at"], picture[key], strict=True))[::step] if y is not None]

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A figure of a page: what it shows in a sentence, the picture, and the table behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kepsilon.publish.charts import Drawing
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Cells are words already."""
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    n_words: int = 1
+    """How many columns, from the left, hold words and not numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    title: str
+    sentences: Sequence[str]
+    drawing: Drawing | None
+    table: Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    title: str
+    figures: Sequence[Figure]
+    sentences: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """One number that matters, large, and what it means."""
+
+    value: str
+    meaning: str
+
+
+def attributes(record: Json, role: str) -> dict[str, Json]:
+    """The policy's attributes with this role, as in the record: in the order of the file."""
+    every = (record.get("policy") or {}).get("attributes") or {}
+    return {name: one for name, one in every.items() if one.get("role") == role}
+
+
+def without_undefined(record: Json) -> Json:
+    """What is None is as good as absent, at any depth: figures that are not defined are not told."""
+    return {
+        key: without_undefined(value) if isinstance(value, Mapping) else value
+        for key, value in record.items()
+        if value is not None
+    }

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of the explore page: what every choice of k, ε and algorithm would cost, and what risk it would leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from kepsilon.publish.charts import (
+    Bar,
+    Dot,
+    Limit,
+    Mark,
+    Part,
+    Series,
+    bar_chart,
+    line_chart,
+    look_of_k,
+    scatter_chart,
+)
+from kepsilon.publish.charts.axes import percent as axis_percent
+from kepsilon.publish.charts.palette import ORANGE, VERMILLION
+from kepsilon.publish.charts.scatter import SHAPES
+from kepsilon.publish.figures.figure import Figure, Json, Section, Table
+from kepsilon.publish.wording import NOTHING, exact, percent, share_of_records
+
+
+def met(grid: Json) -> list[Json]:
+    """The cells that can be had."""
+    return [cell for cell in grid["cells"] if not cell.get("refused")]
+
+
+def chosen(grid: Json) -> Json | None:
+    index = grid.get("chosen")
+    return None if index is None else grid["cells"][index]
+
+
+def epsilon_quasis(grid: Json) -> list[str]:
+    return list(dict.fromkeys(name for cell in met(grid) for name in cell.get("error") or {}))
+
+
+def chosen_words(cell: Json) -> str:
+    return f"k = {exact(cell['k'])}, ε = {exact(cell['epsilon'])}, {cell['algorithm']}"
+
+
+def grid_sections(grid: Json) -> Iterator[Section]:
+    algorithms = grid["algorithms"]
+    risks = [_risk(grid, algorithm) for algorithm in algorithms]
+    errors = [_error(grid, algorithm, name) for name in epsilon_quasis(grid) for algorithm in algorithms]
+    for title, figures in (("Risk", risks), ("Error", errors)):
+        if drawn := [figure for figure in figures if figure is not None]:
+            yield Section(title=title, figures=drawn)
+    left_out = [_suppression(grid, algorithm) for algorithm in grid["algorithms"]]
+    if met(grid):
+        yield Section(title="Records left out", figures=left_out)
+    front = [*_pareto(grid)]
+    if front:
+        yield Section(title="Risk against distortion", figures=front)
+
+
+def _of(grid: Json, algorithm: str, k: int) -> list[Json]:
+    cells = [cell for cell in met(grid) if cell["algorithm"] == algorithm and cell["k"] == k]
+    return sorted(cells, key=lambda cell: cell["epsilon"])
+
+
+def left_out_words(grid: Json, cell: Json, key: str) -> str:
+    """A share of records left out, unless it stands for 1 to k − 1 of them."""
+    counted = (grid.get("records") or {}).get("counted")
+    share: float | None = cell.get(key)
+    return percent(share) if counted is None else share_of_records(share, counted, cell["k"])
+
+
+def _limit(grid: Json, key: str) -> Limit | None:
+    value = (grid.get("limits") or {}).get(key)
+    return None if value is None else Limit(value, f"limit {percent(value)}")
+
+
+def _risk(grid: Json, algorithm: str) -> Figure | None:
+    return _against_epsilon(
+        grid,
+        algorithm,
+        lambda cell: cell.get("linking_risk"),
+        title="Linking risk",
+        sentence="How many records an attacker who knows every true value links to the right person, on average. "
+        "Less noise (a larger ε) and smaller classes (a smaller k) mean more links.",
+        y_label="records linked",
+        limit=_limit(grid, "max_risk"),
+    )
+
+
+def _error(grid: Json, algorithm: str, name: str) -> Figure | None:
+    return _against_epsilon(
+        grid,
+        algorithm,
+        lambda cell: ((cell.get("error") or {}).get(name) or {}).get("expected_relative"),
+        title=f"Error of {name}",
+        sentence=f"How far {name} is off on average, of its value: half the ε is twice the error.",
+        y_label="mean relative error",
+        limit=_limit(grid, "max_error"),
+    )
+
+
+def _against_epsilon(
+    grid: Json,
+    algorithm: str,
+    value: Callable[[Json], float | None],
+    *,
+    title: str,
+    sentence: str,
+    y_label: str,
+    limit: Limit | None,
+) -> Figure | None:
+    """One line per k, on an axis that every algorithm's chart has; None where there is nothing to draw."""
+    curves = {k: {cell["epsilon"]: value(cell) for cell in _of(grid, algorithm, k)} for k in grid["k"]}
+    series = [Series(f"k = {k}", [*curve.items()], look_of_k(k), has_dots=True) for k, curve in curves.items() if curve]
+    everywhere = [y for cell in met(grid) if (y := value(cell)) is not None]
+    if not any(y for curve in curves.values() for y in curve.values()):
+        return None
+    cell, epsilons = chosen(grid), sorted(grid["epsilon"])
+    marked = value(cell) if cell and cell["algorithm"] == algorithm else None
+    return Figure(
+        title=f"{title}, {algorithm}",
+        sentences=[sentence],
+        drawing=line_chart(
+            series,
+            title=f"{title} against ε, {algorithm}",
+            x_label="ε (smaller hides more)",
+            y_label=y_label,
+            y_words=axis_percent,
+            x_log=len(epsilons) > 1,
+            y_log=_is_wide(everywhere),
+            x_ticks=epsilons,
+            y_holds=everywhere,
+            limit=limit,
+            mark=Mark(cell["epsilon"], marked, "chosen") if cell and marked is not None else None,
+            height=250,
+        ),
+        table=Table(
+            headers=["k", *(f"ε = {exact(epsilon)}" for epsilon in epsilons)],
+            rows=[[exact(k), *(percent(curve.get(epsilon)) for epsilon in epsilons)] for k, curve in curves.items()],
+            n_words=0,
+        ),
+    )
+
+
+def _suppression(grid: Json, algorithm: str) -> Figure:
+    """By k at one ε: the chosen one, or else the largest, at which confidence costs most."""
+    cell = chosen(grid)
+    epsilon = cell["epsilon"] if cell else max(grid["epsilon"])
+    bars, rows = [], []
+    for k in grid["k"]:
+        found = next((c for c in _of(grid, algorithm, k) if c["epsilon"] == epsilon), None)
+        if found is None:
+            rows.append([exact(k), "refused", NOTHING, NOTHING])
+            continue
+        by_k, together = (left_out_words(grid, found, key) for key in ("suppressed_by_k", "suppression"))
+        by_confidence = found.get("suppressed_by_confidence")
+        is_drawn = by_k.endswith("%")
+        parts = [Part("to reach k", (found.get("suppressed_by_k") or 0.0) if is_drawn else 0.0, VERMILLION)]
+        if by_confidence is not None:
+            parts.append(Part("to hold k with confidence", by_confidence, ORANGE))
+        bars.append(Bar(f"k = {k}", parts, together))
+        rows.append([exact(k), by_k, percent(by_confidence), together])
+    confidence = (
+        f" and, for k to hold with a confidence of {percent(grid['confidence'])}, for the noise"
+        if grid.get("confidence")
+        else ""
+    )
+    return Figure(
+        title=f"Left out, {algorithm}, ε = {exact(epsilon)}",
+        sentences=[f"The share of records that cannot be released: for k{confidence}."],
+        drawing=bar_chart(
+            bars,
+            title=f"Records left out by k, {algorithm}",
+            label="records left out",
+            axis_words=axis_percent,
+            limit=_limit(grid, "max_suppression"),
+        )
+        if bars
+        else None,
+        table=Table(headers=["k", "to reach k", "with confidence", "together"], rows=rows, n_words=0),
+    )
+
+
+def _pareto(grid: Json) -> Iterator[Figure]:
+    cells = [cell for cell in met(grid) if cell.get("linking_risk") is not None and cell.get("distortion") is not None]
+    if not cells:
+        return
+    shape_of = {algorithm: SHAPES[i % len(SHAPES)] for i, algorithm in enumerate(grid["algorithms"])}
+    best = chosen(grid)
+    dots = [
+        Dot(
+            cell["distortion"],
+            cell["linking_risk"],
+            look_of_k(cell["k"]).colour,
+            shape_of[cell["algorithm"]],
+            is_front=bool(cell.get("pareto")),
+            is_pale=not cell.get("within_limits", True),
+            is_chosen=cell is best,
+        )
+        for cell in cells
+    ]
+    front = sorted((cell for cell in cells if cell.get("pareto")), key=lambda cell: cell["distortion"])
+    yield Figure(
+        title="Every choice, one dot",
+        sentences=[
+            (
+                "Down is safer, left is closer to the original. Distortion is the mean over attributes of the detail lost and "
+                "the error. Along the line nothing is better in both; pale dots are outside the limits."
+            )
+        ],
+        drawing=scatter_chart(
+            dots,
+            title="Linking risk against distortion",
+            x_label="distortion",
+            y_label="records linked",
+            colours=[(f"k = {k}", look_of_k(k).colour) for k in grid["k"]],
+            shapes=[*shape_of.items()],
+            x_words=axis_percent,
+            y_words=axis_percent,
+            x_log=_is_wide([dot.x for dot in dots]),
+            y_log=_is_wide([dot.y for dot in dots]),
+            limit=_limit(grid, "max_risk"),
+            chosen_words=f"chosen: {chosen_words(best)}" if best else "",
+        ),
+        table=Table(
+            headers=["nothing is better in both", "distortion", "linking risk"],
+            rows=[[chosen_words(cell), percent(cell["distortion"]), percent(cell["linking_risk"])] for cell in front],
+        ),
+    )
+
+
+def _is_wide(numbers: Sequence[float]) -> bool:
+    return min(numbers) > 0 and max(numbers) / min(numbers) > 20

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages of one self-contained HTML file each: nothing is loaded, nothing runs, no record is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from kepsilon.publish.charts import STYLE
+from kepsilon.publish.figures.changes import treatment
+from kepsilon.publish.figures.figure import without_undefined
+from kepsilon.publish.figures.grid import chosen, chosen_words, grid_sections
+from kepsilon.publish.figures.grid_table import grid_headers, grid_lead, grid_rows, grid_tiles
+from kepsilon.publish.figures.overview import made, making, sections, tiles, warnings
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def release_page(record: Mapping[str, Any], pictures: Mapping[str, Any] | None) -> str:
+    """The report of one release, for its curator.
+
+    `pictures` is `Pictures.as_json()`; without it the page has the figures that the record alone can fill.
+    """
+    known, drawn = without_undefined(record), pictures or {}
+    return (
+        _environment()
+        .get_template("release.html")
+        .render(
+            style=STYLE,
+            made=made(known),
+            promises=str(known["guarantee"].get("statement", "")).split("\n"),
+            warnings=[*warnings(known)],
+            tiles=[*tiles(known)],
+            sections=[*sections(known, drawn)],
+            treatment=treatment(known, drawn),
+            making=making(known),
+        )
+    )
+
+
+def explore_page(grid: Mapping[str, Any]) -> str:
+    """The page of a grid of choices: the chosen one first, then pictures, then every cell."""
+    best = chosen(grid)
+    return (
+        _environment()
+        .get_template("explore.html")
+        .render(
+            style=STYLE,
+            made=made(grid),
+            why=grid.get("why"),
+            chosen_words=None if best is None else chosen_words(best),
+            lead=grid_lead(grid),
+            tiles=[] if best is None else [*grid_tiles(grid, best)],
+            sections=[*grid_sections(grid)],
+            headers=grid_headers(grid),
+            rows=[*grid_rows(grid)],
+        )
+    )
+
+
+def _environment() -> Environment:
+    """Every value is escaped, and a name that a template misspells is an error. Imported here: only pages need it."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("kepsilon.publish"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers as a data-protection officer reads them; counts of 1 to k − 1 records are never written out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+NOTHING = "–"
+
+
+def percent(share: float | None) -> str:
+    """One decimal, or two digits of what is small; nearly all is not taken for all, nor hardly any for none."""
+    if share is None:
+        return NOTHING
+    value = 100 * share
+    if 99 < value < 100:
+        return f"{min(value, 99.99):.2f} %"
+    if 0 < value < 0.001:
+        return "under 0.001 %"
+    if value < 1:
+        return f"{float(f'{value:.2g}'):g} %"
+    return f"{value:,.0f} %" if value >= 1000 else f"{value:.1f}".removesuffix(".0") + " %"
+
+
+def out_of(share: float) -> str:
+    """A share as so many in a hundred, a thousand, and so on."""
+    if share <= 0:
+        return "none"
+    for base in (100, 1_000, 10_000, 100_000, 1_000_000):
+        if share * base >= 0.995:
+            many = share * base
+            return f"{f'{many:.0f}' if many >= 9.95 else f'{many:.1f}'.removesuffix('.0')} in {base:,}"
+    return "fewer than 1 in 1,000,000"
+
+
+def records(n: int | None, k: int) -> str:
+    if n is None:
+        return NOTHING
+    return f"fewer than {k}" if 0 < n < k else f"{n:,}"
+
+
+def share_of_records(share: float | None, n: int, k: int) -> str:
+    """The share, unless it stands for 1 to k − 1 of n records."""
+    if share is None:
+        return NOTHING
+    return f"fewer than {k} records" if 0 < share * n < k - 0.5 else percent(share)
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    if value is None:
+        return NOTHING
+    if isinstance(value, int) or abs(value) >= 10**digits:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
+
+
+def exact(value: float | None) -> str:
+    """A parameter as it was set; rounding would make it another."""
+    if value is None:
+        return NOTHING
+    return f"{value:,}" if isinstance(value, int) else f"{int(value):,}" if value == int(value) else repr(value)
+
+
+def listed(names: Sequence[str]) -> str:
+    """a, b and c."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def plural(n: int, one: str, many: str | None = None) -> str:
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages as Chromium lays them out: at three widths, in light, in dark and on paper.
+
+A page has no script, so a wrapper holds it in frames of each width and looks into them from outside.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from html import escape, unescape
+
+import pytest
+
+from kepsilon.publish.report import explore_page, release_page
+from report_material import made_up_grid, made_up_pictures, made_up_record
+
+WIDTHS = (360, 800, 1400)
+LONG = "a_column_with_a_name_that_somebody_has_made_far_too_long_for_any_table_or_chart_" * 2
+SMALLEST_LETTERS = 9.5
+"""Pixels; a telephone shows the charts a little smaller than they were drawn."""
+
+FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update", "--hide-scrollbars", "--disable-dev-shm-usage"),
+)
+
+LOOK = """
+<script>
+const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5 &&
+  Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
+addEventListener("load", () => {
+  const seen = [...document.querySelectorAll("iframe")].map(frame => {
+    const page = frame.contentDocument, width = frame.clientWidth, found = {width, beyond: [], cut: [], over: [], letters: 99};
+    page.querySelectorAll("details").forEach(details => details.open = true);
+    found.scrolls = page.documentElement.scrollWidth;
+    found.ground = getComputedStyle(page.body).backgroundColor;
+    found.ink = getComputedStyle(page.body).color;
+    found.height = page.body.scrollHeight;
+    found.charts = page.querySelectorAll("svg").length;
+    for (const one of page.querySelectorAll("body *")) {
+      const box = one.getBoundingClientRect();
+      if (box.right > width + 1 && !one.closest(".scroll")) found.beyond.push(one.tagName + " " + one.className);
+    }
+    for (const chart of page.querySelectorAll("svg")) {
+      const paper = chart.getBoundingClientRect();
+      found.letters = Math.min(found.letters, 11.5 * paper.width / chart.viewBox.baseVal.width);
+      const texts = [...chart.querySelectorAll("text")].map(text => [text.textContent, text.getBoundingClientRect()]);
+      texts.forEach(([words, box], i) => {
+        if (box.left < paper.left - 2 || box.right > paper.right + 2 || box.top < paper.top - 3 || box.bottom > paper.bottom + 3)
+          found.cut.push(words);
+        for (const [others, other] of texts.slice(i + 1)) if (overlap(box, other)) found.over.push(words + " | " + others);
+      });
+    }
+    return found;
+  });
+  document.body.textContent = "SEEN" + JSON.stringify(seen) + "NEES";
+});
+</script>
+"""
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("CI needs chromium: apt-get install chromium")
+        pytest.skip("chromium is not here; pages are looked at where it is")
+    return found
+
+
+@pytest.fixture
+def browse(chromium, tmp_path):
+    def run(*arguments):
+        command = [chromium, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+    return run
+
+
+@pytest.fixture
+def look_at(browse, tmp_path):
+    """What Chromium sees of a page in frames of the three widths."""
+
+    def look(page, *, dark=False):
+        frames = "".join(
+            f'<iframe style="border:0;width:{w}px;height:900px" srcdoc="{escape(page)}"></iframe>' for w in WIDTHS
+        )
+        head = '<!DOCTYPE html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+        wrapper = tmp_path / "wrapper.html"
+        wrapper.write_text(f"{head}<body>{frames}{LOOK}</body>", encoding="utf-8")
+        scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
+        seen = browse(scheme, "--window-size=1500,1000", "--virtual-time-budget=4000", "--dump-dom", wrapper.as_uri())
+        return json.loads(unescape(re.search("SEEN(.*)NEES", seen, flags=re.DOTALL).group(1)))
+
+    return look
+
+
+def pages():
+    names, long = ("height", "weight"), (LONG,)
+    return {
+        "release": release_page(made_up_record(), made_up_pictures().as_json()),
+        "two": release_page(made_up_record(names=names, seeded=True), made_up_pictures(names=names).as_json()),
+        "mondrian": release_page(made_up_record(), made_up_pictures(levels=(None, None), epsilon=0.5).as_json()),
+        "long names": release_page(made_up_record(names=long, k_quasis=long), made_up_pictures(names=long).as_json()),
+        "explore": explore_page(made_up_grid()),
+        "explore, long names": explore_page(made_up_grid(names=(LONG, "b"))),
+        "explore, many k": explore_page(made_up_grid(ks=range(2, 22), epsilons=(0.1, 1, 10))),
+    }
+
+
+@pytest.mark.parametrize("kind", pages())
+def test_a_page_fits_every_width(look_at, kind):
+    """Nothing wider than the window, no words cut off or on top of one another, letters that can be read."""
+    for seen in look_at(pages()[kind]):
+        assert seen["scrolls"] <= seen["width"], seen
+        assert seen["beyond"] == []
+        assert seen["height"] > 900
+        assert seen["charts"] >= 3
+        assert seen["cut"] == []
+        assert seen["over"] == []
+        assert seen["letters"] >= SMALLEST_LETTERS
+
+
+def brightness(colour):
+    return sum(int(number) for number in re.findall(r"\d+", colour)[:3]) / 3
+
+
+def test_a_page_is_dark_where_the_reader_wants_it_dark(look_at):
+    page = pages()["release"]
+    light, dark = look_at(page)[0], look_at(page, dark=True)[0]
+    assert brightness(light["ground"]) > 240 > 60 > brightness(light["ink"])
+    assert brightness(dark["ground"]) < 40 < 200 < brightness(dark["ink"])
+
+
+def test_paper_shows_every_table(browse, tmp_path):
+    """Closed on the screen, open on paper: without that rule the same page prints shorter."""
+    page = pages()["release"]
+    closed = page.replace("details::details-content { content-visibility: visible; display: block }", "")
+    assert closed != page
+    sizes = []
+    for name, content in (("open", page), ("closed", closed)):
+        source, paper = tmp_path / f"{name}.html", tmp_path / f"{name}.pdf"
+        source.write_text(content, encoding="utf-8")
+        browse("--no-pdf-header-footer", f"--print-to-pdf={paper}", source.as_uri())
+        sizes.append(len(re.findall(rb"/Type\s*/Page\b", paper.read_bytes())))
+    assert sizes[0] > sizes[1] >= 1
+
+
+def test_a_screenshot_is_not_blank(browse, tmp_path):
+    """A page of one colour compresses to next to nothing."""
+    source, picture = tmp_path / "page.html", tmp_path / "page.png"
+    source.write_text(pages()["release"], encoding="utf-8")
+    browse(f"--screenshot={picture}", "--window-size=800,1200", source.as_uri())
+    assert len(picture.read_bytes()) > 30_000

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of a release: nothing in them speaks of fewer than k records, and what they show is right."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kepsilon.evaluate.error_curves import exceeding_factor
+from kepsilon.evaluate.pictures import MOST_SAMPLED, picture_release
+from kepsilon.table.round_numbers import nice_step
+from oracles.noise import SEED
+from report_material import K, made_up_pictures
+
+TENTH = Fraction(1, 10)
+
+
+def pictures_of(values, published=None, *, k=3, epsilon=2.0, stays=None, precision=TENTH, class_ids=None):
+    """One ε-quasi in one class unless told otherwise, published as it is unless told otherwise."""
+    values = np.asarray(values, dtype=float)
+    ids = np.zeros(len(values), dtype=int) if class_ids is None else np.asarray(class_ids)
+    ranges = np.array([[np.nanmax(values[ids == c]) - np.nanmin(values[ids == c])] for c in range(ids.max() + 1)])
+    return picture_release(
+        k=k,
+        names=["height"],
+        values=values[:, None],
+        published=[values if published is None else np.asarray(published, dtype=float)],
+        class_ids=ids,
+        stays=np.ones(len(values), dtype=bool) if stays is None else np.asarray(stays),
+        ranges=ranges,
+        epsilon=epsilon,
+        precisions=[precision],
+    )
+
+
+whole_tenths = st.integers(-2000, 9000).map(lambda i: i / 10)
+
+
+@given(st.lists(whole_tenths, min_size=3, max_size=120), st.integers(2, 6), st.sampled_from(["0.1", "1", "0.25", "3"]))
+def test_no_cell_of_any_picture_holds_fewer_than_k_records(values, k, precision):
+    """Nor can one be found by taking all shown cells from the total, which is known."""
+    if len(values) < k:
+        return
+    picture = pictures_of(values, k=k, precision=Fraction(precision)).values[0]
+    for counts in (picture.before, picture.after):
+        assert len(counts) == len(picture.edges) + 1
+        shown = [count for count in counts if count is not None]
+        assert all(count >= k for count in shown)
+        assert not 0 < len(values) - sum(shown) < k
+
+
+@given(st.lists(whole_tenths, min_size=5, max_size=200), st.sampled_from([1, 3, 7]))
+def test_counts_equal_a_slow_count(values, copies):
+    """Every shown cell against a comparison of each value with its edges, in whole tenths so that nothing rounds."""
+    values = values * copies
+    picture = pictures_of(values, k=2).values[0]
+    edges = [-np.inf, *picture.edges, np.inf]
+    for i, count in enumerate(picture.before):
+        inside = sum(edges[i] <= value + 1e-7 and value + 1e-7 < edges[i + 1] for value in values)
+        assert count in (None, inside)
+        if inside >= 2 and count is None:  # only ever the smallest one, to cover up for the rest
+            assert all(inside <= shown for shown in picture.before if shown is not None)
+
+
+def test_a_value_on_an_edge_is_counted_above_it():
+    """0.6 / 0.2 is 2.9999999999999996 in binary, and the cell from 0.6 would lose one of its two values."""
+    picture = pictures_of([i / 10 for i in range(62)] * 10, k=2).values[0]
+    assert picture.edges[1] - picture.edges[0] == pytest.approx(0.2)
+    assert set(picture.before[1:-1]) == {20}
+
+
+@given(st.lists(whole_tenths, min_size=3, max_size=60))
+def test_edges_are_round_and_never_the_smallest_or_largest_value(values):
+    """The axis must not tell the extremes, which belong to one person each."""
+    edges = np.array(pictures_of(values).values[0].edges)
+    assert min(values) not in edges
+    assert max(values) not in edges
+    widths = np.diff(edges)
+    step = widths.min()
+    assert step == pytest.approx(nice_step(step))
+    halves = edges / step * 2
+    assert np.allclose(halves, np.round(halves), atol=1e-6)
+
+
+def test_rare_values_are_nowhere_in_the_pictures():
+    """Two people stand out, and nothing that is kept of the release knows by how much."""
+    rng = np.random.default_rng(SEED)
+    values = rng.normal(170, 8, 500).round(1)
+    values[[100, 200]] = 271.3, 31.7
+    values[[101, 201]] = 231.9, 61.9
+    pictures = made_up_pictures(values=values[:, None])
+    text = json.dumps(pictures.as_json())
+    for rare in ("271.3", "31.7", "231.9", "61.9"):
+        assert rare not in text
+    counts = [*pictures.values[0].before, *pictures.values[0].after]
+    assert min(count for count in counts if count is not None) >= K
+
+
+def test_a_cell_with_two_records_is_not_drawn():
+    """The mutant that keeps small cells would show 2 here."""
+    values = [10.0] * 50 + [12.0] * 50 + [19.0] * 2
+    picture = pictures_of(values, k=5).values[0]
+    assert 2 not in picture.before
+    assert (
+        sum(count or 0 for count in picture.before) == 50
+    )  # the smaller of the other two hides the 2 from subtraction
+
+
+def test_records_suppressed_for_confidence_count_before_and_not_after():
+    values = [10.0] * 40 + [20.0] * 40 + [30.0] * 40
+    picture = pictures_of(values, k=5, stays=[True] * 40 + [False] * 40 + [True] * 40).values[0]
+    assert sorted(count for count in picture.before if count) == [40, 40, 40]
+    assert sorted(count for count in picture.after if count) == [40, 40]
+
+
+def test_missing_values_and_constants_have_pictures_too():
+    values = np.array([np.nan] * 20 + [7.0] * 30)
+    pictures = picture_release(
+        k=3,
+        names=["height", "gone"],
+        values=np.column_stack([values, np.full(50, np.nan)]),
+        published=[values, np.full(50, np.nan)],
+        class_ids=np.repeat([0, 1], [20, 30]),
+        stays=np.ones(50, dtype=bool),
+        ranges=np.array([[np.nan, np.nan], [0.0, np.nan]]),
+        epsilon=1.0,
+        precisions=[TENTH, TENTH],
+    )
+    assert [picture.name for picture in pictures.values] == ["height"]
+    assert [count for count in pictures.values[0].before if count is not None] == [30]
+    assert len(pictures.values[0].edges) > 4
+    assert pictures.errors[0].per_class == (1.0,) * 61
+    assert pictures.errors[0].n_records == 30
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_the_chance_of_large_noise_equals_simulation(d):
+    """Drawn another way than the mechanism does: radius Gamma(d), one face of the cube at random, uniform on it.
+
+    |z| < 5 at each of four points; the mutant that takes d + 1 attributes is off by more than 10.
+    """
+    rng = np.random.default_rng(SEED + d)
+    n = 200_000
+    radius = rng.gamma(d, size=n)
+    noise = rng.uniform(size=(n, d)) * radius[:, None]
+    noise[np.arange(n), rng.integers(d, size=n)] = radius
+    at = np.array([0.3, 1.0, 2.0, 4.0])
+    drawn = (noise[:, 0][:, None] > at).mean(axis=0)
+    expected = np.exp(-at) * exceeding_factor(at, d=d)
+    deviation = np.sqrt(expected * (1 - expected) / n)
+    assert np.all(np.abs(drawn - expected) < 5 * deviation)
+    mutant = np.exp(-at) * exceeding_factor(at, d=d + 1)
+    assert np.any(np.abs(drawn - mutant) > 10 * deviation)
+
+
+def test_the_expected_curves_equal_a_simulated_release():
+    """Class noise with one and with two active ε-quasis, and whole-dataset noise; |z| < 5 at every point."""
+    rng = np.random.default_rng(SEED)
+    n, epsilon, times = 300, 4.0, 400
+    ids = np.repeat(np.arange(6), 50)
+    values = np.column_stack([rng.normal(170, 9, n), rng.normal(80, 12, n)]).round(1)
+    values[ids == 0, 1] = 80.0  # there only the height has noise
+    spread = np.array([np.ptp(values[ids == c], axis=0) for c in range(6)])
+    pictures = picture_release(
+        k=5,
+        names=["height", "weight"],
+        values=values,
+        published=[values[:, 0], values[:, 1]],
+        class_ids=ids,
+        stays=np.ones(n, dtype=bool),
+        ranges=spread,
+        epsilon=epsilon,
+        precisions=[TENTH, TENTH],
+    )
+    n_active = (spread > 0).sum(axis=1)[ids]
+    for j, error in enumerate(pictures.errors):
+        at = np.array(error.at)
+        for curve, ranges, active in (
+            (error.per_class, spread[ids, j], n_active),
+            (error.whole_dataset, np.full(n, np.ptp(values[:, j])), np.full(n, 2)),
+        ):
+            radius = rng.gamma(active + 1, size=(times, n)) / epsilon * ranges
+            errors = rng.uniform(size=(times, n)) * radius / values[:, j]
+            drawn = np.array([(errors <= t).mean() for t in at])
+            deviation = np.sqrt(np.maximum(drawn * (1 - drawn), 1e-5) / (n * times))
+            assert np.all(np.abs(np.array(curve) - drawn) < 5 * deviation + 5e-5)  # shares are kept to four decimals
+        assert error.uniform[-1] == 1.0
+        assert np.interp(0.025, error.at, error.uniform) == pytest.approx(0.5, abs=0.01)
+        assert all(a >= b - 1e-4 for a, b in zip(error.per_class, error.whole_dataset, strict=True))
+
+
+def test_the_realised_curve_tells_of_no_step_below_k():
+    """Errors of 1 % for 90 people, 4 % for two, 9 % for 30: the two are joined with others or left out."""
+    values = np.full(122, 100.0)
+    values[:61] = 50.0
+    errors = np.repeat([0.01, 0.04, 0.09], [90, 2, 30])
+    realised = pictures_of(values, values * (1 + errors), k=5).errors[0].realised
+    shown = sorted({round(share * 122) for share in realised if share is not None})
+    assert shown == [0, 90, 122]
+
+
+def test_zeros_have_no_relative_error_and_are_counted():
+    values = np.array([0.0] * 7 + [10.0] * 20 + [20.0] * 20)
+    error = pictures_of(values).errors[0]
+    assert (error.n_zeros, error.n_records, error.n_sampled) == (7, 40, 40)
+
+
+def test_fewer_than_k_errors_make_no_curve():
+    values = np.array([0.0] * 30 + [10.0] * 2)
+    assert pictures_of(values).errors == ()
+
+
+def test_a_large_release_is_sampled_and_says_so():
+    """The same sample every time, so that the report of a record does not change."""
+    rng = np.random.default_rng(SEED)
+    values = rng.normal(170, 9, MOST_SAMPLED + 50_000).round(1)
+    first, second = (pictures_of(values, values + 1, k=10) for _ in range(2))
+    assert first == second
+    assert (first.errors[0].n_sampled, first.errors[0].n_records) == (MOST_SAMPLED, len(values))
+    assert sum(count or 0 for count in first.values[0].before) > len(values) - 10 * len(first.values[0].before)
+
+
+def test_class_sizes_add_up_and_start_at_k():
+    ids = np.repeat(np.arange(5), [10, 19, 20, 49, 1000])
+    values = np.arange(len(ids), dtype=float)
+    sizes = pictures_of(values, k=10, class_ids=ids).class_sizes
+    assert [(s.smallest, s.largest, s.n_classes, s.n_records) for s in sizes] == [
+        (10, 19, 2, 29),
+        (20, 49, 2, 69),
+        (1000, 1999, 1, 1000),
+    ]
+
+
+def test_a_class_below_k_is_refused():
+    """A picture of it would show fewer than k people, and the promise would be broken anyway."""
+    with pytest.raises(ValueError, match="fewer than k"):
+        pictures_of(np.arange(30.0), k=10, class_ids=[0] * 25 + [1] * 5)
+
+
+def test_pictures_survive_json():
+    pictures = made_up_pictures(names=("height", "weight"))
+    assert json.loads(json.dumps(pictures.as_json()))["values"][1]["name"] == "weight"

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Charts: good XML whatever they are given, axes that round, and nothing drawn that must not be."""
+
+from __future__ import annotations
+
+import math
+import re
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kepsilon.publish.charts import (
+    STYLE,
+    Bar,
+    Dot,
+    Ladder,
+    Limit,
+    Look,
+    Mark,
+    Part,
+    Series,
+    bar_chart,
+    histogram_pair,
+    level_ladders,
+    line_chart,
+    look_of_k,
+    scatter_chart,
+    share_bar,
+    standalone,
+)
+from kepsilon.publish.charts.axes import Axis, fitted
+from kepsilon.table.round_numbers import nice_step
+from page_checks import check_drawing
+
+HOSTILE = ["<img src=x onerror=alert(1)>", '"><script>', "'&amp;", "身長 ε ✓", "a" * 400, "", "</svg>", "]]>"]
+WORDS = {"title": "t", "x_label": "x", "y_label": "y"}
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_names_are_escaped_everywhere(name):
+    """Attribute names come from a file's header, which anybody may have written."""
+    title = name or "untitled"
+    charts = [
+        line_chart(
+            [Series(name, [(1, 0.1), (2, 0.2)], Look(1)), Series("b", [(1, 0.1)], Look(2))],
+            title=title,
+            x_label=name,
+            y_label=name,
+            mark=Mark(1, 0.1, name[:20]),
+            limit=Limit(0.1, name[:20]),
+        ),
+        histogram_pair([0, 1, 2], [5, 6, 7, 8], [5, 6, 7, None], title=title, x_label=name, names=(name, name)),
+        bar_chart([Bar(name, [Part(name, 3, 1), Part("b", 2, 2)], "5")], title=title, label=name),
+        share_bar([Part(name, 3, 1), Part("b", 2, 2)], title=title),
+        level_ladders([Ladder(name, 4, 2, 0.5, "3 → 2"), Ladder(name, 4, None, 0.5, "3 → 2")], title=title),
+        scatter_chart(
+            [Dot(1, 2, 1, "circle", is_chosen=True)],
+            title=title,
+            x_label=name,
+            y_label=name,
+            colours=[(name, 1)],
+            shapes=[(name, "circle")],
+            chosen_words=name,
+        ),
+    ]
+    for chart in charts:
+        root = check_drawing(chart)
+        assert {element.tag for element in root.iter()} <= {"svg", "title", "g", "text", "path", "rect", "circle"}
+        assert "onerror=alert" not in re.sub(r">[^<]*<|\"[^\"]*\"", "", chart)
+
+
+numbers = st.floats(1e-6, 1e9)
+
+
+@given(st.lists(st.tuples(numbers, st.none() | numbers), min_size=1, max_size=30), st.booleans(), st.booleans())
+def test_lines_stay_on_the_paper(points, x_log, y_log):
+    points = sorted(points, key=lambda point: point[0])
+    check_drawing(line_chart([Series("a", points, Look(1), has_dots=True)], x_log=x_log, y_log=y_log, **WORDS))
+
+
+@given(st.lists(st.none() | st.integers(2, 10**7), min_size=3, max_size=60))
+def test_cells_of_none_are_not_drawn(counts):
+    """One bar for every cell that may be shown, besides the one in the legend."""
+    edges = list(range(len(counts) - 1))
+    root = check_drawing(histogram_pair(edges, counts, counts, title="t", x_label="x"))
+    bars = root.findall("rect")
+    assert len(bars) == sum(count is not None for count in counts)
+    outline = next(path.get("d") for path in root.findall("path") if path.get("class") == "outline")
+    assert outline.count("H") == len(bars)
+
+
+def test_the_outline_falls_to_the_axis_where_a_cell_is_missing():
+    """A line across a hidden cell would draw it after all."""
+    with_gap = histogram_pair([0, 1, 2, 3], [9, 9, None, 9, 9], [9] * 5, title="t", x_label="x")
+    outline = re.search(r'<path d="([^"]+)" class="outline"', with_gap).group(1)
+    assert outline.count("M") == 4  # the open cells at the ends stand apart as well
+
+
+def test_hidden_cells_narrower_than_a_line_are_not_drawn_across_either():
+    counts = [9, None] * 400
+    narrow = histogram_pair(list(range(799)), counts, counts, title="t", x_label="x")
+    assert re.search(r'<path d="([^"]+)" class="outline"', narrow).group(1).count("M") == 400
+
+
+@given(st.floats(1e-6, 1e9), st.floats(1.001, 1e6), st.booleans())
+def test_ticks_are_few_round_and_inside(low, ratio, is_log):
+    axis = fitted([low, low * ratio], start=0, end=100, is_log=is_log)
+    ticks = axis.ticks()
+    assert 1 <= len(ticks) <= 12
+    assert all(axis.low * 0.99 <= tick <= axis.high * 1.01 for tick in ticks)
+    assert axis.low <= low * (1 + 1e-9)
+    assert axis.high >= low * ratio * (1 - 1e-9)
+    if is_log:
+        assert all(float(f"{tick:.1g}") == pytest.approx(tick) for tick in ticks)
+    else:
+        step = ticks[1] - ticks[0] if len(ticks) > 1 else 1
+        assert step == pytest.approx(nice_step(step), rel=1e-6)
+
+
+@given(st.floats(1e-12, 1e12))
+def test_a_nice_step_is_the_next_of_1_2_and_5(target):
+    step = nice_step(target)
+    mantissa = step / 10 ** math.floor(math.log10(step) + 1e-9)
+    assert min(abs(mantissa - m) for m in (1, 2, 5)) < 1e-6
+    assert target * (1 - 1e-8) <= step <= 2.5 * target * (1 + 1e-8)
+
+
+def test_an_axis_by_ratio_puts_equal_ratios_apart_equally():
+    axis = Axis(low=0.1, high=10, start=0, end=100, is_log=True)
+    assert [round(axis.place(x)) for x in (0.1, 1, 10, 99)] == [0, 50, 100, 100]
+
+
+def test_points_at_zero_are_left_out_by_ratio():
+    chart = line_chart([Series("a", [(1, 0.0), (2, 0.5), (3, 0.7)], Look(1), has_dots=True)], y_log=True, **WORDS)
+    dots = re.search(r'<path d="([^"]+)" class="dots', chart).group(1)
+    assert dots.count("M") == 2
+
+
+def test_the_same_k_looks_the_same_and_the_papers_six_differ():
+    """A reader compares charts by colour; the dash tells them apart without."""
+    looks = [look_of_k(k) for k in (2, 5, 10, 20, 50, 100)]
+    assert len({look.colour for look in looks}) == len({(look.colour, look.dash) for look in looks}) == 6
+    for k in (3, 7, 1000):
+        assert look_of_k(k) == look_of_k(k)
+        assert f"--c{look_of_k(k).colour}:" in STYLE
+
+
+def test_names_at_the_ends_of_lines_do_not_touch():
+    """Six lines that end in the same point."""
+    chart = line_chart(
+        [Series(f"k = {k}", [(1, 0.1), (2, 0.2)], look_of_k(k)) for k in (2, 5, 10, 20, 50, 100)], **WORDS
+    )
+    places = sorted(float(y) for y in re.findall(r'y="([\d.]+)" class="f\d strong"', chart))
+    assert len(places) == 6
+    assert all(b - a >= 12.9 for a, b in pairwise(places))
+
+
+def test_many_lines_get_a_legend():
+    """More names than fit beside the paper stand below it."""
+    chart = line_chart([Series(f"k = {k}", [(1, 0.1), (2, 0.2)], look_of_k(k)) for k in range(2, 40)], **WORDS)
+    assert "strong" not in chart
+    check_drawing(chart)
+
+
+def test_the_chosen_level_is_filled_and_the_others_are_hollow():
+    root = check_drawing(level_ladders([Ladder("zip", 5, 2, 0.5, "90 → 9")], title="t"))
+    assert [circle.get("class") for circle in root.iter("circle")] == ["hollow", "hollow", "f1", "hollow", "hollow"]
+
+
+def test_a_chart_of_its_own_is_a_whole_file():
+    """For figures outside a page: with a namespace and its style."""
+    chart = share_bar([Part("a", 3, 1), Part("b", 1, 2)], title="t")
+    root = ET.fromstring(standalone(chart))
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert "prefers-color-scheme: dark" in standalone(chart)
+
+
+def test_bars_are_as_long_as_their_amounts():
+    root = check_drawing(
+        bar_chart([Bar("a", [Part("p", 2, 1)], "2"), Bar("b", [Part("p", 1, 1)], "1")], title="t", label="l")
+    )
+    widths = [float(rect.get("width")) for rect in root.iter("rect")]
+    assert widths[0] == pytest.approx(2 * widths[1], rel=0.02)
+
+
+def test_the_style_needs_no_escaping():
+    """Templates escape everything, and the style goes through them."""
+    assert not set("<>&\"'") & set(STYLE)
