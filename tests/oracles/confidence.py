@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
@@ -28,19 +29,25 @@ def outcome_probabilities(values, own, *, scale, reach, k):
     return safe, mid, zero
 
 
-def suppressed_distribution(values, *, scale, reach, k, rule):
-    """Probabilities of every number of suppressed records, from those of every (safe, zero) among the records."""
-    outcomes = {(0, 0): 1.0}
+@functools.lru_cache(maxsize=64)
+def outcomes(values, *, scale, reach, k):
+    """Probabilities of every (safe, zero) among the records; the same for all rules."""
+    found = {(0, 0): 1.0}
     for own in values:
         safe, mid, zero = outcome_probabilities(values, own, scale=scale, reach=reach, k=k)
         following = {}
-        for (n_safe, n_zero), p in outcomes.items():
+        for (n_safe, n_zero), p in found.items():
             for key, chance in (((n_safe + 1, n_zero), safe), ((n_safe, n_zero), mid), ((n_safe, n_zero + 1), zero)):
                 if chance > 0:
                     following[key] = following.get(key, 0.0) + p * chance
-        outcomes = following
+        found = following
+    return found
+
+
+def suppressed_distribution(values, *, scale, reach, k, rule):
+    """Probabilities of every number of suppressed records."""
     distribution = {}
-    for (n_safe, n_zero), p in outcomes.items():
+    for (n_safe, n_zero), p in outcomes(tuple(values), scale=scale, reach=reach, k=k).items():
         n = n_suppressed(len(values), n_safe, n_zero, k=k, rule=rule)
         distribution[n] = distribution.get(n, 0.0) + p
     return distribution
