@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 NOTHING = "–"
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def percent(share: float | None) -> str:
@@ -14,12 +15,14 @@ def percent(share: float | None) -> str:
         return NOTHING
     value = 100 * share
     if 99 < value < 100:
-        return f"{min(value, 99.99):.2f} %"
-    if 0 < value < 0.001:
-        return "under 0.001 %"
-    if value < 1:
-        return f"{float(f'{value:.2g}'):g} %"
-    return f"{value:,.0f} %" if value >= 1000 else f"{value:.1f}".removesuffix(".0") + " %"
+        digits = f"{min(value, 99.99):.2f}"
+    elif 0 < value < 0.001:
+        digits = "under 0.001"
+    elif value < 1:
+        digits = f"{float(f'{value:.2g}'):g}"
+    else:
+        digits = f"{value:,.0f}" if value >= 1000 else f"{value:.1f}".removesuffix(".0")
+    return digits + NO_BREAK + "%"
 
 
 def out_of(share: float) -> str:

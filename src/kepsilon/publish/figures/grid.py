@@ -63,10 +63,11 @@ def _of(grid: Json, algorithm: str, k: int) -> list[Json]:
 
 
 def left_out_words(grid: Json, cell: Json, key: str) -> str:
-    """A share of records left out, unless it stands for 1 to k − 1 of them."""
+    """A share of records left out, unless it stands for 1 to k − 1 of them; an expected share stands for nobody."""
     counted = (grid.get("records") or {}).get("counted")
     share: float | None = cell.get(key)
-    return percent(share) if counted is None else share_of_records(share, counted, cell["k"])
+    is_expected = key == "suppression" and cell.get("suppressed_by_confidence") is not None
+    return percent(share) if counted is None or is_expected else share_of_records(share, counted, cell["k"])
 
 
 def _limit(grid: Json, key: str) -> Limit | None:
