@@ -14,7 +14,7 @@ import numpy as np
 
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
-_NEGLIGIBLE = 1e-16
+_NEGLIGIBLE = 1e-12
 """Expected records of a class below which its rule is not worked out."""
 
 _TRIFLE = 1e-20

@@ -14,8 +14,8 @@ import numpy as np
 from kepsilon.evaluate.class_rule import lost_with_class, may_fall, may_stand
 from kepsilon.evaluate.class_values import ClassValues
 from kepsilon.evaluate.confident_k import ZeroRule
-from kepsilon.evaluate.reach_probabilities import Crowds, Noise, at_least, crowds_of
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.evaluate.reach_probabilities import Crowds, Noise, at_least, crowds_of, n_outside
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 _BLOCK = 1 << 15
 """Distinct values looked at together: few enough to stay in a processor's cache."""
@@ -64,60 +64,90 @@ class PreparedClasses:
         stays: list[FloatArray] = []
         zeros: list[FloatArray] = []
         for block in _blocks(self.classes.starts):
-            moved = is_moved[block]
-            if not moved.any():
+            if not is_moved[block].any():
                 continue
-            chances = self._chances(block, scales=scales[block], reach=reach[block], rule=rule)
-            sizes = np.maximum(self.sizes[block], self.k)
-            n_goes, n_stays = chances.by_class(chances.goes), chances.by_class(chances.stays)
-            stands = may_stand(n_stays, sizes, k=self.k)
-            expected[block] = np.where(moved, np.where(stands, n_goes, sizes), expected[block])
-            on_edge[block] = moved & stands & may_fall(n_stays, sizes, k=self.k)
-            chosen = np.flatnonzero(on_edge[block][chances.ids])
-            stays.append(np.repeat(chances.stays[chosen], chances.counts[chosen]))
-            zeros.append(np.repeat(chances.zero[chosen], chances.counts[chosen]))
+            noise = self._noise(block, scales=scales[block], reach=reach[block])
+            chances = self._chances(block, noise, is_moved[block], rule)
+            expected[block] = np.where(is_moved[block], chances.expected, expected[block])
+            on_edge[block] = chances.on_edge
+            stays.append(chances.stays)
+            zeros.append(chances.zero)
         if on_edge.any():
             zero = np.concatenate(zeros) if rule is ZeroRule.STRICT else None
             expected[on_edge] += lost_with_class(np.concatenate(stays), zero, self.sizes[on_edge], k=self.k)
         return np.clip(expected, 0, self.sizes)
 
-    def _chances(self, block: slice, *, scales: FloatArray, reach: FloatArray, rule: ZeroRule) -> _Chances:
+    def _noise(self, block: slice, *, scales: FloatArray, reach: FloatArray) -> Noise:
         starts = self.classes.starts[block.start : block.stop + 1]
         positions = slice(int(starts[0]), int(starts[-1]))
         n_distinct = np.diff(starts)
         ids = np.repeat(np.arange(len(n_distinct)), n_distinct)
-        values, counts = self.classes.values[positions], self.classes.counts[positions]
+        values = self.classes.values[positions]
         low = np.zeros(len(n_distinct))
         low[n_distinct > 0] = values[(starts[:-1] - starts[0])[n_distinct > 0]]
-        with np.errstate(over="ignore"):  # a reach of infinitely many scales, where noise is next to nothing
+        with np.errstate(over="ignore"):  # a height of infinitely many scales, where noise is next to nothing
             heights = (values - low[ids]) / scales[ids]
-            noise = Noise(scales=scales, reach=reach, ids=ids, heights=heights, powers=np.exp(heights))
-            many = at_least(self.crowds.of(block, positions), noise)
-            takes_zero = rule is ZeroRule.SUPPRESS_ZERO
-            some = np.ones_like(many) if takes_zero else at_least(self.ones.of(block, positions), noise)
+            return Noise(scales=scales, reach=reach, ids=ids, heights=heights, powers=np.exp(heights))
+
+    def _chances(self, block: slice, noise: Noise, is_moved: BoolArray, rule: ZeroRule) -> _Chances:
+        """What becomes of the classes of a block, class rule apart.
+
+        Sums over a class that is in reach as a whole need no probability of any value; only where there are several
+        intervals, or the class may fall, is each value looked at.
+        """
+        positions = slice(int(self.classes.starts[block.start]), int(self.classes.starts[block.stop]))
+        counts, sizes = self.classes.counts[positions], np.maximum(self.sizes[block], self.k)
+        ones, crowds = self.ones.of(block, positions), self.crowds.of(block, positions)
+        with np.errstate(over="ignore", invalid="ignore"):
+            is_open = is_moved & ((crowds.covering > noise.reach) | (ones.covering > noise.reach))
+            growing = _sums(noise.ids, counts * noise.powers, len(sizes))
+            falling = _sums(noise.ids, counts / noise.powers, len(sizes))
+            n_many = sizes - n_outside(crowds, noise, growing, falling)
+            n_some = sizes if rule is ZeroRule.SUPPRESS_ZERO else sizes - n_outside(ones, noise, growing, falling)
+            n_goes = n_some - n_many
+            n_stays = sizes - n_goes if rule is ZeroRule.TEXT else n_many
+            is_near = is_moved & ~is_open & self._is_on_edge(n_stays, sizes)
+            chosen = np.flatnonzero((is_open | is_near)[noise.ids])
+            ids = noise.ids[chosen]
+            many = at_least(crowds, noise, chosen)
+            some = np.ones_like(many) if rule is ZeroRule.SUPPRESS_ZERO else at_least(ones, noise, chosen)
         goes = some - many
         stays = 1 - goes if rule is ZeroRule.TEXT else many
-        return _Chances(n_classes=len(low), ids=ids, counts=counts, goes=goes, stays=stays, zero=1 - some)
+        own_counts = counts[chosen]
+        for total, share in ((n_goes, goes), (n_stays, stays)):
+            sums = _sums(ids, share * own_counts, len(sizes))
+            total[is_open] = sums[is_open]
+        on_edge = is_near | (is_open & self._is_on_edge(n_stays, sizes))
+        stands = may_stand(n_stays, sizes, k=self.k)
+        edge = on_edge[ids]
+        return _Chances(
+            expected=np.where(stands, n_goes, sizes),
+            on_edge=on_edge,
+            stays=np.repeat(stays[edge], own_counts[edge]),
+            zero=np.repeat(1 - some[edge], own_counts[edge]),
+        )
+
+    def _is_on_edge(self, n_stays: FloatArray, sizes: IntArray) -> BoolArray:
+        return may_stand(n_stays, sizes, k=self.k) & may_fall(n_stays, sizes, k=self.k)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Chances:
-    """What becomes of a record, class rule apart, by distinct value of some classes."""
+    """What becomes of the records of some classes, class rule apart."""
 
-    n_classes: int
-    ids: IntArray
-    """The class of every distinct value, counted from 0 among these."""
-    counts: IntArray
-    goes: FloatArray
+    expected: FloatArray
+    """Records that go, or all of a class that surely falls, shape (n_classes,)."""
+    on_edge: BoolArray
+    """Classes that may fall or stand."""
     stays: FloatArray
-    """That it stays, and counts as staying."""
+    """That a record of those stays, and counts as staying, one class after the other."""
     zero: FloatArray
     """That it is out of reach of every original and does not go for that."""
 
-    def by_class(self, chances: FloatArray) -> FloatArray:
-        weights = chances * self.counts
-        sums: FloatArray = np.bincount(self.ids, weights=weights, minlength=self.n_classes).astype(np.float64)
-        return sums
+
+def _sums(ids: IntArray, weights: FloatArray, n_classes: int) -> FloatArray:
+    sums: FloatArray = np.bincount(ids, weights=weights, minlength=n_classes).astype(np.float64, copy=False)
+    return sums
 
 
 def _blocks(starts: IntArray) -> Iterator[slice]:

@@ -87,17 +87,29 @@ class Noise:
     powers: FloatArray
 
 
-def at_least(crowds: Crowds, noise: Noise) -> FloatArray:
-    """P(ℓ ≥ n) for a record of each distinct value, shape (n_distinct,); of no meaning where a class has fewer than n."""
+def n_outside(crowds: Crowds, noise: Noise, growing: FloatArray, falling: FloatArray) -> FloatArray:
+    """Expected records with ℓ < n of every class that is in reach as a whole, from its sums of e^height and e^−height."""
+    below, above = _tails(crowds, noise)
+    return below * falling + above * growing
+
+
+def at_least(crowds: Crowds, noise: Noise, chosen: IntArray) -> FloatArray:
+    """P(ℓ ≥ n) for a record of each chosen distinct value; of no meaning where a class has fewer than n."""
+    below, above = _tails(crowds, noise)
+    ids, powers = noise.ids[chosen], noise.powers[chosen]
+    probability: FloatArray = 1 - below[ids] / powers - above[ids] * powers
+    is_open = (crowds.covering > noise.reach) & (noise.scales < np.inf)
+    within = np.flatnonzero(is_open[ids])
+    if within.size:
+        probability[within] = _in_any_intervals(crowds, noise, chosen[within], ranks=np.cumsum(is_open) - 1)
+    return probability
+
+
+def _tails(crowds: Crowds, noise: Noise) -> tuple[FloatArray, FloatArray]:
+    """What the probabilities to fall short of one interval around all values, and to go beyond it, have in common."""
     below = np.exp((crowds.first - noise.reach) / noise.scales) / 2
     above = np.exp((crowds.last + noise.reach) / -noise.scales) / 2
-    probability = 1 - below[noise.ids] / noise.powers
-    probability -= above[noise.ids] * noise.powers
-    is_open = (crowds.covering > noise.reach) & (noise.scales < np.inf)
-    if is_open.any():
-        chosen = np.flatnonzero(is_open[noise.ids])
-        probability[chosen] = _in_any_intervals(crowds, noise, chosen, ranks=np.cumsum(is_open) - 1)
-    return probability
+    return below, above
 
 
 def _in_any_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: IntArray) -> FloatArray:

@@ -22,7 +22,7 @@ def probabilities(values, ids, ranges, *, reach, epsilon, n):
     scales = np.where(ranges > 0, ranges / epsilon, np.inf)
     heights = (classes.values - low[classes.class_ids]) / scales[classes.class_ids]
     noise = Noise(scales=scales, reach=reach, ids=classes.class_ids, heights=heights, powers=np.exp(heights))
-    return classes, at_least(crowds_of(classes, n=n), noise)
+    return classes, at_least(crowds_of(classes, n=n), noise, np.arange(len(noise.ids)))
 
 
 @given(noisy_classes(), st.integers(0, 400), st.integers(1, 6))
