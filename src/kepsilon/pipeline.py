@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -11,8 +11,10 @@ from kepsilon.counting import Counted, local_engine, read_and_count
 from kepsilon.engines.protocol import Engine
 from kepsilon.errors import Problem, UnsatisfiableError
 from kepsilon.evaluate.confident_k import ConfidentK
+from kepsilon.evaluate.expectations import Expectations
+from kepsilon.evaluate.pictures import KQuasiPicture, picture_release
 from kepsilon.evaluate.precision_loss import precision_loss
-from kepsilon.evaluate.tally import Tally, realise
+from kepsilon.evaluate.tally import Expected, Tally, realise
 from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
 from kepsilon.noise_ranges import NoiseRanges, code_all, expect_noise, noise_ranges
 from kepsilon.perturb.laplace import perturb
@@ -24,9 +26,12 @@ from kepsilon.publish.manifest import Json
 from kepsilon.publish.release import Release
 from kepsilon.publish.shuffle import shuffled_positions
 from kepsilon.stopwatch import Stopwatch, ignore_step
-from kepsilon.table.arrays import FloatArray
-from kepsilon.table.classes import SUPPRESSED, only_released
+from kepsilon.table.arrays import BoolArray, FloatArray
+from kepsilon.table.classes import SUPPRESSED, Recoding, only_released
 from kepsilon.total_suppression import refuse_above_total
+
+EPSILONS = (0.05, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+"""Those of the paper; the report shows the risk at each of them."""
 
 
 def anonymise(
@@ -56,13 +61,15 @@ def anonymise(
         expectations = expect_noise(code_all(counted.columns, policy), class_ids, ranges)
         expected = expectations.at(float(policy.exact_epsilon), confident=confident)
         refuse_above_total(expectations, expected, n_counted=counted.n_staying, policy=policy)
+        curve = risk_by_epsilon(expectations, expected, policy)
         del expectations
     with clock.step("perturb"):
         published = perturb_released(ranges, policy, random=random)
     with clock.step("measure"):
+        all_published = list(published.values())
         stays, realised = realise(
             ranges.values,
-            [published[name] for name in policy.epsilon_quasis],
+            all_published,
             ranges.class_ids,
             ranges=ranges.widths,
             epsilon=float(policy.exact_epsilon),
@@ -76,9 +83,10 @@ def anonymise(
             class_ids[released[~stays]] = SUPPRESSED
             published = {name: values[stays] for name, values in published.items()}
             recoding, class_ids = only_released(recoding, class_ids)
+        pictures = _pictures(counted, anonymous, recoding, ranges, all_published, stays, curve, policy)
     tally = Tally(expected=expected, realised=realised)
     record = _record(counted, anonymous, ranges, tally, policy, engine=engine.name, seeded=random.seeded)
-    del ranges
+    del ranges, all_published
     with clock.step("merge and shuffle"):
         merged = counted.columns.merge(
             recoding,
@@ -88,7 +96,7 @@ def anonymise(
             shuffle=lambda n: shuffled_positions(n, random_bytes=random.bytes),
         )
     record["seconds"] = clock.seconds
-    return Release(merged, record)
+    return Release(merged, record, pictures)
 
 
 def perturb_released(ranges: NoiseRanges, policy: Policy, *, random: ByteSource) -> dict[str, FloatArray]:
@@ -107,6 +115,57 @@ def perturb_released(ranges: NoiseRanges, policy: Policy, *, random: ByteSource)
         source=random,
     )
     return {name: published[:, j] for j, name in enumerate(quasis)}
+
+
+def risk_by_epsilon(expectations: Expectations, expected: Expected, policy: Policy) -> list[tuple[float, float]]:
+    """The linking risk that other ε would have left, for the report."""
+    if not policy.epsilon_quasis:
+        return []
+    chosen = float(policy.exact_epsilon)
+    others = {epsilon: expectations.at(epsilon) for epsilon in EPSILONS if epsilon != chosen}
+    curve = {**others, chosen: expected}
+    return [(epsilon, curve[epsilon].links.fair / expected.n_records) for epsilon in sorted(curve)]
+
+
+def _pictures(
+    counted: Counted,
+    anonymous: KAnonymised,
+    recoding: Recoding,
+    ranges: NoiseRanges,
+    published: Sequence[FloatArray],
+    stays: BoolArray,
+    curve: Sequence[tuple[float, float]],
+    policy: Policy,
+) -> Json:
+    """What the report draws, while the arrays are there."""
+    levels = recoding.levels or [None] * len(recoding.attributes)
+    losses = precision_loss(anonymous.recoding).by_attribute
+    k_quasis = [
+        KQuasiPicture(
+            name=domain.name,
+            n_levels=domain.n_levels,
+            level=level,
+            n_values_before=domain.n_values,
+            n_labels_after=len(attribute.labels),
+            loss=loss,
+        )
+        for domain, level, attribute, loss in zip(
+            counted.table.domains, levels, recoding.attributes, losses, strict=False
+        )
+    ]
+    return picture_release(
+        k=policy.k,
+        names=list(policy.epsilon_quasis),
+        values=ranges.values,
+        published=published,
+        class_ids=ranges.class_ids,
+        stays=stays,
+        ranges=ranges.widths,
+        epsilon=float(policy.exact_epsilon),
+        precisions=[fraction(attribute.precision) for attribute in policy.epsilon_quasis.values()],
+        k_quasis=k_quasis,
+        risk_by_epsilon=curve,
+    ).as_json()
 
 
 def _nobody_left(policy: Policy) -> UnsatisfiableError:

@@ -30,6 +30,12 @@ from kepsilon.cli.screen import progress, show_record
     help="Also write which original record (counted from 0, blank lines left out) each released one was. For the curator "
     "only; never give it away.",
 )
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path),
+    metavar="R.html",
+    help="Also write a page with pictures of what changed, what it cost and what risk is left. For the curator only.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace an existing release.")
 @click.option(
     "--unsafe-seed",
@@ -43,6 +49,7 @@ def anonymise(
     policy_path: Path,
     output: Path,
     linkage: Path | None,
+    report: Path | None,
     overwrite: bool,
     unsafe_seed: int | None,
     as_json: bool,
@@ -54,13 +61,13 @@ def anonymise(
     """
     policy = kepsilon.Policy.from_file(policy_path)
     inputs = (input_path, policy_path, *policy.files)
-    kepsilon.check_outputs(output, linkage, overwrite=overwrite, inputs=inputs)
+    kepsilon.check_outputs(output, linkage, report=report, overwrite=overwrite, inputs=inputs)
     with progress() as on_step:
         release = kepsilon.anonymise(input_path, policy, unsafe_seed=unsafe_seed, on_step=on_step)
         on_step("write")
-        release.write(output, linkage=linkage, overwrite=overwrite)
+        release.write(output, linkage=linkage, report=report, overwrite=overwrite)
     try:
-        _show(release, output, linkage, as_json=as_json)
+        _show(release, output, linkage, report, as_json=as_json)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -70,7 +77,7 @@ def anonymise(
         raise kepsilon.EngineError(problem) from None
 
 
-def _show(release: kepsilon.Release, output: Path, linkage: Path | None, *, as_json: bool) -> None:
+def _show(release: kepsilon.Release, output: Path, linkage: Path | None, report: Path | None, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(release.record, indent=2, ensure_ascii=False))
         return
@@ -79,5 +86,7 @@ def _show(release: kepsilon.Release, output: Path, linkage: Path | None, *, as_j
         where=f"release    {output}\nmanifest   {output}.manifest.json  (give it away with the release)\n"
         f"record     {output}.curator.json  (for you only)",
     )
+    if report is not None:
+        click.echo(f"report     {report}  (for you only: open it in a browser)")
     if linkage is not None:
         click.echo(f"linkage    {linkage}  (for you only: it undoes the release)")

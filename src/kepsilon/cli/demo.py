@@ -30,17 +30,18 @@ N_SHOWN = 3
 def demo(folder: Path) -> None:
     """Release 20,000 made-up patients and show what happened.
 
-    Writes patients.csv, policy.toml and release.csv with its manifest and record. Running it again replaces them, but
+    Writes patients.csv, policy.toml, release.csv with its manifest and record, and report.html. Running it again replaces them, but
     never a file that the demo did not write.
     """
     data, policy, output = folder / "patients.csv", folder / "policy.toml", folder / "release.csv"
+    report = folder / "report.html"
     with progress() as on_step:
         on_step("make up patients")
         patients = _as_csv(kepsilon.made_up_patients())
         _write_own({data: patients, policy: kepsilon.DEMO_POLICY}, output)
         release = kepsilon.anonymise(data, kepsilon.Policy.from_file(policy), on_step=on_step)
         on_step("write")
-        release.write(output, overwrite=True)
+        release.write(output, report=report, overwrite=True)
     click.echo(f"Before: the first {N_SHOWN} of 20,000 patients. They are made up.\n")
     _show_head(data)
     click.echo(f"\nAfter: the first {N_SHOWN} released records. Not the same persons: the order is shuffled.\n")
@@ -50,7 +51,8 @@ def demo(folder: Path) -> None:
         release.record,
         where=f"data       {data}\npolicy     {policy}  (read it, change it, try again)\n"
         f"release    {output}\nmanifest   {output}.manifest.json  (to be given away with the release)\n"
-        f"record     {output}.curator.json  (for the owner of the data only)",
+        f"record     {output}.curator.json  (for the owner of the data only)\n"
+        f"report     {report}  (open it in a browser: pictures of what changed and what risk is left)",
     )
     click.echo("\nYour own data next:  kepsilon init YOUR.csv -o policy.toml")
 

@@ -19,9 +19,10 @@ from kepsilon.publish.manifest import Json, public
 class Release:
     """A release that was drawn once and is kept; nothing here can draw again."""
 
-    def __init__(self, merged: Merged, record: Json) -> None:
+    def __init__(self, merged: Merged, record: Json, pictures: Json | None = None) -> None:
         self._merged = merged
         self._record = record
+        self._pictures = pictures
 
     @property
     def frame(self) -> Any:
@@ -43,13 +44,22 @@ class Release:
         """Which original record each released record was: for the curator only."""
         return self._merged.linkage()
 
-    def write(self, path: str | Path, *, linkage: str | Path | None = None, overwrite: bool = False) -> None:
+    def write(
+        self,
+        path: str | Path,
+        *,
+        linkage: str | Path | None = None,
+        report: str | Path | None = None,
+        overwrite: bool = False,
+    ) -> None:
         """Writes the release, PATH.manifest.json and the owner-only PATH.curator.json; whole, or not at all."""
         output = Path(path)
         linkage_path = None if linkage is None else Path(linkage)
+        report_path = None if report is None else Path(report)
         source = self._merged.source_path
-        check_outputs(output, linkage_path, overwrite=overwrite, inputs=() if source is None else (source,))
-        paths = [output] if linkage_path is None else [output, linkage_path]
+        inputs = () if source is None else (source,)
+        check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=inputs)
+        paths = [path for path in (output, linkage_path, report_path) if path is not None]
         with Staging(path.parent for path in paths) as staging:
             with staging.new_file(output, owner_only=False) as temporary:
                 self._merged.write(temporary, final_name=output)
@@ -66,7 +76,24 @@ class Release:
 
                 with staging.new_file(linkage_path, owner_only=True) as temporary:
                     writer_for(linkage_path)(self.linkage, temporary)
+            if report_path is not None:
+                with staging.new_file(report_path, owner_only=True) as temporary:
+                    temporary.write_text(self._page(), encoding="utf-8")
             staging.publish(overwrite=overwrite)
+
+    def report(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Writes the report, one HTML page with pictures: for the curator only."""
+        target = Path(path)
+        check_report_output(target, overwrite=overwrite)
+        with Staging([target.parent]) as staging:
+            with staging.new_file(target, owner_only=True) as temporary:
+                temporary.write_text(self._page(), encoding="utf-8")
+            staging.publish(overwrite=overwrite)
+
+    def _page(self) -> str:
+        from kepsilon.publish.report import release_page
+
+        return release_page(self._record, self._pictures)
 
     def _repr_html_(self) -> str:
         """Figures, never records."""
@@ -88,20 +115,49 @@ def curator_path(output: Path) -> Path:
     return output.with_name(output.name + ".curator.json")
 
 
-def check_outputs(output: Path, linkage: Path | None, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
+def check_outputs(
+    output: Path,
+    linkage: Path | None,
+    *,
+    report: Path | None = None,
+    overwrite: bool,
+    inputs: Iterable[Path] = (),
+) -> None:
     """Everything about the places to write to that can be refused before any work is done."""
     from kepsilon.engines.files import require_known_kind
 
-    named = [output] if linkage is None else [output, linkage]
-    for path in named:
-        require_known_kind(path)
-        require_folder(path.parent)
-        refuse_input(path, inputs)
-    beside = (output, manifest_path(output), curator_path(output))
-    for path in (*beside, *named[1:]):
+    inputs = tuple(inputs)
+    beside = [output, manifest_path(output), curator_path(output)]
+    for path in (output, linkage):
+        if path is not None:
+            require_known_kind(path)
+            require_folder(path.parent)
+            refuse_input(path, inputs)
+    for path in beside:
         refuse_existing(path, overwrite=overwrite)
-    if linkage is not None and linkage.resolve() in {path.resolve() for path in beside}:
-        raise EngineError(Problem(where=str(linkage), what="the linkage file needs a name of its own."))
+    taken = {path.resolve() for path in beside}
+    if linkage is not None:
+        refuse_existing(linkage, overwrite=overwrite)
+        _refuse_taken(linkage, taken, "linkage file")
+        taken.add(linkage.resolve())
+    if report is not None:
+        check_report_output(report, overwrite=overwrite, inputs=inputs)
+        _refuse_taken(report, taken, "report")
+
+
+def check_report_output(path: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise EngineError(
+            Problem(where=str(path), what="the report is a page.", fix="Give it a name that ends in .html.")
+        )
+    require_folder(path.parent)
+    refuse_input(path, inputs)
+    refuse_existing(path, overwrite=overwrite)
+
+
+def _refuse_taken(path: Path, taken: set[Path], what: str) -> None:
+    if path.resolve() in taken:
+        raise EngineError(Problem(where=str(path), what=f"the {what} needs a name of its own."))
 
 
 def _digest(path: Path) -> str:
