@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import kepsilon
+from kepsilon.publish.figures import grid as grid_figures
 from kepsilon.publish.report import explore_page, release_page
 from kepsilon.publish.wording import out_of, percent
 from oracles.noise import SEED
@@ -335,3 +336,11 @@ def test_templates_are_loaded_only_when_a_page_is_made():
 def test_templates_are_in_the_package():
     names = {entry.name for entry in (resources.files("kepsilon.publish") / "templates").iterdir()}
     assert names >= {"page.html", "page.css", "parts.html", "release.html", "explore.html"}
+
+
+def test_the_line_joins_what_nothing_beats_in_both():
+    """A cell that leaves out fewer is on the front of three aims, but not on the line of two."""
+    found = grid_figures._unbeaten(
+        [{"distortion": d, "linking_risk": r} for d, r in ((0.1, 0.5), (0.2, 0.6), (0.3, 0.2), (0.3, 0.1), (0.4, 0.1))]
+    )
+    assert [(cell["distortion"], cell["linking_risk"]) for cell in found] == [(0.1, 0.5), (0.3, 0.1)]

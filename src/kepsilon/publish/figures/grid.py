@@ -188,19 +188,19 @@ def _pareto(grid: Json) -> Iterator[Figure]:
         return
     shape_of = {algorithm: SHAPES[i % len(SHAPES)] for i, algorithm in enumerate(grid["algorithms"])}
     best = chosen(grid)
+    front = _unbeaten(cells)
     dots = [
         Dot(
             cell["distortion"],
             cell["linking_risk"],
             look_of_k(cell["k"]).colour,
             shape_of[cell["algorithm"]],
-            is_front=bool(cell.get("pareto")),
+            is_front=cell in front,
             is_pale=not cell.get("within_limits", True),
             is_chosen=cell is best,
         )
         for cell in cells
     ]
-    front = sorted((cell for cell in cells if cell.get("pareto")), key=lambda cell: cell["distortion"])
     yield Figure(
         title="Every choice, one dot",
         sentences=[
@@ -228,6 +228,15 @@ def _pareto(grid: Json) -> Iterator[Figure]:
             rows=[[chosen_words(cell), percent(cell["distortion"]), percent(cell["linking_risk"])] for cell in front],
         ),
     )
+
+
+def _unbeaten(cells: Sequence[Json]) -> list[Json]:
+    """Cells than which none has less risk at no more distortion: the front as far as a plane shows it."""
+    front: list[Json] = []
+    for cell in sorted(cells, key=lambda cell: (cell["distortion"], cell["linking_risk"])):
+        if not front or cell["linking_risk"] < front[-1]["linking_risk"]:
+            front.append(cell)
+    return front
 
 
 def _is_wide(numbers: Sequence[float]) -> bool:
