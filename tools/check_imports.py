@@ -24,6 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "evaluate": {"errors", "policy", "table"},
     "engines": {"errors", "policy", "table"},
     "publish": {"errors", "policy", "table", "engines"},
+    "auditing": {"errors", "policy", "table", "classify", "engines", "evaluate"},
     "demo": set(),
     "propose": {"errors", "engines"},
     "pipeline": {

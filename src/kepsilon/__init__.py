@@ -20,6 +20,8 @@ from kepsilon.errors import (
 from kepsilon.version import __version__
 
 if TYPE_CHECKING:
+    from kepsilon.auditing.audit import audit
+    from kepsilon.auditing.findings import Audit, AuditFinding
     from kepsilon.demo import DEMO_POLICY, made_up_patients
     from kepsilon.feasibility import Finding, check, offending_values
     from kepsilon.pipeline import anonymise
@@ -29,11 +31,14 @@ if TYPE_CHECKING:
     from kepsilon.publish.release import Release, check_outputs
 
 _HOMES = {
+    "Audit": "kepsilon.auditing.findings",
+    "AuditFinding": "kepsilon.auditing.findings",
     "DEMO_POLICY": "kepsilon.demo",
     "Finding": "kepsilon.feasibility",
     "Policy": "kepsilon.policy.policy",
     "Release": "kepsilon.publish.release",
     "anonymise": "kepsilon.pipeline",
+    "audit": "kepsilon.auditing.audit",
     "check": "kepsilon.feasibility",
     "check_outputs": "kepsilon.publish.release",
     "json_schema": "kepsilon.policy.document",
@@ -45,6 +50,8 @@ _HOMES = {
 __all__ = [
     "DEMO_POLICY",
     "AnonymisationError",
+    "Audit",
+    "AuditFinding",
     "DataError",
     "EngineError",
     "Finding",
@@ -55,6 +62,7 @@ __all__ = [
     "UnsatisfiableError",
     "__version__",
     "anonymise",
+    "audit",
     "check",
     "check_outputs",
     "json_schema",

@@ -15,6 +15,7 @@ import click
 
 import kepsilon
 from kepsilon.cli.anonymise import anonymise
+from kepsilon.cli.audit import audit
 from kepsilon.cli.check import check
 from kepsilon.cli.demo import demo
 from kepsilon.cli.init import init
@@ -47,10 +48,11 @@ def commands() -> None:
       kepsilon init data.csv -o policy.toml            a policy to edit, proposed from your data
       kepsilon check data.csv -p policy.toml           what is wrong, and what the policy can achieve
       kepsilon anonymise data.csv -p policy.toml -o release.csv
+      kepsilon audit data.csv release.csv -p policy.toml
     """
 
 
-for command in (demo, init, check, anonymise, schema):
+for command in (demo, init, check, anonymise, audit, schema):
     commands.add_command(command)
 
 
