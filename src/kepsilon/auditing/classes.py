@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kepsilon.auditing.covering import resolve
 from kepsilon.auditing.findings import Findings, share
 from kepsilon.auditing.labels import ReadLabel, levels_of, read_label
 from kepsilon.auditing.linkage import Linkage
@@ -39,8 +40,10 @@ class Classes:
     """Class of every original, or NOWHERE, shape (n_originals,)."""
     released: IntArray
     """Released records of every class, shape (n_classes,)."""
+    covered: IntArray
+    """Originals that the labels of every class cover, also those of other classes."""
     originals: IntArray
-    """Originals of every class; for one that is not known, those its labels cover."""
+    """Originals of every class; for one that is not known, as many as it releases."""
     is_known: BoolArray
     """Whether exactly the originals of the class are known."""
     n_suppressed: int | None
@@ -128,6 +131,7 @@ def _at_node(node: tuple[int, ...], original: Original, released: Released, poli
         of_released=new[numbers[:n_released]],
         of_original=of_original,
         released=in_release[shown],
+        covered=in_original[shown],
         originals=in_original[shown],
         is_known=in_original[shown] >= in_release[shown],
         n_suppressed=int(not_shown[not_shown < policy.k].sum()),
@@ -168,14 +172,15 @@ def _by_cover(
     example = np.zeros(n_classes, dtype=np.int64)
     example[of_released] = np.arange(released.n_records)
     keys = [column[example] for column in columns]
-    of_original, covered, is_alone = _cover(original, readings, keys, flags)
-    is_known = is_alone & (covered >= in_release)
+    by_labels = _cover(original, readings, keys, flags, sizes=in_release if confidence_of(policy) is None else None)
+    of_original, originals, is_known = by_labels.of_original, by_labels.originals, by_labels.is_known
     if linkage is not None and confidence_of(policy) is None:
         # Every record that stays is released, so the linkage says it all; that labels cover it is checked apart.
         of_original = np.full(original.n_records, NOWHERE, dtype=np.int64)
         of_original[linkage.original_row] = of_released[linkage.released_row]
+        originals = in_release
         is_known = np.ones(n_classes, dtype=np.bool_)
-    weights = np.where(is_known, covered, in_release)
+    weights = np.where(is_known, originals, in_release)
     losses = []
     for name, key in zip(readings, keys, strict=False):
         by_label = np.array([reading.loss for reading in readings[name]])
@@ -184,7 +189,8 @@ def _by_cover(
         of_released=of_released,
         of_original=of_original,
         released=in_release,
-        originals=covered,
+        covered=by_labels.covered,
+        originals=np.where(is_known, originals, in_release),
         is_known=is_known,
         n_suppressed=None,
         absent=np.zeros(0, dtype=np.int64),
@@ -194,18 +200,31 @@ def _by_cover(
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cover:
+    of_original: IntArray
+    covered: IntArray
+    originals: IntArray
+    is_known: BoolArray
+
+
 def _cover(
-    original: Original, readings: dict[str, list[ReadLabel]], keys: list[IntArray], flags: list[str]
-) -> tuple[IntArray, IntArray, BoolArray]:
-    """The class that covers each original (the last, if several), originals covered, and whether by one class alone.
+    original: Original,
+    readings: dict[str, list[ReadLabel]],
+    keys: list[IntArray],
+    flags: list[str],
+    *,
+    sizes: IntArray | None,
+) -> _Cover:
+    """Which class takes which original. `sizes` are the records of every class, or None if some were left out of it.
 
     One bit per combination of values and label; a class is where all its labels have a bit.
     """
     stays = np.flatnonzero(original.stays)
     columns = [original.codes[name][stays] for name in readings]
     columns += [column[stays] for column in _missing(original.numbers, flags)]
-    sizes = [original.domains[name].n_values for name in readings] + [2] * len(flags)
-    combination_of, n_combinations = number(columns, sizes=sizes, length=len(stays))
+    n_values = [original.domains[name].n_values for name in readings] + [2] * len(flags)
+    combination_of, n_combinations = number(columns, sizes=n_values, length=len(stays))
     counts = np.bincount(combination_of, minlength=n_combinations)
     example = np.zeros(n_combinations, dtype=np.int64)
     example[combination_of] = np.arange(len(stays))
@@ -223,9 +242,6 @@ def _cover(
         return cache[attribute, label]
 
     n_classes = len(keys[0]) if keys else 1
-    class_of = np.full(n_combinations, NOWHERE, dtype=np.int64)
-    times = np.zeros(n_combinations, dtype=np.int64)
-    covered = np.zeros(n_classes, dtype=np.int64)
     inside_of: list[IntArray] = []
     for c in range(n_classes):
         found = np.full((n_combinations + 7) // 8, 255, dtype=np.uint8)
@@ -233,15 +249,25 @@ def _cover(
             found &= bits(attribute, int(key[c])).astype(np.uint8, copy=False)
         some = np.flatnonzero(found)
         inside = (some[:, np.newaxis] * 8 + np.arange(8))[np.unpackbits(found[some, np.newaxis], axis=1).astype(np.bool_)]
-        inside = inside[inside < n_combinations]
-        class_of[inside] = c
-        times[inside] += 1
-        covered[c] = counts[inside].sum()
-        inside_of.append(inside)
-    is_alone = np.array([bool((times[inside] == 1).all()) for inside in inside_of], dtype=np.bool_)
+        inside_of.append(inside[inside < n_combinations])
+    covered = np.array([counts[inside].sum() for inside in inside_of], dtype=np.int64)
+    if sizes is None:
+        times = np.zeros(n_combinations, dtype=np.int64)
+        class_of = np.full(n_combinations, NOWHERE, dtype=np.int64)
+        for c, inside in enumerate(inside_of):
+            times[inside] += 1
+            class_of[inside] = c
+        class_of[times != 1] = NOWHERE
+        originals = covered
+        is_known = np.array([bool((times[inside] == 1).all()) for inside in inside_of], dtype=np.bool_)
+    else:
+        class_of = resolve(inside_of, counts, sizes)
+        taken = class_of != NOWHERE
+        originals = np.bincount(class_of[taken], weights=counts[taken], minlength=n_classes).astype(np.int64)
+        is_known = originals == sizes
     of_original = np.full(original.n_records, NOWHERE, dtype=np.int64)
     of_original[stays] = class_of[combination_of]
-    return of_original, covered, is_alone
+    return _Cover(of_original=of_original, covered=covered, originals=originals, is_known=is_known)
 
 
 def _check_counts(classes: Classes, original: Original, policy: Policy, findings: Findings) -> None:
@@ -254,7 +280,7 @@ def _check_counts(classes: Classes, original: Original, policy: Policy, findings
         right=f"{classes.n_classes:,} classes, the smallest of {smallest:,} records (k = {policy.k}).",
         wrong=f"{n_small:,} of {classes.n_classes:,} classes have fewer than k = {policy.k} records; the smallest has {smallest:,}.",
     )
-    n_too_many = int(np.count_nonzero(classes.released > classes.originals))
+    n_too_many = int(np.count_nonzero(classes.released > classes.covered))
     n_too_few = int(np.count_nonzero((classes.released < classes.originals) & classes.is_known))
     has_confidence = confidence_of(policy) is not None
     if n_too_many:

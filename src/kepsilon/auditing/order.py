@@ -76,13 +76,16 @@ def _side_by_side(
     original: Original, released: Released, classes: Classes, policy: Policy
 ) -> dict[str, float]:
     """Position by position against the originals in their order, where the released ones are known to be these."""
-    belongs = np.flatnonzero(classes.of_original != NOWHERE)
+    belongs = np.flatnonzero(original.stays)
+    if len(belongs) != released.n_records:
+        belongs = np.flatnonzero(classes.of_original != NOWHERE)
     if len(belongs) != released.n_records:
         return {}
     suspicions = {}
-    suspicions["classes stand where they stood in the input"] = matched(
-        classes.of_released, classes.of_original[belongs], n_codes=classes.n_classes
-    )
+    if (classes.of_original[belongs] != NOWHERE).all():
+        suspicions["classes stand where they stood in the input"] = matched(
+            classes.of_released, classes.of_original[belongs], n_codes=classes.n_classes
+        )
     for name in policy.kept:
         ours, theirs, n_codes = _on_one_scale(released, original, name, belongs)
         suspicions[f"values of {name} stand where they stood in the input"] = matched(ours, theirs, n_codes=n_codes)
