@@ -66,7 +66,9 @@ def check_attacks(
     bound = _bound(classes, noise, policy)
     n_released = released.n_records
     if not policy.epsilon_quasis:
-        headline = f"Without an epsilon-quasi, a record is one of its class: {classes.n_classes / n_released:.2%} on average"
+        headline = (
+            f"Without an epsilon-quasi, a record is one of its class: {classes.n_classes / n_released:.2%} on average"
+        )
         return headline + f", {1 / int(classes.released.min()):.2%} at worst (1/k = {1 / policy.k:.2%})."
     beside = f"1/k = {1 / policy.k:.2%}" + (f", expected {expected:.2%}" if expected is not None else "")
     if linkage is None:
@@ -83,7 +85,9 @@ def check_attacks(
         rest = sums.nearest - sums.nearest_in_small
         in_small = f"in classes of at most {LARGEST}"
         if len(policy.epsilon_quasis) == 1:
-            shares[f"rank assignment {in_small}, nearest neighbour elsewhere"] = (rest + sums.rank_in_small) / sums.n_attacked
+            shares[f"rank assignment {in_small}, nearest neighbour elsewhere"] = (
+                rest + sums.rank_in_small
+            ) / sums.n_attacked
         shares[f"exact Bayes {in_small}, nearest neighbour elsewhere"] = (rest + sums.bayes_in_small) / sums.n_attacked
     strongest = max(shares, key=lambda name: shares[name])
     figures["attacks"] = {
@@ -96,7 +100,9 @@ def check_attacks(
         "over_nine_tenths": sums.n_over_nine_tenths / sums.n_attacked,
     }
     if sums.n_attacked < n_released:
-        findings.note("attacks", f"{sums.n_attacked:,} of {n_released:,} records were attacked: a sample, or the classes known.")
+        findings.note(
+            "attacks", f"{sums.n_attacked:,} of {n_released:,} records were attacked: a sample, or the classes known."
+        )
     findings.note(
         "attacks",
         f"{sums.n_over_half:,} records have their own original more probable than not, {sums.n_over_nine_tenths:,} more "
@@ -153,9 +159,7 @@ def _bound(classes: Classes, noise: ClaimedNoise, policy: Policy) -> float:
     return min(1.0, per_class * classes.n_classes / int(classes.released.sum()))
 
 
-def _attack(
-    released: Released, classes: Classes, noise: ClaimedNoise, policy: Policy, linkage: Linkage
-) -> AttackSums:
+def _attack(released: Released, classes: Classes, noise: ClaimedNoise, policy: Policy, linkage: Linkage) -> AttackSums:
     epsilon = float(policy.exact_epsilon)
     sums = AttackSums()
     published = np.column_stack([released.numbers[name] for name in policy.epsilon_quasis])
@@ -190,7 +194,8 @@ def _distances(published: FloatArray, values: FloatArray, ranges: FloatArray) ->
     farthest = np.zeros((len(published), len(values)))
     for j in range(published.shape[1]):
         if np.nan_to_num(ranges[j]) > 0:
-            np.maximum(farthest, np.abs(published[:, j, np.newaxis] - values[:, j]) / ranges[j], out=farthest)
+            distance = np.abs(published[:, j, np.newaxis] - values[:, j]) / ranges[j]
+            np.fmax(farthest, distance, out=farthest)  # a value that is missing tells nothing either
     return farthest
 
 

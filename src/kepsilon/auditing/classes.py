@@ -93,7 +93,9 @@ def _by_level(
         if not candidates[name]:
             known = {label for level in domain.levels for label in level}
             n_foreign = sum(label not in known for label in released.labels[name][0])
-            how = f"{n_foreign:,} labels are none of its hierarchy's" if n_foreign else "its labels are of several levels"
+            how = (
+                f"{n_foreign:,} labels are none of its hierarchy's" if n_foreign else "its labels are of several levels"
+            )
             findings.broken("labels", f"{name} is not at one level of its hierarchy: {how}.")
     if not all(candidates.values()):
         return None
@@ -105,7 +107,9 @@ def _by_level(
     return replace(tried[mismatches.index(best)], nodes=fitting)
 
 
-def _at_node(node: tuple[int, ...], original: Original, released: Released, policy: Policy, flags: list[str]) -> Classes:
+def _at_node(
+    node: tuple[int, ...], original: Original, released: Released, policy: Policy, flags: list[str]
+) -> Classes:
     stays = np.flatnonzero(original.stays)
     columns, sizes = [], []
     for level, (name, domain) in zip(node, original.domains.items(), strict=True):
@@ -139,8 +143,7 @@ def _at_node(node: tuple[int, ...], original: Original, released: Released, poli
         dm_star=int(np.sum(in_original.astype(object) ** 2)) if len(in_original) else 0,
         nodes=(node,),
         losses=tuple(
-            level / max(1, domain.n_levels - 1)
-            for level, domain in zip(node, original.domains.values(), strict=True)
+            level / max(1, domain.n_levels - 1) for level, domain in zip(node, original.domains.values(), strict=True)
         ),
     )
 
@@ -161,7 +164,9 @@ def _by_cover(
         readings[name] = [reading for reading in found if reading is not None]
         n_foreign = len(texts) - len(readings[name])
         if n_foreign:
-            findings.broken("labels", f"{name}: {n_foreign:,} labels cover no value of the original, or cannot be understood.")
+            findings.broken(
+                "labels", f"{name}: {n_foreign:,} labels cover no value of the original, or cannot be understood."
+            )
     if any(len(readings[name]) < len(released.labels[name][0]) for name in readings):
         return None
     columns = [released.labels[name][1] for name in readings] + _missing(released.numbers, flags)
@@ -248,7 +253,9 @@ def _cover(
         for attribute, key in enumerate(keys):
             found &= bits(attribute, int(key[c])).astype(np.uint8, copy=False)
         some = np.flatnonzero(found)
-        inside = (some[:, np.newaxis] * 8 + np.arange(8))[np.unpackbits(found[some, np.newaxis], axis=1).astype(np.bool_)]
+        inside = (some[:, np.newaxis] * 8 + np.arange(8))[
+            np.unpackbits(found[some, np.newaxis], axis=1).astype(np.bool_)
+        ]
         inside_of.append(inside[inside < n_combinations])
     covered = np.array([counts[inside].sum() for inside in inside_of], dtype=np.int64)
     if sizes is None:

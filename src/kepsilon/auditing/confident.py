@@ -37,7 +37,9 @@ def check_confident_k(
         f"{confidence}, and should have been left out.",
     )
     if rule == "suppress_zero" and n_zero:
-        findings.broken("confident k", f"{n_zero:,} published values have no original in reach, and should have been left out.")
+        findings.broken(
+            "confident k", f"{n_zero:,} published values have no original in reach, and should have been left out."
+        )
     if rule == "strict":
         near = np.bincount(classes.of_released[reach >= policy.k], minlength=classes.n_classes)
         n_thin = int(np.count_nonzero(near[classes.is_known] < policy.k))

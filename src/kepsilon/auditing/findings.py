@@ -60,7 +60,9 @@ class Audit:
         }
 
     def __repr__(self) -> str:
-        return f"<Audit: {len(self.broken)} broken, {len(self.of('warning'))} warnings, {len(self.of('passed'))} passed>"
+        return (
+            f"<Audit: {len(self.broken)} broken, {len(self.of('warning'))} warnings, {len(self.of('passed'))} passed>"
+        )
 
 
 @dataclass(slots=True)

@@ -48,11 +48,15 @@ def check_beside(
         beside = path.with_name(f"{path.name}.{kind}.json")
         if not beside.exists():
             if kind == "manifest":
-                findings.note("manifest", "there is no manifest beside the release, so that nothing it says was checked.")
+                findings.note(
+                    "manifest", "there is no manifest beside the release, so that nothing it says was checked."
+                )
             continue
         document = _read(beside)
         if document.get("seeded"):
-            findings.warning(kind, f"{what} says that the noise was seeded: whoever knows the seed can undo it. Do not publish it.")
+            findings.warning(
+                kind, f"{what} says that the noise was seeded: whoever knows the seed can undo it. Do not publish it."
+            )
         wrong = list(_disagreements(document, known, policy, is_rounded=kind == "manifest"))
         findings.require(
             not wrong,

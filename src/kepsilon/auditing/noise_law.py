@@ -81,7 +81,9 @@ def _range(low: FloatArray, high: FloatArray, attribute: EpsilonQuasi) -> FloatA
     if isinstance(attribute.range, CoarseSpecification):
         precision, step = fraction(attribute.precision), fraction(attribute.range.coarse)
         per_step = int(step / precision)
-        n_steps = np.floor(whole_units(high, precision) / per_step) + 1 - np.floor(whole_units(low, precision) / per_step)
+        n_steps = (
+            np.floor(whole_units(high, precision) / per_step) + 1 - np.floor(whole_units(low, precision) / per_step)
+        )
         return n_steps * float(step)
     return high - low
 
@@ -141,7 +143,9 @@ class Grid:
 
     @classmethod
     def of(cls, attribute: EpsilonQuasi) -> Grid:
-        bounds = (-math.inf, math.inf) if attribute.domain is None else tuple(map(float, map(fraction, attribute.domain)))
+        bounds = (
+            (-math.inf, math.inf) if attribute.domain is None else tuple(map(float, map(fraction, attribute.domain)))
+        )
         return cls(step=float(fraction(attribute.precision)), low=bounds[0], high=bounds[1])
 
     def cell(self, published: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -73,15 +73,25 @@ def check_unlinked_noise(
         n_gone += n_taken_out_with_class(original, classes, policy)
         n_seen = binned.n_seen
         if _tail(binned, 0, n_gone) < alpha:
-            findings.broken("noise", f"{name} has less noise than claimed: {n_seen:,} values lie too near their originals.")
+            findings.broken(
+                "noise", f"{name} has less noise than claimed: {n_seen:,} values lie too near their originals."
+            )
         elif _tail(binned, 1, n_gone) < alpha:
-            findings.warning("noise", f"{name} has more noise than claimed: {n_seen:,} values lie too far from their originals.")
+            findings.warning(
+                "noise", f"{name} has more noise than claimed: {n_seen:,} values lie too far from their originals."
+            )
         elif not n_gone and _off_centre(binned) < alpha:
-            findings.broken("noise", f"the noise on {name} is not centred: it moves values one way more than the other.")
+            findings.broken(
+                "noise", f"the noise on {name} is not centred: it moves values one way more than the other."
+            )
         elif not n_gone and _shared(binned) < alpha:
-            findings.broken("noise", f"the noise on {name} is not drawn anew for every record: classes move as a whole.")
+            findings.broken(
+                "noise", f"the noise on {name} is not drawn anew for every record: classes move as a whole."
+            )
         else:
-            findings.passed("noise", f"{name}: the values of {n_seen:,} records lie as they would under the claimed noise.")
+            findings.passed(
+                "noise", f"{name}: the values of {n_seen:,} records lie as they would under the claimed noise."
+            )
 
 
 def _tail(binned: BinnedValues, score: int, n_gone: int) -> float:

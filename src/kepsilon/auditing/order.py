@@ -72,9 +72,7 @@ def _ranked_labels(released: Released, name: str, codes: IntArray) -> FloatArray
     return rank[codes]
 
 
-def _side_by_side(
-    original: Original, released: Released, classes: Classes, policy: Policy
-) -> dict[str, float]:
+def _side_by_side(original: Original, released: Released, classes: Classes, policy: Policy) -> dict[str, float]:
     """Position by position against the originals in their order, where the released ones are known to be these."""
     belongs = np.flatnonzero(original.stays)
     if len(belongs) != released.n_records:

@@ -23,7 +23,9 @@ def check_linked_labels(
     outside = ~original.stays[linkage.original_row]
     n_left_out = int(np.count_nonzero(outside))
     if n_left_out:
-        findings.broken("labels", f"{n_left_out:,} records are released though a value of theirs is missing or unlisted.")
+        findings.broken(
+            "labels", f"{n_left_out:,} records are released though a value of theirs is missing or unlisted."
+        )
     for name, domain in original.domains.items():
         texts, codes = released.labels[name]
         own = original.codes[name][linkage.original_row]

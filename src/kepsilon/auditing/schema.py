@@ -41,7 +41,9 @@ def read_release(table: AuditedTable, original: Original, policy: Policy, findin
             try:
                 numbers[name] = table.numbers(name)
             except DataError:
-                findings.broken("columns", f"{name} is an epsilon-quasi, but not all of it can be read as finite numbers.")
+                findings.broken(
+                    "columns", f"{name} is an epsilon-quasi, but not all of it can be read as finite numbers."
+                )
                 is_whole = False
         elif name in policy.k_quasis:
             labels[name] = table.texts(name)
@@ -68,7 +70,9 @@ def _check_columns(names: tuple[str, ...], original: Original, policy: Policy, f
         findings.broken("columns", f"several columns are named {', '.join(map(quoted, twice))}.")
     if not (extra or lacking or twice or left_in):
         if names == expected:
-            findings.passed("columns", f"the {len(names)} columns of the policy, in the order of the input, and no other.")
+            findings.passed(
+                "columns", f"the {len(names)} columns of the policy, in the order of the input, and no other."
+            )
         else:
             findings.warning("columns", "the columns are those of the policy, but not in the order of the input.")
     return not lacking and not twice
@@ -120,7 +124,9 @@ def check_identifiers(original: Original, table: AuditedTable, policy: Policy, f
                     f"{identifier}.",
                 )
     if sound and policy.identifiers and not any(name in table.column_names for name in policy.identifiers):
-        findings.passed("identifiers", f"{', '.join(policy.identifiers)} gone, and none of their values found elsewhere.")
+        findings.passed(
+            "identifiers", f"{', '.join(policy.identifiers)} gone, and none of their values found elsewhere."
+        )
 
 
 def _n_own_identifier(
@@ -168,4 +174,6 @@ def check_published_numbers(released: Released, policy: Policy, findings: Findin
             )
         n_missing = len(values) - len(present)
         if n_missing and attribute.missing != "class":
-            findings.broken("missing values", f"{name} is missing in {n_missing:,} released records, which should be left out.")
+            findings.broken(
+                "missing values", f"{name} is missing in {n_missing:,} released records, which should be left out."
+            )

@@ -15,6 +15,7 @@ from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.domains import domain_of, not_covered, place_values
 
+
 def confidence_of(policy: Policy) -> float | None:
     """The confidence at which k is to hold; None where the policy does not ask for it."""
     value: float | None = getattr(policy, "confidence", None)

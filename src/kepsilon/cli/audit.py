@@ -58,6 +58,8 @@ def _show(found: kepsilon.Audit) -> None:
     click.echo()
     n_broken = len(found.broken)
     if n_broken:
-        click.echo(f"{n_broken} {'promise is' if n_broken == 1 else 'promises are'} broken: do not give this release away.")
+        click.echo(
+            f"{n_broken} {'promise is' if n_broken == 1 else 'promises are'} broken: do not give this release away."
+        )
     else:
         click.echo("No promise was found broken. The audit is for you only: it looked at the originals.")

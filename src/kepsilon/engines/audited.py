@@ -112,4 +112,3 @@ def _merged(values: tuple[Label, ...], codes: IntArray) -> tuple[tuple[Label, ..
     positions: dict[Label, int] = {}
     remap = np.array([positions.setdefault(value or None, len(positions)) for value in values], dtype=np.int64)
     return tuple(positions), remap[codes]
-
