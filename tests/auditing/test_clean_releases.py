@@ -17,6 +17,12 @@ SETTINGS = {
     "mondrian with hierarchies": {"algorithm": "mondrian"},
     "mondrian with intervals": {"algorithm": "mondrian", "attributes": NUMERIC_QUASIS},
     "mondrian with cut labels": {"algorithm": "mondrian", "labels": "cut", "attributes": NUMERIC_QUASIS},
+    "mondrian with sets": {"algorithm": "mondrian", "attributes": {"illness": {"role": "k-quasi"}}},
+    "mondrian with sets, cut": {
+        "algorithm": "mondrian",
+        "labels": "cut",
+        "attributes": {"illness": {"role": "k-quasi"}},
+    },
     "coarse range": {"attributes": {"height": {**OTHER_QUASI, "precision": 0.5}}},
     "declared range": {"attributes": {"height": {**OTHER_QUASI, "range": [155, 185]}}},
     "domain": {"epsilon": 0.5, "attributes": {"height": {**OTHER_QUASI, "domain": [150, 190]}}},

@@ -44,7 +44,7 @@ class AttackSums:
     nearest_in_small: float = 0.0
     rank_in_small: float = 0.0
     bayes_in_small: float = 0.0
-    by_size: dict[tuple[int, int], list[tuple[FloatArray, FloatArray]]] = field(default_factory=dict)
+    by_size: dict[tuple[int, int], list[tuple[FloatArray, IntArray]]] = field(default_factory=dict)
 
 
 def check_attacks(
@@ -63,7 +63,6 @@ def check_attacks(
     expected = expected_share(classes, noise, policy)
     if expected is not None:
         figures["expected_nearest_neighbour"] = expected
-    bound = _bound(classes, noise, policy)
     n_released = released.n_records
     if not policy.epsilon_quasis:
         headline = (
@@ -74,8 +73,12 @@ def check_attacks(
     if linkage is None:
         findings.note("attacks", "without a linkage no attack can be scored; expected figures stand instead.")
         if expected is not None:
-            return f"A nearest-neighbour attacker links {expected:.2%} of the released records, expected (1/k = {1 / policy.k:.2%})."
-        return f"No linkage, so no attack was scored; at most {bound:.2%} of the records can be linked on average ({beside})."
+            beside = f"expected, beside 1/k = {1 / policy.k:.2%}"
+            return f"A nearest-neighbour attacker links {expected:.2%} of the released records ({beside})."
+        return (
+            "No linkage, so no attack was scored; an attacker of single records links at most "
+            f"{_bound(classes, policy):.2%} on average ({beside})."
+        )
     sums = _attack(released, classes, noise, policy, linkage)
     if not sums.n_attacked:
         findings.note("attacks", "no class has originals that are known, so no attack was carried out.")
@@ -152,9 +155,9 @@ def expected_links(classes: Classes, noise: ClaimedNoise, policy: Policy) -> tup
     return links, paper
 
 
-def _bound(classes: Classes, noise: ClaimedNoise, policy: Policy) -> float:
-    """Links per record that no attacker exceeds on average: Σ_{j≤d} (ε/2)^j/j! per class."""
-    epsilon, d = float(policy.exact_epsilon), int(noise.n_active.max(initial=0))
+def _bound(classes: Classes, policy: Policy) -> float:
+    """Links per record that an attacker of single records does not exceed on average: Σ_{j≤d} (ε/2)^j/j! per class."""
+    epsilon, d = float(policy.exact_epsilon), len(policy.epsilon_quasis)
     per_class = math.fsum((epsilon / 2) ** j / math.factorial(j) for j in range(d + 1))
     return min(1.0, per_class * classes.n_classes / int(classes.released.sum()))
 
@@ -169,22 +172,21 @@ def _attack(released: Released, classes: Classes, noise: ClaimedNoise, policy: P
         own = linkage.original_row[records]
         place = np.searchsorted(originals, own)
         is_here = originals[np.minimum(place, len(originals) - 1)] == own
-        if not is_here.all():  # labels that do not contain their record are found elsewhere
-            records, place = records[is_here], place[is_here]
-        if pairs > MOST_PAIRS and len(records) > 100:
-            most = max(100, int(MOST_PAIRS * len(records) / pairs))
-            chosen = np.sort(rng.permutation(len(records))[:most])
-            records, place = records[chosen], place[chosen]
-        if not len(records):
+        here, place = records[is_here], place[is_here]  # a record that is not of its class is found elsewhere
+        if pairs > MOST_PAIRS and len(here) > 100:
+            most = max(100, int(MOST_PAIRS * len(here) / pairs))
+            chosen = np.sort(rng.permutation(len(here))[:most])
+            here, place = here[chosen], place[chosen]
+        if not here.size:
             continue
         at_once = max(1, (1 << 22) // len(originals))
-        for start in range(0, len(records), at_once):
+        for start in range(0, len(here), at_once):
             part = slice(start, start + at_once)
-            distances = _distances(published[records[part]], noise.values[originals], noise.ranges[c])
+            distances = _distances(published[here[part]], noise.values[originals], noise.ranges[c])
             attack_class(sums, distances, place[part], epsilon=epsilon)
-        if len(originals) <= LARGEST and len(records) == int(classes.released[c]):
-            distances = _distances(published[records], noise.values[originals], noise.ranges[c])
-            _gather_small(sums, distances, place, published[records], noise.values[originals])
+        if len(originals) <= LARGEST and len(here) == int(classes.released[c]):
+            distances = _distances(published[here], noise.values[originals], noise.ranges[c])
+            _gather_small(sums, distances, place, published[here], noise.values[originals])
     _attack_small(sums, epsilon=epsilon)
     return sums
 

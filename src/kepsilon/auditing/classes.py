@@ -178,7 +178,8 @@ def _by_cover(
     example[of_released] = np.arange(released.n_records)
     keys = [column[example] for column in columns]
     by_labels = _cover(original, readings, keys, flags, sizes=in_release if confidence_of(policy) is None else None)
-    of_original, originals, is_known = by_labels.of_original, by_labels.originals, by_labels.is_known
+    of_original: IntArray = by_labels.of_original
+    originals, is_known = by_labels.originals, by_labels.is_known
     if linkage is not None and confidence_of(policy) is None:
         # Every record that stays is released, so the linkage says it all; that labels cover it is checked apart.
         of_original = np.full(original.n_records, NOWHERE, dtype=np.int64)
@@ -258,6 +259,8 @@ def _cover(
         ]
         inside_of.append(inside[inside < n_combinations])
     covered = np.array([counts[inside].sum() for inside in inside_of], dtype=np.int64)
+    class_of: IntArray
+    originals: IntArray
     if sizes is None:
         times = np.zeros(n_combinations, dtype=np.int64)
         class_of = np.full(n_combinations, NOWHERE, dtype=np.int64)
@@ -285,7 +288,7 @@ def _check_counts(classes: Classes, original: Original, policy: Policy, findings
         n_small == 0,
         "k",
         right=f"{classes.n_classes:,} classes, the smallest of {smallest:,} records (k = {policy.k}).",
-        wrong=f"{n_small:,} of {classes.n_classes:,} classes have fewer than k = {policy.k} records; the smallest has {smallest:,}.",
+        wrong=f"{n_small:,} of {classes.n_classes:,} classes have fewer than k = {policy.k} records, the smallest {smallest:,}.",
     )
     n_too_many = int(np.count_nonzero(classes.released > classes.covered))
     n_too_few = int(np.count_nonzero((classes.released < classes.originals) & classes.is_known))

@@ -236,7 +236,7 @@ def _agree(stated: Any, known: Any, *, digits: int) -> bool:
     if known == 0 or not math.isfinite(known):
         return bool(abs(stated - known) < 1e-12) if math.isfinite(known) else bool(stated == known)
     unit = 10.0 ** (math.floor(math.log10(abs(known))) + 1 - digits)
-    return abs(stated - known) <= 0.5 * unit * (1 + 1e-6)
+    return bool(abs(stated - known) <= 0.5 * unit * (1 + 1e-6))
 
 
 def _other_policy(stated: Figures, own: Figures) -> list[str]:

@@ -87,7 +87,7 @@ def check_linked_noise(
     n_elsewhere = n_taken_out_with_class(original, classes, policy)
     rng = np.random.default_rng(SEED)
     for j, name in enumerate(policy.epsilon_quasis):
-        residuals = _residuals(original, released, classes, noise, policy, released_as, j, rng, n_elsewhere)
+        residuals = _residuals(released, classes, noise, policy, released_as, j, rng, n_elsewhere)
         if residuals.n - residuals.n_gone == 0:
             findings.note("noise", f"{name} has no noise in any class whose originals are known; nothing to test.")
             continue
@@ -102,7 +102,6 @@ def check_linked_noise(
 
 
 def _residuals(
-    original: Original,
     released: Released,
     classes: Classes,
     noise: ClaimedNoise,

@@ -48,7 +48,8 @@ class BinnedValues:
 
     def excess(self, score: int) -> FloatArray:
         """Sum of a score over each class, less its mean under the claim."""
-        return ((self.counts - self.claimed) * self.scores[:, :, score]).sum(axis=1)
+        excess: FloatArray = ((self.counts - self.claimed) * self.scores[:, :, score]).sum(axis=1)
+        return excess
 
 
 def check_unlinked_noise(

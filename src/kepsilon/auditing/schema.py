@@ -102,8 +102,7 @@ def check_identifiers(original: Original, table: AuditedTable, policy: Policy, f
     for identifier in policy.identifiers:
         values, codes = original.table.texts(identifier)
         known = {value for value in values if value is not None and len(value.strip()) > 1}
-        for column in released:
-            texts, of_record = released[column]
+        for column, (texts, of_record) in released.items():
             own = set(kept[column][0]) if column in kept else set()
             found = np.array([text in known and text not in own for text in texts], dtype=np.bool_)
             n_found = int(np.count_nonzero(found[of_record]))

@@ -42,7 +42,7 @@ def bayes_posteriors(distances: FloatArray, *, epsilon: float) -> FloatArray:
     # Adding a constant to a record's row changes every assignment alike, so the nearest original is given weight 1.
     weights = np.exp(-epsilon * (distances - distances.min(axis=2, keepdims=True)))
     n_subsets = 1 << n_originals
-    sizes = np.array([bin(subset).count("1") for subset in range(n_subsets)])
+    sizes = np.array([subset.bit_count() for subset in range(n_subsets)])
     forward = np.zeros((n_subsets, n_batch))
     forward[0] = 1.0
     for i in range(n_records):

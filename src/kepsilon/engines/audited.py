@@ -29,6 +29,8 @@ class AuditedTable:
         self.name: str = self._source.name
         self.column_names: tuple[str, ...] = self._source.column_names
         self._n_records: int | None = None
+        self._whole: Any = None
+        self._texts: dict[str, tuple[tuple[Label, ...], IntArray]] = {}
 
     @property
     def n_records(self) -> int:
@@ -49,6 +51,11 @@ class AuditedTable:
 
     def texts(self, name: str) -> tuple[tuple[Label, ...], IntArray]:
         """Distinct values as text, null as None, and the position of every record's value among them."""
+        if name not in self._texts:
+            self._texts[name] = self._coded(name)
+        return self._texts[name]
+
+    def _coded(self, name: str) -> tuple[tuple[Label, ...], IntArray]:
         column = self._column(name)
         is_bytes = pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
         if pa.types.is_nested(column.type) or is_bytes or pa.types.is_fixed_size_binary(column.type):
@@ -72,7 +79,16 @@ class AuditedTable:
         return self.path is not None and self.path.suffix.lower() in CSV and len(self.column_names) == 1
 
     def _column(self, name: str) -> Any:
-        column = movable(self._source.arrow_table([name])).column(0)
+        if (
+            self.path is not None
+            and self.path.suffix.lower() in CSV
+            and len(set(self.column_names)) == len(self.column_names)
+        ):
+            if self._whole is None:  # a text file is read in full, whatever is asked of it, so it is read once
+                self._whole = self._source.arrow_table(self.column_names)
+            column = movable(self._whole.select([name])).column(0)
+        else:
+            column = movable(self._source.arrow_table([name])).column(0)
         if self._n_records is None:
             self._n_records = len(column)
         return column
