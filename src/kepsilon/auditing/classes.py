@@ -264,12 +264,12 @@ def _cover(
     if sizes is None:
         times = np.zeros(n_combinations, dtype=np.int64)
         class_of = np.full(n_combinations, NOWHERE, dtype=np.int64)
-        for c, inside in enumerate(inside_of):
-            times[inside] += 1
-            class_of[inside] = c
+        for c, own in enumerate(inside_of):
+            times[own] += 1
+            class_of[own] = c
         class_of[times != 1] = NOWHERE
         originals = covered
-        is_known = np.array([bool((times[inside] == 1).all()) for inside in inside_of], dtype=np.bool_)
+        is_known = np.array([bool((times[own] == 1).all()) for own in inside_of], dtype=np.bool_)
     else:
         class_of = resolve(inside_of, counts, sizes)
         taken = class_of != NOWHERE

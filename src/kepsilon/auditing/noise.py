@@ -141,28 +141,26 @@ def _judge(residuals: Residuals, name: str, findings: Findings, *, alpha: float)
     too_small, too_large = _scale_tails(sizes, residuals.n_gone)
     n_seen = len(sizes)
     ratio = float(sizes.mean())
-    if too_small < alpha:
-        findings.broken(
-            "noise",
-            f"{name} has less noise than claimed: over {n_seen:,} records its size is {ratio:.2f} times what it should be.",
-        )
-        return
-    if too_large < alpha:
-        findings.warning(
-            "noise",
-            f"{name} has more noise than claimed: over {n_seen:,} records its size is {ratio:.2f} times what it should be.",
-        )
-        return
     signs = 2 * residuals.uniform - 1
+    # These come first, because the size of noise that is shared rests on a few draws only, and can be anything.
     off_centre = max(0.0, abs(float(signs.sum())) - residuals.n_gone)
     if 2 * bernstein(off_centre, variance=residuals.n / 3, largest=1.0) < alpha:
-        findings.broken("noise", f"the noise on {name} is not centred: it moves values one way more than the other.")
+        findings.broken(
+            "noise",
+            f"the noise on {name} is not centred: it moves values one way more than the other, all of them or class by class.",
+        )
         return
-    shared = _shared(residuals, signs)
-    if shared < alpha:
+    if _shared(residuals, signs) < alpha:
         findings.broken(
             "noise", f"the noise on {name} is not drawn anew for every record: records of a class share it."
         )
+        return
+    size = f"over {n_seen:,} records its size is {ratio:.2f} times what it should be"
+    if too_small < alpha:
+        findings.broken("noise", f"{name} has less noise than claimed: {size}.")
+        return
+    if too_large < alpha:
+        findings.warning("noise", f"{name} has more noise than claimed: {size}.")
         return
     ordered = np.sort(residuals.uniform)
     places = np.arange(1, n_seen + 1) / n_seen
@@ -200,8 +198,9 @@ def _shared(residuals: Residuals, signs: FloatArray) -> float:
     leads = leads[leads + 1 < len(position)]
     leads = leads[residuals.class_ids[leads] == residuals.class_ids[leads + 1]]
     products = place[leads] * place[leads + 1]
-    total = float(np.where(np.isnan(products), -1.0, products).sum())
-    return bernstein(total, variance=len(products) / 9, largest=1.0)
+    n_elsewhere = residuals.n_elsewhere // 2
+    total = float(np.where(np.isnan(products), -1.0, products).sum()) - n_elsewhere
+    return bernstein(total, variance=(len(products) + n_elsewhere) / 9, largest=1.0)
 
 
 def _check_radius(
