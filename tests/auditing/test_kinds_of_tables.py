@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import decimal
 
 import pyarrow as pa
@@ -18,8 +18,8 @@ KEPT = {
     "whole": pa.array([i % 7 for i in range(300)], pa.int64()),
     "double": pa.array([i % 5 / 3 for i in range(300)], pa.float64()),
     "flag": pa.array([i % 2 == 0 for i in range(300)]),
-    "day": pa.array([datetime.date(2020, 1, 1 + i % 28) for i in range(300)]),
-    "moment": pa.array([datetime.datetime(2020, 1, 1 + i % 28, 3, 4, 5) for i in range(300)]),
+    "day": pa.array([dt.date(2020, 1, 1 + i % 28) for i in range(300)]),
+    "moment": pa.array([dt.datetime(2020, 1, 1 + i % 28, 3, 4, 5) for i in range(300)]),
     "amount": pa.array([decimal.Decimal(i % 9) / 4 for i in range(300)]),
     "text": pa.array([None if i % 6 == 0 else "" if i % 5 == 0 else 'a "quoted", text' for i in range(300)]),
     "coded": pa.array(["x" if i % 3 else "y" for i in range(300)]).dictionary_encode(),
