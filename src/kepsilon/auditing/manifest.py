@@ -19,6 +19,7 @@ from kepsilon.auditing.attacks import expected_links
 from kepsilon.auditing.classes import NOWHERE, Classes
 from kepsilon.auditing.findings import Findings, quoted
 from kepsilon.auditing.linkage import Linkage
+from kepsilon.auditing.noise import n_taken_out_with_class
 from kepsilon.auditing.noise_law import ClaimedNoise
 from kepsilon.auditing.tables import Original, Released, confidence_of
 from kepsilon.errors import DataError, Problem
@@ -98,41 +99,42 @@ def recomputed(
     linkage: Linkage | None,
 ) -> Figures:
     """Every figure this module can work out, under the names of the record; alternatives as a tuple."""
-    confidence = confidence_of(policy)
-    n_released = released.n_records
-    sizes = classes.released
+    n_released, sizes = released.n_records, classes.released
+    by_k = 0 if classes.n_suppressed is None else classes.n_suppressed
     known: Figures = {
-        "guarantee": {"k": policy.k, "epsilon": policy.epsilon, "confidence": confidence},
+        "guarantee": {"k": policy.k, "epsilon": policy.epsilon, "confidence": confidence_of(policy)},
         "records": {
             "read": original.n_records,
             "released": n_released,
+            "suppressed_by_k": by_k,
+            "suppressed_by_confidence": original.n_staying - by_k - n_released,
             "suppressed_missing": original.n_missing,
             "suppressed_unlisted": original.n_unlisted,
         },
-        "loss": {},
-    }
-    if confidence is None:
-        known["records"]["suppressed_by_k"] = original.n_staying - n_released
-        known["records"]["suppressed_by_confidence"] = 0
-        known["classes"] = {
+        "classes": {
             "count": classes.n_classes,
             "smallest": int(sizes.min()),
             "largest": int(sizes.max()),
             "mean": round(n_released / classes.n_classes, 2),
-        }
-    elif classes.n_suppressed is not None:
-        known["records"]["suppressed_by_k"] = classes.n_suppressed
-        known["records"]["suppressed_by_confidence"] = original.n_staying - classes.n_suppressed - n_released
+        },
+        "loss": {},
+    }
+    # Confident k may have taken out whole classes; what was computed before it then rests on more than is known here.
+    is_complete = classes.all_known and n_taken_out_with_class(original, classes, policy) == 0
     if classes.dm_star is not None:
         known["loss"]["dm*"] = classes.dm_star
+    elif is_complete:
+        known["loss"]["dm*"] = int(np.sum(classes.originals.astype(object) ** 2))
     if classes.nodes is not None:
         by_attribute = zip(original.domains, zip(*classes.nodes, strict=True), strict=True) if original.domains else ()
         known["levels"] = {name: tuple(dict.fromkeys(levels)) for name, levels in by_attribute}
-    is_unambiguous = classes.nodes is None or len(classes.nodes) == 1
-    if is_unambiguous and confidence is None and not np.isnan(classes.losses).any():
+    is_unambiguous = is_complete if classes.nodes is None else len(classes.nodes) == 1
+    if confidence_of(policy) is None and classes.nodes is None:
+        is_unambiguous = True  # every record of a class is released, so that labels say it all
+    if is_unambiguous and not np.isnan(classes.losses).any():
         mean = sum(classes.losses) / len(classes.losses) if classes.losses else 0.0
         known["loss"]["precision"] = {**dict(zip(original.domains, classes.losses, strict=True)), "overall": mean}
-    if confidence is None and classes.all_known:
+    if is_complete:
         known |= _figures_of_noise(original, released, classes, noise, policy, linkage=linkage)
     return known
 
@@ -178,7 +180,7 @@ def _figures_of_noise(
     }
     if len(policy.epsilon_quasis) == 1:
         links, paper = expected_links(classes, noise, policy)
-        n = released.n_records
+        n = int(classes.originals.sum())  # expected figures are of the records that get noise
         known["linking_risk"] = {
             "expected": links / n,
             "expected_paper_ties": paper / n,
