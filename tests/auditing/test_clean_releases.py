@@ -123,14 +123,13 @@ def test_risks_of_k_quasis_alone_are_those_of_the_class_sizes():
     sizes: dict[int, int] = {}
     for class_id in case.linkage["class_id"]:
         sizes[class_id] = sizes.get(class_id, 0) + 1
-    risk = case.audit(with_linkage=False).figures["risk"]
+    risk = case.audit(with_linkage=False).figures["reidentification"]
     n, smallest = sum(sizes.values()), min(sizes.values())
-    assert risk["prosecutor_highest"] == pytest.approx(1 / smallest)
-    assert risk["prosecutor_average"] == risk["marketer"] == pytest.approx(len(sizes) / n)
-    assert risk["prosecutor_share_at_highest"] == pytest.approx(
-        sum(size for size in sizes.values() if size == smallest) / n
-    )
-    assert risk["journalist_highest"] == pytest.approx(1 / smallest)
+    assert risk["prosecutor"]["highest"] == pytest.approx(1 / smallest)
+    assert risk["prosecutor"]["average"] == risk["marketer"] == pytest.approx(len(sizes) / n)
+    at_highest = sum(size for size in sizes.values() if size == smallest)
+    assert risk["prosecutor"]["share_at_highest"] == pytest.approx(at_highest / n)
+    assert risk["journalist"] == pytest.approx(risk["prosecutor"]), "every original of a released class is released"
 
 
 def test_the_audit_loads_nothing_that_makes_releases():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,7 @@ def check_attacks(
 ) -> str:
     """Attacks, scored if the linkage is there; returns the headline."""
     figures = findings.figures
-    figures["risk"] = risk_figures(classes)
+    figures["reidentification"] = risk_figures(classes)
     figures["one_over_k"] = 1 / policy.k
     expected = expected_share(classes, noise, policy)
     if expected is not None:
@@ -114,22 +115,24 @@ def check_attacks(
     return f"The strongest attacker ({strongest}) links {shares[strongest]:.2%} of the released records ({beside})."
 
 
-def risk_figures(classes: Classes) -> dict[str, float]:
+def risk_figures(classes: Classes) -> dict[str, Any]:
     """What ARX reports on the k-quasis alone: an attacker who knows that somebody is in the release, or who does not."""
-    sizes = classes.released.astype(np.float64)
-    n = float(sizes.sum())
-    smallest = float(sizes.min())
-    figures = {
-        "prosecutor_highest": 1 / smallest,
-        "prosecutor_average": len(sizes) / n,
-        "prosecutor_share_at_highest": float(sizes[sizes == smallest].sum()) / n,
-        "marketer": len(sizes) / n,
-    }
-    population = classes.originals.astype(np.float64)
-    if classes.all_known and (population > 0).all():
-        figures["journalist_highest"] = 1 / float(population.min())
-        figures["journalist_average"] = float((sizes / population).sum()) / n
+    sizes, n = classes.released, int(classes.released.sum())
+    figures: dict[str, Any] = {"prosecutor": _risks(sizes, sizes)}
+    if classes.all_known:
+        figures["journalist"] = _risks(sizes, classes.originals)
+        figures["marketer"] = float((sizes / classes.originals).sum()) / n
     return figures
+
+
+def _risks(sizes: IntArray, hidden_among: IntArray) -> dict[str, float]:
+    """One in as many as the class hides its records among; how many records have the highest such risk."""
+    n, smallest = int(sizes.sum()), int(hidden_among.min())
+    return {
+        "highest": 1 / smallest,
+        "average": float((sizes / hidden_among).sum()) / n,
+        "share_at_highest": int(sizes[hidden_among == smallest].sum()) / n,
+    }
 
 
 def expected_share(classes: Classes, noise: ClaimedNoise, policy: Policy) -> float | None:

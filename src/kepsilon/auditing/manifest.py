@@ -45,6 +45,11 @@ def check_beside(
     """The files beside a release, if they are there."""
     known = recomputed(original, released, classes, noise, policy, linkage=linkage)
     known["digest"] = _digest(path)
+    known["reidentification"] = findings.figures["reidentification"]
+    attacks = findings.figures.get("attacks", {})
+    if "linking_risk" in known and attacks.get("records_attacked") == released.n_records:
+        known["linking_risk"]["realised"] = attacks["realised"]["nearest neighbour"]
+        known["linking_risk"]["realised_paper_ties"] = attacks["realised_paper_ties"]
     for kind, what in (("manifest", "the manifest"), ("curator", "the curator's record")):
         beside = path.with_name(f"{path.name}.{kind}.json")
         if not beside.exists():
@@ -204,7 +209,16 @@ def _disagreements(document: Figures, known: Figures, policy: Policy, *, is_roun
     for key in ("loss", "error", "linking_risk"):
         if key in known and key in document:
             wrong += _different(document[key], known[key], key, digits=2 if is_rounded else 9)
-    for key in ("digest", "guarantee", "records", "classes", "levels", "clipped", "constant_classes"):
+    for key in (
+        "digest",
+        "guarantee",
+        "records",
+        "classes",
+        "levels",
+        "clipped",
+        "constant_classes",
+        "reidentification",
+    ):
         if key in known and key in document:
             wrong += _different(document[key], known[key], key, digits=9)
     records = document.get("records")
