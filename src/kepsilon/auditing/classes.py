@@ -79,6 +79,20 @@ def find_classes(
     return classes
 
 
+def as_one_class(original: Original, classes: Classes) -> Classes:
+    """All records that stay as one class, for what does not depend on who is in which."""
+    n = np.array([original.n_staying])
+    return replace(
+        classes,
+        of_released=np.zeros_like(classes.of_released),
+        of_original=np.where(original.stays, 0, NOWHERE),
+        released=np.array([len(classes.of_released)]),
+        covered=n,
+        originals=n,
+        is_known=np.ones(1, dtype=np.bool_),
+    )
+
+
 def _missing(numbers: dict[str, np.ndarray], flags: list[str]) -> list[IntArray]:
     return [np.isnan(numbers[name]).astype(np.int64) for name in flags]
 
