@@ -27,6 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stopwatch": set(),
     "counting": {"errors", "policy", "table", "classify", "perturb", "engines", "stopwatch"},
     "noise_ranges": {"errors", "policy", "table", "perturb", "engines", "evaluate"},
+    "auditing": {"errors", "policy", "table", "classify", "engines", "evaluate"},
     "demo": set(),
     "propose": {"errors", "engines"},
     "total_suppression": {"errors", "policy", "evaluate"},

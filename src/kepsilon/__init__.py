@@ -20,6 +20,8 @@ from kepsilon.errors import (
 from kepsilon.version import __version__
 
 if TYPE_CHECKING:
+    from kepsilon.auditing.audit import audit
+    from kepsilon.auditing.findings import Audit, AuditFinding
     from kepsilon.demo import DEMO_POLICY, made_up_patients
     from kepsilon.feasibility import Finding, check, offending_values
     from kepsilon.grid.choice import Choice, Limits
@@ -38,11 +40,14 @@ _HOMES = {
     "Limits": "kepsilon.grid.choice",
     "check_grid_output": "kepsilon.grid.grids",
     "explore": "kepsilon.grid.sweep",
+    "Audit": "kepsilon.auditing.findings",
+    "AuditFinding": "kepsilon.auditing.findings",
     "DEMO_POLICY": "kepsilon.demo",
     "Finding": "kepsilon.feasibility",
     "Policy": "kepsilon.policy.policy",
     "Release": "kepsilon.publish.release",
     "anonymise": "kepsilon.pipeline",
+    "audit": "kepsilon.auditing.audit",
     "check": "kepsilon.feasibility",
     "check_new_policy": "kepsilon.policy.rewriting",
     "write_policy": "kepsilon.policy.rewriting",
@@ -56,6 +61,8 @@ _HOMES = {
 __all__ = [
     "DEMO_POLICY",
     "AnonymisationError",
+    "Audit",
+    "AuditFinding",
     "Choice",
     "DataError",
     "EngineError",
@@ -69,6 +76,7 @@ __all__ = [
     "UnsatisfiableError",
     "__version__",
     "anonymise",
+    "audit",
     "check",
     "check_grid_output",
     "check_new_policy",

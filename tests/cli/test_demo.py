@@ -56,7 +56,7 @@ def test_the_demo_shows_before_after_and_where_the_files_are(tmp_path, kepsilon_
     for name in ("patients.csv", "policy.toml", "release.csv", "release.csv.manifest.json", "release.csv.curator.json"):
         assert str(folder / name) in after
         assert (folder / name).is_file()
-    assert len(list(folder.iterdir())) == 5
+    assert len(list(folder.iterdir())) == 6
 
 
 def test_a_second_demo_draws_a_new_release(tmp_path, kepsilon_command):

@@ -15,6 +15,7 @@ import click
 
 import kepsilon
 from kepsilon.cli.anonymise import anonymise
+from kepsilon.cli.audit import audit
 from kepsilon.cli.check import check
 from kepsilon.cli.demo import demo
 from kepsilon.cli.explore import explore
@@ -49,10 +50,11 @@ def commands() -> None:
       kepsilon check data.csv -p policy.toml           what is wrong, and what the policy can achieve
       kepsilon explore data.csv -p policy.toml         what other k and ε would cost, and which keeps your limits
       kepsilon anonymise data.csv -p policy.toml -o release.csv
+      kepsilon audit data.csv release.csv -p policy.toml
     """
 
 
-for command in (demo, init, check, explore, anonymise, schema):
+for command in (demo, init, check, explore, anonymise, audit, schema):
     commands.add_command(command)
 
 

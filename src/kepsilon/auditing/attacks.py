@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attacks carried out on the release by somebody who holds every original, and the risk figures other tools give.
+
+The seam to other attackers is `attack_class`: distances of one class in, links and posteriors of its records out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kepsilon.auditing.classes import Classes
+from kepsilon.auditing.confident import members_of_classes
+from kepsilon.auditing.findings import Findings
+from kepsilon.auditing.linkage import Linkage
+from kepsilon.auditing.noise_law import ClaimedNoise
+from kepsilon.auditing.small_classes import LARGEST, bayes_posteriors, rank_links
+from kepsilon.auditing.tables import Released
+from kepsilon.policy.policy import Policy
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+
+MOST_PAIRS = 1 << 28
+"""Distances worked out at most; past that each class is attacked on a sample of its records."""
+
+SAME = 1e-9
+"""Distances that differ by less, relative to the range, are a tie; so are posteriors."""
+
+SEED = 20_090_802
+
+
+@dataclass(slots=True)
+class AttackSums:
+    """What the attackers achieved, added up over classes."""
+
+    n_attacked: int = 0
+    nearest: float = 0.0
+    paper_ties: float = 0.0
+    n_over_half: int = 0
+    n_over_nine_tenths: int = 0
+    largest: float = 0.0
+    n_small: int = 0
+    nearest_in_small: float = 0.0
+    rank_in_small: float = 0.0
+    bayes_in_small: float = 0.0
+    by_size: dict[tuple[int, int], list[tuple[FloatArray, IntArray]]] = field(default_factory=dict)
+
+
+def check_attacks(
+    released: Released,
+    classes: Classes,
+    noise: ClaimedNoise,
+    policy: Policy,
+    findings: Findings,
+    *,
+    linkage: Linkage | None,
+) -> str:
+    """Attacks, scored if the linkage is there; returns the headline."""
+    figures = findings.figures
+    figures["reidentification"] = risk_figures(classes)
+    figures["one_over_k"] = 1 / policy.k
+    expected = expected_share(classes, noise, policy)
+    if expected is not None:
+        figures["expected_nearest_neighbour"] = expected
+    n_released = released.n_records
+    if not policy.epsilon_quasis:
+        headline = (
+            f"Without an epsilon-quasi, a record is one of its class: {classes.n_classes / n_released:.2%} on average"
+        )
+        return headline + f", {1 / int(classes.released.min()):.2%} at worst (1/k = {1 / policy.k:.2%})."
+    beside = f"1/k = {1 / policy.k:.2%}" + (f", expected {expected:.2%}" if expected is not None else "")
+    if linkage is None:
+        findings.note("attacks", "without a linkage no attack can be scored; expected figures stand instead.")
+        if expected is not None:
+            beside = f"expected, beside 1/k = {1 / policy.k:.2%}"
+            return f"A nearest-neighbour attacker links {expected:.2%} of the released records ({beside})."
+        return (
+            "No linkage, so no attack was scored; an attacker of single records links at most "
+            f"{_bound(classes, policy):.2%} on average ({beside})."
+        )
+    sums = _attack(released, classes, noise, policy, linkage)
+    if not sums.n_attacked:
+        findings.note("attacks", "no class has originals that are known, so no attack was carried out.")
+        return "No attack could be carried out: the originals of no class are known."
+    shares = {"nearest neighbour": sums.nearest / sums.n_attacked}
+    if sums.n_small:
+        rest = sums.nearest - sums.nearest_in_small
+        in_small = f"in classes of at most {LARGEST}"
+        if len(policy.epsilon_quasis) == 1:
+            shares[f"rank assignment {in_small}, nearest neighbour elsewhere"] = (
+                rest + sums.rank_in_small
+            ) / sums.n_attacked
+        shares[f"exact Bayes {in_small}, nearest neighbour elsewhere"] = (rest + sums.bayes_in_small) / sums.n_attacked
+    strongest = max(shares, key=lambda name: shares[name])
+    figures["attacks"] = {
+        "records_attacked": sums.n_attacked,
+        "realised": shares,
+        "strongest": {"attacker": strongest, "share": shares[strongest]},
+        "realised_paper_ties": sums.paper_ties / sums.n_attacked,
+        "largest_posterior": sums.largest,
+        "over_half": sums.n_over_half / sums.n_attacked,
+        "over_nine_tenths": sums.n_over_nine_tenths / sums.n_attacked,
+    }
+    if sums.n_attacked < n_released:
+        findings.note(
+            "attacks", f"{sums.n_attacked:,} of {n_released:,} records were attacked: a sample, or the classes known."
+        )
+    findings.note(
+        "attacks",
+        f"{sums.n_over_half:,} records have their own original more probable than not, {sums.n_over_nine_tenths:,} more "
+        f"than 90 % ({sums.n_attacked:,} attacked).",
+    )
+    return f"The strongest attacker ({strongest}) links {shares[strongest]:.2%} of the released records ({beside})."
+
+
+def risk_figures(classes: Classes) -> dict[str, Any]:
+    """What ARX reports on the k-quasis alone: an attacker who knows that somebody is in the release, or who does not."""
+    sizes, n = classes.released, int(classes.released.sum())
+    figures: dict[str, Any] = {"prosecutor": _risks(sizes, sizes)}
+    if classes.all_known:
+        figures["journalist"] = _risks(sizes, classes.originals)
+        figures["marketer"] = float((sizes / classes.originals).sum()) / n
+    return figures
+
+
+def _risks(sizes: IntArray, hidden_among: IntArray) -> dict[str, float]:
+    """One in as many as the class hides its records among; how many records have the highest such risk."""
+    n, smallest = int(sizes.sum()), int(hidden_among.min())
+    return {
+        "highest": 1 / smallest,
+        "average": float((sizes / hidden_among).sum()) / n,
+        "share_at_highest": int(sizes[hidden_among == smallest].sum()) / n,
+    }
+
+
+def expected_share(classes: Classes, noise: ClaimedNoise, policy: Policy) -> float | None:
+    """Expected links of a nearest-neighbour attacker per record, exactly, for one ε-quasi and all classes known."""
+    if len(policy.epsilon_quasis) != 1 or not classes.all_known:
+        return None
+    links, _ = expected_links(classes, noise, policy)
+    return links / int(classes.originals.sum())
+
+
+def expected_links(classes: Classes, noise: ClaimedNoise, policy: Policy) -> tuple[float, float]:
+    """Summed over classes, a tie of t worth 1/t, and by the paper's rule."""
+    links = paper = 0.0
+    epsilon = float(policy.exact_epsilon)
+    for c, _, originals in members_of_classes(classes):
+        values, counts = np.unique(np.nan_to_num(noise.values[originals, 0]), return_counts=True)
+        gaps = np.diff(values)
+        reach = noise.ranges[c, 0]
+        within = -np.expm1(-epsilon * gaps / (2 * reach)) if reach > 0 else np.zeros(len(gaps))
+        stays = (np.append(within, 1.0) + np.append(1.0, within)) / 2
+        links += float(stays.sum())
+        paper += float((stays * counts).sum())
+    return links, paper
+
+
+def _bound(classes: Classes, policy: Policy) -> float:
+    """Links per record that an attacker of single records does not exceed on average: Σ_{j≤d} (ε/2)^j/j! per class."""
+    epsilon, d = float(policy.exact_epsilon), len(policy.epsilon_quasis)
+    per_class = math.fsum((epsilon / 2) ** j / math.factorial(j) for j in range(d + 1))
+    return min(1.0, per_class * classes.n_classes / int(classes.released.sum()))
+
+
+def _attack(released: Released, classes: Classes, noise: ClaimedNoise, policy: Policy, linkage: Linkage) -> AttackSums:
+    epsilon = float(policy.exact_epsilon)
+    sums = AttackSums()
+    published = np.column_stack([released.numbers[name] for name in policy.epsilon_quasis])
+    pairs = int((classes.released.astype(np.float64) * classes.originals)[classes.is_known].sum())
+    rng = np.random.default_rng(SEED)
+    for c, records, originals in members_of_classes(classes):
+        own = linkage.original_row[records]
+        place = np.searchsorted(originals, own)
+        is_here = originals[np.minimum(place, len(originals) - 1)] == own
+        here, place = records[is_here], place[is_here]  # a record that is not of its class is found elsewhere
+        if pairs > MOST_PAIRS and len(here) > 100:
+            most = max(100, int(MOST_PAIRS * len(here) / pairs))
+            chosen = np.sort(rng.permutation(len(here))[:most])
+            here, place = here[chosen], place[chosen]
+        if not here.size:
+            continue
+        at_once = max(1, (1 << 22) // len(originals))
+        for start in range(0, len(here), at_once):
+            part = slice(start, start + at_once)
+            distances = _distances(published[here[part]], noise.values[originals], noise.ranges[c])
+            attack_class(sums, distances, place[part], epsilon=epsilon)
+        if len(originals) <= LARGEST and len(here) == int(classes.released[c]):
+            distances = _distances(published[here], noise.values[originals], noise.ranges[c])
+            _gather_small(sums, distances, place, published[here], noise.values[originals])
+    _attack_small(sums, epsilon=epsilon)
+    return sums
+
+
+def _distances(published: FloatArray, values: FloatArray, ranges: FloatArray) -> FloatArray:
+    """Largest distance over the ε-quasis, each in units of the class's range; what has no range tells nothing."""
+    farthest = np.zeros((len(published), len(values)))
+    for j in range(published.shape[1]):
+        if np.nan_to_num(ranges[j]) > 0:
+            distance = np.abs(published[:, j, np.newaxis] - values[:, j]) / ranges[j]
+            np.fmax(farthest, distance, out=farthest)  # a value that is missing tells nothing either
+    return farthest
+
+
+def attack_class(sums: AttackSums, distances: FloatArray, own: IntArray, *, epsilon: float) -> None:
+    """Each record on its own: the nearest original, and how probable its own is among all of the class."""
+    rows = np.arange(len(own))
+    nearest = distances.min(axis=1)
+    is_nearest: BoolArray = distances <= nearest[:, np.newaxis] + SAME * (1 + nearest[:, np.newaxis])
+    is_link = is_nearest[rows, own]
+    sums.n_attacked += len(own)
+    sums.nearest += float((is_link / is_nearest.sum(axis=1)).sum())
+    sums.paper_ties += float(is_link.sum())
+    weights = np.exp(-epsilon * (distances - nearest[:, np.newaxis]))
+    _count_sure(sums, weights[rows, own] / weights.sum(axis=1))
+
+
+def _count_sure(sums: AttackSums, posterior: FloatArray) -> None:
+    sums.n_over_half += int(np.count_nonzero(posterior > 0.5 * (1 + SAME)))
+    sums.n_over_nine_tenths += int(np.count_nonzero(posterior > 0.9 * (1 + SAME)))
+    sums.largest = max(sums.largest, float(posterior.max(initial=0.0)))
+
+
+def _gather_small(
+    sums: AttackSums, distances: FloatArray, own: IntArray, published: FloatArray, values: FloatArray
+) -> None:
+    sums.n_small += len(own)
+    if published.shape[1] == 1:
+        others = np.setdiff1d(np.arange(len(values)), own)
+        ordered = np.nan_to_num(np.concatenate([values[own, 0], values[others, 0]]))
+        sums.rank_in_small += float(rank_links(ordered, np.nan_to_num(published[:, 0])).sum())
+    nearest = distances.min(axis=1, keepdims=True)
+    is_nearest = distances <= nearest + SAME * (1 + nearest)
+    sums.nearest_in_small += float((is_nearest[np.arange(len(own)), own] / is_nearest.sum(axis=1)).sum())
+    sums.by_size.setdefault(distances.shape, []).append((distances, own))
+
+
+def _attack_small(sums: AttackSums, *, epsilon: float) -> None:
+    """Bayes' rule over all assignments, for classes of one size at a time."""
+    for batch in sums.by_size.values():
+        distances = np.stack([distances for distances, _ in batch])
+        own = np.stack([own for _, own in batch])
+        posterior = bayes_posteriors(distances, epsilon=epsilon)
+        largest = posterior.max(axis=2, keepdims=True)
+        is_best = posterior >= largest * (1 - SAME)
+        true = np.take_along_axis(is_best, own[:, :, np.newaxis], axis=2)[:, :, 0]
+        sums.bayes_in_small += float((true / is_best.sum(axis=2)).sum())
+    sums.by_size.clear()

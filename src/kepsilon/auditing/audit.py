@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of the checks; the only module of the audit that knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from kepsilon.auditing.attacks import check_attacks
+from kepsilon.auditing.classes import find_classes
+from kepsilon.auditing.confident import check_confident_k
+from kepsilon.auditing.findings import FALSE_ALARM, Audit, Findings
+from kepsilon.auditing.linkage import check_linkage, read_linkage
+from kepsilon.auditing.manifest import check_beside, check_digest_only
+from kepsilon.auditing.noise import check_linked_noise
+from kepsilon.auditing.noise_law import claimed_noise
+from kepsilon.auditing.noise_unlinked import check_unlinked_noise
+from kepsilon.auditing.order import check_order
+from kepsilon.auditing.records import check_kept, check_linked_labels, check_without_noise
+from kepsilon.auditing.schema import check_identifiers, check_published_numbers, read_release
+from kepsilon.auditing.tables import read_original
+from kepsilon.engines.audited import AuditedTable
+from kepsilon.policy.policy import Policy
+
+NOT_A_RELEASE = "The release lacks what a release under this policy has; what could be checked without it is below."
+
+
+def ignore_step(step: str) -> None:
+    """Shows nothing."""
+
+
+def audit(
+    original: object,
+    released: object,
+    policy: Policy,
+    *,
+    linkage: object | None = None,
+    on_step: Callable[[str], None] = ignore_step,
+) -> Audit:
+    """What a release keeps of its policy's promises, found by code that shares nothing with what made it.
+
+    `original`, `released` and `linkage` are paths or frames. Where the release is a file, the manifest and the curator's
+    record beside it are checked too. Findings speak of columns and counts, never of a record's value.
+    """
+    # A tampered release can hold any number; what comes of it in a sum is judged, not warned about.
+    with np.errstate(all="ignore"):
+        return _audit(original, released, policy, linkage=linkage, on_step=on_step)
+
+
+def _audit(
+    original: object,
+    released: object,
+    policy: Policy,
+    *,
+    linkage: object | None,
+    on_step: Callable[[str], None],
+) -> Audit:
+    findings = Findings()
+    on_step("read")
+    before = read_original(AuditedTable(original), policy)
+    table = AuditedTable(released)
+    after = read_release(table, before, policy, findings)
+    on_step("identifiers")
+    check_identifiers(before, table, policy, findings)
+    if after is None:
+        return _ended(findings, NOT_A_RELEASE, table.path)
+    check_published_numbers(after, policy, findings)
+    links = None
+    if linkage is not None:
+        links = read_linkage(linkage, n_originals=before.n_records, n_released=after.n_records, findings=findings)
+    on_step("classes")
+    classes = find_classes(before, after, policy, findings, linkage=links)
+    if classes is None:
+        return _ended(findings, NOT_A_RELEASE, table.path)
+    if links is not None:
+        check_linkage(links, classes.of_released, findings)
+        check_linked_labels(before, after, classes, links, policy, findings)
+    check_kept(before, after, classes, policy, findings, linkage=links)
+    on_step("noise")
+    noise = claimed_noise(before, classes, policy)
+    check_without_noise(after, classes, noise, policy, findings)
+    alpha = FALSE_ALARM / (20 * (len(before.published) + len(policy.epsilon_quasis) + 2))
+    if links is not None:
+        check_linked_noise(before, after, classes, noise, links, policy, findings, alpha=alpha)
+    else:
+        check_unlinked_noise(before, after, classes, noise, policy, findings, alpha=alpha)
+    check_confident_k(after, classes, noise, policy, findings)
+    on_step("order")
+    check_order(before, after, classes, policy, findings, linkage=links, alpha=alpha)
+    on_step("attack")
+    headline = check_attacks(after, classes, noise, policy, findings, linkage=links)
+    if table.path is not None:
+        on_step("manifest")
+        check_beside(table.path, before, after, classes, noise, policy, findings, linkage=links)
+    return Audit(findings=tuple(findings.found), headline=headline, figures=findings.figures)
+
+
+def _ended(findings: Findings, headline: str, path: Path | None) -> Audit:
+    if path is not None:
+        check_digest_only(path, findings)
+    return Audit(findings=tuple(findings.found), headline=headline, figures=findings.figures)

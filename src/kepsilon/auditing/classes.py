@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which class each released record and each original is in, found again from labels alone.
+
+Under OLA every attribute has one level, so that an original's labels follow from its values. Under Mondrian the originals
+of a class are those its labels cover, as long as no other class covers them too.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kepsilon.auditing.covering import resolve
+from kepsilon.auditing.findings import Findings, share
+from kepsilon.auditing.labels import ReadLabel, levels_of, read_label
+from kepsilon.auditing.linkage import Linkage
+from kepsilon.auditing.tables import Original, Released
+from kepsilon.policy.policy import Policy
+from kepsilon.table.arrays import BoolArray, IntArray
+from kepsilon.table.keys import number
+
+NOWHERE = -1
+"""The class of an original that no released class is known to hold."""
+
+MOST_NODES = 64
+"""How many readings of ambiguous labels are tried."""
+
+CACHE_BYTES = 1 << 28
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Classes:
+    """Equivalence classes of the release, and the originals behind them."""
+
+    of_released: IntArray
+    """Class of every released record, shape (n_released,)."""
+    of_original: IntArray
+    """Class of every original, or NOWHERE, shape (n_originals,)."""
+    released: IntArray
+    """Released records of every class, shape (n_classes,)."""
+    covered: IntArray
+    """Originals that the labels of every class cover, also those of other classes."""
+    originals: IntArray
+    """Originals of every class; for one that is not known, as many as it releases."""
+    is_known: BoolArray
+    """Whether exactly the originals of the class are known."""
+    n_suppressed: int | None
+    """Originals in classes too small for k, where that is known (OLA)."""
+    absent: IntArray
+    """Sizes of the classes of k originals or more that are not in the release, where that is known (OLA)."""
+    dm_star: int | None
+    nodes: tuple[tuple[int, ...], ...] | None
+    """Levels that explain the labels (OLA); usually one node."""
+    losses: tuple[float, ...]
+    """Mean precision loss by k-quasi over originals of the classes; NaN where it cannot be told."""
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.released)
+
+    @property
+    def all_known(self) -> bool:
+        return bool(self.is_known.all())
+
+
+def find_classes(
+    original: Original, released: Released, policy: Policy, findings: Findings, *, linkage: Linkage | None
+) -> Classes | None:
+    """The classes; None if labels cannot be understood, which is then among the findings."""
+    flags = [name for name, attribute in policy.epsilon_quasis.items() if attribute.missing == "class"]
+    if policy.algorithm == "ola":
+        classes = _by_level(original, released, policy, findings, flags)
+    else:
+        classes = _by_cover(original, released, policy, findings, flags, linkage)
+    if classes is not None:
+        _check_counts(classes, original, policy, findings)
+    return classes
+
+
+def as_one_class(original: Original, classes: Classes) -> Classes:
+    """All records that stay as one class, for what does not depend on who is in which."""
+    n = np.array([original.n_staying])
+    return replace(
+        classes,
+        of_released=np.zeros_like(classes.of_released),
+        of_original=np.where(original.stays, 0, NOWHERE),
+        released=np.array([len(classes.of_released)]),
+        covered=n,
+        originals=n,
+        is_known=np.ones(1, dtype=np.bool_),
+    )
+
+
+def _missing(numbers: dict[str, np.ndarray], flags: list[str]) -> list[IntArray]:
+    return [np.isnan(numbers[name]).astype(np.int64) for name in flags]
+
+
+def _by_level(
+    original: Original, released: Released, policy: Policy, findings: Findings, flags: list[str]
+) -> Classes | None:
+    """OLA: one level for everybody."""
+    candidates = {}
+    for name, domain in original.domains.items():
+        candidates[name] = levels_of(domain, released.labels[name][0])
+        if not candidates[name]:
+            known = {label for level in domain.levels for label in level}
+            n_foreign = sum(label not in known for label in released.labels[name][0])
+            how = (
+                f"{n_foreign:,} labels are none of its hierarchy's" if n_foreign else "its labels are of several levels"
+            )
+            findings.broken("labels", f"{name} is not at one level of its hierarchy: {how}.")
+    if not all(candidates.values()):
+        return None
+    nodes = list(itertools.islice(itertools.product(*candidates.values()), MOST_NODES))
+    tried = [_at_node(node, original, released, policy, flags) for node in nodes]
+    mismatches = [int(np.abs(classes.released - classes.originals).sum()) for classes in tried]
+    best = min(mismatches)
+    fitting = tuple(node for node, n in zip(nodes, mismatches, strict=True) if n == best)
+    return replace(tried[mismatches.index(best)], nodes=fitting)
+
+
+def _at_node(
+    node: tuple[int, ...], original: Original, released: Released, policy: Policy, flags: list[str]
+) -> Classes:
+    stays = np.flatnonzero(original.stays)
+    columns, sizes = [], []
+    for level, (name, domain) in zip(node, original.domains.items(), strict=True):
+        texts, codes = released.labels[name]
+        position = {label: i for i, label in enumerate(domain.levels[level])}
+        of_text = np.array([position[text] for text in texts], dtype=np.int64)
+        columns.append(np.concatenate([of_text[codes], domain.at_level(level)[original.codes[name][stays]]]))
+        sizes.append(len(position))
+    for rel, orig in zip(_missing(released.numbers, flags), _missing(original.numbers, flags), strict=True):
+        columns.append(np.concatenate([rel, orig[stays]]))
+        sizes.append(2)
+    n_released = released.n_records
+    numbers, n_found = number(columns, sizes=sizes, length=n_released + len(stays))
+    in_release = np.bincount(numbers[:n_released], minlength=n_found)
+    in_original = np.bincount(numbers[n_released:], minlength=n_found)
+    shown = in_release > 0
+    new = np.full(n_found, NOWHERE, dtype=np.int64)
+    new[shown] = np.arange(np.count_nonzero(shown))
+    of_original = np.full(original.n_records, NOWHERE, dtype=np.int64)
+    of_original[stays] = new[numbers[n_released:]]
+    not_shown = in_original[~shown]
+    return Classes(
+        of_released=new[numbers[:n_released]],
+        of_original=of_original,
+        released=in_release[shown],
+        covered=in_original[shown],
+        originals=in_original[shown],
+        is_known=in_original[shown] >= in_release[shown],
+        n_suppressed=int(not_shown[not_shown < policy.k].sum()),
+        absent=not_shown[not_shown >= policy.k],
+        dm_star=int(np.sum(in_original.astype(object) ** 2)) if len(in_original) else 0,
+        nodes=(node,),
+        losses=tuple(
+            level / max(1, domain.n_levels - 1) for level, domain in zip(node, original.domains.values(), strict=True)
+        ),
+    )
+
+
+def _by_cover(
+    original: Original,
+    released: Released,
+    policy: Policy,
+    findings: Findings,
+    flags: list[str],
+    linkage: Linkage | None,
+) -> Classes | None:
+    """Mondrian: every class has labels of its own."""
+    readings: dict[str, list[ReadLabel]] = {}
+    for name, domain in original.domains.items():
+        texts = released.labels[name][0]
+        found = [read_label(domain, text) for text in texts]
+        readings[name] = [reading for reading in found if reading is not None]
+        n_foreign = len(texts) - len(readings[name])
+        if n_foreign:
+            findings.broken(
+                "labels", f"{name}: {n_foreign:,} labels cover no value of the original, or cannot be understood."
+            )
+    if any(len(readings[name]) < len(released.labels[name][0]) for name in readings):
+        return None
+    columns = [released.labels[name][1] for name in readings] + _missing(released.numbers, flags)
+    sizes = [len(released.labels[name][0]) for name in readings] + [2] * len(flags)
+    of_released, n_classes = number(columns, sizes=sizes, length=released.n_records)
+    of_released = of_released.astype(np.int64)
+    in_release = np.bincount(of_released, minlength=n_classes)
+    example = np.zeros(n_classes, dtype=np.int64)
+    example[of_released] = np.arange(released.n_records)
+    keys = [column[example] for column in columns]
+    by_labels = _cover(original, readings, keys, flags, sizes=in_release if policy.confidence is None else None)
+    of_original: IntArray = by_labels.of_original
+    originals, is_known = by_labels.originals, by_labels.is_known
+    if linkage is not None and policy.confidence is None:
+        # Every record that stays is released, so the linkage says it all; that labels cover it is checked apart.
+        of_original = np.full(original.n_records, NOWHERE, dtype=np.int64)
+        of_original[linkage.original_row] = of_released[linkage.released_row]
+        originals = in_release
+        is_known = np.ones(n_classes, dtype=np.bool_)
+    weights = np.where(is_known, originals, in_release)
+    losses = []
+    for name, key in zip(readings, keys, strict=False):
+        by_label = np.array([reading.loss for reading in readings[name]])
+        losses.append(float(np.dot(by_label[key], weights) / weights.sum()))
+    return Classes(
+        of_released=of_released,
+        of_original=of_original,
+        released=in_release,
+        covered=by_labels.covered,
+        originals=np.where(is_known, originals, in_release),
+        is_known=is_known,
+        n_suppressed=None,
+        absent=np.zeros(0, dtype=np.int64),
+        dm_star=int(np.sum(in_release.astype(object) ** 2)) if policy.confidence is None else None,
+        nodes=None,
+        losses=tuple(losses),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cover:
+    of_original: IntArray
+    covered: IntArray
+    originals: IntArray
+    is_known: BoolArray
+
+
+def _cover(
+    original: Original,
+    readings: dict[str, list[ReadLabel]],
+    keys: list[IntArray],
+    flags: list[str],
+    *,
+    sizes: IntArray | None,
+) -> _Cover:
+    """Which class takes which original. `sizes` are the records of every class, or None if some were left out of it.
+
+    One bit per combination of values and label; a class is where all its labels have a bit.
+    """
+    stays = np.flatnonzero(original.stays)
+    columns = [original.codes[name][stays] for name in readings]
+    columns += [column[stays] for column in _missing(original.numbers, flags)]
+    n_values = [original.domains[name].n_values for name in readings] + [2] * len(flags)
+    combination_of, n_combinations = number(columns, sizes=n_values, length=len(stays))
+    counts = np.bincount(combination_of, minlength=n_combinations)
+    example = np.zeros(n_combinations, dtype=np.int64)
+    example[combination_of] = np.arange(len(stays))
+    covers = [np.array([reading.covers for reading in found]) for found in readings.values()]
+    covers += [np.eye(2, dtype=np.bool_) for _ in flags]
+    codes = [column[example] for column in columns]
+    cache: dict[tuple[int, int], IntArray] = {}
+    most_cached = max(1, CACHE_BYTES // max(1, n_combinations // 8))
+
+    def bits(attribute: int, label: int) -> IntArray:
+        if (attribute, label) not in cache:
+            if len(cache) >= most_cached:
+                cache.clear()
+            cache[attribute, label] = np.packbits(covers[attribute][label][codes[attribute]])
+        return cache[attribute, label]
+
+    n_classes = len(keys[0]) if keys else 1
+    inside_of: list[IntArray] = []
+    for c in range(n_classes):
+        found = np.full((n_combinations + 7) // 8, 255, dtype=np.uint8)
+        for attribute, key in enumerate(keys):
+            found &= bits(attribute, int(key[c])).astype(np.uint8, copy=False)
+        some = np.flatnonzero(found)
+        inside = (some[:, np.newaxis] * 8 + np.arange(8))[
+            np.unpackbits(found[some, np.newaxis], axis=1).astype(np.bool_)
+        ]
+        inside_of.append(inside[inside < n_combinations])
+    covered = np.array([counts[inside].sum() for inside in inside_of], dtype=np.int64)
+    class_of: IntArray
+    originals: IntArray
+    if sizes is None:
+        times = np.zeros(n_combinations, dtype=np.int64)
+        class_of = np.full(n_combinations, NOWHERE, dtype=np.int64)
+        for c, own in enumerate(inside_of):
+            times[own] += 1
+            class_of[own] = c
+        class_of[times != 1] = NOWHERE
+        originals = covered
+        is_known = np.array([bool((times[own] == 1).all()) for own in inside_of], dtype=np.bool_)
+    else:
+        class_of = resolve(inside_of, counts, sizes)
+        taken = class_of != NOWHERE
+        originals = np.bincount(class_of[taken], weights=counts[taken], minlength=n_classes).astype(np.int64)
+        is_known = originals == sizes
+    of_original = np.full(original.n_records, NOWHERE, dtype=np.int64)
+    of_original[stays] = class_of[combination_of]
+    return _Cover(of_original=of_original, covered=covered, originals=originals, is_known=is_known)
+
+
+def _check_counts(classes: Classes, original: Original, policy: Policy, findings: Findings) -> None:
+    """k by counting, and every class against the originals that its labels cover."""
+    smallest = int(classes.released.min())
+    n_small = int(np.count_nonzero(classes.released < policy.k))
+    findings.require(
+        n_small == 0,
+        "k",
+        right=f"{classes.n_classes:,} classes, the smallest of {smallest:,} records (k = {policy.k}).",
+        wrong=f"{n_small:,} of {classes.n_classes:,} classes have fewer than k = {policy.k} records, the smallest {smallest:,}.",
+    )
+    n_too_many = int(np.count_nonzero(classes.released > classes.covered))
+    n_too_few = int(np.count_nonzero((classes.released < classes.originals) & classes.is_known))
+    has_confidence = policy.confidence is not None
+    if n_too_many:
+        findings.broken(
+            "counts",
+            f"{n_too_many:,} classes have more records than originals that their labels cover: a label does not contain its "
+            "record, or records were added.",
+        )
+    if n_too_few and not has_confidence:
+        findings.broken("counts", f"{n_too_few:,} classes have lost records that k-anonymity would keep.")
+    if policy.algorithm == "mondrian" and not has_confidence and classes.released.sum() != original.n_staying:
+        findings.broken(
+            "counts",
+            f"Mondrian leaves no record out, but {int(classes.released.sum()):,} are released of {original.n_staying:,}.",
+        )
+    elif not n_too_many and not (n_too_few and not has_confidence):
+        findings.passed("counts", "every class has as many records as there are originals for it.")
+    if classes.n_suppressed is None:
+        n_unclear = int(np.count_nonzero(~classes.is_known))
+        if n_unclear:
+            findings.note(
+                "counts",
+                f"the labels of {n_unclear:,} of {classes.n_classes:,} classes cover originals of other classes too; which "
+                "originals are theirs is not known.",
+            )
+        return
+    limit = policy.most_suppressed(original.n_staying)
+    findings.require(
+        classes.n_suppressed <= limit,
+        "suppression",
+        right=f"{classes.n_suppressed:,} records in classes below k are left out "
+        f"({share(classes.n_suppressed, original.n_staying)}), at most {limit:,} allowed.",
+        wrong=f"{classes.n_suppressed:,} records are in classes below k at these levels, but at most {limit:,} may be left out.",
+    )
+    if len(classes.absent) and not has_confidence:
+        findings.warning(
+            "suppression",
+            f"{len(classes.absent):,} classes of k records and more are not in the release ({int(classes.absent.sum()):,} "
+            "records); nothing in the policy asks for that.",
+        )

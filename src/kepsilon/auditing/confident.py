@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Confident k: around every published value lie k originals of its class, at the confidence of the policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kepsilon.auditing.classes import Classes
+from kepsilon.auditing.findings import Findings
+from kepsilon.auditing.noise_law import ClaimedNoise, inside_class, radius_quantile
+from kepsilon.auditing.tables import Released
+from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import fraction
+from kepsilon.table.arrays import FloatArray, IntArray
+
+PAIRS_AT_ONCE = 1 << 22
+
+
+def check_confident_k(
+    released: Released, classes: Classes, noise: ClaimedNoise, policy: Policy, findings: Findings
+) -> None:
+    confidence = policy.confidence
+    if confidence is None:
+        return
+    rule = policy.confidence_rule
+    reach = originals_in_reach(released, classes, noise, policy, confidence=confidence)
+    seen = classes.is_known[classes.of_released]
+    n_few = int(np.count_nonzero((reach > 0) & (reach < policy.k) & seen))
+    n_zero = int(np.count_nonzero((reach == 0) & seen))
+    findings.require(
+        n_few == 0,
+        "confident k",
+        right=f"no published value has fewer than k = {policy.k} originals in reach at confidence {confidence}.",
+        wrong=f"{n_few:,} published values have fewer than k = {policy.k} originals of their class in reach at confidence "
+        f"{confidence}, and should have been left out.",
+    )
+    if rule == "suppress_zero" and n_zero:
+        findings.broken(
+            "confident k", f"{n_zero:,} published values have no original in reach, and should have been left out."
+        )
+    if rule == "strict":
+        near = np.bincount(classes.of_released[reach >= policy.k], minlength=classes.n_classes)
+        n_thin = int(np.count_nonzero(near[classes.is_known] < policy.k))
+        if n_thin:
+            findings.broken("confident k", f"{n_thin:,} classes have fewer than k records with k originals in reach.")
+    if not classes.all_known:
+        findings.note("confident k", "classes whose originals are not known were not looked at.")
+
+
+def originals_in_reach(
+    released: Released, classes: Classes, noise: ClaimedNoise, policy: Policy, *, confidence: float
+) -> IntArray:
+    """How many originals of its class lie within the linking range of every published record, in every ε-quasi."""
+    names = list(policy.epsilon_quasis)
+    radii = np.array([0.0, *(radius_quantile(d, confidence) for d in range(1, len(names) + 1))])
+    half = np.array([float(fraction(attribute.precision)) / 2 for attribute in policy.epsilon_quasis.values()])
+    reach = noise.ranges * (radii[noise.n_active] / float(policy.exact_epsilon))[:, np.newaxis] + half
+    published = np.column_stack([released.numbers[name] for name in names])
+    counts = np.zeros(released.n_records, dtype=np.int64)
+    for c, records, originals in members_of_classes(classes):
+        values, own = noise.values[originals], published[records]
+        if len(names) == 1 and not np.isnan(values).any():
+            ordered = np.sort(values[:, 0])
+            slack = 1e-12 * (np.abs(own[:, 0]) + reach[c, 0])
+            counts[records] = np.searchsorted(ordered, own[:, 0] + reach[c, 0] + slack, side="right") - np.searchsorted(
+                ordered, own[:, 0] - reach[c, 0] - slack, side="left"
+            )
+            continue
+        at_once = max(1, PAIRS_AT_ONCE // max(1, len(originals)))
+        for start in range(0, len(records), at_once):
+            counts[records[start : start + at_once]] = _within(own[start : start + at_once], values, reach[c])
+    return counts
+
+
+def _within(published: FloatArray, values: FloatArray, reach: FloatArray) -> IntArray:
+    """Attributes that are missing throughout the class rule nobody out."""
+    near = np.ones((len(published), len(values)), dtype=np.bool_)
+    for j in range(published.shape[1]):
+        if np.isnan(reach[j]):
+            continue
+        distance = np.abs(published[:, j, np.newaxis] - values[:, j])
+        near &= distance <= reach[j] + 1e-12 * (np.abs(published[:, j, np.newaxis]) + reach[j])
+    counts: IntArray = np.count_nonzero(near, axis=1)
+    return counts
+
+
+def members_of_classes(classes: Classes) -> Iterator[tuple[int, IntArray, IntArray]]:
+    """Every known class: its number, its released records and its originals."""
+    originals = np.flatnonzero(inside_class(classes))
+    originals = originals[np.argsort(classes.of_original[originals], kind="stable")]
+    records = np.argsort(classes.of_released, kind="stable")
+    places = np.arange(classes.n_classes + 1)
+    first_original = np.searchsorted(classes.of_original[originals], places)
+    first_record = np.searchsorted(classes.of_released[records], places)
+    for c in np.flatnonzero(classes.is_known).tolist():
+        yield (
+            c,
+            records[first_record[c] : first_record[c + 1]],
+            originals[first_original[c] : first_original[c + 1]],
+        )

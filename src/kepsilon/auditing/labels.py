@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a published label back: which values of the original it covers, and how much it loses.
+
+Written from what the labels are said to mean, not from the code that writes them: a value stands for itself, a label of
+the hierarchy for everything below it, `{a, b}` for a set, `[a, b]`, `(a, b]`, `<= a` and `> a` for intervals between
+values that occur, `null or …` and `not null` for what they say, and `*` for everything.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.table.arrays import BoolArray, FloatArray
+from kepsilon.table.codes import Domain, Label
+
+NULL = "null"
+OR_NULL = "null or "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadLabel:
+    """What one label says."""
+
+    covers: BoolArray
+    """Which values of the domain, by code, shape (n_values,)."""
+    loss: float
+    """Precision loss; NaN where the label can be read in ways that lose differently."""
+
+
+def read_label(domain: Domain, label: Label) -> ReadLabel | None:
+    """What Mondrian's label covers; None if it cannot be understood."""
+    readings = [reading for reading in _readings(domain, label) if reading.covers.any()]
+    if not readings:
+        return None
+    covers = np.logical_or.reduce([reading.covers for reading in readings])
+    losses = {reading.loss for reading in readings}
+    return ReadLabel(covers=covers, loss=losses.pop() if len(losses) == 1 else np.nan)
+
+
+def levels_of(domain: Domain, labels: tuple[Label, ...]) -> tuple[int, ...]:
+    """The levels at which every one of these labels stands; for OLA there has to be one."""
+    return tuple(level for level, known in enumerate(domain.levels) if set(labels) <= set(known))
+
+
+def _readings(domain: Domain, label: Label) -> Iterator[ReadLabel]:
+    if domain.positions is not None:
+        yield from _intervals(domain, domain.positions, label)
+        return
+    is_set = label is not None and label.startswith("{") and label.endswith("}")
+    for level, known in enumerate(domain.levels if domain.generalises else domain.levels[:1]):
+        if label in known:
+            covers = domain.at_level(level) == known.index(label)
+            yield ReadLabel(covers=covers, loss=level / max(1, domain.n_levels - 1))
+    if is_set and label is not None:
+        members = _members(label)
+        if members is not None and members <= set(domain.levels[0]):
+            covers = np.array([value in members for value in domain.levels[0]], dtype=np.bool_)
+            yield ReadLabel(covers=covers, loss=(len(members) - 1) / max(1, domain.n_values - 1))
+
+
+def _intervals(domain: Domain, positions: FloatArray, label: Label) -> Iterator[ReadLabel]:
+    """Numbers and dates, whose labels are intervals between values that occur."""
+    is_null = np.isnan(positions)
+    everything = np.ones(domain.n_values, dtype=np.bool_)
+    numbers = positions[~is_null]
+    lowest, highest = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 0.0)
+    width = highest - lowest or 1.0
+    if label is None:
+        yield ReadLabel(covers=is_null, loss=0.0)
+        return
+    if label == "*":
+        yield ReadLabel(covers=everything, loss=1.0)
+    place = {text: float(at) for text, at in zip(domain.levels[0], positions, strict=True) if text is not None}
+    with_null = label.startswith(OR_NULL)
+    rest = label.removeprefix(OR_NULL)
+
+    def between(low: float, high: float, loss: float) -> ReadLabel:
+        with np.errstate(invalid="ignore"):
+            covers = (positions >= low) & (positions <= high)
+        return ReadLabel(covers=covers | (is_null & with_null), loss=loss)
+
+    def after(low: float) -> float:
+        """The first value above; a bound that is left open shows the value before the first one covered."""
+        return float(numbers[numbers > low].min(initial=np.inf))
+
+    start = lowest if with_null else None
+    if rest in place:
+        own = place[rest]
+        yield between(own, own, (own - lowest) / width if with_null else 0.0)
+    if rest == "not null":
+        yield between(lowest, highest, 1.0)
+    if rest.startswith("<= ") and rest[3:] in place:
+        yield between(-np.inf, place[rest[3:]], (place[rest[3:]] - lowest) / width)
+    if rest.startswith("> ") and rest[2:] in place:
+        yield between(after(place[rest[2:]]), np.inf, (highest - place[rest[2:]]) / width)
+    for low, high in _pairs(rest, "[", "]", place):
+        yield between(low, high, (high - (low if start is None else start)) / width)
+    for low, high in _pairs(rest, "(", "]", place):
+        yield between(after(low), high, (high - low) / width)
+
+
+def _pairs(text: str, opening: str, closing: str, place: dict[str, float]) -> Iterator[tuple[float, float]]:
+    """Both ends of an interval, in every way its text can be cut in two values that occur."""
+    if not (text.startswith(opening) and text.endswith(closing)):
+        return
+    parts = text[1:-1].split(", ")
+    for cut in range(1, len(parts)):
+        low, high = ", ".join(parts[:cut]), ", ".join(parts[cut:])
+        if low in place and high in place and place[low] <= place[high]:
+            yield place[low], place[high]
+
+
+def _members(label: str) -> set[Label] | None:
+    """The values of a set such as {A, "C, D", null}; None if it is not well formed."""
+    rest, members = label[1:-1], set[Label]()
+    while True:
+        if rest.startswith('"'):
+            try:
+                member, end = json.JSONDecoder().raw_decode(rest)
+            except ValueError:
+                return None
+            members.add(str(member))
+        else:
+            end = rest.find(", ") if ", " in rest else len(rest)
+            members.add(None if rest[:end] == NULL else rest[:end])
+        rest = rest[end:]
+        if not rest:
+            return members
+        if not rest.startswith(", "):
+            return None
+        rest = rest[2:]

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns of the release: the published ones in their order, nothing else, and nothing of an identifier in them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+
+from kepsilon.auditing.findings import FALSE_ALARM, Findings, quoted
+from kepsilon.auditing.tables import Original, Released
+from kepsilon.engines.audited import AuditedTable
+from kepsilon.errors import DataError, Problem
+from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import fraction
+
+HARMLESS_METADATA = ("ARROW:schema",)
+
+
+def read_release(table: AuditedTable, original: Original, policy: Policy, findings: Findings) -> Released | None:
+    """The release as arrays; None if it lacks what the other checks need. One that is no release at all is refused."""
+    names = table.column_names
+    if not any(name in original.published for name in names):
+        # Without a header the first record stands where the names should be, so none is repeated here.
+        raise DataError(
+            Problem(
+                where=table.name,
+                what="none of the columns to publish is among its column names.",
+                fix="Is this the right file, and does it have a header line?",
+            )
+        )
+    if table.n_records == 0:
+        raise DataError(Problem(where=table.name, what="has a header, but no records."))
+    is_whole = _check_columns(names, original, policy, findings)
+    _check_metadata(table, findings)
+    numbers = {}
+    labels = {}
+    for name in (name for name in original.published if names.count(name) == 1):
+        if name in policy.epsilon_quasis:
+            try:
+                numbers[name] = table.numbers(name)
+            except DataError:
+                findings.broken(
+                    "columns", f"{name} is an epsilon-quasi, but not all of it can be read as finite numbers."
+                )
+                is_whole = False
+        elif name in policy.k_quasis:
+            labels[name] = table.texts(name)
+    if not is_whole:
+        return None
+    return Released(table=table, n_records=table.n_records, labels=labels, numbers=numbers)
+
+
+def _check_columns(names: tuple[str, ...], original: Original, policy: Policy, findings: Findings) -> bool:
+    """Whether every column to publish is there, once."""
+    expected = original.published
+    identifiers = {name.strip().casefold() for name in policy.identifiers} - {name.casefold() for name in expected}
+    left_in = [name for name in dict.fromkeys(names) if name.strip().casefold() in identifiers]
+    for name in left_in:
+        findings.broken("identifiers", f"column {quoted(name)} is an identifier, and is in the release.")
+    extra = [name for name in dict.fromkeys(names) if name not in expected and name not in left_in]
+    if extra:
+        findings.broken("columns", f"the release has columns nobody asked for: {', '.join(map(quoted, extra))}.")
+    lacking = [name for name in expected if name not in names]
+    if lacking:
+        findings.broken("columns", f"the release lacks {', '.join(map(quoted, lacking))}.")
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        findings.broken("columns", f"several columns are named {', '.join(map(quoted, twice))}.")
+    if not (extra or lacking or twice or left_in):
+        if names == expected:
+            findings.passed(
+                "columns", f"the {len(names)} columns of the policy, in the order of the input, and no other."
+            )
+        else:
+            findings.warning("columns", "the columns are those of the policy, but not in the order of the input.")
+    return not lacking and not twice
+
+
+def _check_metadata(table: AuditedTable, findings: Findings) -> None:
+    extra = [name for name in table.file_metadata if name not in HARMLESS_METADATA]
+    if extra:
+        findings.warning(
+            "metadata",
+            f"the file says more than its columns do, under {', '.join(map(quoted, extra))}: such metadata can hold an "
+            "index or a comment of the original.",
+        )
+
+
+def check_identifiers(original: Original, table: AuditedTable, policy: Policy, findings: Findings) -> None:
+    """Whether values of an identifier turn up in the release, under whatever name.
+
+    Small domains meet by chance (a number of a bed, an age), so for a column that is published as it is only the
+    record's own identifier in the record's own cell counts, and only where it is there more often than chance has it.
+    """
+    sound = True
+    readable = [name for name in dict.fromkeys(table.column_names) if table.column_names.count(name) == 1]
+    foreign = [name for name in readable if name not in original.published]
+    released = {name: table.texts(name) for name in (*foreign, *(n for n in policy.kept if n in readable))}
+    kept = {name: original.table.texts(name) for name in policy.kept if name in released}
+    for identifier in policy.identifiers:
+        values, codes = original.table.texts(identifier)
+        known = {value for value in values if value is not None and len(value.strip()) > 1}
+        for column, (texts, of_record) in released.items():
+            own = set(kept[column][0]) if column in kept else set()
+            found = np.array([text in known and text not in own for text in texts], dtype=np.bool_)
+            n_found = int(np.count_nonzero(found[of_record]))
+            if not n_found:
+                continue
+            what = f"{n_found:,} cells of column {quoted(column)} hold a value of the identifier {identifier}"
+            if column in kept or n_found * 2 >= len(of_record):
+                findings.broken("identifiers", what + ".")
+                sound = False
+            else:
+                findings.warning("identifiers", what + "; in a small domain that can be chance.")
+        for column, (texts, of_record) in kept.items():
+            n_same = _n_own_identifier(values, codes, texts, of_record)
+            if n_same:
+                findings.warning(
+                    "identifiers",
+                    f"{column} is published as it is, and in {n_same:,} records of the original it equals the record's own "
+                    f"{identifier}.",
+                )
+    if sound and policy.identifiers and not any(name in table.column_names for name in policy.identifiers):
+        findings.passed(
+            "identifiers", f"{', '.join(policy.identifiers)} gone, and none of their values found elsewhere."
+        )
+
+
+def _n_own_identifier(
+    values: tuple[str | None, ...], codes: np.ndarray, texts: tuple[str | None, ...], of_record: np.ndarray
+) -> int:
+    """Records whose own identifier stands in the cell, if they are more than chance would have."""
+    position = {text: i for i, text in enumerate(texts) if text is not None}
+    as_text = np.array([-1 if value is None else position.get(value, -1) for value in values], dtype=np.int64)
+    n_same = int(np.count_nonzero(as_text[codes] == of_record))
+    if not n_same:
+        return 0
+    n_of_text = np.bincount(of_record, minlength=len(texts))
+    n_of_value = np.bincount(codes, minlength=len(values))
+    listed = as_text >= 0
+    by_chance = float(np.dot(n_of_value[listed], n_of_text[as_text[listed]])) / len(codes)
+    # Chernoff's bound for a Poisson variable.
+    excess = n_same * math.log(n_same / by_chance) - n_same + by_chance if n_same > by_chance else 0.0
+    return n_same if math.exp(-excess) < FALSE_ALARM else 0
+
+
+def check_published_numbers(released: Released, policy: Policy, findings: Findings) -> None:
+    """Multiples of the precision, as the one double nearest to each, inside the domain, missing only where allowed."""
+    for name, attribute in policy.epsilon_quasis.items():
+        values = released.numbers[name]
+        present = values[~np.isnan(values)]
+        step = fraction(attribute.precision)
+        units = np.rint(present * step.denominator / step.numerator)
+        nearest = units * float(step.numerator) / float(step.denominator)
+        n_off = int(np.count_nonzero((nearest != present) | (np.signbit(present) & (present == 0))))
+        findings.require(
+            n_off == 0,
+            "precision",
+            right=f"every value of {name} is a multiple of {attribute.precision}, written in the one way there is.",
+            wrong=f"{n_off:,} values of {name} are not multiples of {attribute.precision}: the digits left over can tell "
+            "which original they came from.",
+        )
+        if attribute.domain is not None:
+            low, high = (float(fraction(bound)) for bound in attribute.domain)
+            n_beyond = int(np.count_nonzero((present < low) | (present > high)))
+            findings.require(
+                n_beyond == 0,
+                "domain",
+                right=f"every value of {name} lies in its public domain.",
+                wrong=f"{n_beyond:,} values of {name} lie outside the public domain.",
+            )
+        n_missing = len(values) - len(present)
+        if n_missing and attribute.missing != "class":
+            findings.broken(
+                "missing values", f"{name} is missing in {n_missing:,} released records, which should be left out."
+            )

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kepsilon audit`: a release checked against its original and its policy by a code path of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import click
+
+import kepsilon
+from kepsilon.cli.screen import progress
+
+BROKEN = 3
+COLOURS = {"broken": "red", "warning": "yellow", "note": "cyan", "passed": "green"}
+
+
+@click.command()
+@click.argument("original_path", metavar="ORIGINAL", type=click.Path(path_type=Path))
+@click.argument("release_path", metavar="RELEASE", type=click.Path(path_type=Path))
+@click.option(
+    "-p", "--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (TOML)."
+)
+@click.option(
+    "--linkage",
+    type=click.Path(path_type=Path),
+    help="Which original record each released one was, as `anonymise --linkage` writes it. With it more can be seen.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def audit(original_path: Path, release_path: Path, policy_path: Path, linkage: Path | None, as_json: bool) -> int:
+    """Check whether RELEASE keeps what the policy promises about ORIGINAL.
+
+    Shares no code with what makes releases. Exit code 0: no promise is broken; 3: one is; 2: something cannot be read.
+    """
+    policy = kepsilon.Policy.from_file(policy_path)
+    with progress() as on_step:
+        found = kepsilon.audit(original_path, release_path, policy, linkage=linkage, on_step=on_step)
+    if as_json:
+        click.echo(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
+    else:
+        _show(found)
+    return BROKEN if found.broken else 0
+
+
+def _show(found: kepsilon.Audit) -> None:
+    width = max(40, min(110, shutil.get_terminal_size().columns))
+    click.echo(click.wrap_text(found.headline, width=width))
+    click.echo()
+    for severity, colour in COLOURS.items():
+        for finding in found.findings:
+            if finding.severity == severity:
+                text = f"{finding.check}: {finding.what}"
+                lines = click.wrap_text(text, width=width - 9).splitlines()
+                click.echo(click.style(severity.ljust(9), fg=colour, bold=True) + lines[0])
+                for line in lines[1:]:
+                    click.echo(" " * 9 + line)
+    click.echo()
+    n_broken = len(found.broken)
+    if n_broken:
+        click.echo(
+            f"{n_broken} {'promise is' if n_broken == 1 else 'promises are'} broken: do not give this release away."
+        )
+    else:
+        click.echo("No promise was found broken. The audit is for you only: it looked at the originals.")

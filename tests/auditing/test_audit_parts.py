@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts an audit rests on, each against something slow and obvious."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from auditing.releases import patients, policy, released
+from kepsilon.auditing import noise_law, order, small_classes
+from kepsilon.auditing.covering import UNKNOWN, resolve
+from kepsilon.auditing.labels import read_label
+from kepsilon.table.codes import code_domain
+from oracles.noise import SEED
+
+
+@pytest.mark.parametrize(
+    ("label", "covered"),
+    [
+        ("3", {"3"}),
+        ("[3, 10]", {"3", "7", "10"}),
+        ("(3, 10]", {"7", "10"}),
+        ("<= 7", {"3", "7"}),
+        ("> 7", {"10"}),
+        ("null or [7, 10]", {None, "7", "10"}),
+        ("null or <= 3", {None, "3"}),
+        ("not null", {"3", "7", "10"}),
+        ("*", {None, "3", "7", "10"}),
+        (None, {None}),
+    ],
+)
+def test_intervals_cover_what_they_say(label, covered):
+    """As docs/policy.md and the labels' own words have it."""
+    domain, codes = code_domain(
+        "n", [[None, "3", "7", "10"]], positions=np.array([np.nan, 3, 7, 10]), generalises=False
+    )
+    values = [None, "3", "7", "10"]
+    reading = read_label(domain, label)
+    assert reading is not None
+    assert {values[i] for i in range(4) if reading.covers[codes[i]]} == covered
+
+
+@pytest.mark.parametrize("label", ["[3, 8]", "11", "{3, 7}", "(3, 10)", "[10, 3]", "", "null or ", "CANARY"])
+def test_labels_that_mean_nothing_are_not_understood(label):
+    """A bound that no value has was not taken from the data."""
+    domain, _ = code_domain("n", [["3", "7", "10"]], positions=np.array([3.0, 7, 10]), generalises=False)
+    assert read_label(domain, label) is None
+
+
+def test_sets_and_ancestors_cover_what_they_say():
+    """A text that stands at two levels is read as the wider one too."""
+    values = ["a", "b, c", "null", None]
+    domain, codes = code_domain("t", [values], generalises=False)
+    reading = read_label(domain, '{a, "b, c", "null", null}')
+    assert reading is not None
+    assert reading.covers.all()
+    narrow = read_label(domain, '{"null", a}')
+    assert narrow is not None
+    assert [bool(narrow.covers[codes[i]]) for i in range(4)] == [True, False, True, False]
+    assert read_label(domain, "{a, d}") is None
+    assert read_label(domain, '{"a') is None
+    tree, at = code_domain("t", [["a", "b", "c"], ["a", "a", "c"], ["*", "*", "*"]])
+    reading = read_label(tree, "a")
+    assert reading is not None
+    assert [bool(reading.covers[at[i]]) for i in range(3)] == [True, True, False]
+    assert math.isnan(reading.loss)
+
+
+@given(st.integers(1, 6), st.integers(2, 9), st.integers(0, 2**32 - 1))
+def test_resolving_never_puts_a_combination_in_a_wrong_class(n_classes, n_combinations, seed):
+    """Classes cover their own combinations and some of others; what is found out is true."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, n_classes, n_combinations)
+    counts = rng.integers(1, 4, n_combinations)
+    sizes = np.bincount(truth, weights=counts, minlength=n_classes).astype(int)
+    covered_by = [np.flatnonzero((truth == c) | (rng.random(n_combinations) < 0.3)) for c in range(n_classes)]
+    found = resolve(covered_by, counts, sizes)
+    assert all(f in (UNKNOWN, t) for f, t in zip(found.tolist(), truth.tolist(), strict=True))
+    only = [{c for c in range(n_classes) if i in covered_by[c]} for i in range(n_combinations)]
+    assert all(found[i] != UNKNOWN for i in range(n_combinations) if len(only[i]) == 1)
+
+
+@given(st.integers(1, 5), st.integers(0, 2), st.integers(0, 2**32 - 1))
+def test_bayes_over_all_assignments_is_a_sum_over_all_assignments(n_records, n_more, seed):
+    """Subset sums against every permutation, one by one."""
+    rng = np.random.default_rng(seed)
+    n_originals = n_records + n_more
+    distances = rng.random((3, n_records, n_originals))
+    found = small_classes.bayes_posteriors(distances, epsilon=4.0)
+    for b in range(3):
+        expected = np.zeros((n_records, n_originals))
+        for chosen in itertools.permutations(range(n_originals), n_records):
+            weight = math.exp(-4.0 * sum(distances[b, i, j] for i, j in enumerate(chosen)))
+            for i, j in enumerate(chosen):
+                expected[i, j] += weight
+        np.testing.assert_allclose(found[b], expected / expected[0].sum(), rtol=1e-9)
+
+
+def test_ranks_share_ties_evenly():
+    """Two equal originals can only be guessed at, whichever published value is theirs."""
+    links = small_classes.rank_links(np.array([1.0, 1.0, 5.0]), np.array([0.0, 2.0, 9.0]))
+    assert links.tolist() == [0.5, 0.5, 1.0]
+    links = small_classes.rank_links(np.array([1.0, 2.0]), np.array([3.0, 3.0]))
+    assert links.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_the_law_of_the_noise_is_that_of_its_radius(d):
+    """A radius of Gamma(d + 1) and even coordinates, drawn the slow way; |z| < 5 at 200,000 draws."""
+    rng = np.random.default_rng(SEED)
+    n = 200_000
+    noise = rng.uniform(-1, 1, (n, d)) * rng.gamma(d + 1, size=(n, 1))
+    for t in (0.1, 1.0, 3.0):
+        p = float(noise_law.beyond(np.array([t]), d)[0])
+        assert abs(np.mean(noise[:, 0] > t) - p) < 5 * math.sqrt(p * (1 - p) / n)
+        p = float(noise_law.radius_beyond(np.array([t]), d)[0])
+        assert abs(np.mean(np.abs(noise).max(axis=1) > t) - p) < 5 * math.sqrt(p * (1 - p) / n)
+    quantile = noise_law.radius_quantile(d, 0.99)
+    assert float(noise_law.radius_beyond(np.array([quantile]), d)[0]) == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("counts", [[1] * 40, [2] * 20, [10, 15, 15], [1, 39], [5] * 8])
+def test_orders_are_judged_by_the_moments_of_random_permutations(counts):
+    """Mean and variance of equal neighbours and equal positions, against 2,000 permutations; and no false alarm."""
+    rng = np.random.default_rng(SEED)
+    codes = np.repeat(np.arange(len(counts)), counts)
+    worst_group = worst_match = 1.0
+    for _ in range(2_000):
+        drawn = rng.permutation(codes)
+        worst_group = min(worst_group, order.grouped(drawn))
+        worst_match = min(worst_match, order.matched(drawn, codes, n_codes=len(counts)))
+    # Bounds on tails: the smallest of 2,000 is below 1e-6 with probability below 1 in 500.
+    assert worst_group > 1e-6
+    assert worst_match > 1e-6
+
+
+def test_statistical_checks_are_seldom_wrong_even_at_a_generous_level(monkeypatch):
+    """At a level of 1 in 20 for all checks together, few of 60 sound releases are suspected."""
+    monkeypatch.setattr("kepsilon.auditing.audit.FALSE_ALARM", 0.05)
+    suspected = 0
+    for seed in range(30):
+        case = released(patients(250, seed=seed), policy(epsilon=(0.5, 2, 8)[seed % 3]), seed=seed)
+        for with_linkage in (True, False):
+            suspected += bool(case.audit(with_linkage=with_linkage).broken)
+    assert suspected <= 12  # 3 expected at most; Poisson beyond 12 has probability below 2e-5

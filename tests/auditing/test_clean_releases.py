@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A sound release is not called broken, whatever the policy, with a linkage and without."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+import kepsilon as ke
+from auditing.releases import NUMERIC_QUASIS, OTHER_QUASI, arrow, patients, policy, released
+
+SETTINGS = {
+    "ola": {},
+    "mondrian with hierarchies": {"algorithm": "mondrian"},
+    "mondrian with intervals": {"algorithm": "mondrian", "attributes": NUMERIC_QUASIS},
+    "mondrian with cut labels": {"algorithm": "mondrian", "labels": "cut", "attributes": NUMERIC_QUASIS},
+    "mondrian with sets": {"algorithm": "mondrian", "attributes": {"illness": {"role": "k-quasi"}}},
+    "mondrian with sets, cut": {
+        "algorithm": "mondrian",
+        "labels": "cut",
+        "attributes": {"illness": {"role": "k-quasi"}},
+    },
+    "coarse range": {"attributes": {"height": {**OTHER_QUASI, "precision": 0.5}}},
+    "declared range": {"attributes": {"height": {**OTHER_QUASI, "range": [155, 185]}}},
+    "domain": {"epsilon": 0.5, "attributes": {"height": {**OTHER_QUASI, "domain": [150, 190]}}},
+    "small classes": {"k": 2, "epsilon": 16, "algorithm": "mondrian", "attributes": NUMERIC_QUASIS},
+    "coarse precision": {"epsilon": 16, "attributes": {"height": {**OTHER_QUASI, "precision": 5}}},
+    "no epsilon-quasi": {"attributes": {"height": {"role": "sensitive"}}},
+    "no k-quasi": {"attributes": {"zip": {"role": "sensitive"}, "year": {"role": "insensitive"}}},
+    "no kept column": {"attributes": {"illness": {"role": "identifier"}}},
+}
+
+
+def findings(audit: ke.Audit) -> str:
+    return "\n".join(map(str, audit.findings))
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+@pytest.mark.parametrize("changes", SETTINGS.values(), ids=SETTINGS)
+def test_a_sound_release_passes(changes, seed):
+    """False alarms would teach people to ignore the audit; each run has less than one chance in 1e9."""
+    case = released(patients(600), policy(**changes), seed=seed)
+    for with_linkage in (True, False):
+        audit = case.audit(with_linkage=with_linkage)
+        assert not audit.broken, findings(audit)
+        assert audit.of("passed")
+        assert "CANARY" not in findings(audit) + str(audit.as_dict()) + repr(audit)
+
+
+@pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
+@pytest.mark.parametrize("seed", [None, 3])
+def test_two_epsilon_quasis_pass(algorithm, seed):
+    """The record is the unit: both noises follow their joint law."""
+    original = patients(900)
+    original["weight"] = [round(40 + (i * 7919) % 600 / 10, 1) for i in range(900)]
+    under = policy(algorithm=algorithm, attributes={"weight": OTHER_QUASI})
+    case = released(original, under, seed=seed)
+    for with_linkage in (True, False):
+        audit = case.audit(with_linkage=with_linkage)
+        assert not audit.broken, findings(audit)
+
+
+@pytest.mark.parametrize("missing", ["suppress", "class"])
+@pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
+def test_missing_values_pass_as_the_policy_treats_them(missing, algorithm):
+    """Left out before counting, or part of the class."""
+    height = {"role": "epsilon-quasi", "precision": 0.1, "range": "class", "missing": missing}
+    case = released(patients(800, with_missing=True), policy(algorithm=algorithm, attributes={"height": height}))
+    for with_linkage in (True, False):
+        audit = case.audit(with_linkage=with_linkage)
+        assert not audit.broken, findings(audit)
+
+
+def test_nulls_and_unlisted_values_among_k_quasis_pass():
+    """Null is a value; an unlisted one leaves before anything is counted."""
+    original = patients(800)
+    original["zip"] = [None if i % 11 == 0 else value for i, value in enumerate(original["zip"])]
+    original["year"] = ["unknown" if i % 13 == 0 else value for i, value in enumerate(original["year"])]
+    year = {"role": "k-quasi", "hierarchy": {"type": "intervals", "widths": [5]}, "unlisted": "suppress"}
+    for algorithm in ("ola", "mondrian"):
+        case = released(original, policy(algorithm=algorithm, attributes={"year": year}))
+        for with_linkage in (True, False):
+            audit = case.audit(with_linkage=with_linkage)
+            assert not audit.broken, findings(audit)
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_frames_of_other_libraries_are_read(library):
+    """Whatever anonymise takes and gives."""
+    frames = pytest.importorskip(library)
+    original = patients(300)
+    frame = frames.DataFrame(original)
+    release = ke.anonymise(frame, policy())
+    audit = ke.audit(frame, release.frame, policy(), linkage=release.linkage)
+    assert not audit.broken, findings(audit)
+
+
+def test_attackers_score_what_an_exhaustive_attacker_scores():
+    """The headline is the strongest attacker's share, against a count over every pair of record and original."""
+    case = released(patients(400), policy(k=2, epsilon=16, algorithm="mondrian", attributes=NUMERIC_QUASIS))
+    audit = case.audit()
+    own, published, class_ids = case.own("height"), case.released["height"], case.linkage["class_id"]
+    links = 0.0
+    for i, x in enumerate(published):
+        distances = [round(abs(x - v), 6) for v, c in zip(own, class_ids, strict=True) if c == class_ids[i]]
+        nearest = min(distances)
+        links += (round(abs(x - own[i]), 6) == nearest) / distances.count(nearest)
+    realised = audit.figures["attacks"]["realised"]
+    assert realised["nearest neighbour"] == pytest.approx(links / len(published))
+    assert len(realised) == 3, "the classes are small enough for the stronger attackers"
+    assert audit.figures["attacks"]["strongest"]["share"] == max(realised.values())
+    assert f"{max(realised.values()):.2%}" in audit.headline
+    bayes = next(share for name, share in realised.items() if name.startswith("exact Bayes"))
+    assert bayes > realised["nearest neighbour"] - 0.05
+
+
+def test_risks_of_k_quasis_alone_are_those_of_the_class_sizes():
+    """Prosecutor, journalist and marketer, as other tools report them."""
+    case = released(patients(600), policy())
+    sizes: dict[int, int] = {}
+    for class_id in case.linkage["class_id"]:
+        sizes[class_id] = sizes.get(class_id, 0) + 1
+    risk = case.audit(with_linkage=False).figures["reidentification"]
+    n, smallest = sum(sizes.values()), min(sizes.values())
+    assert risk["prosecutor"]["highest"] == pytest.approx(1 / smallest)
+    assert risk["prosecutor"]["average"] == risk["marketer"] == pytest.approx(len(sizes) / n)
+    at_highest = sum(size for size in sizes.values() if size == smallest)
+    assert risk["prosecutor"]["share_at_highest"] == pytest.approx(at_highest / n)
+    assert risk["journalist"] == pytest.approx(risk["prosecutor"]), "every original of a released class is released"
+
+
+def test_the_audit_loads_nothing_that_makes_releases():
+    """Its worth is that it shares no code with what it checks."""
+    case = released(patients(200), policy())
+    program = (
+        "import sys, json, pyarrow as pa, kepsilon as ke\n"
+        "original, released, linkage, policy = json.load(sys.stdin)\n"
+        "audit = ke.audit(pa.table(original), pa.table(released), ke.Policy.from_dict(policy), linkage=pa.table(linkage))\n"
+        "assert not audit.broken, audit.findings\n"
+        "loaded = [n for n in sys.modules if n.startswith(('kepsilon.kanonymise', 'kepsilon.perturb', 'kepsilon.pipeline',"
+        " 'kepsilon.publish'))]\n"
+        "sys.exit(f'loaded {loaded}' if loaded else 0)\n"
+    )
+    import json
+
+    from auditing.releases import POLICY
+
+    sent = json.dumps([case.original, case.released, case.linkage, POLICY])
+    done = subprocess.run([sys.executable, "-c", program], input=sent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_same_audit_twice_finds_the_same():
+    """Nothing in it is left to chance, so that a finding can be shown to somebody else."""
+    case = released(patients(300), policy())
+    assert case.audit().as_dict() == case.audit().as_dict()
+    assert case.audit().as_dict() == replace(case).audit().as_dict()
+    assert callable(ke.audit)
+    assert arrow(case.released).num_rows == len(case.linkage["class_id"])
