@@ -434,3 +434,18 @@ def test_values_of_records_left_out_shape_no_label(case, kepsilon_command, label
     assert record["records"]["suppressed_missing"] == 2
     assert "CANARY" not in (case / "out.csv").read_text(encoding="utf-8")
     assert {len(r["zip"]) for r in read(case / "out.csv")} == {5}
+
+
+def test_a_single_column_of_numbers_keeps_its_missing_values(tmp_path, kepsilon_command):
+    """A null alone on its line would be an empty line, which readers skip."""
+    (tmp_path / "d.csv").write_text("v\n" + "1.5\n2.5\n3.5\n4.5\n" + '""\n' * 4, encoding="utf-8")
+    (tmp_path / "p.toml").write_text(
+        'k = 2\nepsilon = 1\nalgorithm = "ola"\nmax_suppression = 0\n'
+        '[attributes.v]\nrole = "epsilon-quasi"\nprecision = 0.1\nrange = "class"\nmissing = "class"\n',
+        encoding="utf-8",
+    )
+    outcome = kepsilon_command("anonymise", tmp_path / "d.csv", "-p", tmp_path / "p.toml", "-o", tmp_path / "o.csv")
+    assert outcome.code == 0, outcome.err
+    lines = (tmp_path / "o.csv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 9
+    assert lines.count('""') == 4

@@ -53,7 +53,14 @@ def test_the_demo_shows_before_after_and_where_the_files_are(tmp_path, kepsilon_
     assert "Not the same persons" in after
     assert "ssn" not in after
     assert all(record["height"] in after for record in read(folder / "release.csv")[:3])
-    for name in ("patients.csv", "policy.toml", "release.csv", "release.csv.manifest.json", "release.csv.curator.json"):
+    for name in (
+        "patients.csv",
+        "policy.toml",
+        "release.csv",
+        "release.csv.manifest.json",
+        "release.csv.curator.json",
+        "report.html",
+    ):
         assert str(folder / name) in after
         assert (folder / name).is_file()
     assert len(list(folder.iterdir())) == 6

@@ -176,7 +176,7 @@ def write_csv(table: Any, path: Path, *, delimiter: str) -> None:
 
     if table.num_columns == 1 and table.column(0).null_count:
         # A null alone on its line would be an empty line, which readers skip.
-        table = table.set_column(0, table.schema.field(0), table.column(0).cast("string").fill_null(""))
+        table = table.set_column(0, table.schema.names[0], table.column(0).cast("string").fill_null(""))
     with path.open("wb") as file:
         arrow_csv.write_csv(table, file, arrow_csv.WriteOptions(delimiter=delimiter, quoting_style="needed"))
 
