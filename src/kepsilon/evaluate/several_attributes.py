@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Links and originals in reach where records have several ε-quasis, and a record is as far from an original as noise is large.
+
+The attacker of Paper §V-B, which has no formula for this case. Departure: the distance is the mechanism's own norm, the
+largest of |x_j − v_j|/R_j, so that the nearest original is the most likely one. An attribute without a range in a class
+(R = 0, or NaN where values are missing) is the same for all of it, and tells nothing. Ties are common in this norm, also
+between different originals: when the largest coordinate is one that they share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.evaluate.cyclic_classes import CyclicClasses, lay_out
+from kepsilon.evaluate.linking_risk import ABOVE, LinkSums
+from kepsilon.evaluate.sorted_classes import ROUNDING, blocks_of_classes
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+
+_FARTHEST = 1e16
+"""Beyond so many ranges, doubles cannot tell the originals of a class apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearestOriginals:
+    """What the attacker who picks the nearest original finds, and how sure Bayes' rule makes him."""
+
+    n_nearest: IntArray
+    """Originals as near as the record's own, itself included; 0 where another is nearer. Shape (n_records,)."""
+    largest: float
+    """The largest posterior of a record's true original."""
+    n_over_half: int
+    n_over_nine_tenths: int
+
+    @property
+    def fair(self) -> FloatArray:
+        """What each record contributes to the links: a tie of t is worth 1/t."""
+        return np.where(self.n_nearest > 0, 1 / np.maximum(self.n_nearest, 1), 0.0)
+
+    @property
+    def paper(self) -> FloatArray:
+        """The same by the paper's rule: every tie is a link."""
+        return (self.n_nearest > 0).astype(np.float64)
+
+    def sums(self) -> LinkSums:
+        """Realised figures as sums; expected ones, which are not known here, are 0."""
+        return LinkSums(
+            realised=float(self.fair.sum()),
+            realised_paper_ties=float(np.count_nonzero(self.n_nearest)),
+            largest=self.largest,
+            n_over_half=self.n_over_half,
+            n_over_nine_tenths=self.n_over_nine_tenths,
+        )
+
+
+def nearest_originals(
+    values: FloatArray,
+    published: FloatArray,
+    class_ids: IntArray,
+    *,
+    ranges: FloatArray,
+    epsilon: float,
+    stays: BoolArray | None = None,
+    largest_elsewhere: float = 0.0,
+) -> NearestOriginals:
+    """The attack on every released record, among all originals of its class, released or not.
+
+    `values` (what received noise) and `published` have shape (n_records, n_attributes), `ranges` (R) the shape (n_classes,
+    n_attributes). Records that do not stay have `n_nearest` 0; only their originals count. A posterior that does not
+    exceed `largest_elsewhere` is not looked for, and `largest` is then that of either.
+    """
+    released = np.ones(len(class_ids), dtype=np.bool_) if stays is None else stays
+    n_nearest = np.zeros(len(class_ids), dtype=np.int64)
+    largest, over_half, over_nine_tenths = largest_elsewhere, 0, 0
+    for block in _blocks(values, published, class_ids, ranges=ranges):
+        asked = np.flatnonzero(released[block.records])
+        found, posterior = _nearest(block, asked, epsilon=epsilon)
+        n_nearest[block.records[asked]] = found
+        largest = float(posterior.max(initial=largest))
+        over_half += int(np.count_nonzero(posterior > 0.5 * ABOVE))
+        over_nine_tenths += int(np.count_nonzero(posterior > 0.9 * ABOVE))
+    if largest <= 0.5:  # a record that is nearer to another original than to its own has a posterior below one half
+        for block in _blocks(values, published, class_ids, ranges=ranges):
+            asked = np.flatnonzero(released[block.records] & (n_nearest[block.records] == 0))
+            largest = _largest_of_others(block, asked, epsilon=epsilon, largest=largest)
+    return NearestOriginals(
+        n_nearest=n_nearest, largest=largest, n_over_half=over_half, n_over_nine_tenths=over_nine_tenths
+    )
+
+
+def originals_in_reach(
+    values: FloatArray, published: FloatArray, class_ids: IntArray, *, linking_ranges: FloatArray, cap: int
+) -> IntArray:
+    """ℓ_i of every record: originals of its class in the box |x_j − v_j| ≤ r_j, ends included, but never above `cap`.
+
+    Whether ℓ_i is below k is all that is asked, so counting stops there. `linking_ranges` has shape (n_classes,
+    n_attributes); where values are missing, or r is NaN, all of a class are in reach. Ends are given the width of a
+    double's rounding, as for one ε-quasi.
+    """
+    counts = np.zeros(len(class_ids), dtype=np.int64)
+    for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(linking_ranges)):
+        x, v, r = published[records], values[records], linking_ranges[chosen][ids]
+        tells = ~np.isnan(r) & ~np.isnan(v)
+        classes = lay_out(np.where(tells, v, 0.0), ids, n_classes=chosen.stop - chosen.start)
+        centres = np.where(tells, x, 0.0)[classes.records].T
+        reach = np.where(tells, r + ROUNDING * (np.abs(x) + r), np.inf)[classes.records].T
+        found = count_in_boxes(classes, np.arange(len(ids)), centres, reach, cap=cap)
+        counts[records[classes.records]] = found
+    return counts
+
+
+def count_in_boxes(
+    classes: CyclicClasses, positions: IntArray, centres: FloatArray, reach: FloatArray, *, cap: int
+) -> IntArray:
+    """Originals of its class that lie around each centre, up to `cap`.
+
+    `centres` and `reach` have shape (n_attributes, n_positions); a position says which class is met, and where first.
+    """
+    counts = np.zeros(len(positions), dtype=np.int64)
+
+    def look(rows: IntArray, first: int, width: int) -> BoolArray:
+        met = classes.met(positions[rows], first=first, width=width)
+        inside = np.ones((len(rows), width), dtype=np.bool_)
+        for j, coordinates in enumerate(met):
+            coordinates -= centres[j, rows, np.newaxis]
+            np.abs(coordinates, out=coordinates)
+            inside &= coordinates <= reach[j, rows, np.newaxis]
+        beyond = classes.beyond(positions[rows], first=first, width=width)
+        if beyond is not None:
+            inside &= ~beyond
+        counts[rows] += np.count_nonzero(inside, axis=1)
+        too_few: BoolArray = counts[rows] < cap
+        return too_few
+
+    classes.meet(positions, look, first=0, width=max(8, min(2 * cap, 64)))
+    return np.minimum(counts, cap)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Block:
+    """Some whole classes in units of their ranges."""
+
+    records: IntArray
+    classes: CyclicClasses
+    published: FloatArray
+    """Shape (n_attributes, n_records), like `originals`."""
+    own: FloatArray
+    """How far each record is from its own original."""
+    tolerance: FloatArray
+    """Distances of a record may differ by this much and be the same in decimals."""
+
+    def distances(self, positions: IntArray, *, first: int, width: int) -> FloatArray:
+        """To the originals met, shape (n_positions, width); infinite beyond the class."""
+        far = np.zeros((len(positions), width))
+        for x, coordinates in zip(
+            self.published, self.classes.met(positions, first=first, width=width), strict=True
+        ):
+            coordinates -= x[positions, np.newaxis]
+            np.abs(coordinates, out=coordinates)
+            np.maximum(far, coordinates, out=far)
+        beyond = self.classes.beyond(positions, first=first, width=width)
+        if beyond is not None:
+            far[beyond] = np.inf
+        return far
+
+
+def in_units_of_ranges(values: FloatArray, lows: FloatArray, ranges: FloatArray) -> FloatArray:
+    """(v − lo)/R, and 0 where there is no range; all of one shape."""
+    places = np.zeros(values.shape)
+    with np.errstate(over="ignore"):  # a range next to nothing
+        np.divide(values - lows, ranges, out=places, where=ranges > 0)
+    if np.isnan(places).any():
+        raise ValueError("some values are missing in a class that has a range")
+    return np.clip(places, -_FARTHEST, _FARTHEST)
+
+
+def class_extremes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest values of every class, (n_classes, n_attributes) each, for records in order of classes.
+
+    0 where a class has no record here; NaN where values are missing.
+    """
+    low, high = np.zeros((n_classes, values.shape[1])), np.zeros((n_classes, values.shape[1]))
+    counts = np.bincount(class_ids, minlength=n_classes)
+    here = counts > 0
+    firsts = (np.cumsum(counts) - counts)[here]
+    if firsts.size:
+        low[here] = np.minimum.reduceat(values, firsts, axis=0)
+        high[here] = np.maximum.reduceat(values, firsts, axis=0)
+    return low, high
+
+
+def _blocks(values: FloatArray, published: FloatArray, class_ids: IntArray, *, ranges: FloatArray) -> Iterator[_Block]:
+    if values.shape != published.shape or values.shape != (len(class_ids), ranges.shape[1]):
+        raise ValueError("every record needs a class, and every ε-quasi a value, what was published of it and a range")
+    for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(ranges)):
+        if not records.size:
+            continue
+        v, x = values[records], published[records]
+        low, high = class_extremes(v, ids, n_classes=chosen.stop - chosen.start)
+        r = ranges[chosen]
+        places = in_units_of_ranges(v, low[ids], r[ids])
+        classes = lay_out(places, ids, n_classes=len(r))
+        order = classes.records
+        moved = np.ascontiguousarray(in_units_of_ranges(x, low[ids], r[ids])[order].T)
+        own = np.abs(moved - classes.originals).max(axis=0)
+        # Decimals are off by their rounding, and so are ranges, which are differences of decimals.
+        magnitude = np.maximum(np.abs(x), np.maximum(np.abs(low), np.abs(high))[ids])[order]
+        places_off = in_units_of_ranges(magnitude, np.zeros(magnitude.shape), r[ids][order]).max(axis=1)
+        yield _Block(
+            records=records[order],
+            classes=classes,
+            published=moved,
+            own=own,
+            tolerance=2 * ROUNDING * places_off * (1 + own),
+        )
+
+
+def _nearest(block: _Block, asked: IntArray, *, epsilon: float) -> tuple[IntArray, FloatArray]:
+    """Originals as near as each asked record's own (0: another is nearer), and the posteriors of those that have any."""
+    ties = np.ones(len(asked), dtype=np.int64)
+    weights = np.ones(len(asked))
+
+    def look(rows: IntArray, first: int, width: int) -> BoolArray:
+        positions = asked[rows]
+        margin = block.distances(positions, first=first, width=width)
+        margin -= block.own[positions, np.newaxis]
+        tolerance = block.tolerance[positions, np.newaxis]
+        doubtful = (margin <= tolerance) & (margin >= -tolerance) & (margin != 0)
+        if doubtful.any():
+            _settle(block, positions, margin, doubtful, first=first)
+        wins: BoolArray = ~(margin < 0).any(axis=1)
+        ties[rows[~wins]] = 0
+        margin = margin[wins]
+        ties[rows[wins]] += np.count_nonzero(margin == 0, axis=1)
+        margin *= -epsilon
+        weights[rows[wins]] += np.exp(margin, out=margin).sum(axis=1)
+        return wins
+
+    block.classes.meet(asked, look, first=1)
+    return ties, 1 / weights[ties > 0]
+
+
+def _settle(block: _Block, positions: IntArray, margin: FloatArray, doubtful: BoolArray, *, first: int) -> None:
+    """Makes margins 0 where they are nothing but rounding: smaller, too, than what lies between the two originals."""
+    rows, columns = np.nonzero(doubtful)
+    chosen = positions[rows]
+    classes = block.classes
+    ring = classes.ring_starts[chosen] + (classes.place[chosen] + first + columns) % classes.sizes[chosen]
+    apart = np.abs(classes.rings[:, ring] - classes.originals[:, chosen]).max(axis=0)
+    is_tie = np.abs(margin[rows, columns]) <= np.minimum(block.tolerance[chosen], apart / 4)
+    margin[rows[is_tie], columns[is_tie]] = 0.0
+
+
+def _largest_of_others(block: _Block, asked: IntArray, *, epsilon: float, largest: float) -> float:
+    """The largest posterior of the asked records, or `largest` if none exceeds it.
+
+    No original is farther from what was published than the farthest corner of its class, so that those not met yet
+    add at least their number times that weight to the sum; who stays below `largest` with this bound is left out.
+    """
+    classes = block.classes
+    starts = np.flatnonzero(classes.place == 0)
+    corner = np.zeros(len(block.own))
+    for x, own in zip(block.published, classes.originals, strict=True):
+        for extreme in (np.minimum.reduceat(own, starts), np.maximum.reduceat(own, starts)):
+            np.maximum(corner, np.abs(x - np.repeat(extreme, classes.sizes[starts])), out=corner)
+    bound = 1 / (1 + (classes.sizes - 1) * np.exp(-epsilon * (corner - block.own)))
+    asked = asked[bound[asked] > largest]
+    asked = asked[np.argsort(-bound[asked], kind="stable")]
+    least = np.exp(-epsilon * (corner[asked] - block.own[asked]))
+    weights = np.ones(len(asked))
+
+    def look(rows: IntArray, first: int, width: int) -> BoolArray:
+        nonlocal largest
+        positions = asked[rows]
+        margin = block.distances(positions, first=first, width=width)
+        margin -= block.own[positions, np.newaxis]
+        margin *= -epsilon
+        weights[rows] += np.exp(margin, out=margin).sum(axis=1)
+        left = np.maximum(classes.sizes[positions] - first - width, 0)
+        bound = 1 / (weights[rows] + left * least[rows])
+        largest = max(largest, float(bound[left == 0].max(initial=0.0)))
+        may_exceed: BoolArray = bound > largest
+        return may_exceed
+
+    classes.meet(asked, look, first=1)
+    return largest
