@@ -61,8 +61,20 @@ class CyclicClasses:
         outside: BoolArray = first + np.arange(width) >= sizes[:, np.newaxis]
         return outside
 
+    def extremes(self) -> tuple[FloatArray, FloatArray]:
+        """Smallest and largest coordinates of each record's class, shape (n_attributes, n_records) each."""
+        firsts = np.flatnonzero(self.place == 0)
+        sizes = self.sizes[firsts]
+        low, high = (extreme.reduceat(self.originals, firsts, axis=1) for extreme in (np.minimum, np.maximum))
+        return np.repeat(low, sizes, axis=1), np.repeat(high, sizes, axis=1)
+
     def meet(
-        self, positions: IntArray, look: Callable[[IntArray, int, int], BoolArray], *, first: int, width: int = _NARROWEST
+        self,
+        positions: IntArray,
+        look: Callable[[IntArray, int, int], BoolArray],
+        *,
+        first: int,
+        width: int = _NARROWEST,
     ) -> None:
         """Lets each position meet its class until `look` has seen enough, or the whole class.
 

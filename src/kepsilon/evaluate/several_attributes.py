@@ -101,6 +101,8 @@ def originals_in_reach(
     """
     counts = np.zeros(len(class_ids), dtype=np.int64)
     for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(linking_ranges)):
+        if not records.size:
+            continue
         x, v, r = published[records], values[records], linking_ranges[chosen][ids]
         tells = ~np.isnan(r) & ~np.isnan(v)
         classes = lay_out(np.where(tells, v, 0.0), ids, n_classes=chosen.stop - chosen.start)
@@ -119,8 +121,12 @@ def count_in_boxes(
     `centres` and `reach` have shape (n_attributes, n_positions); a position says which class is met, and where first.
     """
     counts = np.zeros(len(positions), dtype=np.int64)
+    low, high = classes.extremes()
+    misses = (centres - reach > high[:, positions]) | (centres + reach < low[:, positions])
+    asked = np.flatnonzero(~misses.any(axis=0))  # who has left the class altogether need not meet all of it to know
 
-    def look(rows: IntArray, first: int, width: int) -> BoolArray:
+    def look(numbers: IntArray, first: int, width: int) -> BoolArray:
+        rows = asked[numbers]
         met = classes.met(positions[rows], first=first, width=width)
         inside = np.ones((len(rows), width), dtype=np.bool_)
         for j, coordinates in enumerate(met):
@@ -134,7 +140,7 @@ def count_in_boxes(
         too_few: BoolArray = counts[rows] < cap
         return too_few
 
-    classes.meet(positions, look, first=0, width=max(8, min(2 * cap, 64)))
+    classes.meet(positions[asked], look, first=0, width=max(8, min(2 * cap, 64)))
     return np.minimum(counts, cap)
 
 
@@ -154,9 +160,7 @@ class _Block:
     def distances(self, positions: IntArray, *, first: int, width: int) -> FloatArray:
         """To the originals met, shape (n_positions, width); infinite beyond the class."""
         far = np.zeros((len(positions), width))
-        for x, coordinates in zip(
-            self.published, self.classes.met(positions, first=first, width=width), strict=True
-        ):
+        for x, coordinates in zip(self.published, self.classes.met(positions, first=first, width=width), strict=True):
             coordinates -= x[positions, np.newaxis]
             np.abs(coordinates, out=coordinates)
             np.maximum(far, coordinates, out=far)
@@ -260,11 +264,8 @@ def _largest_of_others(block: _Block, asked: IntArray, *, epsilon: float, larges
     add at least their number times that weight to the sum; who stays below `largest` with this bound is left out.
     """
     classes = block.classes
-    starts = np.flatnonzero(classes.place == 0)
-    corner = np.zeros(len(block.own))
-    for x, own in zip(block.published, classes.originals, strict=True):
-        for extreme in (np.minimum.reduceat(own, starts), np.maximum.reduceat(own, starts)):
-            np.maximum(corner, np.abs(x - np.repeat(extreme, classes.sizes[starts])), out=corner)
+    low, high = classes.extremes()
+    corner = np.maximum(np.abs(block.published - low), np.abs(block.published - high)).max(axis=0)
     bound = 1 / (1 + (classes.sizes - 1) * np.exp(-epsilon * (corner - block.own)))
     asked = asked[bound[asked] > largest]
     asked = asked[np.argsort(-bound[asked], kind="stable")]

@@ -118,7 +118,9 @@ def _meet_all(
             far[beyond] = np.inf
         here = far.min(axis=1)
         n_here = np.count_nonzero(far == here[:, np.newaxis], axis=1)
-        n_nearest[rows] = np.where(here < nearest[rows], 0, n_nearest[rows]) + np.where(here <= nearest[rows], n_here, 0)
+        n_nearest[rows] = np.where(here < nearest[rows], 0, n_nearest[rows]) + np.where(
+            here <= nearest[rows], n_here, 0
+        )
         nearest[rows] = np.minimum(nearest[rows], here)
         far -= own[rows, np.newaxis]
         far *= -epsilon

@@ -52,9 +52,7 @@ def expected_suppression(
     for part in parts(values, class_ids, strata, n_classes=len(ranges)):
         reach = linking_ranges[part.classes]
         tells = (ranges[part.classes] > 0) & ~np.isnan(reach)
-        classes = lay_out(
-            np.where(tells[part.class_ids], part.values, 0.0), part.class_ids, n_classes=len(tells)
-        )
+        classes = lay_out(np.where(tells[part.class_ids], part.values, 0.0), part.class_ids, n_classes=len(tells))
         crowd = _Crowd(
             classes=classes,
             scales=np.where(tells, ranges[part.classes] / epsilon, 0.0),
@@ -106,14 +104,10 @@ class _Crowd:
             length = min(_AT_ONCE, size - offset)
             counts.append(self._in_reach(np.array([start]), np.array([offset]), np.array([length]), rest))
         every = np.concatenate(counts)
-        gone = suppressed_for_confidence(
-            every, np.zeros(size, dtype=np.int64), k=self.k, n_classes=1, rule=self.rule
-        )
+        gone = suppressed_for_confidence(every, np.zeros(size, dtype=np.int64), k=self.k, n_classes=1, rule=self.rule)
         return float(gone[:seen].mean())
 
-    def _in_reach(
-        self, starts: IntArray, offsets: IntArray, lengths: IntArray, rng: np.random.Generator
-    ) -> IntArray:
+    def _in_reach(self, starts: IntArray, offsets: IntArray, lengths: IntArray, rng: np.random.Generator) -> IntArray:
         """ℓ, up to k, of runs of records of a class, given noise: from the offset-th after each start on."""
         along = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         begin = np.repeat(starts, lengths)
