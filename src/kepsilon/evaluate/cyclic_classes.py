@@ -45,13 +45,28 @@ class CyclicClasses:
     ring_starts: IntArray
     """Where the ring of each record's class begins, shape (n_records,)."""
 
-    def met(self, positions: IntArray, *, first: int, width: int) -> list[FloatArray]:
-        """The originals numbered first … first + width − 1 from each position on, by attribute: (n_positions, width).
+    def apart(self, positions: IntArray, centres: FloatArray, *, first: int, width: int) -> list[FloatArray]:
+        """How far the originals numbered first … first + width − 1 lie from the centres: by attribute, (n_positions, width).
 
-        Number 0 is the record's own. Where a class has fewer, what follows is of no meaning; see `beyond`.
+        Numbers count from each position on, 0 being the record's own original. `centres` has the shape (n_attributes,
+        n_positions). Where a class has fewer, what follows is of no meaning; see `beyond`.
         """
         begin = self.ring_starts[positions] + (self.place[positions] + first) % self.sizes[positions]
-        return [sliding_window_view(ring, width)[begin] for ring in self.rings]
+        steps = [sliding_window_view(ring, width)[begin] for ring in self.rings]
+        for step, centre in zip(steps, centres, strict=True):
+            np.subtract(step, centre[:, np.newaxis], out=step)
+            np.abs(step, out=step)
+        return steps
+
+    def distances(self, positions: IntArray, centres: FloatArray, *, first: int, width: int) -> FloatArray:
+        """The same as one distance, the largest of all attributes; infinite beyond the class."""
+        far, *others = self.apart(positions, centres, first=first, width=width)
+        for step in others:
+            np.maximum(far, step, out=far)
+        beyond = self.beyond(positions, first=first, width=width)
+        if beyond is not None:
+            far[beyond] = np.inf
+        return far
 
     def beyond(self, positions: IntArray, *, first: int, width: int) -> BoolArray | None:
         """Which of those are not in the class, or None if all are."""

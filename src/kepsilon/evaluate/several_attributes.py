@@ -127,12 +127,10 @@ def count_in_boxes(
 
     def look(numbers: IntArray, first: int, width: int) -> BoolArray:
         rows = asked[numbers]
-        met = classes.met(positions[rows], first=first, width=width)
+        steps = classes.apart(positions[rows], centres[:, rows], first=first, width=width)
         inside = np.ones((len(rows), width), dtype=np.bool_)
-        for j, coordinates in enumerate(met):
-            coordinates -= centres[j, rows, np.newaxis]
-            np.abs(coordinates, out=coordinates)
-            inside &= coordinates <= reach[j, rows, np.newaxis]
+        for step, limit in zip(steps, reach[:, rows], strict=True):
+            inside &= step <= limit[:, np.newaxis]
         beyond = classes.beyond(positions[rows], first=first, width=width)
         if beyond is not None:
             inside &= ~beyond
@@ -157,17 +155,11 @@ class _Block:
     tolerance: FloatArray
     """Distances of a record may differ by this much and be the same in decimals."""
 
-    def distances(self, positions: IntArray, *, first: int, width: int) -> FloatArray:
-        """To the originals met, shape (n_positions, width); infinite beyond the class."""
-        far = np.zeros((len(positions), width))
-        for x, coordinates in zip(self.published, self.classes.met(positions, first=first, width=width), strict=True):
-            coordinates -= x[positions, np.newaxis]
-            np.abs(coordinates, out=coordinates)
-            np.maximum(far, coordinates, out=far)
-        beyond = self.classes.beyond(positions, first=first, width=width)
-        if beyond is not None:
-            far[beyond] = np.inf
-        return far
+    def margins(self, positions: IntArray, *, first: int, width: int) -> FloatArray:
+        """How much farther than its own the originals met are from each record, shape (n_positions, width)."""
+        margins = self.classes.distances(positions, self.published[:, positions], first=first, width=width)
+        margins -= self.own[positions, np.newaxis]
+        return margins
 
 
 def in_units_of_ranges(values: FloatArray, lows: FloatArray, ranges: FloatArray) -> FloatArray:
@@ -228,13 +220,12 @@ def _nearest(block: _Block, asked: IntArray, *, epsilon: float) -> tuple[IntArra
 
     def look(rows: IntArray, first: int, width: int) -> BoolArray:
         positions = asked[rows]
-        margin = block.distances(positions, first=first, width=width)
-        margin -= block.own[positions, np.newaxis]
+        margin = block.margins(positions, first=first, width=width)
         tolerance = block.tolerance[positions, np.newaxis]
         doubtful = (margin <= tolerance) & (margin >= -tolerance) & (margin != 0)
         if doubtful.any():
             _settle(block, positions, margin, doubtful, first=first)
-        wins: BoolArray = ~(margin < 0).any(axis=1)
+        wins: BoolArray = margin.min(axis=1) >= 0
         ties[rows[~wins]] = 0
         margin = margin[wins]
         ties[rows[wins]] += np.count_nonzero(margin == 0, axis=1)
@@ -275,8 +266,7 @@ def _largest_of_others(block: _Block, asked: IntArray, *, epsilon: float, larges
     def look(rows: IntArray, first: int, width: int) -> BoolArray:
         nonlocal largest
         positions = asked[rows]
-        margin = block.distances(positions, first=first, width=width)
-        margin -= block.own[positions, np.newaxis]
+        margin = block.margins(positions, first=first, width=width)
         margin *= -epsilon
         weights[rows] += np.exp(margin, out=margin).sum(axis=1)
         left = np.maximum(classes.sizes[positions] - first - width, 0)

@@ -20,13 +20,15 @@ from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 _COMPARISONS = 100_000_000
 """Originals met in a simulation, about."""
 
+_NONE = Estimate()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedLinks:
     """A tie of t worth 1/t, and by the paper's rule; they add up across partitions."""
 
-    fair: Estimate = Estimate()
-    paper: Estimate = Estimate()
+    fair: Estimate = _NONE
+    paper: Estimate = _NONE
 
     def __add__(self, other: ExpectedLinks) -> ExpectedLinks:
         return ExpectedLinks(fair=self.fair + other.fair, paper=self.paper + other.paper)
@@ -69,9 +71,9 @@ def _exact_links(
         if not simple[ids].any():
             continue
         attribute = np.argmax(active, axis=1)
-        records, ids = records[simple[ids]], ids[simple[ids]]
-        column = np.where(differs[ids], values[records, attribute[ids]], 0.0)
-        classes = sort_classes(column, ids, n_classes=len(active))
+        own, own_ids = records[simple[ids]], ids[simple[ids]]
+        column = np.where(differs[own_ids], values[own, attribute[own_ids]], 0.0)
+        classes = sort_classes(column, own_ids, n_classes=len(active))
         widths = ranges[chosen][np.arange(len(active)), attribute]
         fair, paper = expected_links(classes, ranges=widths, epsilon=epsilon)
         links += ExpectedLinks(fair=Estimate(total=float(fair.sum())), paper=Estimate(total=float(paper.sum())))
@@ -108,14 +110,7 @@ def _meet_all(
     weights = np.zeros(len(positions))
 
     def look(rows: IntArray, first: int, width: int) -> BoolArray:
-        far = np.zeros((len(rows), width))
-        for x, coordinates in zip(published, classes.met(positions[rows], first=first, width=width), strict=True):
-            coordinates -= x[rows, np.newaxis]
-            np.abs(coordinates, out=coordinates)
-            np.maximum(far, coordinates, out=far)
-        beyond = classes.beyond(positions[rows], first=first, width=width)
-        if beyond is not None:
-            far[beyond] = np.inf
+        far = classes.distances(positions[rows], published[:, rows], first=first, width=width)
         here = far.min(axis=1)
         n_here = np.count_nonzero(far == here[:, np.newaxis], axis=1)
         n_nearest[rows] = np.where(here < nearest[rows], 0, n_nearest[rows]) + np.where(
