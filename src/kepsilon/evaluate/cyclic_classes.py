@@ -2,8 +2,7 @@
 """The originals of some classes as rings, so that every record meets those of its class one after the other.
 
 With several ε-quasis there is no sorted order to search. Instead each record is compared with a few originals of its
-class, starting at its own; most records are settled by those, the rest is compared with twice as many, and so on. Within
-a class the order is random, for the sake of speed alone: whatever is counted does not depend on it.
+class, starting at its own; most records are settled by those, the rest is compared with twice as many, and so on.
 """
 
 from __future__ import annotations
@@ -29,17 +28,16 @@ _SEED = 0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CyclicClasses:
-    """Records by class, and the coordinates of their originals as rings. A position is a place in `records`."""
+    """Records in order of classes, known by their positions in it, and the coordinates of their originals as rings."""
 
-    records: IntArray
-    """Records by class, in random order within a class, shape (n_records,); the others follow this order."""
     class_ids: IntArray
+    """Rising, shape (n_records,)."""
     place: IntArray
     """How many records of the class come before."""
     sizes: IntArray
     """Records of the class."""
     originals: FloatArray
-    """Coordinates in that order, shape (n_attributes, n_records)."""
+    """Coordinates, shape (n_attributes, n_records)."""
     rings: FloatArray
     """The same, each class followed by its own beginning, so that it can be read on past its end."""
     ring_starts: IntArray
@@ -109,28 +107,35 @@ class CyclicClasses:
             width = 2 * width
 
 
-def lay_out(coordinates: FloatArray, class_ids: IntArray, *, n_classes: int) -> CyclicClasses:
-    """Rings of the given classes; `coordinates` has shape (n_records, n_attributes)."""
-    records = np.random.default_rng(_SEED).permutation(len(class_ids))
-    ids = class_ids[records]
+def mixed_within_classes(class_ids: IntArray, *, n_classes: int) -> IntArray:
+    """Positions in an order that mixes the records of each class, and leaves the classes where they are.
+
+    In the order of a table, neighbours may be alike, and a record would meet those that settle it last.
+    """
+    order = np.random.default_rng(_SEED).permutation(len(class_ids))
+    ids = class_ids[order]
     by_class = np.argsort(ids.astype(np.uint16) if n_classes <= 1 << 16 else ids, kind="stable")
-    records, ids = records[by_class], ids[by_class]
-    counts = np.bincount(ids, minlength=n_classes)
+    mixed: IntArray = order[by_class]
+    return mixed
+
+
+def lay_out(originals: FloatArray, class_ids: IntArray, *, n_classes: int) -> CyclicClasses:
+    """Rings of the given classes; records are in order of classes, and `originals` has shape (n_attributes, n_records)."""
+    counts = np.bincount(class_ids, minlength=n_classes)
     firsts = np.cumsum(counts) - counts
     laps = counts + np.minimum(np.maximum(counts - 1, 0), WIDEST - 1)
     ring_firsts = np.cumsum(laps) - laps
-    # Positions along each ring, taken modulo the class; a window at the very end may read on into nothing.
-    along = np.arange(laps.sum()) - np.repeat(ring_firsts, laps)
-    source = np.repeat(firsts, laps) + along % np.repeat(counts, laps)
-    originals = np.ascontiguousarray(coordinates[records].T)
+    # Positions along each ring, the class and then its beginning again; a window at the very end may read on into nothing.
+    source = np.arange(laps.sum()) - np.repeat(ring_firsts - firsts, laps)
+    source -= np.where(source >= np.repeat(firsts + counts, laps), np.repeat(counts, laps), 0)
     rings = np.zeros((len(originals), len(source) + WIDEST))
-    rings[:, : len(source)] = originals[:, source]
+    for ring, coordinates in zip(rings, originals, strict=True):
+        ring[: len(source)] = coordinates.take(source)
     return CyclicClasses(
-        records=records,
-        class_ids=ids,
-        place=np.arange(len(ids)) - firsts[ids],
-        sizes=counts[ids],
+        class_ids=class_ids,
+        place=np.arange(len(class_ids)) - np.repeat(firsts, counts),
+        sizes=np.repeat(counts, counts),
         originals=originals,
         rings=rings,
-        ring_starts=ring_firsts[ids],
+        ring_starts=np.repeat(ring_firsts, counts),
     )

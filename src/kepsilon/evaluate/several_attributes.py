@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.evaluate.cyclic_classes import CyclicClasses, lay_out
+from kepsilon.evaluate.cyclic_classes import CyclicClasses, lay_out, mixed_within_classes
 from kepsilon.evaluate.linking_risk import ABOVE, LinkSums
 from kepsilon.evaluate.sorted_classes import ROUNDING, blocks_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -103,13 +103,14 @@ def originals_in_reach(
     for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(linking_ranges)):
         if not records.size:
             continue
-        x, v, r = published[records], values[records], linking_ranges[chosen][ids]
+        mixed = records[mixed_within_classes(ids, n_classes=chosen.stop - chosen.start)]
+        r = by_record(linking_ranges[chosen], ids)
+        x, v = published.take(mixed, axis=0).T, values.take(mixed, axis=0).T
         tells = ~np.isnan(r) & ~np.isnan(v)
         classes = lay_out(np.where(tells, v, 0.0), ids, n_classes=chosen.stop - chosen.start)
-        centres = np.where(tells, x, 0.0)[classes.records].T
-        reach = np.where(tells, r + ROUNDING * (np.abs(x) + r), np.inf)[classes.records].T
-        found = count_in_boxes(classes, np.arange(len(ids)), centres, reach, cap=cap)
-        counts[records[classes.records]] = found
+        reach = np.where(tells, r + ROUNDING * (np.abs(x) + r), np.inf)
+        centres = np.where(tells, x, 0.0)
+        counts[mixed] = count_in_boxes(classes, np.arange(len(ids)), centres, reach, cap=cap)
     return counts
 
 
@@ -175,16 +176,21 @@ def in_units_of_ranges(values: FloatArray, lows: FloatArray, ranges: FloatArray)
 def class_extremes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest values of every class, (n_classes, n_attributes) each, for records in order of classes.
 
-    0 where a class has no record here; NaN where values are missing.
+    `values` has shape (n_attributes, n_records). 0 where a class has no record here; NaN where values are missing.
     """
-    low, high = np.zeros((n_classes, values.shape[1])), np.zeros((n_classes, values.shape[1]))
+    low, high = np.zeros((n_classes, len(values))), np.zeros((n_classes, len(values)))
     counts = np.bincount(class_ids, minlength=n_classes)
     here = counts > 0
     firsts = (np.cumsum(counts) - counts)[here]
     if firsts.size:
-        low[here] = np.minimum.reduceat(values, firsts, axis=0)
-        high[here] = np.maximum.reduceat(values, firsts, axis=0)
+        low[here] = np.minimum.reduceat(values, firsts, axis=1).T
+        high[here] = np.maximum.reduceat(values, firsts, axis=1).T
     return low, high
+
+
+def by_record(figures: FloatArray, class_ids: IntArray) -> FloatArray:
+    """The figures of each record's class, from shape (n_classes, n_attributes) to (n_attributes, n_records)."""
+    return np.ascontiguousarray(figures.T).take(class_ids, axis=1)
 
 
 def _blocks(values: FloatArray, published: FloatArray, class_ids: IntArray, *, ranges: FloatArray) -> Iterator[_Block]:
@@ -193,24 +199,18 @@ def _blocks(values: FloatArray, published: FloatArray, class_ids: IntArray, *, r
     for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(ranges)):
         if not records.size:
             continue
-        v, x = values[records], published[records]
-        low, high = class_extremes(v, ids, n_classes=chosen.stop - chosen.start)
-        r = ranges[chosen]
-        places = in_units_of_ranges(v, low[ids], r[ids])
-        classes = lay_out(places, ids, n_classes=len(r))
-        order = classes.records
-        moved = np.ascontiguousarray(in_units_of_ranges(x, low[ids], r[ids])[order].T)
+        n_classes = chosen.stop - chosen.start
+        mixed = records[mixed_within_classes(ids, n_classes=n_classes)]
+        v, x = (np.ascontiguousarray(array.take(mixed, axis=0).T) for array in (values, published))
+        low, high = class_extremes(v, ids, n_classes=n_classes)
+        lows, widths = by_record(low, ids), by_record(ranges[chosen], ids)
+        classes = lay_out(in_units_of_ranges(v, lows, widths), ids, n_classes=n_classes)
+        moved = in_units_of_ranges(x, lows, widths)
         own = np.abs(moved - classes.originals).max(axis=0)
         # Decimals are off by their rounding, and so are ranges, which are differences of decimals.
-        magnitude = np.maximum(np.abs(x), np.maximum(np.abs(low), np.abs(high))[ids])[order]
-        places_off = in_units_of_ranges(magnitude, np.zeros(magnitude.shape), r[ids][order]).max(axis=1)
-        yield _Block(
-            records=records[order],
-            classes=classes,
-            published=moved,
-            own=own,
-            tolerance=2 * ROUNDING * places_off * (1 + own),
-        )
+        magnitude = np.maximum(np.abs(x), by_record(np.maximum(np.abs(low), np.abs(high)), ids))
+        off = in_units_of_ranges(magnitude, np.zeros_like(magnitude), widths).max(axis=0)
+        yield _Block(records=mixed, classes=classes, published=moved, own=own, tolerance=2 * ROUNDING * off * (1 + own))
 
 
 def _nearest(block: _Block, asked: IntArray, *, epsilon: float) -> tuple[IntArray, FloatArray]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from kepsilon.evaluate.cyclic_classes import WIDEST, CyclicClasses, lay_out
 from kepsilon.evaluate.linking_risk import expected_links
-from kepsilon.evaluate.several_attributes import class_extremes, in_units_of_ranges
+from kepsilon.evaluate.several_attributes import by_record, class_extremes, in_units_of_ranges
 from kepsilon.evaluate.simulation import Estimate, Part, draw_records, generator, parts, unit_noise
 from kepsilon.evaluate.sorted_classes import blocks_of_classes, sort_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -65,7 +65,7 @@ def _exact_links(
     is_simple = np.zeros(len(ranges), dtype=np.bool_)
     for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(ranges)):
         active = ranges[chosen] > 0
-        low, high = class_extremes(values[records], ids, n_classes=len(active))
+        low, high = class_extremes(values[records].T, ids, n_classes=len(active))
         differs = np.any(active & (high > low), axis=1)
         is_simple[chosen] = simple = ~differs | (np.count_nonzero(active, axis=1) <= 1)
         if not simple[ids].any():
@@ -89,14 +89,10 @@ def _best_guesses(
     expectation, because what was published might come from any record of the class.
     """
     low, _ = class_extremes(part.values, part.class_ids, n_classes=len(ranges))
-    of_records = ranges[part.class_ids]
-    places = in_units_of_ranges(part.values, low[part.class_ids], of_records)
-    classes = lay_out(places, part.class_ids, n_classes=len(ranges))
-    positions = np.empty(len(places), dtype=np.int64)
-    positions[classes.records] = np.arange(len(places))
-    drawn = positions[part.chosen]
-    noise = unit_noise(of_records[part.chosen] > 0, rng).T / epsilon
-    return _meet_all(classes, drawn, noise, epsilon=epsilon)
+    lows, widths = by_record(low, part.class_ids), by_record(ranges, part.class_ids)
+    classes = lay_out(in_units_of_ranges(part.values, lows, widths), part.class_ids, n_classes=len(ranges))
+    noise = unit_noise(widths[:, part.chosen].T > 0, rng).T / epsilon
+    return _meet_all(classes, part.chosen, noise, epsilon=epsilon)
 
 
 def _meet_all(

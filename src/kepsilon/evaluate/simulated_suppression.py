@@ -52,17 +52,14 @@ def expected_suppression(
     for part in parts(values, class_ids, strata, n_classes=len(ranges)):
         reach = linking_ranges[part.classes]
         tells = (ranges[part.classes] > 0) & ~np.isnan(reach)
-        classes = lay_out(np.where(tells[part.class_ids], part.values, 0.0), part.class_ids, n_classes=len(tells))
         crowd = _Crowd(
-            classes=classes,
+            classes=lay_out(np.where(tells[part.class_ids].T, part.values, 0.0), part.class_ids, n_classes=len(tells)),
             scales=np.where(tells, ranges[part.classes] / epsilon, 0.0),
             reach=np.where(tells, reach, np.inf),
             k=k,
             rule=rule,
         )
-        positions = np.empty(len(part.class_ids), dtype=np.int64)
-        positions[classes.records] = np.arange(len(positions))
-        shares[part.draws] = crowd.shares_gone(positions[part.chosen], rng=rng, rest=rest)
+        shares[part.draws] = crowd.shares_gone(part.chosen, rng=rng, rest=rest)
     return strata.estimate(shares)
 
 

@@ -57,12 +57,13 @@ class Part:
     """Some whole classes, their records in order of classes, and which of these were drawn."""
 
     values: FloatArray
+    """Shape (n_attributes, n_records)."""
     class_ids: IntArray
     classes: slice
     draws: BoolArray
     """Which draws they are, shaped like `Strata.chosen`."""
     chosen: IntArray
-    """The records drawn, by position in `values`."""
+    """The records drawn, by position in that order."""
 
 
 def generator(stream: int) -> np.random.Generator:
@@ -87,7 +88,13 @@ def parts(values: FloatArray, class_ids: IntArray, strata: Strata, *, n_classes:
         draws = (strata.chosen >= done) & (strata.chosen < done + len(records))
         if draws.any():
             chosen = strata.chosen[draws] - done
-            yield Part(values=values[records], class_ids=ids, classes=classes, draws=draws, chosen=chosen)
+            yield Part(
+                values=np.ascontiguousarray(values[records].T),
+                class_ids=ids,
+                classes=classes,
+                draws=draws,
+                chosen=chosen,
+            )
         done += len(records)
 
 

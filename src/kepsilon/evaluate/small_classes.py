@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.evaluate.several_attributes import class_extremes, in_units_of_ranges
+from kepsilon.evaluate.several_attributes import by_record, class_extremes, in_units_of_ranges
 from kepsilon.evaluate.sorted_classes import ROUNDING, blocks_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
@@ -121,12 +121,12 @@ def _shapes(
         if not records.size:
             continue
         r = ranges[chosen]
-        low, high = class_extremes(values[records], ids, n_classes=len(r))
-        widths = r[ids]
-        originals = in_units_of_ranges(values[records], low[ids], widths)
-        moved = in_units_of_ranges(published[records], low[ids], widths)
-        magnitude = np.maximum(np.abs(published[records]), np.maximum(np.abs(low), np.abs(high))[ids])
-        off = in_units_of_ranges(magnitude, np.zeros(magnitude.shape), widths).max(axis=1)
+        v, x = values[records].T, published[records].T
+        low, high = class_extremes(v, ids, n_classes=len(r))
+        lows, widths = by_record(low, ids), by_record(r, ids)
+        originals, moved = in_units_of_ranges(v, lows, widths).T, in_units_of_ranges(x, lows, widths).T
+        magnitude = np.maximum(np.abs(x), by_record(np.maximum(np.abs(low), np.abs(high)), ids))
+        off = in_units_of_ranges(magnitude, np.zeros_like(magnitude), widths).max(axis=0)
         # By class, those released first.
         order = np.argsort(2 * ids + ~released[records], kind="stable")
         sizes = np.bincount(ids, minlength=len(r))
