@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kepsilon.evaluate.cells import put_in_cells
 from kepsilon.evaluate.cyclic_classes import CyclicClasses, lay_out, mixed_within_classes
 from kepsilon.evaluate.linking_risk import ABOVE, LinkSums
 from kepsilon.evaluate.sorted_classes import ROUNDING, blocks_of_classes
@@ -21,6 +22,10 @@ from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 _FARTHEST = 1e16
 """Beyond so many ranges, doubles cannot tell the originals of a class apart."""
+
+_FEWEST_CELLS = 256
+_SUREST = 32
+"""Records at a time that are looked at first, to raise what the others have to exceed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,16 +256,38 @@ def _settle(block: _Block, positions: IntArray, margin: FloatArray, doubtful: Bo
 def _largest_of_others(block: _Block, asked: IntArray, *, epsilon: float, largest: float) -> float:
     """The largest posterior of the asked records, or `largest` if none exceeds it.
 
-    No original is farther from what was published than the farthest corner of its class, so that those not met yet
-    add at least their number times that weight to the sum; who stays below `largest` with this bound is left out.
+    No original is farther from what was published than the farthest corner of its class, which bounds a posterior from
+    above; who stays below `largest` with this bound is left out. In large classes finer and finer cells take the place
+    of the class, and the surest at the time raise what is to be exceeded.
     """
     classes = block.classes
     low, high = classes.extremes()
     corner = np.maximum(np.abs(block.published - low), np.abs(block.published - high)).max(axis=0)
-    bound = 1 / (1 + (classes.sizes - 1) * np.exp(-epsilon * (corner - block.own)))
+    least = np.exp(-epsilon * (corner - block.own))
+    bound = 1 / (1 + (classes.sizes - 1) * least)
     asked = asked[bound[asked] > largest]
+    is_large = classes.sizes[asked] >= 4 * _FEWEST_CELLS
+    largest = _largest(block, asked[~is_large], bound, least, epsilon=epsilon, largest=largest)
+    for class_id in np.unique(classes.class_ids[asked[is_large]]):
+        members = slice(*np.searchsorted(classes.class_ids, [class_id, class_id + 1]))
+        pending = asked[classes.class_ids[asked] == class_id]
+        n_cells = _FEWEST_CELLS
+        while pending.size > _SUREST and 4 * n_cells <= members.stop - members.start:
+            cells = put_in_cells(classes.originals[:, members], n_cells=n_cells)
+            bound[pending] = 1 / cells.least_sums(block.published[:, pending], block.own[pending], epsilon=epsilon)
+            surest = pending[np.argpartition(-bound[pending], _SUREST)[:_SUREST]]
+            largest = _largest(block, surest, bound, least, epsilon=epsilon, largest=largest)
+            pending = np.setdiff1d(pending[bound[pending] > largest], surest, assume_unique=True)
+            n_cells *= 16
+        largest = _largest(block, pending, bound, least, epsilon=epsilon, largest=largest)
+    return largest
+
+
+def _largest(
+    block: _Block, asked: IntArray, bound: FloatArray, least: FloatArray, *, epsilon: float, largest: float
+) -> float:
+    """The same by meeting originals: those not met yet add at least their number times the least weight to the sum."""
     asked = asked[np.argsort(-bound[asked], kind="stable")]
-    least = np.exp(-epsilon * (corner[asked] - block.own[asked]))
     weights = np.ones(len(asked))
 
     def look(rows: IntArray, first: int, width: int) -> BoolArray:
@@ -269,11 +296,11 @@ def _largest_of_others(block: _Block, asked: IntArray, *, epsilon: float, larges
         margin = block.margins(positions, first=first, width=width)
         margin *= -epsilon
         weights[rows] += np.exp(margin, out=margin).sum(axis=1)
-        left = np.maximum(classes.sizes[positions] - first - width, 0)
-        bound = 1 / (weights[rows] + left * least[rows])
-        largest = max(largest, float(bound[left == 0].max(initial=0.0)))
-        may_exceed: BoolArray = bound > largest
+        left = np.maximum(block.classes.sizes[positions] - first - width, 0)
+        at_most = 1 / (weights[rows] + left * least[positions])
+        largest = max(largest, float(at_most[left == 0].max(initial=0.0)))
+        may_exceed: BoolArray = at_most > largest
         return may_exceed
 
-    classes.meet(asked, look, first=1)
+    block.classes.meet(asked, look, first=1)
     return largest

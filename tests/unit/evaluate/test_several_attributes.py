@@ -84,6 +84,27 @@ def test_originals_in_reach_equal_the_oracle(case, cap, tenths):
     assert found.tolist() == [min(n, cap) for n in slow]
 
 
+@pytest.mark.parametrize("epsilon", [0.05, 1.0])
+@pytest.mark.parametrize("d", [2, 4])
+def test_the_surest_record_of_large_classes_is_found(epsilon, d):
+    """Where no posterior exceeds one half, few records are looked at closely, and the surest must be among them."""
+    rng = np.random.default_rng(SEED)
+    ids = np.repeat([0, 1], [4500, 1500])
+    values = rng.exponential(10, (len(ids), d)).round(1)
+    ranges = diameters(values, ids, 2) * np.array([[0.0] + [1.0] * (d - 1), [1.0] * d])
+    published = publish(rng, values, ids, ranges, epsilon)[0]
+    widths = np.where(ranges > 0, ranges, np.inf)
+    stays = np.zeros(len(ids), dtype=bool)
+    posteriors = np.zeros(len(ids))
+    for i in rng.permutation(len(ids))[:1500]:
+        far = np.max(np.abs(published[i] - values[ids == ids[i]]) / widths[ids[i]], axis=1)
+        own = np.max(np.abs(published[i] - values[i]) / widths[ids[i]])
+        stays[i], posteriors[i] = far.min() < own, 1 / np.exp(-epsilon * (far - own)).sum()
+    for chosen in (stays, stays & (ids == 0)):  # the larger class would never show beside the smaller
+        found = nearest_originals(values, published, ids, ranges=ranges, epsilon=epsilon, stays=chosen)
+        assert found.largest == pytest.approx(posteriors[chosen].max())
+
+
 @given(several_classes())
 def test_order_of_records_does_not_matter(case):
     """The attacker sees sets, not sequences."""
