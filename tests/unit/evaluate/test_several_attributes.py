@@ -141,6 +141,19 @@ def test_large_classes_are_met_to_their_last_original(epsilon):
     assert found.n_over_half == np.count_nonzero(np.array(posteriors) > 0.5)
 
 
+def test_a_record_almost_linked_is_not_left_out_for_those_it_has_not_met():
+    """Nearly ½ beside one rival; the other 95 originals are far, and must not be counted as if they were near."""
+    places = np.array([0.0, 0.01, 0.5, 0.5, 0.5] + [1.0] * 95)
+    values = np.column_stack([places, places])
+    published = values.copy()
+    published[0] = 0.006
+    stays = np.isin(np.arange(100), [0, 2])
+    ids, ranges = np.zeros(100, dtype=int), np.ones((1, 2))
+    found = nearest_originals(values, published, ids, ranges=ranges, epsilon=50.0, stays=stays)
+    assert found.n_nearest[[0, 2]].tolist() == [0, 3]
+    assert found.largest == pytest.approx(1 / (1 + np.exp(50 * 0.002)), rel=1e-6)
+
+
 def test_half_way_in_decimals_is_a_tie():
     """In either attribute, or in one as far as in the other, although the doubles disagree."""
     values = np.array([[0.1, 0.0], [0.5, 0.0], [0.1, 0.7], [0.5, 0.7]])

@@ -67,9 +67,14 @@ def test_affine_copies_link_no_more_than_one_attribute(epsilon):
         assert abs(estimate.total - expected) < 5 * np.sqrt(estimate.variance) + 1e-9 * expected
 
 
+@pytest.mark.parametrize("widest", [4, 512])
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_the_figures_equal_another_simulation(epsilon):
-    """Noise drawn in another way, by another generator, and links counted one by one: |z| < 5 for both tie rules."""
+def test_the_figures_equal_another_simulation(monkeypatch, epsilon, widest):
+    """Noise drawn in another way, by another generator, and links counted one by one: |z| < 5 for both tie rules.
+
+    Whether a class is met at once or a few originals at a time.
+    """
+    monkeypatch.setattr(simulated_links, "WIDEST", widest)
     values, ids, ranges = fixed_several()
     found = expected_links_of_several(values, ids, ranges=ranges, epsilon=epsilon)
     times = 4000

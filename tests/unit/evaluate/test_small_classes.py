@@ -172,6 +172,20 @@ def test_the_cheapest_order_is_taken_where_some_are_suppressed():
     assert found.rank.tolist() == [1.0, 1.0]
 
 
+def test_half_way_in_decimals_is_drawn_by_lot():
+    """0.3 is as far from 0.1 as from 0.5 although its doubles disagree; the record of the other was suppressed."""
+    low, high = (a.reshape(-1) for a in np.meshgrid(np.arange(-30, 60, 2), np.arange(-30, 60, 2)))
+    low, high = low[low < high], high[low < high]
+    values = np.column_stack([low, high]).reshape(-1, 1) / 10
+    published = np.repeat((low + high) // 2, 2)[:, np.newaxis] / 10
+    ids = np.repeat(np.arange(len(low)), 2)
+    stays = np.tile([True, False], len(low))
+    ranges = diameters(values, ids, len(low))
+    found = attack_small_classes(values, published, ids, ranges=ranges, epsilon=2.0, stays=stays)
+    assert set(found.rank.tolist()) == {0.5}
+    assert set(found.bayes.tolist()) == {0.5}
+
+
 def test_sums_of_attackers_replace_small_classes_only():
     """Elsewhere everybody picks the nearest; sums of partitions add up before the strongest is named."""
     found = SmallClasses(
