@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Links and originals in reach where records have several ε-quasis, and a record is as far from an original as noise is large.
+
+The attacker of Paper §V-B, which has no formula for this case. Departure: the distance is the mechanism's own norm, the
+largest of |x_j − v_j|/R_j, so that the nearest original is the most likely one. An attribute without a range in a class
+(R = 0, or NaN where values are missing) is the same for all of it, and tells nothing. Ties are common in this norm, also
+between different originals: when the largest coordinate is one that they share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.evaluate.cells import put_in_cells
+from kepsilon.evaluate.cyclic_classes import CyclicClasses, lay_out, mixed_within_classes
+from kepsilon.evaluate.linking_risk import ABOVE, LinkSums
+from kepsilon.evaluate.sorted_classes import ROUNDING, blocks_of_classes
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+
+_FARTHEST = 1e16
+"""Beyond so many ranges, doubles cannot tell the originals of a class apart."""
+
+_FEWEST_CELLS = 256
+_SUREST = 32
+"""Records at a time that are looked at first, to raise what the others have to exceed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearestOriginals:
+    """What the attacker who picks the nearest original finds, and how sure Bayes' rule makes him."""
+
+    n_nearest: IntArray
+    """Originals as near as the record's own, itself included; 0 where another is nearer. Shape (n_records,)."""
+    largest: float
+    """The largest posterior of a record's true original."""
+    n_over_half: int
+    n_over_nine_tenths: int
+
+    @property
+    def fair(self) -> FloatArray:
+        """What each record contributes to the links: a tie of t is worth 1/t."""
+        return np.where(self.n_nearest > 0, 1 / np.maximum(self.n_nearest, 1), 0.0)
+
+    @property
+    def paper(self) -> FloatArray:
+        """The same by the paper's rule: every tie is a link."""
+        return (self.n_nearest > 0).astype(np.float64)
+
+    def sums(self) -> LinkSums:
+        """Realised figures as sums; expected ones, which are not known here, are 0."""
+        return LinkSums(
+            realised=float(self.fair.sum()),
+            realised_paper_ties=float(np.count_nonzero(self.n_nearest)),
+            largest=self.largest,
+            n_over_half=self.n_over_half,
+            n_over_nine_tenths=self.n_over_nine_tenths,
+        )
+
+
+def nearest_originals(
+    values: FloatArray,
+    published: FloatArray,
+    class_ids: IntArray,
+    *,
+    ranges: FloatArray,
+    epsilon: float,
+    stays: BoolArray | None = None,
+    largest_elsewhere: float = 0.0,
+) -> NearestOriginals:
+    """The attack on every released record, among all originals of its class, released or not.
+
+    `values` (what received noise) and `published` have shape (n_records, n_attributes), `ranges` (R) the shape (n_classes,
+    n_attributes). Records that do not stay have `n_nearest` 0; only their originals count. A posterior that does not
+    exceed `largest_elsewhere` is not looked for, and `largest` is then that of either.
+    """
+    released = np.ones(len(class_ids), dtype=np.bool_) if stays is None else stays
+    n_nearest = np.zeros(len(class_ids), dtype=np.int64)
+    largest, over_half, over_nine_tenths = largest_elsewhere, 0, 0
+    for block in _blocks(values, published, class_ids, ranges=ranges):
+        asked = np.flatnonzero(released[block.records])
+        found, posterior = _nearest(block, asked, epsilon=epsilon)
+        n_nearest[block.records[asked]] = found
+        largest = float(posterior.max(initial=largest))
+        over_half += int(np.count_nonzero(posterior > 0.5 * ABOVE))
+        over_nine_tenths += int(np.count_nonzero(posterior > 0.9 * ABOVE))
+    if largest <= 0.5:  # a record that is nearer to another original than to its own has a posterior below one half
+        for block in _blocks(values, published, class_ids, ranges=ranges):
+            asked = np.flatnonzero(released[block.records] & (n_nearest[block.records] == 0))
+            largest = _largest_of_others(block, asked, epsilon=epsilon, largest=largest)
+    return NearestOriginals(
+        n_nearest=n_nearest, largest=largest, n_over_half=over_half, n_over_nine_tenths=over_nine_tenths
+    )
+
+
+def originals_in_reach(
+    values: FloatArray, published: FloatArray, class_ids: IntArray, *, linking_ranges: FloatArray, cap: int
+) -> IntArray:
+    """ℓ_i of every record: originals of its class in the box |x_j − v_j| ≤ r_j, ends included, but never above `cap`.
+
+    Whether ℓ_i is below k is all that is asked, so counting stops there. `linking_ranges` has shape (n_classes,
+    n_attributes); where values are missing, or r is NaN, all of a class are in reach. Ends are given the width of a
+    double's rounding, as for one ε-quasi.
+    """
+    counts = np.zeros(len(class_ids), dtype=np.int64)
+    for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(linking_ranges)):
+        if not records.size:
+            continue
+        mixed = records[mixed_within_classes(ids, n_classes=chosen.stop - chosen.start)]
+        r = by_record(linking_ranges[chosen], ids)
+        x, v = published.take(mixed, axis=0).T, values.take(mixed, axis=0).T
+        tells = ~np.isnan(r) & ~np.isnan(v)
+        classes = lay_out(np.where(tells, v, 0.0), ids, n_classes=chosen.stop - chosen.start)
+        reach = np.where(tells, r + ROUNDING * (np.abs(x) + r), np.inf)
+        centres = np.where(tells, x, 0.0)
+        counts[mixed] = count_in_boxes(classes, np.arange(len(ids)), centres, reach, cap=cap)
+    return counts
+
+
+def count_in_boxes(
+    classes: CyclicClasses, positions: IntArray, centres: FloatArray, reach: FloatArray, *, cap: int
+) -> IntArray:
+    """Originals of its class that lie around each centre, up to `cap`.
+
+    `centres` and `reach` have shape (n_attributes, n_positions); a position says which class is met, and where first.
+    """
+    counts = np.zeros(len(positions), dtype=np.int64)
+    low, high = classes.extremes()
+    misses = (centres - reach > high[:, positions]) | (centres + reach < low[:, positions])
+    asked = np.flatnonzero(~misses.any(axis=0))  # who has left the class altogether need not meet all of it to know
+
+    def look(numbers: IntArray, first: int, width: int) -> BoolArray:
+        rows = asked[numbers]
+        steps = classes.apart(positions[rows], centres[:, rows], first=first, width=width)
+        inside = np.ones((len(rows), width), dtype=np.bool_)
+        for step, limit in zip(steps, reach[:, rows], strict=True):
+            inside &= step <= limit[:, np.newaxis]
+        beyond = classes.beyond(positions[rows], first=first, width=width)
+        if beyond is not None:
+            inside &= ~beyond
+        counts[rows] += np.count_nonzero(inside, axis=1)
+        too_few: BoolArray = counts[rows] < cap
+        return too_few
+
+    classes.meet(positions[asked], look, first=0, width=max(8, min(2 * cap, 64)))
+    return np.minimum(counts, cap)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Block:
+    """Some whole classes in units of their ranges."""
+
+    records: IntArray
+    classes: CyclicClasses
+    published: FloatArray
+    """Shape (n_attributes, n_records), like `originals`."""
+    own: FloatArray
+    """How far each record is from its own original."""
+    tolerance: FloatArray
+    """Distances of a record may differ by this much and be the same in decimals."""
+
+    def margins(self, positions: IntArray, *, first: int, width: int) -> FloatArray:
+        """How much farther than its own the originals met are from each record, shape (n_positions, width)."""
+        margins = self.classes.distances(positions, self.published[:, positions], first=first, width=width)
+        margins -= self.own[positions, np.newaxis]
+        return margins
+
+
+def in_units_of_ranges(values: FloatArray, lows: FloatArray, ranges: FloatArray) -> FloatArray:
+    """(v − lo)/R, and 0 where there is no range; all of one shape."""
+    places = np.zeros(values.shape)
+    with np.errstate(over="ignore"):  # a range next to nothing
+        np.divide(values - lows, ranges, out=places, where=ranges > 0)
+    if np.isnan(places).any():
+        raise ValueError("some values are missing in a class that has a range")
+    return np.clip(places, -_FARTHEST, _FARTHEST)
+
+
+def class_extremes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest values of every class, (n_classes, n_attributes) each, for records in order of classes.
+
+    `values` has shape (n_attributes, n_records). 0 where a class has no record here; NaN where values are missing.
+    """
+    low, high = np.zeros((n_classes, len(values))), np.zeros((n_classes, len(values)))
+    counts = np.bincount(class_ids, minlength=n_classes)
+    here = counts > 0
+    firsts = (np.cumsum(counts) - counts)[here]
+    if firsts.size:
+        low[here] = np.minimum.reduceat(values, firsts, axis=1).T
+        high[here] = np.maximum.reduceat(values, firsts, axis=1).T
+    return low, high
+
+
+def by_record(figures: FloatArray, class_ids: IntArray) -> FloatArray:
+    """The figures of each record's class, from shape (n_classes, n_attributes) to (n_attributes, n_records)."""
+    return np.ascontiguousarray(figures.T).take(class_ids, axis=1)
+
+
+def _blocks(values: FloatArray, published: FloatArray, class_ids: IntArray, *, ranges: FloatArray) -> Iterator[_Block]:
+    if values.shape != published.shape or values.shape != (len(class_ids), ranges.shape[1]):
+        raise ValueError("every record needs a class, and every ε-quasi a value, what was published of it and a range")
+    for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(ranges)):
+        if not records.size:
+            continue
+        n_classes = chosen.stop - chosen.start
+        mixed = records[mixed_within_classes(ids, n_classes=n_classes)]
+        v, x = (np.ascontiguousarray(array.take(mixed, axis=0).T) for array in (values, published))
+        low, high = class_extremes(v, ids, n_classes=n_classes)
+        lows, widths = by_record(low, ids), by_record(ranges[chosen], ids)
+        classes = lay_out(in_units_of_ranges(v, lows, widths), ids, n_classes=n_classes)
+        moved = in_units_of_ranges(x, lows, widths)
+        own = np.abs(moved - classes.originals).max(axis=0)
+        # Decimals are off by their rounding, and so are ranges, which are differences of decimals.
+        magnitude = np.maximum(np.abs(x), by_record(np.maximum(np.abs(low), np.abs(high)), ids))
+        off = in_units_of_ranges(magnitude, np.zeros_like(magnitude), widths).max(axis=0)
+        yield _Block(records=mixed, classes=classes, published=moved, own=own, tolerance=2 * ROUNDING * off * (1 + own))
+
+
+def _nearest(block: _Block, asked: IntArray, *, epsilon: float) -> tuple[IntArray, FloatArray]:
+    """Originals as near as each asked record's own (0: another is nearer), and the posteriors of those that have any."""
+    ties = np.ones(len(asked), dtype=np.int64)
+    weights = np.ones(len(asked))
+
+    def look(rows: IntArray, first: int, width: int) -> BoolArray:
+        positions = asked[rows]
+        margin = block.margins(positions, first=first, width=width)
+        tolerance = block.tolerance[positions, np.newaxis]
+        doubtful = (margin <= tolerance) & (margin >= -tolerance) & (margin != 0)
+        if doubtful.any():
+            _settle(block, positions, margin, doubtful, first=first)
+        wins: BoolArray = margin.min(axis=1) >= 0
+        ties[rows[~wins]] = 0
+        margin = margin[wins]
+        ties[rows[wins]] += np.count_nonzero(margin == 0, axis=1)
+        margin *= -epsilon
+        weights[rows[wins]] += np.exp(margin, out=margin).sum(axis=1)
+        return wins
+
+    block.classes.meet(asked, look, first=1)
+    return ties, 1 / weights[ties > 0]
+
+
+def _settle(block: _Block, positions: IntArray, margin: FloatArray, doubtful: BoolArray, *, first: int) -> None:
+    """Makes margins 0 where they are nothing but rounding: smaller, too, than what lies between the two originals."""
+    rows, columns = np.nonzero(doubtful)
+    chosen = positions[rows]
+    classes = block.classes
+    ring = classes.ring_starts[chosen] + (classes.place[chosen] + first + columns) % classes.sizes[chosen]
+    apart = np.abs(classes.rings[:, ring] - classes.originals[:, chosen]).max(axis=0)
+    is_tie = np.abs(margin[rows, columns]) <= np.minimum(block.tolerance[chosen], apart / 4)
+    margin[rows[is_tie], columns[is_tie]] = 0.0
+
+
+def _largest_of_others(block: _Block, asked: IntArray, *, epsilon: float, largest: float) -> float:
+    """The largest posterior of the asked records, or `largest` if none exceeds it.
+
+    No original is farther from what was published than the farthest corner of its class, which bounds a posterior from
+    above; who stays below `largest` with this bound is left out. In large classes finer and finer cells take the place
+    of the class, and the surest at the time raise what is to be exceeded.
+    """
+    classes = block.classes
+    low, high = classes.extremes()
+    corner = np.maximum(np.abs(block.published - low), np.abs(block.published - high)).max(axis=0)
+    least = np.exp(-epsilon * (corner - block.own))
+    bound = 1 / (1 + (classes.sizes - 1) * least)
+    asked = asked[bound[asked] > largest]
+    is_large = classes.sizes[asked] >= 4 * _FEWEST_CELLS
+    largest = _largest(block, asked[~is_large], bound, least, epsilon=epsilon, largest=largest)
+    for class_id in np.unique(classes.class_ids[asked[is_large]]):
+        members = slice(*np.searchsorted(classes.class_ids, [class_id, class_id + 1]))
+        pending = asked[classes.class_ids[asked] == class_id]
+        n_cells = _FEWEST_CELLS
+        while pending.size > _SUREST and 4 * n_cells <= members.stop - members.start:
+            cells = put_in_cells(classes.originals[:, members], n_cells=n_cells)
+            bound[pending] = 1 / cells.least_sums(block.published[:, pending], block.own[pending], epsilon=epsilon)
+            surest = pending[np.argpartition(-bound[pending], _SUREST)[:_SUREST]]
+            largest = _largest(block, surest, bound, least, epsilon=epsilon, largest=largest)
+            pending = np.setdiff1d(pending[bound[pending] > largest], surest, assume_unique=True)
+            n_cells *= 16
+        largest = _largest(block, pending, bound, least, epsilon=epsilon, largest=largest)
+    return largest
+
+
+def _largest(
+    block: _Block, asked: IntArray, bound: FloatArray, least: FloatArray, *, epsilon: float, largest: float
+) -> float:
+    """The same by meeting originals: those not met yet add at least their number times the least weight to the sum."""
+    asked = asked[np.argsort(-bound[asked], kind="stable")]
+    weights = np.ones(len(asked))
+
+    def look(rows: IntArray, first: int, width: int) -> BoolArray:
+        nonlocal largest
+        positions = asked[rows]
+        margin = block.margins(positions, first=first, width=width)
+        margin *= -epsilon
+        weights[rows] += np.exp(margin, out=margin).sum(axis=1)
+        left = np.maximum(block.classes.sizes[positions] - first - width, 0)
+        at_most = 1 / (weights[rows] + left * least[positions])
+        largest = max(largest, float(at_most[left == 0].max(initial=0.0)))
+        may_exceed: BoolArray = at_most > largest
+        return may_exceed
+
+    block.classes.meet(asked, look, first=1)
+    return largest

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Links to expect with several ε-quasis: exact where there is a closed form, otherwise simulated, with their variance.
+
+For noise that is not yet rounded to the precision or clamped to a domain, and before records go for confident k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.evaluate.cyclic_classes import WIDEST, CyclicClasses, lay_out
+from kepsilon.evaluate.linking_risk import expected_links
+from kepsilon.evaluate.several_attributes import by_record, class_extremes, in_units_of_ranges
+from kepsilon.evaluate.simulation import Estimate, Part, draw_records, generator, parts, unit_noise
+from kepsilon.evaluate.sorted_classes import blocks_of_classes, sort_classes
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+
+_COMPARISONS = 100_000_000
+"""Originals met in a simulation, about."""
+
+_NONE = Estimate()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedLinks:
+    """A tie of t worth 1/t, and by the paper's rule; they add up across partitions."""
+
+    fair: Estimate = _NONE
+    paper: Estimate = _NONE
+
+    def __add__(self, other: ExpectedLinks) -> ExpectedLinks:
+        return ExpectedLinks(fair=self.fair + other.fair, paper=self.paper + other.paper)
+
+
+def expected_links_of_several(
+    values: FloatArray, class_ids: IntArray, *, ranges: FloatArray, epsilon: float, stream: int = 0
+) -> ExpectedLinks:
+    """Expected links of all classes; partitions need different `stream` numbers.
+
+    `values` has shape (n_records, n_attributes), `ranges` (R) the shape (n_classes, n_attributes). Exact for classes that
+    have at most one active attribute or all originals in one place.
+    """
+    links, is_simple = _exact_links(values, class_ids, ranges=ranges, epsilon=epsilon)
+    simulated = np.flatnonzero(~is_simple[class_ids])
+    if not simulated.size:
+        return links
+    values, class_ids = values[simulated], class_ids[simulated]
+    rng = generator(stream)
+    sizes = np.bincount(class_ids).astype(np.float64)
+    strata = draw_records(len(values), _COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng)
+    fair, paper = np.empty(strata.chosen.shape), np.empty(strata.chosen.shape)
+    for part in parts(values, class_ids, strata, n_classes=len(ranges)):
+        certainty, n_nearest = _best_guesses(part, ranges[part.classes], epsilon=epsilon, rng=rng)
+        fair[part.draws], paper[part.draws] = certainty, certainty * n_nearest
+    return links + ExpectedLinks(fair=strata.estimate(fair), paper=strata.estimate(paper))
+
+
+def _exact_links(
+    values: FloatArray, class_ids: IntArray, *, ranges: FloatArray, epsilon: float
+) -> tuple[ExpectedLinks, BoolArray]:
+    """Links of the classes that have a closed form, and which classes these are."""
+    links = ExpectedLinks()
+    is_simple = np.zeros(len(ranges), dtype=np.bool_)
+    for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(ranges)):
+        active = ranges[chosen] > 0
+        low, high = class_extremes(values[records].T, ids, n_classes=len(active))
+        differs = np.any(active & (high > low), axis=1)
+        is_simple[chosen] = simple = ~differs | (np.count_nonzero(active, axis=1) <= 1)
+        if not simple[ids].any():
+            continue
+        attribute = np.argmax(active, axis=1)
+        own, own_ids = records[simple[ids]], ids[simple[ids]]
+        column = np.where(differs[own_ids], values[own, attribute[own_ids]], 0.0)
+        classes = sort_classes(column, own_ids, n_classes=len(active))
+        widths = ranges[chosen][np.arange(len(active)), attribute]
+        fair, paper = expected_links(classes, ranges=widths, epsilon=epsilon)
+        links += ExpectedLinks(fair=Estimate(total=float(fair.sum())), paper=Estimate(total=float(paper.sum())))
+    return links, is_simple
+
+
+def _best_guesses(
+    part: Part, ranges: FloatArray, *, epsilon: float, rng: np.random.Generator
+) -> tuple[FloatArray, IntArray]:
+    """For noise added to each record drawn: the largest posterior of all originals, and how many originals share it.
+
+    Whether the attacker is right would be rare in a large class and tell little; how probably he is right has the same
+    expectation, because what was published might come from any record of the class.
+    """
+    low, _ = class_extremes(part.values, part.class_ids, n_classes=len(ranges))
+    lows, widths = by_record(low, part.class_ids), by_record(ranges, part.class_ids)
+    classes = lay_out(in_units_of_ranges(part.values, lows, widths), part.class_ids, n_classes=len(ranges))
+    noise = unit_noise(widths[:, part.chosen].T > 0, rng).T / epsilon
+    return _meet_all(classes, part.chosen, noise, epsilon=epsilon)
+
+
+def _meet_all(
+    classes: CyclicClasses, positions: IntArray, noise: FloatArray, *, epsilon: float
+) -> tuple[FloatArray, IntArray]:
+    """Distances are less that of the record's own original, whose weight is then 1: nothing over- or underflows."""
+    own = np.abs(noise).max(axis=0)
+    published = classes.originals[:, positions] + noise
+    nearest = np.full(len(positions), np.inf)
+    n_nearest = np.zeros(len(positions), dtype=np.int64)
+    weights = np.zeros(len(positions))
+
+    def look(rows: IntArray, first: int, width: int) -> BoolArray:
+        far = classes.distances(positions[rows], published[:, rows], first=first, width=width)
+        here = far.min(axis=1)
+        n_here = np.count_nonzero(far == here[:, np.newaxis], axis=1)
+        n_nearest[rows] = np.where(here < nearest[rows], 0, n_nearest[rows]) + np.where(
+            here <= nearest[rows], n_here, 0
+        )
+        nearest[rows] = np.minimum(nearest[rows], here)
+        far -= own[rows, np.newaxis]
+        far *= -epsilon
+        weights[rows] += np.exp(far, out=far).sum(axis=1)
+        return np.ones(len(rows), dtype=np.bool_)
+
+    classes.meet(positions, look, first=0, width=WIDEST)
+    return np.exp(-epsilon * (nearest - own)) / weights, n_nearest

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What simulated figures share: records drawn from strata, unit noise, and sums that know their variance.
+
+A simulation has a fixed seed and knows nothing of the noise that is released: the same classes in the same order give the
+same figures, and different ε share their draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.evaluate.sorted_classes import blocks_of_classes
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+
+MOST_DRAWS = 40_000
+_FEWEST_DRAWS = 64
+_SEED = 20160712
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A sum over records; it adds up across partitions that were simulated with streams of their own."""
+
+    total: float = 0.0
+    variance: float = 0.0
+    """0 where the total is exact."""
+
+    def __add__(self, other: Estimate) -> Estimate:
+        return Estimate(total=self.total + other.total, variance=self.variance + other.variance)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strata:
+    """Records drawn from strata of neighbours in the order of classes, with replacement: (n_strata, n_draws of each).
+
+    Two draws or more from every stratum, so that the variance is estimated without assuming anything.
+    """
+
+    chosen: IntArray
+    sizes: IntArray
+    """Records in each stratum."""
+
+    def estimate(self, figures: FloatArray) -> Estimate:
+        """The sum over all records, from the figures of those drawn."""
+        sizes = self.sizes.astype(np.float64)
+        return Estimate(
+            total=float(np.dot(sizes, figures.mean(axis=1))),
+            variance=float(np.dot(sizes**2, figures.var(axis=1, ddof=1)) / figures.shape[1]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Some whole classes, their records in order of classes, and which of these were drawn."""
+
+    values: FloatArray
+    """Shape (n_attributes, n_records)."""
+    class_ids: IntArray
+    classes: slice
+    draws: BoolArray
+    """Which draws they are, shaped like `Strata.chosen`."""
+    chosen: IntArray
+    """The records drawn, by position in that order."""
+
+
+def generator(stream: int) -> np.random.Generator:
+    """The generator of a simulation; partitions have streams of their own, or their errors would not be independent."""
+    return np.random.default_rng([_SEED, stream])
+
+
+def draw_records(n: int, affordable: float, rng: np.random.Generator) -> Strata:
+    """About as many draws as are affordable, from n records."""
+    n_draws = int(min(max(affordable, _FEWEST_DRAWS), MOST_DRAWS))
+    n_strata = min(n, n_draws // 2)
+    bounds = np.arange(n_strata + 1) * n // n_strata
+    sizes = np.diff(bounds)
+    within = rng.random((n_strata, n_draws // n_strata)) * sizes[:, np.newaxis]
+    return Strata(chosen=bounds[:-1, np.newaxis] + within.astype(np.int64), sizes=sizes)
+
+
+def parts(values: FloatArray, class_ids: IntArray, strata: Strata, *, n_classes: int) -> Iterator[Part]:
+    """The classes of which something was drawn, some at a time."""
+    done = 0
+    for records, ids, classes in blocks_of_classes(class_ids, n_classes=n_classes):
+        draws = (strata.chosen >= done) & (strata.chosen < done + len(records))
+        if draws.any():
+            chosen = strata.chosen[draws] - done
+            yield Part(
+                values=np.ascontiguousarray(values[records].T),
+                class_ids=ids,
+                classes=classes,
+                draws=draws,
+                chosen=chosen,
+            )
+        done += len(records)
+
+
+def unit_noise(active: BoolArray, rng: np.random.Generator) -> FloatArray:
+    """Noise of density ∝ exp(−max_j|z_j|) over the active attributes of each record, 0 in the others; shaped like them.
+
+    A point of a cube whose radius is the sum of d + 1 exponential variables, d being the number of active attributes.
+    """
+    n, n_attributes = active.shape
+    radii = np.cumsum(rng.standard_exponential((n, n_attributes + 1)), axis=1)
+    radii = radii[np.arange(n), np.count_nonzero(active, axis=1)]
+    noise: FloatArray = np.where(active, rng.uniform(-1, 1, (n, n_attributes)) * radii[:, np.newaxis], 0.0)
+    return noise
