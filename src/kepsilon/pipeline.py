@@ -124,7 +124,7 @@ def risk_by_epsilon(expectations: Expectations, expected: Expected, policy: Poli
     chosen = float(policy.exact_epsilon)
     others = {epsilon: expectations.at(epsilon) for epsilon in EPSILONS if epsilon != chosen}
     curve = {**others, chosen: expected}
-    return [(epsilon, curve[epsilon].links.fair / expected.n_records) for epsilon in sorted(curve)]
+    return [(epsilon, curve[epsilon].links.fair.total / expected.n_records) for epsilon in sorted(curve)]
 
 
 def _pictures(

@@ -24,9 +24,10 @@ def refuse_above_total(expectations: Expectations, expected: Expected, *, n_coun
         return
     what = f"k = {policy.k} leaves out {by_k / n_counted:.2%} of records"
     ways = []
-    if expected.suppressed is not None:
+    gone = expected.suppressed
+    if gone is not None:
         what += (
-            f", and confidence {written(policy.confidence or 0)} is expected to leave out {expected.suppressed / n_counted:.2%}: "
+            f", and confidence {written(policy.confidence or 0)} is expected to leave out {gone.total / n_counted:.2%}: "
             f"{total:.2%} together"
         )
         confident = ConfidentK.asked_by(policy)

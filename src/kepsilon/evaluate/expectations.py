@@ -10,10 +10,13 @@ import numpy as np
 
 from kepsilon.evaluate.class_values import ClassValues, CodedValues, count_values
 from kepsilon.evaluate.confident_k import ConfidentK
+from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.expected_confident_k import PreparedClasses, prepare
-from kepsilon.evaluate.linking_risk import LinkGaps, link_gaps
+from kepsilon.evaluate.linking_risk import ExpectedLinks, LinkGaps, link_gaps
 from kepsilon.evaluate.noise_size import expected_noise
 from kepsilon.evaluate.relative_error import ErrorSums, expected_errors
+from kepsilon.evaluate.simulated_links import expected_links_of_several
+from kepsilon.evaluate.simulated_suppression import expected_suppression
 from kepsilon.evaluate.tally import Expected
 from kepsilon.table.arrays import FloatArray, IntArray
 
@@ -25,29 +28,14 @@ class Expectations:
     n_records: int
     unit_errors: tuple[ErrorSums, ...]
     """At ε = 1."""
-    ranges: FloatArray
-    classes: ClassValues
-    gaps: LinkGaps
-    crowds: dict[int, PreparedClasses] = field(default_factory=dict)
-    """For confident k, by k, made when first asked for."""
+    outlook: _OneQuasi | _SeveralQuasis
 
     def at(self, epsilon: float, *, confident: ConfidentK | None = None) -> Expected:
-        suppressed = None
-        if confident is not None:
-            if confident.k not in self.crowds:
-                self.crowds[confident.k] = prepare(self.classes, k=confident.k)
-            by_class = self.crowds[confident.k].expected(
-                ranges=self.ranges[:, 0],
-                reach=confident.reach(self.ranges, epsilon=epsilon)[:, 0],
-                epsilon=epsilon,
-                rule=confident.rule,
-            )
-            suppressed = float(by_class.sum())
         return Expected(
             n_records=self.n_records,
             errors=tuple(errors.over(epsilon) for errors in self.unit_errors),
-            links=self.gaps.expected(epsilon),
-            suppressed=suppressed,
+            links=self.outlook.links(epsilon),
+            suppressed=None if confident is None else self.outlook.suppressed(epsilon, confident),
         )
 
 
@@ -65,18 +53,62 @@ def expect(
     unit_errors = tuple(
         expected_errors(unclipped[:, j], class_ids, expected_noise=unit_noise[:, j]) for j in range(values.shape[1])
     )
-    one = coded[0] if coded else _all_alike(len(class_ids))
-    classes = count_values(one, class_ids, n_classes=len(ranges))
-    own_ranges = ranges[:, 0] if ranges.shape[1] else np.zeros(len(ranges))
-    return Expectations(
-        n_records=len(class_ids),
-        unit_errors=unit_errors,
-        ranges=ranges,
-        classes=classes,
-        gaps=link_gaps(classes, ranges=own_ranges),
-    )
+    outlook: _OneQuasi | _SeveralQuasis
+    if len(coded) > 1:
+        outlook = _SeveralQuasis(values=values, class_ids=class_ids, ranges=ranges)
+    else:
+        # Without any ε-quasi all records of a class look alike, as if they agreed on one.
+        only = coded[0] if coded else CodedValues(distinct=np.zeros(1), codes=np.zeros(len(class_ids), dtype=np.int64))
+        own_ranges = ranges if coded else np.zeros((len(ranges), 1))
+        classes = count_values(only, class_ids, n_classes=len(ranges))
+        outlook = _OneQuasi(classes=classes, gaps=link_gaps(classes, ranges=own_ranges[:, 0]), ranges=own_ranges)
+    return Expectations(n_records=len(class_ids), unit_errors=unit_errors, outlook=outlook)
 
 
-def _all_alike(n_records: int) -> CodedValues:
-    """Without any ε-quasi all records of a class look alike, as if they agreed on one."""
-    return CodedValues(distinct=np.zeros(1), codes=np.zeros(n_records, dtype=np.int64))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OneQuasi:
+    """Closed forms."""
+
+    classes: ClassValues
+    gaps: LinkGaps
+    ranges: FloatArray
+    """R, shape (n_classes, 1)."""
+    crowds: dict[int, PreparedClasses] = field(default_factory=dict)
+    """For confident k, by k, made when first asked for."""
+
+    def links(self, epsilon: float) -> ExpectedLinks:
+        return self.gaps.expected(epsilon)
+
+    def suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
+        if confident.k not in self.crowds:
+            self.crowds[confident.k] = prepare(self.classes, k=confident.k)
+        by_class = self.crowds[confident.k].expected(
+            ranges=self.ranges[:, 0],
+            reach=confident.reach(self.ranges, epsilon=epsilon)[:, 0],
+            epsilon=epsilon,
+            rule=confident.rule,
+        )
+        return Estimate(total=float(by_class.sum()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SeveralQuasis:
+    """Simulated, but for classes that have a closed form."""
+
+    values: FloatArray
+    class_ids: IntArray
+    ranges: FloatArray
+
+    def links(self, epsilon: float) -> ExpectedLinks:
+        return expected_links_of_several(self.values, self.class_ids, ranges=self.ranges, epsilon=epsilon)
+
+    def suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
+        return expected_suppression(
+            self.values,
+            self.class_ids,
+            ranges=self.ranges,
+            linking_ranges=confident.reach(self.ranges, epsilon=epsilon),
+            epsilon=epsilon,
+            k=confident.k,
+            rule=confident.rule,
+        )

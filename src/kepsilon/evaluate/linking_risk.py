@@ -13,11 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.evaluate.class_values import ClassValues, without_missing
+from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 ABOVE = 1 + 1e-9
 """A posterior is above a bound if it is so by more than rounding: an even chance of two is not more than one half."""
+
+
+_NONE = Estimate()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,21 +50,15 @@ class LinkSums:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedLinks:
-    """Links to expect, summed over classes; they add up across partitions, variances too."""
+    """Links to expect, summed over classes; they add up across partitions."""
 
-    fair: float = 0.0
-    paper: float = 0.0
-    fair_variance: float = 0.0
-    """Of the figure itself: 0 where it is exact, positive where it was simulated."""
-    paper_variance: float = 0.0
+    fair: Estimate = _NONE
+    """A tie of t originals is worth 1/t."""
+    paper: Estimate = _NONE
+    """Every tie is worth 1."""
 
     def __add__(self, other: ExpectedLinks) -> ExpectedLinks:
-        return ExpectedLinks(
-            fair=self.fair + other.fair,
-            paper=self.paper + other.paper,
-            fair_variance=self.fair_variance + other.fair_variance,
-            paper_variance=self.paper_variance + other.paper_variance,
-        )
+        return ExpectedLinks(fair=self.fair + other.fair, paper=self.paper + other.paper)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +82,7 @@ class LinkGaps:
 
     def expected(self, epsilon: float) -> ExpectedLinks:
         fair, paper = self.by_class(epsilon)
-        return ExpectedLinks(fair=float(fair.sum()), paper=float(paper.sum()))
+        return ExpectedLinks(fair=Estimate(total=float(fair.sum())), paper=Estimate(total=float(paper.sum())))
 
     def by_class(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
         """Both rules, two arrays of shape (n_classes,)."""

@@ -50,10 +50,9 @@ class NearestOriginals:
         return (self.n_nearest > 0).astype(np.float64)
 
     def sums(self) -> LinkSums:
-        """Realised figures as sums; expected ones, which are not known here, are 0."""
         return LinkSums(
-            realised=float(self.fair.sum()),
-            realised_paper_ties=float(np.count_nonzero(self.n_nearest)),
+            fair=float(self.fair.sum()),
+            paper=float(np.count_nonzero(self.n_nearest)),
             largest=self.largest,
             n_over_half=self.n_over_half,
             n_over_nine_tenths=self.n_over_nine_tenths,

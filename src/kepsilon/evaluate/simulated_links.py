@@ -6,32 +6,17 @@ For noise that is not yet rounded to the precision or clamped to a domain, and b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kepsilon.evaluate.cyclic_classes import WIDEST, CyclicClasses, lay_out
-from kepsilon.evaluate.linking_risk import expected_links
+from kepsilon.evaluate.linking_risk import ExpectedLinks, link_gaps
 from kepsilon.evaluate.several_attributes import by_record, class_extremes, in_units_of_ranges
-from kepsilon.evaluate.simulation import Estimate, Part, draw_records, generator, parts, unit_noise
+from kepsilon.evaluate.simulation import Part, draw_records, generator, parts, unit_noise
 from kepsilon.evaluate.sorted_classes import blocks_of_classes, sort_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 _COMPARISONS = 100_000_000
 """Originals met in a simulation, about."""
-
-_NONE = Estimate()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedLinks:
-    """A tie of t worth 1/t, and by the paper's rule; they add up across partitions."""
-
-    fair: Estimate = _NONE
-    paper: Estimate = _NONE
-
-    def __add__(self, other: ExpectedLinks) -> ExpectedLinks:
-        return ExpectedLinks(fair=self.fair + other.fair, paper=self.paper + other.paper)
 
 
 def expected_links_of_several(
@@ -75,8 +60,7 @@ def _exact_links(
         column = np.where(differs[own_ids], values[own, attribute[own_ids]], 0.0)
         classes = sort_classes(column, own_ids, n_classes=len(active))
         widths = ranges[chosen][np.arange(len(active)), attribute]
-        fair, paper = expected_links(classes, ranges=widths, epsilon=epsilon)
-        links += ExpectedLinks(fair=Estimate(total=float(fair.sum())), paper=Estimate(total=float(paper.sum())))
+        links += link_gaps(classes, ranges=widths).expected(epsilon)
     return links, is_simple
 
 

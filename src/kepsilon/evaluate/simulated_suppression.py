@@ -9,8 +9,9 @@ import numpy as np
 
 from kepsilon.evaluate.confident_k import ZeroRule, suppressed_for_confidence
 from kepsilon.evaluate.cyclic_classes import CyclicClasses, lay_out
+from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.several_attributes import count_in_boxes
-from kepsilon.evaluate.simulation import Estimate, draw_records, generator, parts, unit_noise
+from kepsilon.evaluate.simulation import draw_records, generator, parts, unit_noise
 from kepsilon.table.arrays import FloatArray, IntArray
 
 _SIMULATED = 1_000_000

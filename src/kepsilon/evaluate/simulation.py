@@ -12,24 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.sorted_classes import blocks_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 MOST_DRAWS = 40_000
 _FEWEST_DRAWS = 64
 _SEED = 20160712
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
-    """A sum over records; it adds up across partitions that were simulated with streams of their own."""
-
-    total: float = 0.0
-    variance: float = 0.0
-    """0 where the total is exact."""
-
-    def __add__(self, other: Estimate) -> Estimate:
-        return Estimate(total=self.total + other.total, variance=self.variance + other.variance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,13 +7,14 @@ that are released, which are fewer where confident k leaves some out.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from kepsilon.evaluate import several_attributes
 from kepsilon.evaluate.confident_k import ConfidentK, originals_in_reach, suppressed_for_confidence
+from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking_risk import ExpectedLinks, LinkSums, link_sums
 from kepsilon.evaluate.reidentification import ClassSizes, class_sizes
 from kepsilon.evaluate.relative_error import ErrorSums, realised_errors
@@ -30,15 +31,13 @@ class Expected:
     errors: tuple[ErrorSums, ...]
     """One per ε-quasi."""
     links: ExpectedLinks
-    suppressed: float | None
+    suppressed: Estimate | None
     """Records that confident k will leave out; None where it is not asked for."""
-    suppressed_variance: float = 0.0
-    """Of the figure itself: 0 where it is exact, positive where it was simulated."""
 
     @property
     def most_suppressed(self) -> float:
-        """What limits are held against: the figure, and three standard errors more where it was simulated."""
-        return (self.suppressed or 0.0) + 3 * math.sqrt(self.suppressed_variance)
+        """What a cap is held against."""
+        return 0.0 if self.suppressed is None else self.suppressed.at_most
 
     def __add__(self, other: Expected) -> Expected:
         return Expected(
@@ -48,7 +47,6 @@ class Expected:
             suppressed=None
             if self.suppressed is None or other.suppressed is None
             else self.suppressed + other.suppressed,
-            suppressed_variance=self.suppressed_variance + other.suppressed_variance,
         )
 
 
@@ -97,7 +95,8 @@ def realise(
     declared these are clipped values, between which an attacker cannot tell records apart; `originals` then holds them
     as they were, to which errors are relative.
     """
-    stays, links = _attack(values, published, class_ids, ranges=ranges, epsilon=epsilon, confident=confident)
+    attack = _attack_several if len(published) > 1 else _attack_one
+    stays, links = attack(values, published, class_ids, ranges=ranges, epsilon=epsilon, confident=confident)
     unclipped = values if originals is None else originals
     all_stay = bool(stays.all())
     errors = tuple(
@@ -111,7 +110,33 @@ def realise(
     return stays, Realised(sizes=class_sizes(released, sizes), errors=errors, links=links)
 
 
-def _attack(
+def _attack_several(
+    values: FloatArray,
+    published: Sequence[FloatArray],
+    class_ids: IntArray,
+    *,
+    ranges: FloatArray,
+    epsilon: float,
+    confident: ConfidentK | None,
+) -> tuple[BoolArray, LinkSums]:
+    """Who stays, and who of those is linked, with distances in the mechanism's own norm."""
+    together = np.column_stack(published)
+    stays = np.ones(len(class_ids), dtype=np.bool_)
+    if confident is not None:
+        reach = confident.reach(ranges, epsilon=epsilon)
+        in_reach = several_attributes.originals_in_reach(
+            values, together, class_ids, linking_ranges=reach, cap=confident.k
+        )
+        stays = ~suppressed_for_confidence(
+            in_reach, class_ids, k=confident.k, n_classes=len(ranges), rule=confident.rule
+        )
+    found = several_attributes.nearest_originals(
+        values, together, class_ids, ranges=ranges, epsilon=epsilon, stays=stays
+    )
+    return stays, found.sums()
+
+
+def _attack_one(
     values: FloatArray,
     published: Sequence[FloatArray],
     class_ids: IntArray,

@@ -120,7 +120,7 @@ def _figures(
 ) -> Figures:
     names, n_counted = counted.roles.k_quasis, counted.n_staying
     loss, levels = precision_loss(partition.recoding), partition.recoding.levels
-    risk = expected_risk(expected)
+    risk, gone = expected_risk(expected), expected.suppressed
     error = {
         name: expected_error(sums, epsilon=float(epsilon))
         for name, sums in zip(policy.epsilon_quasis, expected.errors, strict=True)
@@ -136,8 +136,8 @@ def _figures(
         linking_risk_standard_error=risk["standard_error"],
         linking_risk_paper_ties=risk["expected_paper_ties"],
         suppressed_by_k=(n_counted - expected.n_records) / n_counted,
-        suppressed_by_confidence=None if expected.suppressed is None else expected.suppressed / n_counted,
-        suppressed_by_confidence_standard_error=expected.suppressed_variance**0.5 / n_counted,
+        suppressed_by_confidence=None if gone is None else gone.total / n_counted,
+        suppressed_by_confidence_standard_error=0.0 if gone is None else gone.standard_error / n_counted,
         distortion=distortion(list(loss.by_attribute), expected.errors),
     )
 

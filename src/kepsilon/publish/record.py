@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -112,10 +111,10 @@ def expected_risk(expected: Expected) -> Json:
     """Links per record that gets noise."""
     n, links = expected.n_records, expected.links
     return {
-        "expected": links.fair / n,
-        "expected_paper_ties": links.paper / n,
-        "standard_error": math.sqrt(links.fair_variance) / n,
-        "standard_error_paper_ties": math.sqrt(links.paper_variance) / n,
+        "expected": links.fair.total / n,
+        "expected_paper_ties": links.paper.total / n,
+        "standard_error": links.fair.standard_error / n,
+        "standard_error_paper_ties": links.paper.standard_error / n,
     }
 
 
@@ -125,9 +124,9 @@ def expected_suppression(expected: Expected, *, n_counted: int) -> Json:
         raise ValueError("confident k was not asked for")
     n = expected.n_records
     return {
-        "expected": expected.suppressed / n,
-        "expected_standard_error": math.sqrt(expected.suppressed_variance) / n,
-        "total_expected": (n_counted - n + expected.suppressed) / n_counted,
+        "expected": expected.suppressed.total / n,
+        "expected_standard_error": expected.suppressed.standard_error / n,
+        "total_expected": (n_counted - n + expected.suppressed.total) / n_counted,
     }
 
 
@@ -153,5 +152,5 @@ def _linking_risk(tally: Tally, *, n_read: int) -> Json:
         "largest": links.largest,
         "over_half": links.n_over_half / n,
         "over_nine_tenths": links.n_over_nine_tenths / n,
-        "per_original": {"expected": tally.expected.links.fair / n_read, "realised": links.fair / n_read},
+        "per_original": {"expected": tally.expected.links.fair.total / n_read, "realised": links.fair / n_read},
     }

@@ -29,8 +29,8 @@ def test_nearest_originals_equal_the_oracle(case):
     assert found.n_nearest.tolist() == slow.tolist()
     np.testing.assert_allclose(found.fair, [1 / t if t else 0 for t in slow])
     assert found.paper.tolist() == [float(t > 0) for t in slow]
-    assert found.sums().realised == pytest.approx(found.fair.sum())
-    assert found.sums().realised_paper_ties == np.count_nonzero(slow)
+    assert found.sums().fair == pytest.approx(found.fair.sum())
+    assert found.sums().paper == np.count_nonzero(slow)
 
 
 @given(several_classes())
@@ -48,7 +48,7 @@ def test_posteriors_left_out_would_have_changed_nothing(case):
     """Partitions tell each other the largest so far."""
     every = nearest_originals(*case.arguments, **case.keywords)
     pruned = nearest_originals(*case.arguments, **case.keywords, largest_elsewhere=1.0)
-    assert (pruned.largest, pruned.sums().realised) == (1.0, every.sums().realised)
+    assert (pruned.largest, pruned.sums().fair) == (1.0, every.sums().fair)
     assert pruned.n_over_half == every.n_over_half
     half = nearest_originals(*case.arguments, **case.keywords, largest_elsewhere=every.largest / 2)
     assert half.largest == pytest.approx(every.largest)
@@ -218,9 +218,8 @@ def test_independent_epsilon_for_every_copy_is_caught(independent):
     """An attacker who averages copies links more than is claimed if each spends ε, and no more if the record does."""
     values, ranges, published = published_copies(np.random.default_rng(SEED), independent=independent, epsilon=8.0)
     claim = expected_links_of_several(values, np.zeros(50, dtype=int), ranges=ranges, epsilon=8.0).fair
-    closed, _ = linking_risk.expected_links(
-        sort_classes(values[:, 0], np.zeros(50, dtype=int), n_classes=1), ranges=ranges[:, 0], epsilon=8.0
-    )
+    one = sort_classes(values[:, 0], np.zeros(50, dtype=int), n_classes=1)
+    closed, _ = linking_risk.link_gaps(one, ranges=ranges[:, 0]).by_class(8.0)
     assert abs(claim.total - closed[0]) < 5 * np.sqrt(claim.variance) + 1e-9
     averages, places = published.mean(axis=2), values[:, 0]
     far = np.abs(averages[:, :, np.newaxis] - places)

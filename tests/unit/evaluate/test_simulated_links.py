@@ -9,9 +9,11 @@ from hypothesis import given
 from scipy import stats
 
 from kepsilon.evaluate import linking_risk, simulated_links
+from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.linking_risk import ExpectedLinks
 from kepsilon.evaluate.several_attributes import nearest_originals
-from kepsilon.evaluate.simulated_links import ExpectedLinks, expected_links_of_several
-from kepsilon.evaluate.simulation import Estimate, unit_noise
+from kepsilon.evaluate.simulated_links import expected_links_of_several
+from kepsilon.evaluate.simulation import unit_noise
 from kepsilon.evaluate.sorted_classes import sort_classes
 from noisy_classes import EPSILONS, fixed_classes, noisy_classes
 from noisy_classes import diameters as diameters_of_one
@@ -22,7 +24,7 @@ from several_classes import diameters, fixed_several, publish, several_classes
 
 def of_one_attribute(values, class_ids, ranges, epsilon):
     classes = sort_classes(values, class_ids, n_classes=len(ranges))
-    return [figures.sum() for figures in linking_risk.expected_links(classes, ranges=ranges, epsilon=epsilon)]
+    return [figures.sum() for figures in linking_risk.link_gaps(classes, ranges=ranges).by_class(epsilon)]
 
 
 def both(links):

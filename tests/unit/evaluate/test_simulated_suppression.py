@@ -9,8 +9,8 @@ from scipy import stats
 
 from kepsilon.evaluate import simulated_suppression
 from kepsilon.evaluate.confident_k import ZeroRule
+from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.simulated_suppression import expected_suppression
-from kepsilon.evaluate.simulation import Estimate
 from oracles import several
 from oracles.noise import SEED
 from several_classes import diameters, fixed_several, publish
