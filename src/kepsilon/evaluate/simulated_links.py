@@ -15,7 +15,7 @@ from kepsilon.evaluate.simulation import Part, draw_records, generator, parts, u
 from kepsilon.evaluate.sorted_classes import blocks_of_classes, sort_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
-_COMPARISONS = 100_000_000
+_COMPARISONS = 25_000_000
 """Originals met in a simulation, about."""
 
 

@@ -14,7 +14,7 @@ from kepsilon.evaluate.several_attributes import count_in_boxes
 from kepsilon.evaluate.simulation import draw_records, generator, parts, unit_noise
 from kepsilon.table.arrays import FloatArray, IntArray
 
-_SIMULATED = 1_000_000
+_SIMULATED = 200_000
 """Records given noise in a simulation, about."""
 
 _WINDOW = 4096

@@ -16,7 +16,7 @@ from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.sorted_classes import blocks_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
-MOST_DRAWS = 40_000
+MOST_DRAWS = 10_000
 _FEWEST_DRAWS = 64
 _SEED = 20160712
 
