@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kepsilon
 from auditing.releases import patients, policy, released
-from kepsilon.auditing import noise_law, order, small_classes
+from kepsilon.auditing import noise_law, order
 from kepsilon.auditing.covering import UNKNOWN, resolve
 from kepsilon.auditing.labels import read_label
 from kepsilon.table.codes import code_domain
@@ -85,30 +86,6 @@ def test_resolving_never_puts_a_combination_in_a_wrong_class(n_classes, n_combin
     assert all(found[i] != UNKNOWN for i in range(n_combinations) if len(only[i]) == 1)
 
 
-@given(st.integers(1, 5), st.integers(0, 2), st.integers(0, 2**32 - 1))
-def test_bayes_over_all_assignments_is_a_sum_over_all_assignments(n_records, n_more, seed):
-    """Subset sums against every permutation, one by one."""
-    rng = np.random.default_rng(seed)
-    n_originals = n_records + n_more
-    distances = rng.random((3, n_records, n_originals))
-    found = small_classes.bayes_posteriors(distances, epsilon=4.0)
-    for b in range(3):
-        expected = np.zeros((n_records, n_originals))
-        for chosen in itertools.permutations(range(n_originals), n_records):
-            weight = math.exp(-4.0 * sum(distances[b, i, j] for i, j in enumerate(chosen)))
-            for i, j in enumerate(chosen):
-                expected[i, j] += weight
-        np.testing.assert_allclose(found[b], expected / expected[0].sum(), rtol=1e-9)
-
-
-def test_ranks_share_ties_evenly():
-    """Two equal originals can only be guessed at, whichever published value is theirs."""
-    links = small_classes.rank_links(np.array([1.0, 1.0, 5.0]), np.array([0.0, 2.0, 9.0]))
-    assert links.tolist() == [0.5, 0.5, 1.0]
-    links = small_classes.rank_links(np.array([1.0, 2.0]), np.array([3.0, 3.0]))
-    assert links.tolist() == [0.5, 0.5]
-
-
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_the_law_of_the_noise_is_that_of_its_radius(d):
     """A radius of Gamma(d + 1) and even coordinates, drawn the slow way; |z| < 5 at 200,000 draws."""
@@ -148,3 +125,29 @@ def test_statistical_checks_are_seldom_wrong_even_at_a_generous_level(monkeypatc
         for with_linkage in (True, False):
             suspected += bool(case.audit(with_linkage=with_linkage).broken)
     assert suspected <= 12  # 3 expected at most; Poisson beyond 12 has probability below 2e-5
+
+
+def test_the_headline_names_the_strongest_attacker_of_small_classes():
+    """2,000 classes of 3 to 6, k = 3: attackers who look at whole classes are run beside the nearest neighbour, and the best is told."""
+    rng = np.random.default_rng(SEED)
+    district = np.repeat(np.arange(2000), rng.integers(3, 7, 2000))
+    data = pa.table({"district": district.astype(str), "height": rng.normal(170, 8, len(district)).round(1)})
+    chosen = kepsilon.Policy.from_dict(
+        {
+            "k": 3, "epsilon": 4, "algorithm": "ola", "max_suppression": 0,
+            "attributes": {
+                "district": {"role": "k-quasi", "hierarchy": {"type": "suppress"}},
+                "height": {"role": "epsilon-quasi", "precision": 0.1, "range": "class"},
+            },
+        }
+    )  # fmt: skip
+    release = kepsilon.anonymise(data, chosen, unsafe_seed=SEED)
+    found = kepsilon.audit(data, release.frame, chosen, linkage=release.linkage)
+    attacks = found.figures["attacks"]
+    assert len(attacks["realised"]) == 3
+    assert attacks["realised"]["nearest neighbour"] == pytest.approx(release.record["linking_risk"]["realised"])
+    bayes = next(share for name, share in attacks["realised"].items() if "Bayes" in name)
+    assert bayes > attacks["realised"]["nearest neighbour"]
+    assert attacks["strongest"]["share"] == max(attacks["realised"].values())
+    assert f"{attacks['strongest']['share']:.2%}" in found.headline
+    assert attacks["strongest"]["attacker"] in found.headline

@@ -17,8 +17,8 @@ from kepsilon.auditing.confident import members_of_classes
 from kepsilon.auditing.findings import Findings
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.noise_law import ClaimedNoise
-from kepsilon.auditing.small_classes import LARGEST, bayes_posteriors, rank_links
 from kepsilon.auditing.tables import Released
+from kepsilon.evaluate.small_classes import MOST, attack_small_classes
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
@@ -29,6 +29,18 @@ SAME = 1e-9
 """Distances that differ by less, relative to the range, are a tie; so are posteriors."""
 
 SEED = 20_090_802
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SmallClass:
+    """A class of few originals, for attackers who look at all its records at once."""
+
+    ranges: FloatArray
+    values: FloatArray
+    """Shape (n_originals, n_epsilon_quasis)."""
+    published: FloatArray
+    """Shaped alike; of no meaning where the record was not released."""
+    stays: BoolArray
 
 
 @dataclass(slots=True)
@@ -45,7 +57,7 @@ class AttackSums:
     nearest_in_small: float = 0.0
     rank_in_small: float = 0.0
     bayes_in_small: float = 0.0
-    by_size: dict[tuple[int, int], list[tuple[FloatArray, IntArray]]] = field(default_factory=dict)
+    small: list[_SmallClass] = field(default_factory=list)
 
 
 def check_attacks(
@@ -87,7 +99,7 @@ def check_attacks(
     shares = {"nearest neighbour": sums.nearest / sums.n_attacked}
     if sums.n_small:
         rest = sums.nearest - sums.nearest_in_small
-        in_small = f"in classes of at most {LARGEST}"
+        in_small = f"in classes of at most {MOST}"
         if len(policy.epsilon_quasis) == 1:
             shares[f"rank assignment {in_small}, nearest neighbour elsewhere"] = (
                 rest + sums.rank_in_small
@@ -187,11 +199,30 @@ def _attack(released: Released, classes: Classes, noise: ClaimedNoise, policy: P
             part = slice(start, start + at_once)
             distances = _distances(published[here[part]], noise.values[originals], noise.ranges[c])
             attack_class(sums, distances, place[part], epsilon=epsilon)
-        if len(originals) <= LARGEST and len(here) == int(classes.released[c]):
+        is_whole = len(here) == int(classes.released[c])
+        if (
+            len(originals) <= MOST
+            and is_whole
+            and _is_complete(published[here], noise.values[originals], noise.ranges[c])
+        ):
             distances = _distances(published[here], noise.values[originals], noise.ranges[c])
-            _gather_small(sums, distances, place, published[here], noise.values[originals])
+            sums.n_small += len(place)
+            sums.nearest_in_small += float(_links(distances, place)[0].sum())
+            sums.small.append(_small_class(published[here], noise.values[originals], noise.ranges[c], place))
     _attack_small(sums, epsilon=epsilon)
     return sums
+
+
+def _is_complete(published: FloatArray, values: FloatArray, ranges: FloatArray) -> bool:
+    """Whether no value is missing where there should be one; a tampered release may lack some."""
+    active = np.nan_to_num(ranges) > 0
+    return not (np.isnan(published[:, active]).any() or np.isnan(values[:, active]).any())
+
+
+def _small_class(published: FloatArray, values: FloatArray, ranges: FloatArray, place: IntArray) -> _SmallClass:
+    beside, stays = values.copy(), np.zeros(len(values), dtype=np.bool_)
+    beside[place], stays[place] = published, True
+    return _SmallClass(ranges=ranges, values=values, published=beside, stays=stays)
 
 
 def _distances(published: FloatArray, values: FloatArray, ranges: FloatArray) -> FloatArray:
@@ -206,15 +237,20 @@ def _distances(published: FloatArray, values: FloatArray, ranges: FloatArray) ->
 
 def attack_class(sums: AttackSums, distances: FloatArray, own: IntArray, *, epsilon: float) -> None:
     """Each record on its own: the nearest original, and how probable its own is among all of the class."""
-    rows = np.arange(len(own))
-    nearest = distances.min(axis=1)
-    is_nearest: BoolArray = distances <= nearest[:, np.newaxis] + SAME * (1 + nearest[:, np.newaxis])
-    is_link = is_nearest[rows, own]
+    fair, paper = _links(distances, own)
     sums.n_attacked += len(own)
-    sums.nearest += float((is_link / is_nearest.sum(axis=1)).sum())
-    sums.paper_ties += float(is_link.sum())
-    weights = np.exp(-epsilon * (distances - nearest[:, np.newaxis]))
-    _count_sure(sums, weights[rows, own] / weights.sum(axis=1))
+    sums.nearest += float(fair.sum())
+    sums.paper_ties += float(paper.sum())
+    weights = np.exp(-epsilon * (distances - distances.min(axis=1, keepdims=True)))
+    _count_sure(sums, weights[np.arange(len(own)), own] / weights.sum(axis=1))
+
+
+def _links(distances: FloatArray, own: IntArray) -> tuple[FloatArray, BoolArray]:
+    """Of every record, a tie of t worth 1/t, and whether its own original is among the nearest."""
+    nearest = distances.min(axis=1, keepdims=True)
+    is_nearest: BoolArray = distances <= nearest + SAME * (1 + nearest)
+    is_link: BoolArray = is_nearest[np.arange(len(own)), own]
+    return is_link / is_nearest.sum(axis=1), is_link
 
 
 def _count_sure(sums: AttackSums, posterior: FloatArray) -> None:
@@ -223,28 +259,18 @@ def _count_sure(sums: AttackSums, posterior: FloatArray) -> None:
     sums.largest = max(sums.largest, float(posterior.max(initial=0.0)))
 
 
-def _gather_small(
-    sums: AttackSums, distances: FloatArray, own: IntArray, published: FloatArray, values: FloatArray
-) -> None:
-    sums.n_small += len(own)
-    if published.shape[1] == 1:
-        others = np.setdiff1d(np.arange(len(values)), own)
-        ordered = np.nan_to_num(np.concatenate([values[own, 0], values[others, 0]]))
-        sums.rank_in_small += float(rank_links(ordered, np.nan_to_num(published[:, 0])).sum())
-    nearest = distances.min(axis=1, keepdims=True)
-    is_nearest = distances <= nearest + SAME * (1 + nearest)
-    sums.nearest_in_small += float((is_nearest[np.arange(len(own)), own] / is_nearest.sum(axis=1)).sum())
-    sums.by_size.setdefault(distances.shape, []).append((distances, own))
-
-
 def _attack_small(sums: AttackSums, *, epsilon: float) -> None:
-    """Bayes' rule over all assignments, for classes of one size at a time."""
-    for batch in sums.by_size.values():
-        distances = np.stack([distances for distances, _ in batch])
-        own = np.stack([own for _, own in batch])
-        posterior = bayes_posteriors(distances, epsilon=epsilon)
-        largest = posterior.max(axis=2, keepdims=True)
-        is_best = posterior >= largest * (1 - SAME)
-        true = np.take_along_axis(is_best, own[:, :, np.newaxis], axis=2)[:, :, 0]
-        sums.bayes_in_small += float((true / is_best.sum(axis=2)).sum())
-    sums.by_size.clear()
+    """All small classes at once."""
+    if not sums.small:
+        return
+    found = attack_small_classes(
+        np.concatenate([small.values for small in sums.small]),
+        np.concatenate([small.published for small in sums.small]),
+        np.repeat(np.arange(len(sums.small)), [len(small.values) for small in sums.small]),
+        ranges=np.stack([small.ranges for small in sums.small]),
+        epsilon=epsilon,
+        stays=np.concatenate([small.stays for small in sums.small]),
+    )
+    sums.rank_in_small = float(found.rank.sum())
+    sums.bayes_in_small = float(found.bayes.sum())
+    sums.small.clear()

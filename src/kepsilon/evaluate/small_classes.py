@@ -41,37 +41,6 @@ class SmallClasses:
     """Links of who assigns records to originals in order; NaN where several attributes are active and there is no order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttackerSums:
-    """Links, summed over all records, of attackers who treat small classes differently; they add up across partitions."""
-
-    nearest: float = 0.0
-    rank: float = 0.0
-    """In order where a small class has an order, the nearest elsewhere."""
-    bayes: float = 0.0
-    """All assignments weighed in small classes, the nearest elsewhere."""
-
-    def __add__(self, other: AttackerSums) -> AttackerSums:
-        return AttackerSums(
-            nearest=self.nearest + other.nearest, rank=self.rank + other.rank, bayes=self.bayes + other.bayes
-        )
-
-    @property
-    def strongest(self) -> str:
-        """The name of who links most; the simplest of them where they are equal."""
-        names = ("nearest", "rank", "bayes")
-        return max(names, key=lambda name: float(getattr(self, name)))
-
-
-def attacker_sums(nearest: FloatArray, small: SmallClasses) -> AttackerSums:
-    """The sums of all attackers, given every record's links by nearest originals (0 if suppressed), ties worth 1/t."""
-    total = float(nearest.sum())
-    here = nearest[small.records]
-    elsewhere = total - float(here.sum())
-    rank = np.where(np.isnan(small.rank), here, small.rank)
-    return AttackerSums(nearest=total, rank=elsewhere + float(rank.sum()), bayes=elsewhere + float(small.bayes.sum()))
-
-
 def attack_small_classes(
     values: FloatArray,
     published: FloatArray,
