@@ -16,6 +16,8 @@ PARTS = {
     "At the command line": ["command.py"],
     "A whole release beside a plain read-shuffle-write": ["release.py"],
     "Counting and searching": ["search.py"],
+    "The grid of k × ε × algorithm beside one release": ["explore.py"],
+    "Nearest-neighbour links": ["linking.py"],
     "Drawing noise": ["noise.py"],
     "Peers from PyPI": ["peers.py"],
 }
