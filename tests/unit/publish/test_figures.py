@@ -149,3 +149,74 @@ def test_an_error_that_is_no_number_is_no_figure():
     release = kepsilon.anonymise(pa.table({"v": [5e-324, 10.0, 20.0, 30.0]}), kepsilon.Policy.from_dict(document))
     assert release.record["error"]["v"]["expected_relative"] is None
     assert release.manifest["error"]["v"]["expected_relative"] is None
+
+
+def two_heights(n=400):
+    """Two ε-quasis that go together, in classes by sex."""
+    rng = np.random.default_rng(3)
+    first = rng.normal(170, 8, n).round(1)
+    return pa.table(
+        {"sex": ["F", "M"] * (n // 2), "a": first, "b": (first + rng.normal(0, 2, n)).round(1), "row": np.arange(n)}
+    )
+
+
+TWO = {
+    "k": 3, "epsilon": 8, "algorithm": "ola", "max_suppression": 0,
+    "attributes": {
+        "sex": {"role": "k-quasi", "hierarchy": {"type": "suppress"}},
+        "a": {"role": "epsilon-quasi", "precision": 0.1, "range": "class"},
+        "b": {"role": "epsilon-quasi", "precision": 0.1, "range": {"coarse": 5}},
+        "row": {"role": "sensitive"},
+    },
+}  # fmt: skip
+
+
+def test_several_attributes_are_linked_in_the_mechanisms_own_norm():
+    """The largest distance in units of each range; found again record by record through a column that gives them away."""
+    data = two_heights()
+    release = kepsilon.anonymise(data, kepsilon.Policy.from_dict(TWO), unsafe_seed=1)
+    originals = np.column_stack([data["a"], data["b"]])
+    sex = np.array(data["sex"].to_pylist())
+    fair = 0.0
+    for label in "FM":
+        own = np.flatnonzero(sex == label)
+        low, high = originals[own].min(axis=0), originals[own].max(axis=0)
+        widths = np.array([high[0] - low[0], 5 * (np.floor(high[1] / 5) + 1) - 5 * np.floor(low[1] / 5)])
+        for line in (line for line in release.frame.to_pylist() if line["sex"] == label):
+            far = np.max(np.abs([line["a"], line["b"]] - originals[own]) / widths, axis=1)
+            nearest = own[far <= far.min() + 1e-9]
+            fair += (line["row"] in nearest) / len(nearest)
+    risk = release.record["linking_risk"]
+    assert risk["realised"] == pytest.approx(fair / len(sex))
+    assert risk["standard_error"] > 0
+    assert "linking_risk" not in release.manifest  # a coarse range has a public width
+
+
+def is_the_mean_of(realised, expected, standard_error):
+    """|z| < 5 with the spread among the releases and the stated error of the simulation."""
+    spread = np.hypot(np.std(realised, ddof=1) / np.sqrt(len(realised)), standard_error)
+    return abs(np.mean(realised) - expected) < 5 * spread
+
+
+@pytest.mark.parametrize("rule", ["text", "strict", "suppress_zero"])
+def test_suppression_expected_of_several_attributes_is_the_mean_of_many_releases(rule):
+    """Class rule included, 120 releases."""
+    policy = kepsilon.Policy.from_dict({**TWO, "epsilon": 16, "confidence": 0.9, "confidence_rule": rule})
+    found = [kepsilon.anonymise(two_heights(200), policy, unsafe_seed=s).record["confident_k"] for s in range(120)]
+    realised = [figures["realised"] for figures in found]
+    assert is_the_mean_of(realised, found[0]["expected"], found[0]["expected_standard_error"])
+
+
+def test_risk_expected_of_several_attributes_is_the_mean_of_many_releases():
+    """Published to three decimals, so that rounding makes no ties that the closed form does not know."""
+    document = {
+        **TWO,
+        "attributes": {n: {**a, "precision": 0.001} if "precision" in a else a for n, a in TWO["attributes"].items()},
+    }
+    policy = kepsilon.Policy.from_dict(document)
+    found = [kepsilon.anonymise(two_heights(200), policy, unsafe_seed=s).record["linking_risk"] for s in range(120)]
+    for realised, expected, error in (
+        ("realised", "expected", "standard_error"),
+        ("realised_paper_ties", "expected_paper_ties", "standard_error_paper_ties"),
+    ):
+        assert is_the_mean_of([figures[realised] for figures in found], found[0][expected], found[0][error])
