@@ -85,7 +85,7 @@ def check(
         levels=None if recoding.levels is None else dict(zip(names, recoding.levels, strict=True)),
         precision_loss=dict(zip(names, loss.by_attribute, strict=True)),
         error={
-            name: expected_error(sums, epsilon=policy.epsilon)
+            name: expected_error(sums, epsilon=policy.epsilon, k=policy.k)
             for name, sums in zip(policy.epsilon_quasis, expected.errors, strict=True)
         },
         linking_risk=expected_risk(expected),

@@ -28,8 +28,9 @@ def refuse_above_total(expectations: Expectations, expected: Expected, *, n_coun
     if gone is not None:
         what += (
             f", and confidence {written(policy.confidence or 0)} is expected to leave out {gone.total / n_counted:.2%}: "
-            f"{total:.2%} together"
+            f"{(by_k + gone.total) / n_counted:.2%} together"
         )
+        what += f" ({total:.2%} with three standard errors of what was simulated)" if gone.variance else ""
         confident = ConfidentK.asked_by(policy)
         epsilon = float(policy.exact_epsilon)
         while (epsilon := epsilon / 2) >= 0.0001:

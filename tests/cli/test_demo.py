@@ -130,3 +130,13 @@ def test_made_up_patients_hang_together_as_real_ones_do(patients):
     assert sizes.max() > 10 * np.median(sizes)
     assert any(code.startswith("0") for code in patients["zip_code"].tolist())
     assert 30 < patients["weight"].min() < patients["weight"].max() < 250
+
+
+@pytest.mark.parametrize("name", ["report.html", "release.csv.manifest.json", "release.csv.curator.json"])
+def test_the_demo_replaces_nobodys_file(tmp_path, kepsilon_command, name):
+    """Also not one that only has the name of something the demo writes."""
+    (tmp_path / name).write_text("my notes", encoding="utf-8")
+    outcome = kepsilon_command("demo", "-o", tmp_path)
+    assert outcome.code == 2
+    assert name in outcome.err
+    assert (tmp_path / name).read_text(encoding="utf-8") == "my notes"

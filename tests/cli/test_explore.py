@@ -41,7 +41,9 @@ def test_the_policy_that_is_written_is_the_chosen_one(kepsilon_command, case):
     policy = kepsilon.Policy.from_file(target)
     assert (policy.k, policy.epsilon, policy.algorithm) == (chosen["k"], chosen["epsilon"], chosen["algorithm"])
     assert policy.confidence == 0.9
-    assert target.read_text(encoding="utf-8").startswith("# mine\n")
+    lines = target.read_text(encoding="utf-8").splitlines()
+    assert "chosen by kepsilon explore" in lines[0]
+    assert lines[1] == "# mine"
     release = kepsilon_command("anonymise", case / "people.csv", "-p", target, "-o", case / "out.csv", "--json")
     assert json.loads(release.out)["linking_risk"]["expected"] == chosen["linking_risk"]
 
@@ -53,7 +55,7 @@ def test_a_written_policy_still_finds_its_hierarchies(kepsilon_command, case):
     changed = text.replace('hierarchy = { type = "suppress" }', 'hierarchy = { type = "file", path = "sex.csv" }')
     (case / "policy.toml").write_text(changed, encoding="utf-8")
     (case / "sub").mkdir()
-    outcome = explore(kepsilon_command, case, "--write-policy", case / "sub" / "best.toml")
+    outcome = explore(kepsilon_command, case, "--max-risk", "1", "--write-policy", case / "sub" / "best.toml")
     assert outcome.code == 0, outcome.err
     assert kepsilon.Policy.from_file(case / "sub" / "best.toml").files[0].resolve() == (case / "sex.csv").resolve()
 
@@ -78,7 +80,11 @@ def test_limits_that_nothing_keeps_are_exit_code_three(kepsilon_command, case):
         (("--confidence", "99"), "confidence"),
         (("-o", "grid.pdf"), "by its suffix"),
         (("-o", "no/such/folder/grid.csv"), "folder"),
-        (("--write-policy", "policy.toml"), "never overwritten"),
+        (("--max-risk", "1", "--write-policy", "policy.toml"), "never overwritten"),
+        (("--write-policy", "new.toml"), "needs a limit"),
+        (("--max-risk", "1", "--write-policy", "same.csv", "-o", "same.csv"), "names of their own"),
+        (("--algorithm", ","), "algorithm: no value is given"),
+        (("--max-error", "inf"), "max_error"),
         (("-o", "people.csv", "--overwrite"), "is an input"),
     ],
 )
@@ -99,3 +105,11 @@ def test_bad_data_is_refused_without_a_value(kepsilon_command, case):
     assert outcome.code == 2
     assert "height" in outcome.err
     assert "CANARY" not in outcome.err + outcome.out
+
+
+def test_without_limits_nothing_is_chosen(kepsilon_command, case):
+    """The least distorted cell alone is the riskiest."""
+    outcome = explore(kepsilon_command, case)
+    assert outcome.code == 0
+    assert "→" not in outcome.out
+    assert "No limit was stated, so nothing is chosen" in outcome.out

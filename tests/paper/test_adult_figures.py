@@ -90,14 +90,14 @@ def test_expected_figures_are_those_worked_out_apart(grid, k):
     assert {figures.n_classes for figures in found.values()} == {n_classes}
     for epsilon, figures in found.items():
         entering = 1 - figures.suppressed_by_k
-        shares = (figures.largest_error, figures.linking_risk, figures.suppressed_by_confidence / entering)
+        shares = (figures.largest_error, figures.linking_risk.total, figures.suppressed_by_confidence.total / entering)
         for row, share in zip(rows, shares, strict=True):
             if epsilon in row:
                 assert 100 * share == pytest.approx(row[epsilon], rel=0.1, abs=0.15)
     products = [figures.largest_error * epsilon for epsilon, figures in found.items()]
     np.testing.assert_allclose(products, products[0], rtol=1e-12)
     n_released = round(len_counted(grid) * (1 - found[0.0001].suppressed_by_k))
-    assert found[0.0001].linking_risk == pytest.approx(n_classes / n_released, rel=1e-4)
+    assert found[0.0001].linking_risk.total == pytest.approx(n_classes / n_released, rel=1e-4)
 
 
 @pytest.mark.parametrize("k", [2, 100])
@@ -108,7 +108,7 @@ def test_a_release_realises_what_was_expected(adult, grid, k):
     n = record["records"]["read"] - record["records"]["suppressed_by_k"]
     confident, risk, error = record["confident_k"], record["linking_risk"], record["error"]["height"]
     assert confident["expected"] == pytest.approx(
-        next(c.figures.suppressed_by_confidence for c in grid.cells if (c.k, c.epsilon) == (k, 8)) * len(adult) / n
+        next(c.figures.suppressed_by_confidence.total for c in grid.cells if (c.k, c.epsilon) == (k, 8)) * len(adult) / n
     )
     assert abs(confident["realised"] - confident["expected"]) < 5 * np.sqrt(confident["expected"] * 2 * k / n)
     assert error["realised_relative"] == pytest.approx(error["expected_relative"], rel=0.1)

@@ -70,10 +70,10 @@ def anonymise(
         _show(release, output, linkage, report, as_json=as_json)
     except BrokenPipeError:
         raise
-    except OSError as error:
-        problem = kepsilon.Problem(
-            where=str(output), what=f"was released, but its summary was not shown: {error.strerror}."
-        )
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (its text is not shown)
+        # Whatever it is, the release is there: to say that it is not would have somebody draw a second one.
+        why = error.strerror if isinstance(error, OSError) else type(error).__name__
+        problem = kepsilon.Problem(where=str(output), what=f"was released, but its summary was not shown: {why}.")
         raise kepsilon.EngineError(problem) from None
 
 

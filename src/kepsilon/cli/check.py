@@ -46,6 +46,7 @@ def check(input_path: Path, policy_path: Path, show_values: str | None, as_json:
 
 
 def _lines(finding: kepsilon.Finding) -> list[tuple[str, str]]:
+    of = " of the counted" if finding.n_missing or finding.n_unlisted else ""
     lines = [("records", f"{finding.n_records:,}")]
     if finding.n_missing:
         lines.append(("left out, value missing", f"{finding.n_missing:,}"))
@@ -53,7 +54,7 @@ def _lines(finding: kepsilon.Finding) -> list[tuple[str, str]]:
         lines.append(("left out, value unlisted", f"{finding.n_unlisted:,}"))
     lines += [
         ("combinations of k-quasis", f"{finding.n_combinations:,}"),
-        ("left out for k", f"{finding.n_suppressed:,}  ({finding.suppression:.2%})"),
+        ("left out for k", f"{finding.n_suppressed:,}  ({finding.suppression:.2%}{of})"),
         ("classes", f"{finding.n_classes:,} of {finding.smallest_class:,} to {finding.largest_class:,} records"),
     ]
     if finding.levels:
@@ -68,6 +69,6 @@ def _lines(finding: kepsilon.Finding) -> list[tuple[str, str]]:
     if finding.confident_k:
         share, total = finding.confident_k["expected"], finding.confident_k["total_expected"]
         lines.append(
-            ("left out for confidence", f"{share:.2%} of the rest, expected; {total:.2%} of all with those for k")
+            ("left out for confidence", f"{share:.2%} of the rest, expected; {total:.2%}{of} with those for k")
         )
     return lines

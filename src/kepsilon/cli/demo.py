@@ -38,7 +38,8 @@ def demo(folder: Path) -> None:
     with progress() as on_step:
         on_step("make up patients")
         patients = _as_csv(kepsilon.made_up_patients())
-        _write_own({data: patients, policy: kepsilon.DEMO_POLICY}, output)
+        beside = [output.with_name(output.name + suffix) for suffix in (".manifest.json", ".curator.json")]
+        _write_own({data: patients, policy: kepsilon.DEMO_POLICY}, [output, *beside, report])
         release = kepsilon.anonymise(data, kepsilon.Policy.from_file(policy), on_step=on_step)
         on_step("write")
         release.write(output, report=report, overwrite=True)
@@ -65,11 +66,11 @@ def _as_csv(columns: Mapping[str, Any]) -> str:
     return text.getvalue()
 
 
-def _write_own(content: dict[Path, str], release: Path) -> None:
-    """Writes files that are not there; those that are must be the demo's own, and a release must lie beside its data."""
+def _write_own(content: dict[Path, str], results: list[Path]) -> None:
+    """Writes files that are not there; those that are must be the demo's own, and results must lie beside their data."""
     strange = [path for path, text in content.items() if path.exists() and not _holds(path, text)]
-    if release.exists() and not all(path.exists() for path in content):
-        strange.append(release)
+    if not all(path.exists() for path in content):
+        strange += [path for path in results if path.exists()]
     if strange:
         raise kepsilon.EngineError(
             [

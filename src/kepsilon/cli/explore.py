@@ -84,15 +84,22 @@ def explore(
 ) -> None:
     """Explore k, ε and algorithm for INPUT before releasing anything.
 
-    Every cell is worked out exactly, without drawing noise. Limits choose the least distorted cell that keeps them:
-    distortion is the mean, over quasis, of precision loss and of error relative to the data's range. Exit code 3 if no
-    cell keeps the limits.
+    Every cell is worked out before any noise is drawn: exactly, but for linking and confidence with several
+    epsilon-quasis, which are simulated and have to keep a limit with three standard errors to spare. Limits choose the
+    least distorted cell that keeps them: distortion is the mean, over quasis, of precision loss and of error relative
+    to the data's range. Exit code 3 if no cell keeps the limits.
     """
     policy = kepsilon.Policy.from_file(policy_path)
     limits = kepsilon.Limits(max_risk=max_risk, max_suppression=max_suppression, max_error=max_error)
     if output is not None:
         kepsilon.check_grid_output(output, overwrite=overwrite, inputs=(input_path, policy_path, *policy.files))
     if write_policy is not None:
+        if not limits.stated():
+            raise click.UsageError(
+                "--write-policy needs a limit to choose by: --max-risk, --max-suppression or --max-error."
+            )
+        if output is not None and output.resolve() == write_policy.resolve():
+            raise click.UsageError("--write-policy and -o need names of their own.")
         kepsilon.check_new_policy(write_policy)
     with progress() as on_step:
         grid = kepsilon.explore(
@@ -111,6 +118,8 @@ def explore(
         click.echo(json.dumps(grid.to_json(choice), indent=2, ensure_ascii=False))
     else:
         _show(grid, choice, output)
+    if not choice.limits.stated():
+        return
     cell = choice.required()
     if write_policy is not None:
         kepsilon.write_policy(policy_path, write_policy, grid.changes(cell))
@@ -142,13 +151,19 @@ def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> 
         show_wrapped(f"refused: {cell.name}: {cell.refused}")
     for line in choice.in_words():
         show_wrapped(line)
+    if not choice.limits.stated():
+        show_wrapped("No limit was stated, so nothing is chosen: try --max-risk 0.05 --max-suppression 0.05.")
+    if len(grid.policy.epsilon_quasis) > 1:
+        show_wrapped("±: one standard error of what was simulated; a limit is kept with three to spare.")
+    if not grid.policy.epsilon_quasis:
+        show_wrapped("There is no epsilon-quasi, so nothing depends on ε.")
     if output is not None:
         click.echo(f"grid       {output}  (for you only)")
 
 
 def _rows(grid: kepsilon.Grid, choice: kepsilon.Choice, *, with_confidence: bool) -> Iterator[list[str]]:
     for cell in grid.cells:
-        row = ["→" if cell is choice.cell else "", cell.algorithm, str(cell.k), f"{cell.epsilon:g}"]
+        row = ["→" if cell is choice.cell else "", cell.algorithm, str(cell.k), str(cell.epsilon)]
         figures = cell.figures
         if figures is None:
             yield [*row, "refused"]
@@ -157,13 +172,19 @@ def _rows(grid: kepsilon.Grid, choice: kepsilon.Choice, *, with_confidence: bool
             f"{figures.n_classes:,}",
             f"{figures.precision_loss:.3f}",
             _percent(figures.largest_error),
-            _percent(figures.linking_risk),
+            _estimate(figures.linking_risk),
             _percent(figures.suppressed_by_k),
         ]
         if with_confidence:
-            row.append(_percent(figures.suppressed_by_confidence))
+            row.append(_estimate(figures.suppressed_by_confidence))
         row.append("undefined" if figures.distortion is None else f"{figures.distortion:.3f}")
         yield [*row, "*" if cell.pareto else "", ", ".join(sorted(choice.limits.broken_by(cell)))]
+
+
+def _estimate(share: Any) -> str:
+    if share is None:
+        return ""
+    return f"{share.total:.2%}" + (f"±{100 * share.standard_error:.2f}" if share.variance else "")
 
 
 def _percent(share: float | None) -> str:

@@ -27,17 +27,23 @@ def progress() -> Iterator[Callable[[str], None]]:
 def show_lines(lines: Iterable[tuple[str, str]]) -> None:
     """Labels and values in two columns, values wrapped to the width of the screen."""
     rows = list(lines)
-    indent = max((len(label) for label, _ in rows), default=0) + 2
     width = max(40, min(110, shutil.get_terminal_size().columns))
+    indent = min(max((len(label) for label, _ in rows), default=0) + 2, width // 2)
     for label, value in rows:
-        wrapped = click.wrap_text(value, width=width - indent).splitlines() or [""]
-        click.echo(click.style(label.ljust(indent), bold=True) + wrapped[0])
-        for more in wrapped[1:]:
+        wrapped = click.wrap_text(visible(value), width=width - indent).splitlines() or [""]
+        label_alone = len(label) + 2 > indent  # too long a name to stand beside its value
+        click.echo(click.style(visible(label).ljust(indent), bold=True) + ("" if label_alone else wrapped[0]))
+        for more in wrapped if label_alone else wrapped[1:]:
             click.echo(" " * indent + more)
 
 
+def visible(text: str) -> str:
+    """Control characters as escapes: a column's name could otherwise forge or reverse what is said."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def show_wrapped(text: str) -> None:
-    click.echo(click.wrap_text(text, width=min(100, shutil.get_terminal_size().columns)))
+    click.echo(click.wrap_text(visible(text), width=min(100, shutil.get_terminal_size().columns)))
 
 
 def show_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -58,7 +64,7 @@ def show_record(record: Mapping[str, Any], *, where: str) -> None:
     click.echo()
     width = min(100, shutil.get_terminal_size().columns)
     for line in record["guarantee"]["statement"].split("\n"):
-        click.echo(click.wrap_text(line, width=width, initial_indent="- ", subsequent_indent="  "))
+        click.echo(click.wrap_text(visible(line), width=width, initial_indent="- ", subsequent_indent="  "))
     click.echo()
     click.echo(where)
 

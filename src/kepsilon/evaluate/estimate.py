@@ -18,6 +18,10 @@ class Estimate:
     def __add__(self, other: Estimate) -> Estimate:
         return Estimate(total=self.total + other.total, variance=self.variance + other.variance)
 
+    def per(self, n: int) -> Estimate:
+        """As a share of so many."""
+        return Estimate(total=self.total / n, variance=self.variance / n**2)
+
     @property
     def standard_error(self) -> float:
         return math.sqrt(self.variance)

@@ -57,6 +57,10 @@ class ErrorSums:
         # A value next to nothing makes the sum overflow: an error that is no number is not a figure.
         return self.relative_sum / n_defined if n_defined and not math.isinf(self.relative_sum) else None
 
+    def relative_of(self, k: int) -> float | None:
+        """The same, unless it would be a mean of fewer than k records: that of one gives its value away."""
+        return self.relative if self.n_values - self.n_zeros >= k else None
+
     @property
     def range_relative(self) -> float | None:
         """Mean distance over the range of the data; None where the data has no range."""

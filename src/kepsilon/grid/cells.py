@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.relative_error import ErrorSums
+from kepsilon.policy.roles import written
 
 Json = dict[str, Any]
 
@@ -25,21 +27,19 @@ class Figures:
     precision_loss: float
     error: dict[str, Json]
     """By ε-quasi, as in the curator's record."""
-    linking_risk: float
-    linking_risk_standard_error: float
-    """0 where the risk is exact."""
+    linking_risk: Estimate
+    """Share of the records that get noise."""
     linking_risk_paper_ties: float
     suppressed_by_k: float
-    """Share of the counted records, like the next two."""
-    suppressed_by_confidence: float | None
-    suppressed_by_confidence_standard_error: float
+    """Share of the counted records, like the next."""
+    suppressed_by_confidence: Estimate | None
     distortion: float | None
     """Mean over quasis of precision loss and range-relative error; None where one of them is undefined."""
 
     @property
-    def suppression(self) -> float:
+    def suppression(self) -> Estimate:
         """By k and by confidence together."""
-        return self.suppressed_by_k + (self.suppressed_by_confidence or 0.0)
+        return Estimate(total=self.suppressed_by_k) + (self.suppressed_by_confidence or Estimate())
 
     @property
     def largest_error(self) -> float | None:
@@ -47,14 +47,14 @@ class Figures:
         errors = [figures["expected_relative"] for figures in self.error.values()]
         return None if None in errors else max(errors, default=0.0)
 
-    def held_against(self) -> dict[str, float]:
-        """What each limit is held against; simulated figures with three standard errors more, undefined ones as infinite."""
-        error = self.largest_error
-        return {
-            "max_risk": self.linking_risk + 3 * self.linking_risk_standard_error,
-            "max_suppression": self.suppression + 3 * self.suppressed_by_confidence_standard_error,
-            "max_error": math.inf if error is None else error,
-        }
+    def held_against(self, limit: str) -> Estimate:
+        """What a limit is about; an error that is undefined keeps none."""
+        if limit == "max_risk":
+            return self.linking_risk
+        if limit == "max_error":
+            error = self.largest_error
+            return Estimate(total=math.inf if error is None else error)
+        return self.suppression
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +70,14 @@ class Cell:
 
     @property
     def name(self) -> str:
-        return f"{self.algorithm}, k = {self.k}, ε = {self.epsilon:g}"
+        return f"{self.algorithm}, k = {self.k}, ε = {written(self.epsilon)}"
 
     def to_json(self) -> Json:
         found: Json = {"algorithm": self.algorithm, "k": self.k, "epsilon": self.epsilon, "refused": self.refused}
         figures = self.figures
         if figures is None:
             return found
+        gone = figures.suppressed_by_confidence
         return {
             **found,
             "classes": figures.n_classes,
@@ -85,13 +86,13 @@ class Cell:
             "precision_loss": figures.precision_loss,
             "loss": figures.loss,
             "error": figures.error,
-            "linking_risk": figures.linking_risk,
-            "linking_risk_standard_error": figures.linking_risk_standard_error,
+            "linking_risk": figures.linking_risk.total,
+            "linking_risk_standard_error": figures.linking_risk.standard_error,
             "linking_risk_paper_ties": figures.linking_risk_paper_ties,
             "suppressed_by_k": figures.suppressed_by_k,
-            "suppressed_by_confidence": figures.suppressed_by_confidence,
-            "suppressed_by_confidence_standard_error": figures.suppressed_by_confidence_standard_error,
-            "suppression": figures.suppression,
+            "suppressed_by_confidence": None if gone is None else gone.total,
+            "suppressed_by_confidence_standard_error": 0.0 if gone is None else gone.standard_error,
+            "suppression": figures.suppression.total,
             "distortion": figures.distortion,
             "pareto": self.pareto,
         }

@@ -3,77 +3,100 @@
 
 from __future__ import annotations
 
-import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kepsilon.errors import PolicyError, Problem, UnsatisfiableError
+from kepsilon.evaluate.estimate import Estimate
 from kepsilon.grid.cells import Cell
 
-WORDS = {"max_risk": "linking risk", "max_suppression": "suppression", "max_error": "relative error"}
+WORDS = {
+    "max_risk": "linking risk",
+    "max_suppression": "suppression",
+    "max_total_suppression": "suppression",
+    "max_error": "relative error",
+}
 """What each limit is about, in the order in which they are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
+    """What a release may cost and leave at risk, as shares, expected."""
+
     max_risk: float | None = None
-    """Expected links per record."""
+    """Links per record."""
     max_suppression: float | None = None
-    """Left out by k and, expectedly, by confidence; share of the counted records."""
+    """Left out by k and by confidence; share of the counted records."""
     max_error: float | None = None
-    """Expected relative error of every ε-quasi."""
+    """Relative error of every ε-quasi."""
+    max_total_suppression: float | None = None
+    """The policy's own cap on the same as max_suppression."""
 
     def __post_init__(self) -> None:
         for name, limit in self.stated().items():
-            if not 0 <= limit <= (1 if name != "max_error" else float("inf")):
-                raise PolicyError(
-                    Problem(
-                        where=name, what="should be a share, 0 to 1." if name != "max_error" else "should be 0 or more."
-                    )
-                )
+            if not (0 <= limit <= 1 or (name == "max_error" and 0 <= limit < math.inf)):
+                what = "should be a number, 0 or more." if name == "max_error" else "should be a share, 0 to 1."
+                raise PolicyError(Problem(where=name, what=what))
 
     def stated(self) -> dict[str, float]:
-        return {name: limit for name, limit in dataclasses.asdict(self).items() if limit is not None}
+        return {name: limit for name in WORDS if (limit := getattr(self, name)) is not None}
 
     def broken_by(self, cell: Cell) -> set[str]:
         """Names of the limits that the cell does not keep; it must have figures."""
-        if cell.figures is None:
-            raise ValueError("a refused cell has no figures to hold against a limit")
-        figures = cell.figures.held_against()
-        return {name for name, limit in self.stated().items() if not figures[name] <= limit}
+        return {name for name, limit in self.stated().items() if not _held(cell, name).at_most <= limit}
 
     def allow(self, cell: Cell) -> bool:
         return not self.broken_by(cell)
 
+    def miss(self, cell: Cell) -> float:
+        """By what factor the cell exceeds the limit it misses most; 1 or less if it keeps all."""
+        held = {name: _held(cell, name).at_most for name in self.stated()}
+        return max((held[name] / limit if limit else held[name] * math.inf) for name, limit in self.stated().items())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
+    """The cell that was chosen, by which limits, and what stood in the way of a better one."""
+
     limits: Limits
     cell: Cell | None
     why: str | None
-    """Which limit binds, or why nothing qualifies; None where nothing stood in the way."""
+    """Which limit binds, or why nothing qualifies; None where nothing stood in the way, or no limit was stated."""
 
     def required(self) -> Cell:
-        if self.cell is None:
-            raise UnsatisfiableError(Problem(where="", what=self.why or "no cell qualifies.", fix=self._fix()))
-        return self.cell
+        if self.cell is not None:
+            return self.cell
+        if not self.limits.stated():
+            raise PolicyError(
+                Problem(
+                    where="limits",
+                    what="nothing is chosen without a limit: the least distorted cell alone is the riskiest.",
+                    fix="State max_risk, max_suppression or max_error.",
+                )
+            )
+        raise UnsatisfiableError(
+            Problem(
+                where="",
+                what=self.why or "no cell qualifies.",
+                fix="Explore other k, epsilon or algorithms, or allow more.",
+            )
+        )
 
     def in_words(self) -> list[str]:
         """What was chosen and what binds, for people; nothing where nothing qualifies."""
         if self.cell is None or self.cell.figures is None:
             return []
-        figures, cell = self.cell.figures, self.cell
-        by = f"within {', '.join(f'{name} = {limit:g}' for name, limit in self.limits.stated().items())}"
-        chosen = f"Least distorted{f' {by}' if self.limits.stated() else ''}: {cell.name} (distortion {figures.distortion:.3f})."
+        limits = ", ".join(f"{name} = {limit:g}" for name, limit in self.limits.stated().items())
+        chosen = f"Least distorted within {limits}: {self.cell.name} (distortion {self.cell.figures.distortion:.3f})."
         return [chosen, *([self.why] if self.why else [])]
-
-    def _fix(self) -> str:
-        return "Explore other k, epsilon or algorithms, allow more, or coarsen what the policy says of ranges."
 
 
 def choose(cells: Sequence[Cell], limits: Limits) -> Choice:
     """Ties in distortion go to the smaller risk, then the smaller suppression, then the order of the grid."""
     candidates = [cell for cell in cells if cell.figures is not None and cell.figures.distortion is not None]
+    if not limits.stated():
+        return Choice(limits=limits, cell=None, why=None)
     allowed = [cell for cell in candidates if limits.allow(cell)]
     if allowed:
         best = min(allowed, key=_rank)
@@ -85,17 +108,20 @@ def _rank(cell: Cell) -> tuple[float, float, float]:
     figures = cell.figures
     if figures is None or figures.distortion is None:
         raise ValueError("only a cell with a defined distortion can be ranked")
-    return figures.distortion, figures.linking_risk, figures.suppression
+    return figures.distortion, figures.linking_risk.total, figures.suppression.total
 
 
 def _what_binds(candidates: Sequence[Cell], best: Cell, limits: Limits) -> str | None:
-    """The least distorted cell that a limit ruled out, if it would have been better."""
-    better = [cell for cell in candidates if _rank(cell) < _rank(best)]
+    """The next better cell, and the limits that rule it out."""
+    better = [cell for cell in candidates if _rank(cell)[0] < _rank(best)[0]]
     if not better:
         return None
-    ruled_out = min(better, key=_rank)
-    broken = limits.broken_by(ruled_out)
-    return f"Less distorted would be {ruled_out.name}; ruled out by {_names(broken)} ({_misses(ruled_out, broken)})."
+    next_better = max(better, key=_rank)
+    broken = limits.broken_by(next_better)
+    return (
+        f"Next, with a distortion of {_rank(next_better)[0]:.3f}, would be {next_better.name}; "
+        f"ruled out by {_names(broken)} ({_misses(next_better, broken)})."
+    )
 
 
 def _why_none(cells: Sequence[Cell], candidates: Sequence[Cell], limits: Limits) -> str:
@@ -108,37 +134,36 @@ def _why_none(cells: Sequence[Cell], candidates: Sequence[Cell], limits: Limits)
         )
     parts = []
     for name, limit in limits.stated().items():
-        keep = [cell for cell in candidates if name not in limits.broken_by(cell)]
-        nearest = min(candidates, key=lambda cell: _held(cell, name))
-        if not keep:
+        least = min(candidates, key=lambda cell: _held(cell, name).at_most)
+        if name in limits.broken_by(least):
             parts.append(
-                f"{name} = {limit:g} is kept by no cell; the least {WORDS[name]} is {_shown(nearest, name)} ({nearest.name})"
+                f"{name} = {limit:g} is kept by no cell; the least {WORDS[name]} is {_shown(least, name)} ({least.name})"
             )
     if parts:
         return f"no cell of the grid keeps the limits: {'; '.join(parts)}."
-    for name, limit in limits.stated().items():
-        keep = [cell for cell in candidates if name not in limits.broken_by(cell)]
-        nearest = min(keep, key=lambda cell: (len(limits.broken_by(cell)), *_rank(cell)))
-        broken = limits.broken_by(nearest)
-        parts.append(
-            f"of the cells that keep {name} = {limit:g}, {nearest.name} comes nearest ({_misses(nearest, broken)})"
-        )
-    return f"every limit is kept by some cells, but no cell keeps all: {'; '.join(parts)}."
+    nearest = min(candidates, key=lambda cell: (limits.miss(cell), _rank(cell)))
+    return (
+        f"every limit is kept by some cells, but no cell keeps all; {nearest.name} comes nearest "
+        f"({_misses(nearest, limits.broken_by(nearest))})."
+    )
 
 
-def _held(cell: Cell, name: str) -> float:
+def _held(cell: Cell, name: str) -> Estimate:
     if cell.figures is None:
         raise ValueError("a refused cell has no figures to hold against a limit")
-    return cell.figures.held_against()[name]
+    return cell.figures.held_against(name)
 
 
 def _shown(cell: Cell, name: str) -> str:
     held = _held(cell, name)
-    return f"{held:.2%}" if held < float("inf") else "undefined"
+    if held.total == math.inf:
+        return "undefined"
+    simulated = f" plus three standard errors of {held.standard_error:.2%}" if held.variance else ""
+    return f"{held.total:.2%}{simulated}"
 
 
 def _misses(cell: Cell, broken: set[str]) -> str:
-    return ", ".join(f"{WORDS[name]} {_shown(cell, name)}" for name in WORDS if name in broken)
+    return ", ".join({WORDS[name]: f"{WORDS[name]} {_shown(cell, name)}" for name in WORDS if name in broken}.values())
 
 
 def _names(broken: set[str]) -> str:

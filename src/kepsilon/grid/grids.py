@@ -55,7 +55,8 @@ class Grid:
 
     def choose(self, limits: Limits | None = None) -> Choice:
         """The least distorted cell within the limits, and which limit stands in the way of a better one."""
-        return choose(self.cells, limits or Limits())
+        limits = dataclasses.replace(limits or Limits(), max_total_suppression=self.policy.max_total_suppression)
+        return choose(self.cells, limits)
 
     def best(
         self,
@@ -122,7 +123,7 @@ class Grid:
         return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
 
     def __repr__(self) -> str:
-        return f"<Grid of {len(self.cells):,} cells, {len(self.pareto):,} on the front>"
+        return f"<Grid of {len(self.cells):,} cells, {len(self.pareto):,} of them on the front>"
 
 
 def check_grid_output(path: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
@@ -148,7 +149,7 @@ def _aims(cell: Cell) -> tuple[float | None, float, float]:
     """What everybody wants small."""
     if cell.figures is None:
         raise ValueError("a refused cell has no figures to compare")
-    return cell.figures.distortion, cell.figures.linking_risk, cell.figures.suppression
+    return cell.figures.distortion, cell.figures.linking_risk.total, cell.figures.suppression.total
 
 
 def _csv(grid: Json) -> str:

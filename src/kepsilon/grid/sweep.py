@@ -19,7 +19,7 @@ from kepsilon.grid.grids import Grid
 from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k
 from kepsilon.noise_ranges import code_all, expect_noise, noise_ranges
 from kepsilon.policy.policy import Policy
-from kepsilon.publish.record import expected_error, expected_risk
+from kepsilon.publish.record import expected_error
 from kepsilon.stopwatch import Stopwatch, ignore_step
 
 KS = (2, 5, 10, 20, 50, 100)
@@ -33,9 +33,9 @@ def explore(
     source: object,
     policy: Policy,
     *,
-    k: Sequence[int] | None = None,
-    epsilon: Sequence[float] | None = None,
-    algorithm: Sequence[str] | None = None,
+    k: int | Sequence[int] | None = None,
+    epsilon: float | Sequence[float] | None = None,
+    algorithm: str | Sequence[str] | None = None,
     confidence: float | None = None,
     engine: Engine | None = None,
     on_step: Callable[[str], None] = ignore_step,
@@ -44,8 +44,12 @@ def explore(
 
     Without a list, those of the paper and the policy's own are taken. `confidence` replaces the policy's.
     """
-    ks = _distinct("k", k, (*KS, policy.k))
-    epsilons = _distinct("epsilon", epsilon, (*EPSILONS, policy.epsilon))
+    ks = _distinct("k", [k] if isinstance(k, int) else k, (*KS, policy.k))
+    epsilons = _distinct(
+        "epsilon", [epsilon] if isinstance(epsilon, int | float) else epsilon, (*EPSILONS, policy.epsilon)
+    )
+    if not policy.epsilon_quasis:
+        epsilons = (policy.epsilon,)  # nothing depends on it
     if confidence is not None:
         policy = policy.with_changes(confidence=confidence)
     # Nonsense is refused before the data is read.
@@ -53,7 +57,7 @@ def explore(
         policy.with_changes(k=own_k)
     for one in epsilons:
         policy.with_changes(epsilon=one)
-    algorithms = tuple(dict.fromkeys(ALGORITHMS if algorithm is None else algorithm))
+    algorithms = _algorithms([algorithm] if isinstance(algorithm, str) else algorithm)
     policies = {name: _with_algorithm(policy, name, required=algorithm is not None) for name in algorithms}
     clock = Stopwatch(on_step)
     counted = read_and_count(source, policy.with_changes(k=min(ks)), engine=engine or local_engine(), clock=clock)
@@ -66,8 +70,10 @@ def explore(
             cells += [_refused(name, own_k, e, own) for own_k in ks for e in epsilons]
             continue
         with clock.step(f"k-anonymise ({name})"):
-            partitions = for_every_k(counted.table, own, ks=ks)
-        for own_k, partition in partitions.items():
+            possible = [own_k for own_k in ks if own_k <= counted.n_staying]
+            partitions = for_every_k(counted.table, own, ks=possible)
+        for own_k in ks:
+            partition = partitions.get(own_k) or _too_few(counted.n_staying, own_k)
             shown = f"cells {len(cells):,} of {n_cells:,}"
             cells += _cells_of(partition, own.with_changes(k=own_k), epsilons, counted, coded, clock, shown=shown)
     return Grid(
@@ -108,8 +114,6 @@ def _cells_of(
 
 
 def _look_at(partition: KAnonymised, policy: Policy, counted: Counted, coded: Sequence[CodedValues]) -> Expectations:
-    if counted.n_staying < policy.k:
-        raise _too_few(counted.n_staying, policy.k)
     class_ids = counted.columns.by_class(partition.recoding)
     ranges = noise_ranges(counted.columns, class_ids, partition.recoding, policy)
     return expect_noise(coded, class_ids, ranges)
@@ -120,9 +124,8 @@ def _figures(
 ) -> Figures:
     names, n_counted = counted.roles.k_quasis, counted.n_staying
     loss, levels = precision_loss(partition.recoding), partition.recoding.levels
-    risk, gone = expected_risk(expected), expected.suppressed
     error = {
-        name: expected_error(sums, epsilon=float(epsilon))
+        name: expected_error(sums, epsilon=float(epsilon), k=policy.k)
         for name, sums in zip(policy.epsilon_quasis, expected.errors, strict=True)
     }
     return Figures(
@@ -132,12 +135,10 @@ def _figures(
         loss=dict(zip(names, loss.by_attribute, strict=True)),
         precision_loss=loss.overall,
         error=error,
-        linking_risk=risk["expected"],
-        linking_risk_standard_error=risk["standard_error"],
-        linking_risk_paper_ties=risk["expected_paper_ties"],
+        linking_risk=expected.links.fair.per(expected.n_records),
+        linking_risk_paper_ties=expected.links.paper.total / expected.n_records,
         suppressed_by_k=(n_counted - expected.n_records) / n_counted,
-        suppressed_by_confidence=None if gone is None else gone.total / n_counted,
-        suppressed_by_confidence_standard_error=0.0 if gone is None else gone.standard_error / n_counted,
+        suppressed_by_confidence=None if expected.suppressed is None else expected.suppressed.per(n_counted),
         distortion=distortion(list(loss.by_attribute), expected.errors),
     )
 
@@ -159,6 +160,12 @@ def _refused(algorithm: str, k: int, epsilon: float, error: AnonymisationError) 
 
 def _too_few(n_staying: int, k: int) -> PolicyError:
     return PolicyError(Problem(where="k", what=f"k = {k}, but only {n_staying:,} records are there to be released."))
+
+
+def _algorithms(given: Sequence[str] | None) -> tuple[str, ...]:
+    if given is not None and not len(given):
+        raise PolicyError(Problem(where="algorithm", what="no value is given to explore."))
+    return tuple(dict.fromkeys(ALGORITHMS if given is None else given))
 
 
 def _distinct(name: str, given: Sequence[Number] | None, default: Sequence[Number]) -> tuple[Number, ...]:

@@ -25,9 +25,10 @@ def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None
     for attribute in document["attributes"].values():
         hierarchy = attribute.get("hierarchy", {})
         if hierarchy.get("type") == "file":
-            path = source.parent / hierarchy["path"]
-            hierarchy["path"] = Path(os.path.relpath(path, target.parent)).as_posix()
-    text = tomlkit.dumps(document)
+            path = (source.parent / hierarchy["path"]).resolve()
+            hierarchy["path"] = Path(os.path.relpath(path, target.parent.resolve())).as_posix()
+    changed = ", ".join(changes)
+    text = f"# {changed}: chosen by kepsilon explore. Other comments are those of {source.name}.\n{tomlkit.dumps(document)}"
     Policy.from_dict(tomlkit.parse(text).unwrap(), folder=target.parent)
     check_new_policy(target)
     try:
@@ -54,6 +55,10 @@ def check_new_policy(path: Path) -> None:
     if not path.parent.is_dir():
         raise EngineError(
             Problem(where=str(path), what=f"there is no folder {path.parent} to write to.", fix="Create it first.")
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise EngineError(
+            Problem(where=str(path), what="the folder may not be written to.", fix="Choose another folder.")
         )
 
 

@@ -39,7 +39,7 @@ def statement(policy: Policy) -> str:
             f"ε = {written(policy.epsilon)} covers {_listed(quasis)} of a record together: the record is the unit, "
             "not the attribute."
         )
-    sentences += [_promise(name, attribute, policy) for name, attribute in quasis.items()]
+    sentences += [_promise(_shown(name), attribute, policy) for name, attribute in quasis.items()]
     in_class = [name for name, attribute in quasis.items() if attribute.missing == "class"]
     if in_class:
         sentences.append(f"Whether {_listed(in_class)} is missing is visible and is part of the class.")
@@ -95,4 +95,9 @@ def _confidence(policy: Policy) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
+    return ", ".join(map(_shown, names))
+
+
+def _shown(name: str) -> str:
+    """A column's name with control characters as escapes: a line break in it would begin a promise of its own."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)

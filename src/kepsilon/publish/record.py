@@ -93,9 +93,9 @@ def figures(tally: Tally, fates: Fates, policy: Policy) -> Json:
     return found
 
 
-def expected_error(sums: ErrorSums, *, epsilon: float) -> Json:
-    """What is known of one ε-quasi's error before any noise is drawn."""
-    relative = sums.relative
+def expected_error(sums: ErrorSums, *, epsilon: float, k: int) -> Json:
+    """What is known of one ε-quasi's error before any noise is drawn; no mean over fewer than k records is given."""
+    relative = sums.relative_of(k)
     return {
         "expected_relative": relative,
         "range_relative": sums.range_relative,
@@ -134,8 +134,8 @@ def _errors(tally: Tally, policy: Policy) -> Json:
     errors = zip(policy.epsilon_quasis, tally.expected.errors, tally.realised.errors, strict=True)
     return {
         name: {
-            **expected_error(before, epsilon=policy.epsilon),
-            "realised_relative": after.relative,
+            **expected_error(before, epsilon=policy.epsilon, k=policy.k),
+            "realised_relative": after.relative_of(policy.k),
             "realised_range_relative": after.relative_to(before.low, before.high),
         }
         for name, before, after in errors

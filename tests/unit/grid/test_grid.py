@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kepsilon
+from kepsilon.evaluate.estimate import Estimate
 from kepsilon.grid.cells import Cell, Figures
 from kepsilon.grid.grids import Grid
 from oracles.noise import SEED
@@ -168,9 +169,9 @@ def cells(draw):
         figures = Figures(
             n_classes=1, levels=None, dm_star=1, loss={}, precision_loss=0.0,
             error={"h": {"expected_relative": draw(st.one_of(st.none(), figure)), "range_relative": 0.0}},
-            linking_risk=draw(figure), linking_risk_standard_error=draw(st.sampled_from([0.0, 0.004])),
+            linking_risk=Estimate(total=draw(figure), variance=draw(st.sampled_from([0.0, 0.004**2]))),
             linking_risk_paper_ties=0.0, suppressed_by_k=draw(figure),
-            suppressed_by_confidence=draw(st.one_of(st.none(), figure)), suppressed_by_confidence_standard_error=0.0,
+            suppressed_by_confidence=draw(st.one_of(st.none(), figure.map(lambda share: Estimate(total=share)))),
             distortion=draw(st.one_of(st.none(), figure)),
         )  # fmt: skip
         refused = draw(st.sampled_from([None, None, None, "cannot be met."]))
@@ -187,7 +188,7 @@ def test_the_front_is_what_nothing_beats(found):
     """Against the definition, pair by pair."""
 
     def point(cell):
-        return cell.figures.distortion, cell.figures.linking_risk, cell.figures.suppression
+        return cell.figures.distortion, cell.figures.linking_risk.total, cell.figures.suppression.total
 
     usable = [cell for cell in found if cell.figures and cell.figures.distortion is not None]
     for cell in made_up(found).cells:
@@ -204,16 +205,22 @@ def test_the_choice_is_the_least_distorted_within_the_limits(found, risk, suppre
 
     def keeps(cell):
         f = cell.figures
+        gone = f.suppressed_by_confidence
         largest = f.error["h"]["expected_relative"]
         return (
-            (risk is None or f.linking_risk + 3 * f.linking_risk_standard_error <= risk)
-            and (suppression is None or f.suppressed_by_k + (f.suppressed_by_confidence or 0) <= suppression)
+            (risk is None or f.linking_risk.total + 3 * np.sqrt(f.linking_risk.variance) <= risk)
+            and (suppression is None or f.suppressed_by_k + (gone.total if gone else 0) <= suppression)
             and (error is None or (largest is not None and largest <= error))
         )
 
     grid = made_up(found)
     choice = grid.choose(kepsilon.Limits(max_risk=risk, max_suppression=suppression, max_error=error))
     allowed = [c for c in found if c.figures and c.figures.distortion is not None and keeps(c)]
+    if risk is suppression is error is None:
+        assert (choice.cell, choice.why) == (None, None)
+        with pytest.raises(kepsilon.PolicyError, match="without a limit"):
+            grid.best()
+        return
     if not allowed:
         assert choice.cell is None
         assert choice.why
@@ -240,7 +247,7 @@ def test_best_is_a_policy_that_keeps_the_limits(grid):
 
 def test_why_nothing_qualifies_names_the_limit_and_the_nearest_figure(grid):
     """Either a limit that nothing keeps, or limits that nothing keeps together."""
-    lowest = min(cell.figures.linking_risk for cell in grid.cells)
+    lowest = min(cell.figures.linking_risk.total for cell in grid.cells)
     choice = grid.choose(kepsilon.Limits(max_risk=lowest / 2))
     assert f"max_risk = {lowest / 2:g} is kept by no cell" in choice.why
     assert f"{lowest:.2%}" in choice.why
@@ -293,7 +300,7 @@ def test_no_range_to_compare_with_is_no_figure():
     grid = kepsilon.explore(data, kepsilon.Policy.from_dict({**DOCUMENT, "attributes": attributes}), k=[3], epsilon=[1])
     assert all(cell.figures.distortion is None for cell in grid.cells)
     with pytest.raises(kepsilon.UnsatisfiableError, match="no cell of the grid has a defined distortion"):
-        grid.best()
+        grid.best(max_error=1)
 
 
 def test_a_notebook_shows_the_front(grid):
@@ -301,3 +308,60 @@ def test_a_notebook_shows_the_front(grid):
     assert "CANARY" not in grid._repr_html_()
     assert grid._repr_html_().count("<tr>") == len(grid.pareto) + 1
     assert "cells" in repr(grid)
+
+
+def test_the_nearest_cell_is_the_one_that_misses_least(grid):
+    """By the factor of its worst miss, not by distortion."""
+    lowest = min(cell.figures.linking_risk.total for cell in grid.cells)
+    least_error = min(cell.figures.largest_error for cell in grid.cells)
+    limits = kepsilon.Limits(max_risk=lowest, max_error=least_error)
+    misses = {
+        cell.name: max(cell.figures.linking_risk.total / lowest, cell.figures.largest_error / least_error)
+        for cell in grid.cells
+    }
+    assert f"{min(misses, key=misses.get)} comes nearest" in grid.choose(limits).why
+
+
+def test_what_binds_is_the_next_better_cell(grid):
+    """Not the least distorted of all, which is always the riskiest corner."""
+    choice = grid.choose(kepsilon.Limits(max_risk=0.1))
+    by_distortion = sorted(grid.cells, key=lambda cell: cell.figures.distortion)
+    assert f"would be {by_distortion[by_distortion.index(choice.cell) - 1].name}; ruled out by max_risk" in choice.why
+
+
+def test_the_policys_own_cap_is_a_limit_too():
+    """A policy that `anonymise` would refuse is not chosen."""
+    capped = POLICY.with_changes(max_total_suppression=0.02)
+    grid = kepsilon.explore(people(600), capped, k=[3, 5], epsilon=[0.5, 2, 16], algorithm="ola")
+    choice = grid.choose()
+    assert choice.cell.figures.suppression.total <= 0.02
+    assert any("max_total_suppression" in choice.limits.broken_by(cell) for cell in grid.cells)
+    kepsilon.anonymise(people(600), capped.with_changes(**grid.changes(choice.cell)), unsafe_seed=1)
+
+
+def test_one_value_needs_no_list_and_an_empty_list_is_refused():
+    """k=5 is what people type."""
+    grid = kepsilon.explore(people(200), POLICY, k=5, epsilon=2, algorithm="ola")
+    assert [(cell.k, cell.epsilon, cell.algorithm) for cell in grid.cells] == [(5, 2, "ola")]
+    with pytest.raises(kepsilon.PolicyError, match="algorithm: no value"):
+        kepsilon.explore(people(200), POLICY, algorithm=[])
+
+
+def test_too_large_a_k_is_refused_for_its_own_reason():
+    """Not for missing values that nobody misses."""
+    grid = kepsilon.explore(people(200), POLICY, k=[3, 201], epsilon=1)
+    assert {cell.refused for cell in grid.cells if cell.k == 201} == {
+        "k = 201, but only 200 records are there to be released."
+    }
+
+
+def test_without_an_epsilon_quasi_only_one_epsilon_is_looked_at():
+    """Nothing depends on it; the risk is that of guessing within the class."""
+    attributes = {name: a for name, a in DOCUMENT["attributes"].items() if name != "height"}
+    document = {**DOCUMENT, "attributes": attributes, "unlisted_columns": "drop"}
+    del document["confidence"]
+    grid = kepsilon.explore(people(300), kepsilon.Policy.from_dict(document), k=[3, 5])
+    assert len(grid.cells) == 4
+    for cell in grid.cells:
+        released = round(300 * (1 - cell.figures.suppressed_by_k))
+        assert cell.figures.linking_risk.total == pytest.approx(cell.figures.n_classes / released)

@@ -220,3 +220,17 @@ def test_risk_expected_of_several_attributes_is_the_mean_of_many_releases():
         ("realised_paper_ties", "expected_paper_ties", "standard_error_paper_ties"),
     ):
         assert is_the_mean_of([figures[realised] for figures in found], found[0][expected], found[0][error])
+
+
+def test_a_mean_over_fewer_than_k_records_is_not_given():
+    """400 values of which all but one are 0: the mean relative error is that one's, and gives its value away."""
+    document = {
+        "k": 2, "epsilon": 4, "algorithm": "ola", "max_suppression": 0,
+        "attributes": {"v": {"role": "epsilon-quasi", "precision": 1, "range": "class"}},
+    }  # fmt: skip
+    policy = kepsilon.Policy.from_dict(document)
+    for values, is_given in (([0.0] * 399 + [7.0], False), ([0.0] * 398 + [7.0, 8.0], True)):
+        release = kepsilon.anonymise(pa.table({"v": values}), policy)
+        for error in (release.record["error"]["v"], release.manifest["error"]["v"]):
+            assert (error["expected_relative"] is not None) is is_given
+        assert (release.record["error"]["v"]["realised_relative"] is not None) is is_given
