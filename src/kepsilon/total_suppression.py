@@ -42,7 +42,7 @@ def refuse_above_total(expectations: Expectations, expected: Expected, *, n_coun
     ways += (
         ["a smaller max_suppression, so that values are generalised instead"] if by_k / n_counted > limit / 2 else []
     )
-    ways += ["a smaller k", f"max_total_suppression = {math.ceil(1000 * total) / 1000:g}"]
+    ways += ["a smaller k", f"max_total_suppression = {min(1.0, math.ceil(1000 * total) / 1000):g}"]
     raise UnsatisfiableError(
         Problem(
             where="",

@@ -30,6 +30,8 @@ class ErrorSums:
     n_zeros: int = 0
     """Records whose value is 0: they have no relative error."""
     relative_sum: float = 0.0
+    largest_relative: float = 0.0
+    """What one record contributes to that sum, at most."""
     distance_sum: float = 0.0
     low: float = math.inf
     high: float = -math.inf
@@ -39,6 +41,7 @@ class ErrorSums:
             n_values=self.n_values + other.n_values,
             n_zeros=self.n_zeros + other.n_zeros,
             relative_sum=self.relative_sum + other.relative_sum,
+            largest_relative=max(self.largest_relative, other.largest_relative),
             distance_sum=self.distance_sum + other.distance_sum,
             low=min(self.low, other.low),
             high=max(self.high, other.high),
@@ -47,7 +50,10 @@ class ErrorSums:
     def over(self, epsilon: float) -> ErrorSums:
         """The same for noise at ε, where these are sums for noise at ε = 1: error times ε is constant."""
         return dataclasses.replace(
-            self, relative_sum=self.relative_sum / epsilon, distance_sum=self.distance_sum / epsilon
+            self,
+            relative_sum=self.relative_sum / epsilon,
+            largest_relative=self.largest_relative / epsilon,
+            distance_sum=self.distance_sum / epsilon,
         )
 
     @property
@@ -56,6 +62,11 @@ class ErrorSums:
         n_defined = self.n_values - self.n_zeros
         # A value next to nothing makes the sum overflow: an error that is no number is not a figure.
         return self.relative_sum / n_defined if n_defined and not math.isinf(self.relative_sum) else None
+
+    @property
+    def largest_share(self) -> float | None:
+        """How much of the relative error is that of a single record; None where there is none."""
+        return self.largest_relative / self.relative_sum if self.relative_sum and self.relative is not None else None
 
     def relative_of(self, k: int) -> float | None:
         """The same, unless it would be a mean of fewer than k records: that of one gives its value away."""
@@ -103,11 +114,13 @@ def _error_sums(values: FloatArray, distances: FloatArray) -> ErrorSums:
     all_defined = bool(has_error.all())
     chosen = slice(None) if all_defined else has_error
     with np.errstate(over="ignore"):  # an infinite sum is told apart where it is read
-        relative_sum = float(np.sum(distances[chosen] / sizes[chosen]))
+        relative = distances[chosen] / sizes[chosen]
+        relative_sum = float(np.sum(relative))
     return ErrorSums(
         n_values=values.size,
         n_zeros=0 if all_defined else int(values.size - np.count_nonzero(has_error)),
         relative_sum=relative_sum,
+        largest_relative=float(relative.max(initial=0.0)),
         distance_sum=float(np.sum(distances)),
         low=float(values.min()),
         high=float(values.max()),

@@ -120,8 +120,15 @@ class Policy(Specification):
         return fraction(self.epsilon)
 
     def with_changes(self, **changes: Any) -> Policy:
-        """The same policy with other values of some top-level keys, checked again as a whole."""
+        """The same policy with other values of top-level keys, checked again as a whole; None takes a key out.
+
+        Attributes stay as they are. Without confidence its rule goes too.
+        """
+        if "attributes" in changes:
+            raise ValueError("attributes are not changed here; build a policy with Policy.from_dict")
         document = {**self.model_dump(mode="json", exclude_none=True), **changes}
+        if document.get("confidence") is None:
+            document["confidence_rule"] = None
         hierarchies = {name: attribute.hierarchy for name, attribute in self.k_quasis.items()}
         for name, hierarchy in hierarchies.items():
             if hierarchy is not None:

@@ -52,31 +52,26 @@ def statement(policy: Policy) -> str:
 
 
 def _promise(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
+    # With confidence only the noise itself keeps the promise: who is left out depends on everybody's true values.
+    drawn = ", as drawn" if policy.confidence is not None else ""
     epsilon = f"ε-indistinguishable (ε = {written(policy.epsilon)})"
     if attribute.range == "class":
         return (
-            f"{name}: within its class, and for an attacker who knows the class and its range, any two values are {epsilon}. "
-            "This is not differential privacy: an extreme record moves the range itself. "
+            f"{name}{drawn}: within its class, and for an attacker who knows the class and its range, any two values are "
+            f"{epsilon}. This is not differential privacy: an extreme record moves the range itself. "
             "A class whose records all agree publishes the value they agree on, rounded."
         )
     if isinstance(attribute.range, CoarseSpecification):
         return (
-            f"{name}: within its class, and for an attacker who knows the class and its range widened to steps of "
+            f"{name}{drawn}: within its class, and for an attacker who knows the class and its range widened to steps of "
             f"{written(attribute.range.coarse)}, any two values are {epsilon}. "
             "This is not differential privacy: an extreme record can still move the widened range."
         )
     low, high = attribute.range
-    if policy.confidence is not None:
-        return (
-            f"{name}: within its class, and for an attacker who knows the values of the class, any two values in "
-            f"[{written(low)}, {written(high)}] are {epsilon}. Declared bounds alone would promise that for each record whatever "
-            "the others hold; leaving records out for confidence depends on the others' values and takes that away. "
-            "Values outside the bounds were clipped first."
-        )
+    local = "" if drawn else ": a local promise for each record, whatever the others hold"
     return (
-        f"{name}: given the partition into classes, any two values in [{written(low)}, {written(high)}], bounds that were "
-        f"declared and not read from the data, are {epsilon}: a local promise for each record, whatever the others hold. "
-        "Values outside the bounds were clipped first."
+        f"{name}{drawn}: given the partition into classes, any two values in [{written(low)}, {written(high)}], bounds that were "
+        f"declared and not read from the data, are {epsilon}{local}. Values outside the bounds were clipped first."
     )
 
 
@@ -90,7 +85,9 @@ def _confidence(policy: Policy) -> str:
     return (
         f"Confident k: a record was left out if, at confidence {written(policy.confidence or 0)}, its published "
         f"{_listed(policy.epsilon_quasis)} could be those of fewer than k = {policy.k} records of its class, and then its class if "
-        f"fewer than {policy.k} stayed. {beyond[policy.confidence_rule]}"
+        f"fewer than {policy.k} stayed. {beyond[policy.confidence_rule]} "
+        "Who was left out depends on the true values of the class: it tells nothing beyond the noise of its records to an "
+        "attacker who knows all of them, but may tell something about them to one who does not."
     )
 
 

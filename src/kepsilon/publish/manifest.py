@@ -30,6 +30,10 @@ EXPECTED_KEYS = {
 }
 """Figures known before any noise is drawn. A realised one depends on which record became which, and can betray it."""
 
+MOST_OF_ONE_RECORD = 0.02
+"""Share of a mean that one record may have if the mean is published to two digits: these leave half a per cent open, at
+best, which is a quarter of such a record's part."""
+
 CURATORS_POLICY_KEYS = ("path", "levels")
 """Inside a hierarchy: where its file lies, and lists that may have been copied from the data."""
 
@@ -55,7 +59,7 @@ def public(record: Mapping[str, Any]) -> Json:
     in_class = {name for name in record.get("error", {}) if attributes[name].get("range") == "class"}
     if in_class:
         manifest["error"] = {
-            name: _expected(record["error"][name], "error") for name in record["error"] if name in in_class
+            name: _public_error(figures) for name, figures in record["error"].items() if name in in_class
         }
     all_in_class = len(in_class) == len(record.get("error", {})) > 0
     if "confident_k" in record and all_in_class:
@@ -67,6 +71,14 @@ def public(record: Mapping[str, Any]) -> Json:
             "per_original": _expected(risk["per_original"], "linking_risk"),
         }
     return manifest
+
+
+def _public_error(figures: Mapping[str, Any]) -> Json:
+    """Rounding does not hide a record that dominates a mean of E|Z|/|v|: one that is next to 0 could be solved for."""
+    public = _expected(figures, "error")
+    if (figures.get("largest_share") or 0.0) > MOST_OF_ONE_RECORD:
+        del public["expected_relative"]
+    return public
 
 
 def _expected(figures: Mapping[str, Any], part: str) -> Json:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -96,15 +97,20 @@ def figures(tally: Tally, fates: Fates, policy: Policy) -> Json:
 def expected_error(sums: ErrorSums, *, epsilon: float, k: int) -> Json:
     """What is known of one ε-quasi's error before any noise is drawn; no mean over fewer than k records is given."""
     relative = sums.relative_of(k)
+    enough = epsilon_for_error(YARDSTICK / 2, error=relative, epsilon=epsilon) if relative else None
     return {
         "expected_relative": relative,
         "range_relative": sums.range_relative,
-        "uniform_equivalent": None if relative is None else uniform_equivalent(relative),
-        "epsilon_for_uniform_5_percent": epsilon_for_error(YARDSTICK / 2, error=relative, epsilon=epsilon)
-        if relative
-        else None,
+        "uniform_equivalent": None if relative is None else _finite(uniform_equivalent(relative)),
+        "epsilon_for_uniform_5_percent": None if enough is None else _finite(enough),
+        "largest_share": None if relative is None else sums.largest_share,
         "zeros_left_out": sums.n_zeros,
     }
+
+
+def _finite(figure: float) -> float | None:
+    """A figure that is no number is no figure."""
+    return figure if math.isfinite(figure) else None
 
 
 def expected_risk(expected: Expected) -> Json:

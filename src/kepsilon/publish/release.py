@@ -70,7 +70,9 @@ class Release:
                 (curator_path(output), self._record, True),
             ):
                 with staging.new_file(final, owner_only=owner_only) as temporary:
-                    temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+                    temporary.write_text(
+                        json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+                    )
             if linkage_path is not None:
                 from kepsilon.engines.files import writer_for
 

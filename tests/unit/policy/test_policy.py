@@ -143,6 +143,10 @@ def test_a_changed_policy_is_checked_again(tmp_path):
     assert other.with_changes(k=5, epsilon=2, confidence=None) == policy
     with pytest.raises(PolicyError, match="k"):
         policy.with_changes(k=1)
+    with pytest.raises(ValueError, match="attributes"):
+        policy.with_changes(attributes={})
+    strict = policy.with_changes(confidence=0.9, confidence_rule="strict")
+    assert strict.with_changes(confidence=None) == policy
 
 
 @pytest.mark.parametrize(
