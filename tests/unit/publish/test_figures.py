@@ -239,7 +239,7 @@ def test_a_mean_over_fewer_than_k_records_is_not_given():
 @pytest.mark.parametrize(("value", "is_public"), [(0.3, False), (60.0, True)])
 def test_a_mean_that_one_record_dominates_is_not_published(value, is_public):
     """99 known values and one next to 0: from Σ1/|v| to two digits it could be solved for, although its noise is huge."""
-    values = [-50.0, 150.0, *np.linspace(40, 150, 97).round(1), value]
+    values = [-50.0, 150.0, *np.linspace(60, 150, 97).round(1), value]
     document = {
         "k": 2, "epsilon": 0.5, "algorithm": "ola", "max_suppression": 0,
         "attributes": {"v": {"role": "epsilon-quasi", "precision": 0.1, "range": "class"}},
