@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kepsilon import DataError, Problem
 from kepsilon.reproduce import bodies, made_up_identifiers
-from kepsilon.reproduce.adult_file import ALONE, IN_MARRIAGE, read_adult
+from kepsilon.reproduce.adult_file import ALONE, GET_IT, IN_MARRIAGE, read_adult
 from kepsilon.reproduce.draws import Draws
 from kepsilon.reproduce.voters import FLORIDA, MICHIGAN, REGISTER_YEAR, Voters, florida_voters, michigan_voters
 
@@ -80,6 +81,8 @@ def adult(folder: Path, *, seed: int) -> DataSet:
     read = read_adult(folder)
     all_ages = np.array(read["age"], dtype=np.int64)
     kept = all_ages <= OLDEST
+    if not kept.any():
+        raise DataError(Problem(where=str(folder), what=f"nobody under {OLDEST + 1} is in Adult's file.", fix=GET_IT))
     age, gender = all_ages[kept], np.array(read["sex"])[kept]
     is_female, n = gender == "Female", int(kept.sum())
     draws = Draws(CENSUS_YEAR, seed)
