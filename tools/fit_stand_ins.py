@@ -41,6 +41,9 @@ ROUNDING = 1.01
 
 def main() -> int:
     folder = Path(os.environ.get("KEPSILON_DATA") or ROOT.parent / "shared" / "data")
+    if not (folder / "zcta_fl.csv").is_file():
+        print(f"the tables are not in {folder}; set KEPSILON_DATA to their folder")
+        return 2
     figures = fitted(folder)
     if "--check" in sys.argv[1:]:
         problems = list(differences(read_figures(MODULE), figures))
