@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -14,6 +17,7 @@ from scipy import stats
 import kepsilon
 from kepsilon.engines.arrays import table_from
 from kepsilon.reproduce import data_sets, stand_in_figures, voters
+from made_up import ROOT
 
 FALSE_ALARM = 1e-6
 FIXED_SEED = 1994
@@ -187,6 +191,25 @@ def test_old_areas_have_old_voters():
     area = np.searchsorted(areas.codes, drawn.zip_code)
     slope = np.polyfit(areas.years_older[area], drawn.age, 1)[0]
     assert 0.4 < slope < 1
+
+
+def test_a_changed_document_changes_no_other():
+    """Experiments vary policies; the next data set must not notice."""
+    once = data_sets.michigan(seed=1)
+    once.policy["attributes"]["zip"]["hierarchy"]["length"] = 3
+    once.extra["widths"].append(64)
+    again = data_sets.michigan(seed=1)
+    assert again.policy["attributes"]["zip"]["hierarchy"]["length"] == 5
+    assert again.extra["widths"] == [1, 2, 4, 8, 16, 32]
+
+
+def test_the_fit_says_when_it_has_nothing_to_read(tmp_path):
+    """And does not touch the figures."""
+    script = ROOT / "tools" / "fit_stand_ins.py"
+    surroundings = {**os.environ, "KEPSILON_DATA": str(tmp_path)}
+    run = subprocess.run([sys.executable, script], env=surroundings, capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    assert "set KEPSILON_DATA to their folder" in run.stdout
 
 
 def test_they_are_made_in_a_moment(stand_in):

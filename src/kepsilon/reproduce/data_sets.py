@@ -8,6 +8,7 @@ needed to make them, and are the same on every machine for the same seed.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,7 +108,7 @@ def adult(folder: Path, *, seed: int) -> DataSet:
             k_quasis={"birth_year": BIRTH_YEAR, "gender": GENDER, "race": RACE, "marital_status": MARITAL},
             epsilon_quasi="height",
         ),
-        extra=AS_K_QUASI,
+        extra=deepcopy(AS_K_QUASI),
         note=f"UCI Adult, training set: {count} of persons under 80, born in {CENSUS_YEAR} less their age. Heights are "
         "drawn, normal by age and sex as in NHANES 2007-2010; identifiers are made up.",
     )
@@ -137,7 +138,7 @@ def florida(*, seed: int) -> DataSet:
             k_quasis={"zip": ZIP, "gender": GENDER, "birth_year": BIRTH_YEAR, "race": RACE},
             epsilon_quasi="height",
         ),
-        extra=AS_K_QUASI,
+        extra=deepcopy(AS_K_QUASI),
         note="A stand-in for the paper's sample of Florida's voter list, which names real people: nobody in it exists. "
         "Age, sex and race follow a published sample of the register, ZIP areas the 2010 census; heights are normal by "
         "age and sex as in NHANES 2007-2010.",
@@ -165,7 +166,7 @@ def michigan(*, seed: int) -> DataSet:
             k_quasis={"zip": ZIP, "gender": GENDER, "birth_year": BIRTH_YEAR},
             epsilon_quasi="weight",
         ),
-        extra=AS_K_QUASI,
+        extra=deepcopy(AS_K_QUASI),
         note="A stand-in for the paper's sample of Michigan's voter list, which names real people: nobody in it exists. "
         "Age and sex are Michigan's residents registered as Florida's are, ZIP areas follow the 2010 census; weights "
         "are log-normal by age and sex as in NHANES 2007-2010.",
@@ -189,4 +190,5 @@ def _policy(
     *, identifiers: tuple[str, ...], k_quasis: Mapping[str, Mapping[str, Any]], epsilon_quasi: str
 ) -> dict[str, Any]:
     roles = dict.fromkeys(identifiers, IDENTIFIER) | {**k_quasis, epsilon_quasi: MEASURED}
-    return {"max_suppression": MAX_SUPPRESSION, "attributes": {name: dict(role) for name, role in roles.items()}}
+    # Copies, so that a changed document changes no other data set's.
+    return {"max_suppression": MAX_SUPPRESSION, "attributes": {name: deepcopy(role) for name, role in roles.items()}}
