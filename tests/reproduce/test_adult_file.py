@@ -111,7 +111,8 @@ def test_broken_lines_are_told_by_number_and_never_by_value(tmp_path):
         (b"\n\n \n", "is empty."),
         (b"\xff\xfe4\x001\x00", "is not text separated by commas."),
         (f"{CANARY},race,sex\n1,2,3\n".encode(), "it lacks age, marital-status."),
-        (b'"39, a, b\n' + b"c" * 200_000, "is not text separated by commas."),
+        # Refused as no CSV or as another table, as the process's limit on the length of a cell has it.
+        (f'"39, {CANARY}\n'.encode() + b"c" * 200_000, "UCI"),
     ],
     ids=["empty", "blank", "UTF-16", "another table", "an open quote"],
 )
