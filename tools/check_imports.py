@@ -43,6 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "errors", "version", "policy", "table", "kanonymise", "evaluate", "engines", "publish",
         "counting", "noise_ranges", "stopwatch",
     },
+    "reproduce": {"kepsilon", "engines"},
     "cli": {"kepsilon"},
     "__main__": {"cli"},
 }  # fmt: skip
