@@ -15,6 +15,7 @@ import numpy as np
 
 from kepsilon.evaluate.class_values import without_missing
 from kepsilon.evaluate.noise_size import linking_ranges
+from kepsilon.evaluate.reach_probabilities import Steps
 from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
@@ -40,6 +41,8 @@ class ConfidentK:
     confidence: float
     rule: ZeroRule
     precisions: tuple[Fraction, ...]
+    domains: tuple[tuple[Fraction, Fraction] | None, ...] = ()
+    """Public bounds that published values are clamped to; none for any ε-quasi if empty."""
 
     @classmethod
     def asked_by(cls, policy: Policy) -> ConfidentK | None:
@@ -50,23 +53,38 @@ class ConfidentK:
             confidence=policy.confidence,
             rule=ZeroRule(policy.confidence_rule),
             precisions=tuple(fraction(attribute.precision) for attribute in policy.epsilon_quasis.values()),
+            domains=tuple(
+                None if a.domain is None else (fraction(a.domain[0]), fraction(a.domain[1]))
+                for a in policy.epsilon_quasis.values()
+            ),
         )
 
     def reach(self, ranges: FloatArray, *, epsilon: float) -> FloatArray:
-        """r_c of every class and ε-quasi, shaped like `ranges`."""
-        return linking_ranges(ranges, epsilon=epsilon, confidence=self.confidence, precisions=self.precisions)
+        """r_c of every class and ε-quasi, shaped like `ranges`; without noise, infinite: what all share tells nothing."""
+        reach = linking_ranges(ranges, epsilon=epsilon, confidence=self.confidence, precisions=self.precisions)
+        return np.where(ranges > 0, reach, np.inf)
+
+    @property
+    def steps(self) -> Steps:
+        """How the only ε-quasi is published."""
+        domain = self.domains[0] if self.domains else None
+        return Steps(precision=self.precisions[0], domain=domain)
 
 
-def originals_in_reach(classes: SortedClasses, published: FloatArray, *, linking_ranges: FloatArray) -> IntArray:
+def originals_in_reach(
+    classes: SortedClasses, published: FloatArray, *, linking_ranges: FloatArray, precision: Fraction | None = None
+) -> IntArray:
     """ℓ_i of every record: originals of its class within r_c of its published value, ends included.
 
     `linking_ranges` is r_c per class, shape (n_classes,). The ends are given the width of a double's rounding, so that
-    an original that lies on one in decimals is not lost in binary.
+    an original that lies on one in decimals is not lost in binary; but no more than a part of the precision, which that
+    width exceeds among large numbers.
     """
     ids = classes.class_ids[classes.place]
     centre = without_missing(published)[classes.order]
     reach = without_missing(linking_ranges)[ids]
-    reach = reach + ROUNDING * (np.abs(centre) + reach)
+    slack = ROUNDING * (np.abs(centre) + np.where(np.isinf(reach), 0.0, reach))
+    reach = reach + (slack if precision is None else np.minimum(slack, float(precision / 4)))
     n_before = np.concatenate([[0], np.cumsum(classes.counts)])
     upto = classes.n_distinct_up_to(centre + reach, ids, include_equal=True)
     below = classes.n_distinct_up_to(centre - reach, ids, include_equal=False)

@@ -87,6 +87,7 @@ class _OneQuasi:
             reach=confident.reach(self.ranges, epsilon=epsilon)[:, 0],
             epsilon=epsilon,
             rule=confident.rule,
+            steps=confident.steps,
         )
         return Estimate(total=float(by_class.sum()))
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many records confident k is expected to suppress, exactly, before any noise is drawn.
 
-Paper §V-C, for one ε-quasi, and noise that is not yet rounded to the precision or clamped to a domain.
+Paper §V-C, for one ε-quasi. With `steps` it is of what is published, rounded to the precision and clamped to the domain;
+without, of noise that is not yet rounded.
 """
 
 from __future__ import annotations
@@ -14,7 +15,15 @@ import numpy as np
 from kepsilon.evaluate.class_rule import lost_with_class, may_fall, may_stand
 from kepsilon.evaluate.class_values import ClassValues
 from kepsilon.evaluate.confident_k import ZeroRule
-from kepsilon.evaluate.reach_probabilities import Crowds, Noise, at_least, crowds_of, n_outside
+from kepsilon.evaluate.reach_probabilities import (
+    Crowds,
+    Noise,
+    Steps,
+    at_least,
+    crowds_of,
+    has_values_outside,
+    n_outside,
+)
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 _BLOCK = 1 << 15
@@ -22,14 +31,21 @@ _BLOCK = 1 << 15
 
 
 def expected_suppression(
-    classes: ClassValues, *, ranges: FloatArray, reach: FloatArray, epsilon: float, k: int, rule: ZeroRule
+    classes: ClassValues,
+    *,
+    ranges: FloatArray,
+    reach: FloatArray,
+    epsilon: float,
+    k: int,
+    rule: ZeroRule,
+    steps: Steps | None = None,
 ) -> FloatArray:
     """Expected number of suppressed records of every class, shape (n_classes,).
 
     `ranges` is the R that set the noise of each class, at least its diameter, and `reach` its r_c. Without noise, where R
     is 0 or NaN, all records of a class hide each other.
     """
-    return prepare(classes, k=k).expected(ranges=ranges, reach=reach, epsilon=epsilon, rule=rule)
+    return prepare(classes, k=k).expected(ranges=ranges, reach=reach, epsilon=epsilon, rule=rule, steps=steps)
 
 
 def prepare(classes: ClassValues, *, k: int) -> PreparedClasses:
@@ -54,7 +70,9 @@ class PreparedClasses:
     ones: Crowds
     crowds: Crowds
 
-    def expected(self, *, ranges: FloatArray, reach: FloatArray, epsilon: float, rule: ZeroRule) -> FloatArray:
+    def expected(
+        self, *, ranges: FloatArray, reach: FloatArray, epsilon: float, rule: ZeroRule, steps: Steps | None = None
+    ) -> FloatArray:
         """As `expected_suppression`."""
         scales = ranges / epsilon
         is_moved = (scales > 0) & (self.sizes >= self.k)
@@ -66,7 +84,7 @@ class PreparedClasses:
         for block in _blocks(self.classes.starts):
             if not is_moved[block].any():
                 continue
-            noise = self._noise(block, scales=scales[block], reach=reach[block])
+            noise = self._noise(block, scales=scales[block], reach=reach[block], steps=steps)
             chances = self._chances(block, noise, is_moved[block], rule)
             expected[block] = np.where(is_moved[block], chances.expected, expected[block])
             on_edge[block] = chances.on_edge
@@ -77,17 +95,28 @@ class PreparedClasses:
             expected[on_edge] += lost_with_class(np.concatenate(stays), zero, self.sizes[on_edge], k=self.k)
         return np.clip(expected, 0, self.sizes)
 
-    def _noise(self, block: slice, *, scales: FloatArray, reach: FloatArray) -> Noise:
+    def _noise(self, block: slice, *, scales: FloatArray, reach: FloatArray, steps: Steps | None) -> Noise:
         starts = self.classes.starts[block.start : block.stop + 1]
         positions = slice(int(starts[0]), int(starts[-1]))
         n_distinct = np.diff(starts)
         ids = np.repeat(np.arange(len(n_distinct)), n_distinct)
         values = self.classes.values[positions]
-        low = np.zeros(len(n_distinct))
-        low[n_distinct > 0] = values[(starts[:-1] - starts[0])[n_distinct > 0]]
+        low, widths = np.zeros((2, len(n_distinct)))
+        has_values = n_distinct > 0
+        low[has_values] = values[(starts[:-1] - starts[0])[has_values]]
+        widths[has_values] = values[(starts[1:] - starts[0])[has_values] - 1] - low[has_values]
         with np.errstate(over="ignore"):  # a height of infinitely many scales, where noise is next to nothing
             heights = (values - low[ids]) / scales[ids]
-            return Noise(scales=scales, reach=reach, ids=ids, heights=heights, powers=np.exp(heights))
+            return Noise(
+                scales=scales,
+                reach=reach,
+                ids=ids,
+                heights=heights,
+                powers=np.exp(heights),
+                low=low,
+                widths=widths,
+                steps=steps,
+            )
 
     def _chances(self, block: slice, noise: Noise, is_moved: BoolArray, rule: ZeroRule) -> _Chances:
         """What becomes of the classes of a block, class rule apart.
@@ -99,7 +128,7 @@ class PreparedClasses:
         counts, sizes = self.classes.counts[positions], np.maximum(self.sizes[block], self.k)
         ones, crowds = self.ones.of(block, positions), self.crowds.of(block, positions)
         with np.errstate(over="ignore", invalid="ignore"):
-            is_open = is_moved & ((crowds.covering > noise.reach) | (ones.covering > noise.reach))
+            is_open = is_moved & (has_values_outside(crowds, noise) | has_values_outside(ones, noise))
             growing = _sums(noise.ids, counts * noise.powers, len(sizes))
             falling = _sums(noise.ids, counts / noise.powers, len(sizes))
             n_many = sizes - n_outside(crowds, noise, growing, falling)

@@ -9,12 +9,20 @@ own value. Heights here are (x − lo)/b, places in units of the noise from the 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from kepsilon.evaluate.class_values import ClassValues
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+
+_ON_STEP = 1e-9
+"""An end that misses a multiple of the precision by this part of it is on it, but for a double's rounding."""
+
+_FAR = 40.0
+"""Noise of more scales than this has a probability below 1e-17."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +82,33 @@ def crowds_of(classes: ClassValues, *, n: int) -> Crowds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """What may be published: multiples of the precision, clamped to a public domain."""
+
+    precision: Fraction
+    domain: tuple[Fraction, Fraction] | None = None
+
+    def leading_into(self, opens: FloatArray, closes: FloatArray, far: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The intervals of unrounded values that are published inside the given ones, ends included.
+
+        An interval without any multiple is left empty, and one that has the end of the domain in it goes as far as noise
+        does: `far` beyond.
+        """
+        step = float(self.precision)
+        first, last = np.ceil(opens / step - _ON_STEP), np.floor(closes / step + _ON_STEP)
+        at_bottom = at_top = np.zeros(len(opens), dtype=np.bool_)
+        if self.domain is not None:
+            bottom, top = math.ceil(self.domain[0] / self.precision), math.floor(self.domain[1] / self.precision)
+            at_bottom, at_top = (first <= bottom) & (last >= bottom), (last >= top) & (first <= top)
+            first, last = np.maximum(first, bottom), np.minimum(last, top)
+        last = np.maximum(last, first - 1)
+        begin, end = (first - 0.5) * step, (last + 0.5) * step
+        return np.where(at_bottom, np.minimum(begin, opens) - far, begin), np.where(
+            at_top, np.maximum(end, closes) + far, end
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
     """The Laplace noise of some classes, beside the distinct values it is added to."""
 
@@ -85,6 +120,19 @@ class Noise:
     heights: FloatArray
     """From 0 to ε, because noise is scaled to no less than the diameter; `powers` holds their exponentials."""
     powers: FloatArray
+    low: FloatArray
+    """Smallest value of every class, and the distance from there to its largest."""
+    widths: FloatArray
+    steps: Steps | None = None
+    """None: what is published is not rounded."""
+
+    def as_published(self, opens: FloatArray, closes: FloatArray, ids: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Heights of intervals, by way of what is published inside them."""
+        if self.steps is None:
+            return opens, closes
+        low, scales = self.low[ids], self.scales[ids]
+        begin, end = self.steps.leading_into(low + opens * scales, low + closes * scales, _FAR * scales)
+        return (begin - low) / scales, (end - low) / scales
 
 
 def n_outside(crowds: Crowds, noise: Noise, growing: FloatArray, falling: FloatArray) -> FloatArray:
@@ -98,18 +146,35 @@ def at_least(crowds: Crowds, noise: Noise, chosen: IntArray) -> FloatArray:
     below, above = _tails(crowds, noise)
     ids, powers = noise.ids[chosen], noise.powers[chosen]
     probability: FloatArray = 1 - below[ids] / powers - above[ids] * powers
-    is_open = (crowds.covering > noise.reach) & (noise.scales < np.inf)
+    is_open = has_values_outside(crowds, noise)
     within = np.flatnonzero(is_open[ids])
     if within.size:
         probability[within] = _in_any_intervals(crowds, noise, chosen[within], ranks=np.cumsum(is_open) - 1)
     return probability
 
 
+def has_values_outside(crowds: Crowds, noise: Noise) -> BoolArray:
+    """Which classes do not have one interval with all their values in it."""
+    opens, closes = _ends(crowds, noise)
+    is_inside = (crowds.covering <= noise.reach) & (opens <= 0) & (closes >= noise.widths / noise.scales)
+    outside: BoolArray = ~is_inside & (noise.scales < np.inf)
+    return outside
+
+
 def _tails(crowds: Crowds, noise: Noise) -> tuple[FloatArray, FloatArray]:
     """What the probabilities to fall short of one interval around all values, and to go beyond it, have in common."""
-    below = np.exp((crowds.first - noise.reach) / noise.scales) / 2
-    above = np.exp((crowds.last + noise.reach) / -noise.scales) / 2
-    return below, above
+    opens, closes = _ends(crowds, noise)
+    return np.exp(opens) / 2, np.exp(-closes) / 2
+
+
+def _ends(crowds: Crowds, noise: Noise) -> tuple[FloatArray, FloatArray]:
+    """Heights of the ends of one interval for every class; of no meaning where nothing is to be worked out."""
+    opens, closes = (crowds.first - noise.reach) / noise.scales, (crowds.last + noise.reach) / noise.scales
+    if noise.steps is None:
+        return opens, closes
+    moved = np.flatnonzero(noise.scales < np.inf)
+    opens[moved], closes[moved] = noise.as_published(opens[moved], closes[moved], moved)
+    return opens, closes
 
 
 def _in_any_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: IntArray) -> FloatArray:
@@ -131,8 +196,12 @@ def _in_any_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: 
     reach = double[begin] / 2 / scales
     opens = heights[begin] + spans[begin] / scales - reach
     closes = heights[end] + reach
-    # Not as the difference of these, in which an interval much shorter than the noise would be lost.
-    widths = np.expm1(heights[end] - heights[begin] + (double[begin] - spans[begin]) / scales)
+    if noise.steps is None:
+        # Not as the difference of these, in which an interval much shorter than the noise would be lost.
+        widths = np.expm1(heights[end] - heights[begin] + (double[begin] - spans[begin]) / scales)
+    else:
+        opens, closes = noise.as_published(opens, closes, ids[begin])
+        widths = np.expm1(closes - opens)
 
     # Every class has a slot for each of its intervals, and an empty one, infinitely far to the right.
     n_slots = np.bincount(rank, minlength=own[-1] + 1) + 1

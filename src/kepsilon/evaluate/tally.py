@@ -156,7 +156,9 @@ def _attack_one(
         classes = sort_classes(own_values, own_ids, n_classes=n_own)
         staying = None
         if confident is not None and reach is not None:
-            in_reach = originals_in_reach(classes, own_published, linking_ranges=reach[block, 0])
+            in_reach = originals_in_reach(
+                classes, own_published, linking_ranges=reach[block, 0], precision=confident.precisions[0]
+            )
             staying = ~suppressed_for_confidence(in_reach, own_ids, k=confident.k, n_classes=n_own, rule=confident.rule)
             stays[records] = staying
         links += link_sums(

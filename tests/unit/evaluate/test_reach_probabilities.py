@@ -21,7 +21,15 @@ def probabilities(values, ids, ranges, *, reach, epsilon, n):
     low = np.array([values[ids == c].min(initial=np.inf) for c in range(len(ranges))])
     scales = np.where(ranges > 0, ranges / epsilon, np.inf)
     heights = (classes.values - low[classes.class_ids]) / scales[classes.class_ids]
-    noise = Noise(scales=scales, reach=reach, ids=classes.class_ids, heights=heights, powers=np.exp(heights))
+    noise = Noise(
+        scales=scales,
+        reach=reach,
+        ids=classes.class_ids,
+        heights=heights,
+        powers=np.exp(heights),
+        low=np.where(np.isinf(low), 0.0, low),
+        widths=np.array([np.ptp(values[ids == c]) if np.any(ids == c) else 0.0 for c in range(len(ranges))]),
+    )
     return classes, at_least(crowds_of(classes, n=n), noise, np.arange(len(noise.ids)))
 
 

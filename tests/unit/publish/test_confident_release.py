@@ -163,3 +163,54 @@ def test_declared_bounds_promise_less_with_confidence():
     assert "may tell something about them" in both.record["guarantee"]["statement"]
     assert "Confident k" in both.record["guarantee"]["statement"]
     assert "confident_k" not in both.manifest
+
+
+COARSE = [i for i in range(11) for _ in range(2)]
+"""A range of ten steps of the precision: rounding moves values as much as noise does."""
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    ("epsilon", "domain"), [(16, None), (40, None), (4, [0, 10]), (8, [3, 8])], ids=["16", "40", "clamped", "cut off"]
+)
+def test_rounding_and_clamping_are_part_of_the_expectation(epsilon, domain, rule):
+    """|z| < 5 against 200 releases; unrounded noise would be far off."""
+    quasi = {"role": "epsilon-quasi", "precision": 1, "range": "class", **({"domain": domain} if domain else {})}
+    chosen = policy(epsilon=epsilon, confidence_rule=rule, attributes={"height": quasi}, max_suppression=0)
+    expected, realised = set(), []
+    for seed in range(200):
+        try:
+            figures = kepsilon.anonymise(pa.table({"height": COARSE}), chosen, unsafe_seed=seed).record["confident_k"]
+        except kepsilon.UnsatisfiableError:  # nobody is left
+            realised.append(1.0)
+            continue
+        expected.add(figures["expected"])
+        realised.append(figures["realised"])
+    if not expected:
+        assert set(realised) == {1.0}
+        return
+    assert len(expected) == 1
+    spread = max(np.std(realised, ddof=1), 0.01) / np.sqrt(len(realised))
+    assert abs(np.mean(realised) - expected.pop()) < 5 * spread
+
+
+def test_a_class_without_noise_loses_nobody_to_clamping():
+    """Its records share one value; where it is clamped to says nothing about them."""
+    data = pa.table({"person": list("abcdefghij"), "district": ["d"] * 10, "height": [300.0] * 10})
+    attributes = policy().model_dump(exclude_none=True)["attributes"]
+    attributes["height"]["domain"] = [0, 250]
+    for rule in RULES:
+        release = kepsilon.anonymise(data, policy(attributes=attributes, confidence_rule=rule, max_suppression=0))
+        assert release.record["confident_k"]["expected"] == release.record["confident_k"]["realised"] == 0
+        assert release.frame["height"].to_pylist() == [250.0] * 10
+
+
+@pytest.mark.parametrize("base", [0, 10**12, 1_700_000_000_000_000])
+def test_confident_k_holds_among_large_numbers(base):
+    """Time stamps in microseconds: a double's rounding must not reach the next original."""
+    data = pa.table({"height": [float(base + 2 * i) for i in range(20)]})
+    quasi = {"role": "epsilon-quasi", "precision": 1, "range": "class"}
+    with pytest.raises(kepsilon.UnsatisfiableError, match="leaves out every record"):
+        kepsilon.anonymise(
+            data, policy(k=3, epsilon=100, attributes={"height": quasi}, max_suppression=0), unsafe_seed=1
+        )
