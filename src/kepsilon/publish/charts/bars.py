@@ -82,7 +82,8 @@ def bar_chart(
         if limit and start - 3 < x.place(limit.y) < start + text_width(bar.words) + 3:
             start = x.place(limit.y) + 6  # beyond the line, which would cross the words
         parts.append(text(start, top + _LINE * i + 17, bar.words, "halo"))
-    parts.append(text((x.start + x.end) / 2, bottom + 32, shortened(label, x.end - x.start), "ink m"))
+    middle = (x.start + x.end) / 2
+    parts.append(text(middle, bottom + 32, shortened(label, 2 * min(middle, width - middle)), "ink m"))
     height = bottom + 40
     kinds = {part.name: part.colour for bar in bars for part in bar.parts}
     if len(kinds) > 1:

@@ -141,7 +141,7 @@ def _names_at_ends(series: Sequence[Series], x: Axis, y: Axis) -> list[str]:
     for wanted, _ in ends:
         places.append(max(wanted, places[-1] + _APART) if places else max(wanted, y.end))
     for i in reversed(range(len(places))):  # pushed beyond the paper, they go back up together
-        lowest = y.start + 4 if i == len(places) - 1 else places[i + 1] - _APART
+        lowest = y.start if i == len(places) - 1 else places[i + 1] - _APART
         places[i] = min(places[i], lowest)
     return [
         text(x.end + 7, at + 4, one.name, f"f{one.look.colour} strong")

@@ -33,7 +33,7 @@ def _by_level(quasis: Sequence[Json]) -> Figure:
     elif len(exactly) == len(quasis):
         became = f"None of them had to be made coarser: {listed(exactly)} {are}."
     else:
-        became = f"{listed(exactly)} {are}; the rest was replaced by coarser labels, each for the whole column."
+        became = f"{listed(exactly)} {are}; the others were replaced by coarser labels, each for the whole column."
     return Figure(
         title="Generalised attributes",
         sentences=[

@@ -128,6 +128,7 @@ def _against_epsilon(
             x_log=len(epsilons) > 1,
             y_log=_is_wide(everywhere),
             x_ticks=epsilons,
+            x_reach=(epsilons[0], epsilons[-1]) if len(epsilons) > 1 else None,
             y_holds=everywhere,
             limit=limit,
             mark=Mark(cell["epsilon"], marked, "chosen") if cell and marked is not None else None,

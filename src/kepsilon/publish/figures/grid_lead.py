@@ -37,9 +37,10 @@ def grid_lead(grid: Json) -> list[str]:
     counted = (grid.get("records") or {}).get("counted")
     of_records = f" for {plural(counted, 'record')}" if counted is not None else ""
     refused = len(grid["cells"]) - len(met(grid))
+    cannot = f", {refused:,} of which cannot be met" if met(grid) else ""
     lead = [
         f"Worked out{of_records}, before any noise is drawn: {plural(len(grid['cells']), 'choice')} of k, ε and algorithm"
-        + (f", {refused:,} of which cannot be met." if refused else ".")
+        + (f"{cannot}." if refused else ".")
     ]
     limits = limits_words(grid)
     if limits:
@@ -81,9 +82,11 @@ def why_words(why: str) -> str:
 
 def grid_notes(grid: Json) -> list[str]:
     """What every figure of the page is, and is not."""
-    notes = ["All figures are expected ones, before published values are rounded and clamped to a domain."]
     cells = met(grid)
-    if cells and not epsilon_quasis(grid):
+    if not cells:
+        return []
+    notes = ["All figures are expected ones, before published values are rounded and clamped to a domain."]
+    if not epsilon_quasis(grid):
         notes.append("There is no ε-quasi: no noise is drawn, and ε has no effect on any figure.")
     if grid.get("confidence"):
         notes.append("Linking risk, error and classes are those before records are left out for confidence.")
@@ -102,12 +105,13 @@ def grid_tiles(cell: Json) -> Iterator[Tile]:
         yield Tile(
             value=out_of(cell["linking_risk"]),
             meaning="records linked to the right person by an attacker who knows every true value"
-            + give(cell.get("linking_risk_standard_error")),
+            + _in_brackets(give(cell.get("linking_risk_standard_error"))),
         )
     if cell.get("suppression") is not None:
         yield Tile(
             value=percent(cell["suppression"]),
-            meaning="left out of the release" + give(cell.get("suppressed_by_confidence_standard_error")),
+            meaning="left out of the release"
+            + _in_brackets(give(cell.get("suppressed_by_confidence_standard_error"))),
         )
     yield from and_more(
         [
@@ -119,3 +123,7 @@ def grid_tiles(cell: Json) -> Iterator[Tile]:
     if cell.get("precision_loss") is not None:
         yield Tile(value=percent(cell["precision_loss"]), meaning="of the detail of the generalised attributes lost")
     yield Tile(value=f"{cell['classes']:,}", meaning="classes of records that look alike")
+
+
+def _in_brackets(words: str) -> str:
+    return f" ({words.strip()})" if words else ""
