@@ -110,8 +110,7 @@ def grid_tiles(cell: Json) -> Iterator[Tile]:
     if cell.get("suppression") is not None:
         yield Tile(
             value=percent(cell["suppression"]),
-            meaning="left out of the release"
-            + _in_brackets(give(cell.get("suppressed_by_confidence_standard_error"))),
+            meaning="left out of the release" + _in_brackets(give(cell.get("suppressed_by_confidence_standard_error"))),
         )
     yield from and_more(
         [

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from typing import Any
+from unicodedata import bidirectional
 
 from kepsilon.publish.figures.figure import Json
 
@@ -18,11 +18,13 @@ _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\\": r"\\"}
 def visible(words: str) -> str:
     """Line breaks, control and direction characters as escapes; a backslash is doubled, so that no two names look alike.
 
-    A name in a script that runs from the right is kept apart from its sentence, as <bdi> would, but in drawings too.
+    What is in a script that runs from the right is kept apart from its sentence, as <bdi> would, but in drawings too.
     """
     shown = _written_out(words)
-    is_turned = any(unicodedata.bidirectional(character) in _FROM_THE_RIGHT for character in shown)
-    return shown.join(_ISOLATED) if is_turned else shown
+    runs = "".join("R" if (kind := bidirectional(c)) in _FROM_THE_RIGHT else "L" if kind == "L" else "-" for c in shown)
+    for run in reversed([*re.finditer("R(?:[R-]*R)?", runs)]):
+        shown = shown[: run.start()] + shown[run.start() : run.end()].join(_ISOLATED) + shown[run.end() :]
+    return shown
 
 
 def _written_out(words: str) -> str:
@@ -47,9 +49,7 @@ def visible_promises(record: Json) -> list[str]:
     """The statement's lines. A name is made visible before they are told apart, or it could forge a promise."""
     statement = str(record["guarantee"].get("statement") or "")
     names = sorted((record.get("policy") or {}).get("attributes") or {}, key=len, reverse=True)
-    hostile = "|".join(re.escape(name) for name in names if visible(name) != name)
+    hostile = "|".join(re.escape(name) for name in names if not name.isprintable())
     parts = re.split(f"({hostile})", statement) if hostile else [statement]
-    return "".join(
-        visible(part) if i % 2 else "\n".join(_written_out(line) for line in part.split("\n"))
-        for i, part in enumerate(parts)
-    ).split("\n")
+    shown = (visible(part) if i % 2 else "\n".join(map(visible, part.split("\n"))) for i, part in enumerate(parts))
+    return "".join(shown).split("\n")
