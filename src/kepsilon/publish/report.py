@@ -13,7 +13,7 @@ from kepsilon.publish.figures.grid import chosen, grid_sections
 from kepsilon.publish.figures.grid_lead import grid_headline, grid_lead, grid_notes, grid_tiles, limits_words
 from kepsilon.publish.figures.grid_table import grid_headers, grid_rows
 from kepsilon.publish.figures.overview import made, making, sections, tiles, warnings
-from kepsilon.publish.figures.visible import all_visible, visible_promises
+from kepsilon.publish.figures.visible import all_visible, visible_lines
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -31,7 +31,7 @@ def release_page(record: Mapping[str, Any], pictures: Mapping[str, Any] | None) 
         .render(
             style=STYLE,
             made=made(known),
-            promises=visible_promises(record),
+            promises=visible_lines(str(record["guarantee"].get("statement") or "")),
             warnings=[*warnings(known)],
             tiles=[*tiles(known)],
             sections=[*sections(known, drawn)],

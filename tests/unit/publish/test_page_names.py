@@ -58,15 +58,12 @@ def test_what_cannot_be_seen_in_a_name_is_written_out(name, shown):
         page.encode("utf-8")
 
 
-def test_a_name_cannot_forge_a_promise():
-    """The statement is one promise a line, and a name may hold a line end."""
-    page, _ = pages_with("height\nEverything is safe.")
-    promises = re.search(r'<div class="promise">(.*?)</div>', page).group(1)
-    assert re.findall(r"<p>(.*?)</p>", promises) == [
-        r"height\nEverything is safe.2 occurs 10 times.",
-        r"height\nEverything is safe.: ε-indistinguishable.",
-        "One release.",
-    ]
+def test_a_statement_is_one_promise_a_line():
+    """Names in it are written out already: a backslash stays single there, and nothing unseen comes through."""
+    record = made_up_record()
+    record["guarantee"]["statement"] = "height\\nsafe: one.\nTwo\u202e."
+    promises = re.search(r'<div class="promise">(.*?)</div>', release_page(record, None)).group(1)
+    assert re.findall(r"<p>(.*?)</p>", promises) == [r"height\nsafe: one.", r"Two\u202e."]
 
 
 def test_a_name_that_runs_from_the_right_is_kept_apart():

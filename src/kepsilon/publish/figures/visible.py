@@ -8,11 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 from unicodedata import bidirectional
 
-from kepsilon.publish.figures.figure import Json
-
 _FROM_THE_RIGHT = {"R", "AL", "AN"}
 _ISOLATED = ("\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}")
-_SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\\": r"\\"}
 
 
 def visible(words: str) -> str:
@@ -20,20 +17,12 @@ def visible(words: str) -> str:
 
     What is in a script that runs from the right is kept apart from its sentence, as <bdi> would, but in drawings too.
     """
-    shown = _written_out(words)
-    runs = "".join("R" if (kind := bidirectional(c)) in _FROM_THE_RIGHT else "L" if kind == "L" else "-" for c in shown)
-    for run in reversed([*re.finditer("R(?:[R-]*R)?", runs)]):
-        shown = shown[: run.start()] + shown[run.start() : run.end()].join(_ISOLATED) + shown[run.end() :]
-    return shown
+    return _isolated(_written_out(words.replace("\\", r"\\")))
 
 
-def _written_out(words: str) -> str:
-    return "".join(_SHORT.get(c) or (c if c.isprintable() else _escape(c)) for c in words)
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+def visible_lines(statement: str) -> list[str]:
+    """One promise each. Names are written out in them already, so that a backslash stays as it is."""
+    return [_isolated(_written_out(line)) for line in statement.split("\n")]
 
 
 def all_visible(found: Any) -> Any:
@@ -45,11 +34,12 @@ def all_visible(found: Any) -> Any:
     return [all_visible(one) for one in found] if isinstance(found, list | tuple) else found
 
 
-def visible_promises(record: Json) -> list[str]:
-    """The statement's lines. A name is made visible before they are told apart, or it could forge a promise."""
-    statement = str(record["guarantee"].get("statement") or "")
-    names = sorted((record.get("policy") or {}).get("attributes") or {}, key=len, reverse=True)
-    hostile = "|".join(re.escape(name) for name in names if not name.isprintable())
-    parts = re.split(f"({hostile})", statement) if hostile else [statement]
-    shown = (visible(part) if i % 2 else "\n".join(map(visible, part.split("\n"))) for i, part in enumerate(parts))
-    return "".join(shown).split("\n")
+def _written_out(words: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
+
+
+def _isolated(words: str) -> str:
+    runs = "".join("R" if (kind := bidirectional(c)) in _FROM_THE_RIGHT else "L" if kind == "L" else "-" for c in words)
+    for run in reversed([*re.finditer("R(?:[R-]*R)?", runs)]):
+        words = words[: run.start()] + words[run.start() : run.end()].join(_ISOLATED) + words[run.end() :]
+    return words
