@@ -175,9 +175,10 @@ def made_up_grid(
             }
         )
     met = [cell for cell in cells if not cell["refused"]]
-    for cell in met:
+    aims = [tuple(cell[aim] for aim in ("distortion", "linking_risk", "suppression")) for cell in met]
+    for cell, own in zip(met, aims, strict=True):
         cell["pareto"] = not any(
-            other["linking_risk"] < cell["linking_risk"] and other["distortion"] < cell["distortion"] for other in met
+            other != own and all(a <= b for a, b in zip(other, own, strict=True)) for other in aims
         )
     good = [i for i, cell in enumerate(cells) if not cell["refused"] and cell["within_limits"]]
     return {

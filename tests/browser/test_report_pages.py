@@ -20,6 +20,7 @@ from report_material import made_up_grid, made_up_pictures, made_up_record
 
 WIDTHS = (360, 800, 1400)
 LONG = "a_column_with_a_name_that_somebody_has_made_far_too_long_for_any_table_or_chart_" * 2
+RIGHT = "גובה\nבס\u202eמ"
 SMALLEST_LETTERS = 9.5
 """Pixels; a telephone shows the charts a little smaller than they were drawn."""
 
@@ -100,6 +101,11 @@ def look_at(browse, tmp_path):
     return look
 
 
+def much_distortion(grid):
+    """The last words of the axis are wide, and half of them stand beyond it."""
+    return {**grid, "cells": [{**cell, "distortion": 2e4 * cell.get("distortion", 0)} for cell in grid["cells"]]}
+
+
 def pages():
     names, long = ("height", "weight"), (LONG,)
     return {
@@ -109,6 +115,10 @@ def pages():
         "long names": release_page(made_up_record(names=long, k_quasis=long), made_up_pictures(names=long).as_json()),
         "explore": explore_page(made_up_grid()),
         "explore, long names": explore_page(made_up_grid(names=(LONG, "b"))),
+        "explore, no limits": explore_page({**made_up_grid(), "limits": {}, "chosen": None, "why": None}),
+        "explore, one k": explore_page(made_up_grid(ks=(5,))),
+        "explore, much distortion": explore_page(much_distortion(made_up_grid())),
+        "from the right": release_page(made_up_record(names=(RIGHT,)), made_up_pictures(names=(RIGHT,)).as_json()),
         "explore, many k": explore_page(made_up_grid(ks=range(2, 22), epsilons=(0.1, 1, 10))),
     }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report draws: small sums taken while the arrays are in memory, none of which speaks of fewer than k records."""
+"""What a report draws: small sums taken while the arrays are in memory; none counts fewer than k records by value."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ValuePicture:
     edges: tuple[float, ...]
     """Round numbers, none of them the smallest or largest value. The first and the last cell are open."""
     before: tuple[int | None, ...]
-    """Records per cell, one more than edges; None where fewer than k."""
+    """Records per cell, one more than edges; None where fewer than k, and sometimes in one cell more."""
     after: tuple[int | None, ...]
 
 
@@ -238,12 +238,13 @@ def _value_picture(
 
 
 def _not_below(counts: IntArray, k: int) -> tuple[int | None, ...]:
-    """Counts of at least k, None elsewhere; and where the hidden ones together are fewer than k, one more is hidden,
-    because the number of all records is known and would tell them."""
+    """Counts of at least k, None elsewhere; and where the hidden ones together are fewer than k, the smallest of the
+    others is hidden too, because the number of all records is known and would tell them. A single one stays: without
+    it there would be no picture."""
     shown = [int(count) if count >= k else None for count in counts]
     hidden = sum(int(count) for count in counts if count < k)
     seen = [count for count in shown if count is not None]
-    if 0 < hidden < k and seen:
+    if 0 < hidden < k and len(seen) > 1:
         shown[shown.index(min(seen))] = None
     return tuple(shown)
 

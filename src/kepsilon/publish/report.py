@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from kepsilon.publish.charts import STYLE
 from kepsilon.publish.figures.changes import treatment
 from kepsilon.publish.figures.figure import without_undefined
-from kepsilon.publish.figures.grid import chosen, chosen_words, grid_sections
-from kepsilon.publish.figures.grid_table import grid_headers, grid_lead, grid_rows, grid_tiles
+from kepsilon.publish.figures.grid import chosen, grid_sections
+from kepsilon.publish.figures.grid_lead import grid_headline, grid_lead, grid_notes, grid_tiles, limits_words
+from kepsilon.publish.figures.grid_table import grid_headers, grid_rows
 from kepsilon.publish.figures.overview import made, making, sections, tiles, warnings
+from kepsilon.publish.figures.visible import all_visible, visible_lines
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -22,14 +24,14 @@ def release_page(record: Mapping[str, Any], pictures: Mapping[str, Any] | None) 
 
     `pictures` is `Pictures.as_json()`; without it the page has the figures that the record alone can fill.
     """
-    known, drawn = without_undefined(record), pictures or {}
+    known, drawn = without_undefined(all_visible(record)), all_visible(pictures or {})
     return (
         _environment()
         .get_template("release.html")
         .render(
             style=STYLE,
             made=made(known),
-            promises=str(known["guarantee"].get("statement", "")).split("\n"),
+            promises=visible_lines(str(record["guarantee"].get("statement") or "")),
             warnings=[*warnings(known)],
             tiles=[*tiles(known)],
             sections=[*sections(known, drawn)],
@@ -41,6 +43,7 @@ def release_page(record: Mapping[str, Any], pictures: Mapping[str, Any] | None) 
 
 def explore_page(grid: Mapping[str, Any]) -> str:
     """The page of a grid of choices: the chosen one first, then pictures, then every cell."""
+    grid = all_visible(grid)
     best = chosen(grid)
     return (
         _environment()
@@ -48,11 +51,12 @@ def explore_page(grid: Mapping[str, Any]) -> str:
         .render(
             style=STYLE,
             made=made(grid),
-            why=grid.get("why"),
-            chosen_words=None if best is None else chosen_words(best),
+            headline=grid_headline(grid),
             lead=grid_lead(grid),
-            tiles=[] if best is None else [*grid_tiles(grid, best)],
+            notes=grid_notes(grid),
+            tiles=[] if best is None else [*grid_tiles(best)],
             sections=[*grid_sections(grid)],
+            has_limits=bool(limits_words(grid)),
             headers=grid_headers(grid),
             rows=[*grid_rows(grid)],
         )

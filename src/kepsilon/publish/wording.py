@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers as a data-protection officer reads them; counts of 1 to k − 1 records are never written out."""
+"""Numbers as a data-protection officer reads them."""
 
 from __future__ import annotations
 
@@ -36,17 +36,19 @@ def out_of(share: float) -> str:
     return "fewer than 1 in 1,000,000"
 
 
-def records(n: int | None, k: int) -> str:
-    if n is None:
-        return NOTHING
+def counted_by_value(n: int, k: int) -> str:
+    """How many records have certain values; 1 to k − 1 of them are not counted out."""
     return f"fewer than {k}" if 0 < n < k else f"{n:,}"
 
 
-def share_of_records(share: float | None, n: int, k: int) -> str:
-    """The share, unless it stands for 1 to k − 1 of n records."""
-    if share is None:
-        return NOTHING
-    return f"fewer than {k} records" if 0 < share * n < k - 0.5 else percent(share)
+def give(standard_error: float | None) -> str:
+    """What a simulated figure may be off by, two standard errors; nothing for an exact one."""
+    return f" ± {percent(2 * standard_error)}" if standard_error else ""
+
+
+def distortion(value: float | None) -> str:
+    """As on the terminal."""
+    return "undefined" if value is None else f"{value:.3f}"
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -27,6 +27,7 @@ from kepsilon.publish.charts import (
     level_ladders,
     line_chart,
     look_of_k,
+    looks_of,
     scatter_chart,
     share_bar,
     standalone,
@@ -139,13 +140,23 @@ def test_points_at_zero_are_left_out_by_ratio():
     assert dots.count("M") == 2
 
 
-def test_the_same_k_looks_the_same_and_the_papers_six_differ():
+def test_the_papers_six_always_look_the_same():
     """A reader compares charts by colour; the dash tells them apart without."""
-    looks = [look_of_k(k) for k in (2, 5, 10, 20, 50, 100)]
-    assert len({look.colour for look in looks}) == len({(look.colour, look.dash) for look in looks}) == 6
-    for k in (3, 7, 1000):
-        assert look_of_k(k) == look_of_k(k)
-        assert f"--c{look_of_k(k).colour}:" in STYLE
+    six = (2, 5, 10, 20, 50, 100)
+    looks = looks_of(six)
+    assert len({look.colour for look in looks.values()}) == 6
+    assert {k: look for k, look in looks_of((3, 100, 50, 25, 20, 10, 7, 5, 2)).items() if k in six} == looks
+    assert [look_of_k(k) for k in six] == [*looks.values()]
+
+
+@given(st.lists(st.integers(2, 10**6), min_size=1, max_size=120, unique=True))
+def test_no_two_k_of_a_grid_look_the_same(ks):
+    """Not 2 and 25, and not among a hundred; up to eight differ in colour, too."""
+    looks = looks_of(ks)
+    assert [*looks] == ks
+    assert len(set(looks.values())) == len(ks)
+    assert all(f"--c{look.colour}:" in STYLE for look in looks.values())
+    assert len({look.colour for look in looks.values()}) == min(len(ks), 8)
 
 
 def test_names_at_the_ends_of_lines_do_not_touch():
@@ -160,7 +171,9 @@ def test_names_at_the_ends_of_lines_do_not_touch():
 
 def test_many_lines_get_a_legend():
     """More names than fit beside the paper stand below it."""
-    chart = line_chart([Series(f"k = {k}", [(1, 0.1), (2, 0.2)], look_of_k(k)) for k in range(2, 40)], **WORDS)
+    chart = line_chart(
+        [Series(f"k = {k}", [(1, 0.1), (2, 0.2)], look_of_k(k, range(2, 40))) for k in range(2, 40)], **WORDS
+    )
     assert "strong" not in chart
     check_drawing(chart)
 
@@ -184,6 +197,49 @@ def test_bars_are_as_long_as_their_amounts():
     )
     widths = [float(rect.get("width")) for rect in root.iter("rect")]
     assert widths[0] == pytest.approx(2 * widths[1], rel=0.02)
+
+
+def test_words_of_a_limit_are_where_no_curve_is():
+    """Above the paper, on the same height as the name of the axis."""
+    for chart in (
+        line_chart([Series("a", [(1, 0.1), (2, 0.2)], Look(1))], limit=Limit(0.15, "limit 15 %"), **WORDS),
+        scatter_chart([Dot(1, 0.2, 1, "circle")], colours=[], shapes=[], limit=Limit(0.15, "limit 15 %"), **WORDS),
+    ):
+        assert re.search(r'<text x="360" y="12" class="ink e">limit 15 %<', chart)
+        assert chart.count('class="limit"') == 2
+
+
+def test_a_limit_does_not_cross_the_words_of_a_bar():
+    """A bar of 2 with long words and a limit of 3: the words go beyond it; those of a short bar stay where they fit."""
+    bars = [
+        Bar("a", [Part("p", 2, 1)], "two, at length"),
+        Bar("b", [Part("p", 0.1, 1)], "1"),
+        Bar("c", [Part("p", 4, 1)], "4"),
+    ]
+    chart = bar_chart(bars, title="t", label="l", limit=Limit(3, "limit"))
+    limit = float(re.search(r'd="M([\d.]+) [^"]*" class="limit"', chart).group(1))
+    starts = [float(x) for x in re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="halo"', chart)]
+    assert starts[0] > limit
+    assert starts[1] < limit - 20
+    assert starts[2] > limit
+
+
+@given(st.floats(1e-3, 1e7))
+def test_the_last_words_of_an_axis_fit(largest):
+    """Centred below the last tick, half of them stand beyond it."""
+    chart = scatter_chart(
+        [Dot(largest / 1000, 1, 1, "circle"), Dot(largest, 2, 1, "circle")], colours=[], shapes=[], **WORDS
+    )
+    bottom = max(float(y) for y in re.findall(r'y="([\d.]+)" class="m"', chart))
+    for x, words in re.findall(rf'<text x="([\d.]+)" y="{bottom:g}" class="m">([^<]*)<', chart):
+        assert float(x) + 6.7 * len(words) / 2 <= 360
+
+
+def test_a_share_of_more_than_is_drawn_leaves_the_rest_empty():
+    root = check_drawing(share_bar([Part("a", 60, 1), Part("b", 20, 2)], title="t", total=100))
+    bar = [rect for rect in root.iter("rect") if rect.get("height") == "30"]
+    assert sum(float(rect.get("width")) for rect in bar) == pytest.approx(0.8 * 360, abs=2)
+    assert [text.text for text in root.iter("text")][1::2] == ["60 %", "20 %"]
 
 
 def test_the_style_needs_no_escaping():

@@ -6,7 +6,7 @@ from kepsilon.publish.charts.drawing import Drawing, standalone
 from kepsilon.publish.charts.histogram import histogram_pair
 from kepsilon.publish.charts.ladder import Ladder, level_ladders
 from kepsilon.publish.charts.lines import Limit, Mark, Series, line_chart
-from kepsilon.publish.charts.palette import STYLE, Look, look_of_k
+from kepsilon.publish.charts.palette import STYLE, Look, look_of_k, looks_of
 from kepsilon.publish.charts.scatter import Dot, scatter_chart
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "level_ladders",
     "line_chart",
     "look_of_k",
+    "looks_of",
     "scatter_chart",
     "share_bar",
     "standalone",

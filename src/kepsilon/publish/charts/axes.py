@@ -94,10 +94,11 @@ def frame(
     y_words: Wording = plain,
     x_ticks: Sequence[float] | None = None,
     reach: tuple[float, float] | None = None,
+    top_taken: float = 0,
 ) -> list[str]:
     """Lines across for the vertical axis, ticks for the other, and what both measure, all written level.
 
-    `reach` is how far the lines go where that is further than the axis.
+    `reach` is how far the lines go where that is further than the axis, `top_taken` what the topmost line needs elsewhere.
     """
     parts = []
     left, right = reach or (x.start, x.end)
@@ -105,7 +106,7 @@ def frame(
         at = y.place(tick)
         parts.append(path(f"M{xy(left)} {xy(at)}H{xy(right)}", "grid"))
         parts.append(text(left - 6, at + 4, y_words(tick), "e"))
-    parts.append(text(0, 12, shortened(y_label, right), "ink"))
+    parts.append(text(0, 12, shortened(y_label, right - top_taken), "ink"))
     parts.append(path(f"M{xy(left)} {xy(y.start)}H{xy(right)}", "axis"))
     free = -math.inf
     for tick in x.ticks(6) if x_ticks is None else x_ticks:
@@ -117,6 +118,17 @@ def frame(
             free = at + half + 4
     parts.append(text((left + right) / 2, y.start + 33, shortened(x_label, right - left), "ink m"))
     return parts
+
+
+def room_after(words: Wording, ticks: Sequence[float]) -> float:
+    """How far before the edge the axis ends, so that the last tick's words, which are centred, fit."""
+    return max(text_width(words(ticks[-1])) / 2 if ticks else 0.0, 16) + 2
+
+
+def limit_words(words: str, width: float) -> list[str]:
+    """What the dashed line across is, above the paper on the right, where no curve passes."""
+    start = width - text_width(words)
+    return [path(f"M{xy(start - 20)} 8H{xy(start)}", "limit"), text(width, 12, words, "ink e")]
 
 
 def room_for(words: Wording, ticks: Sequence[float]) -> float:

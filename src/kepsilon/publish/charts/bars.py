@@ -78,8 +78,12 @@ def bar_chart(
         parts.append(path(f"M{xy(at)} {xy(top - 4)}V{xy(bottom)}", "limit"))
         parts.append(text(at + (-4 if anchor else 4), top - 6, limit.words, f"ink {anchor}".strip()))
     for i, (bar, total) in enumerate(zip(bars, totals, strict=True)):
-        parts.append(text(x.place(total) + 6, top + _LINE * i + 17, bar.words, "halo"))
-    parts.append(text((x.start + x.end) / 2, bottom + 32, shortened(label, x.end - x.start), "ink m"))
+        start = x.place(total) + 6
+        if limit and start - 3 < x.place(limit.y) < start + text_width(bar.words) + 3:
+            start = x.place(limit.y) + 6  # beyond the line, which would cross the words
+        parts.append(text(start, top + _LINE * i + 17, bar.words, "halo"))
+    middle = (x.start + x.end) / 2
+    parts.append(text(middle, bottom + 32, shortened(label, 2 * min(middle, width - middle)), "ink m"))
     height = bottom + 40
     kinds = {part.name: part.colour for bar in bars for part in bar.parts}
     if len(kinds) > 1:
@@ -89,9 +93,14 @@ def bar_chart(
     return drawing(parts, width=width, height=height, title=title)
 
 
-def share_bar(parts: Sequence[Part], *, title: str, words: Wording = percent, width: float = WIDTH) -> Drawing:
-    """One bar that is everything, in its parts, with each part's share in the legend below."""
-    total = sum(part.amount for part in parts) or 1.0
+def share_bar(
+    parts: Sequence[Part], *, title: str, total: float | None = None, words: Wording = percent, width: float = WIDTH
+) -> Drawing:
+    """One bar that is everything, in its parts, with each part's share in the legend below.
+
+    Where `total` is more than the parts, the bar ends where they do.
+    """
+    total = total or sum(part.amount for part in parts) or 1.0
     drawn, at = [], 0.0
     for part in parts:
         wide = part.amount / total * width

@@ -36,9 +36,9 @@ class Ladder:
 
 
 def level_ladders(ladders: Sequence[Ladder], *, title: str, width: float = WIDTH) -> Drawing:
-    """One attribute below the other, from exact on the left to a single label on the right."""
+    """One attribute below the other, from exact on the left to the coarsest on the right."""
     left, right = 8.0, width - 8.0
-    parts = [text(0, 12, "◂ exact"), text(width, 12, "one label for all ▸", "e")]
+    parts = [text(0, 12, "◂ exact"), text(width, 12, "coarsest ▸", "e")]
     for i, ladder in enumerate(ladders):
         y = 36 + _LINE * i
         room = width - text_width(ladder.words) - 16

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kepsilon.publish.charts.axes import Axis, Wording, fitted, frame, plain, room_for
+from kepsilon.publish.charts.axes import Axis, Wording, fitted, frame, limit_words, plain, room_after, room_for
 from kepsilon.publish.charts.drawing import WIDTH, Drawing, circle, drawing, legend, path, text, text_width, xy
 from kepsilon.publish.charts.palette import Look
 
@@ -17,7 +17,7 @@ _LONGEST_AT_END = 10
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A line; where a y is None it is interrupted."""
+    """A line; where a y is None it is interrupted. A single one may go without a name."""
 
     name: str
     points: Sequence[tuple[float, float | None]]
@@ -70,24 +70,37 @@ def line_chart(
     ys += y_holds
     bottom, top = height - 42, 24.0
     fits = len(series) * _APART <= bottom - top
-    at_end = len(series) > 1 and fits and all(len(one.name) <= _LONGEST_AT_END for one in series)
+    is_named = len(series) > 1 or any(one.name for one in series)
+    at_end = is_named and fits and all(len(one.name) <= _LONGEST_AT_END for one in series)
     y = fitted(ys, start=bottom, end=top, is_log=y_log, from_zero=True)
     left = max(room_for(y_words, y.ticks()), 24)
-    right = width - (max(text_width(one.name) for one in series) + 12 if at_end else 18)
-    x = fitted(xs, start=left, end=right, is_log=x_log)
+    x = fitted(xs, start=left, end=width, is_log=x_log)
     ends = x_reach or ((min(xs), max(xs)) if x_log and len(set(xs)) > 1 else None)
     if ends:
-        x = Axis(low=ends[0], high=ends[1], start=left, end=right, is_log=x.is_log)
-    parts = frame(x, y, x_label=x_label, y_label=y_label, x_words=x_words, y_words=y_words, x_ticks=x_ticks)
+        x = Axis(low=ends[0], high=ends[1], start=left, end=width, is_log=x.is_log)
+    names_need = max(text_width(one.name) for one in series) + 12 if at_end else 0
+    x = replace(x, end=width - max(names_need, room_after(x_words, x_ticks or x.ticks(6))))
+    top_taken = text_width(limit.words) + 40 if limit else 0
+    parts = frame(
+        x,
+        y,
+        x_label=x_label,
+        y_label=y_label,
+        x_words=x_words,
+        y_words=y_words,
+        x_ticks=x_ticks,
+        top_taken=top_taken - (width - x.end),
+    )
     if limit:
-        parts += _limit(limit, x, y)
+        parts.append(path(f"M{xy(x.start)} {xy(y.place(limit.y))}H{xy(x.end)}", "limit"))
+        parts += limit_words(limit.words, width)
     for one in series:
         parts += _line(one, x, y)
     if at_end:
         parts += _names_at_ends(series, x, y)
     if mark:
         parts += _mark(mark, x, y, rises=_rises(series))
-    if len(series) > 1 and not at_end:
+    if is_named and not at_end:
         samples = [(_sample(one), one.name) for one in series]
         drawn, last = legend(samples, left=left, top=height + 14, right=width)
         parts += drawn
@@ -128,7 +141,7 @@ def _names_at_ends(series: Sequence[Series], x: Axis, y: Axis) -> list[str]:
     for wanted, _ in ends:
         places.append(max(wanted, places[-1] + _APART) if places else max(wanted, y.end))
     for i in reversed(range(len(places))):  # pushed beyond the paper, they go back up together
-        lowest = y.start + 4 if i == len(places) - 1 else places[i + 1] - _APART
+        lowest = y.start if i == len(places) - 1 else places[i + 1] - _APART
         places[i] = min(places[i], lowest)
     return [
         text(x.end + 7, at + 4, one.name, f"f{one.look.colour} strong")
@@ -139,14 +152,6 @@ def _names_at_ends(series: Sequence[Series], x: Axis, y: Axis) -> list[str]:
 def _rises(series: Sequence[Series]) -> bool:
     known = [value for _, value in series[0].points if value is not None] if series else []
     return len(known) < 2 or known[-1] >= known[0]
-
-
-def _limit(limit: Limit, x: Axis, y: Axis) -> list[str]:
-    at = y.place(limit.y)
-    return [
-        path(f"M{xy(x.start)} {xy(at)}H{xy(x.end)}", "limit"),
-        text(x.start + 4, at - 4, limit.words, "ink halo"),
-    ]
 
 
 def _mark(mark: Mark, x: Axis, y: Axis, *, rises: bool) -> list[str]:

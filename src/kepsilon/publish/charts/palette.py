@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +32,30 @@ _OF_K = {
 }
 _OTHER_DASHES = ("1 3", "9 3", "5 2 1 2", "")
 
+N_COLOURS = len(_LIGHT)
 
-def look_of_k(k: int) -> Look:
-    """The same k looks the same in every chart; the paper's six have looks of their own."""
-    return _OF_K.get(k) or Look(1 + k % len(_LIGHT), _OTHER_DASHES[k // len(_LIGHT) % len(_OTHER_DASHES)])
+
+def looks_of(ks: Sequence[int]) -> dict[int, Look]:
+    """A look for every k of one grid, no two alike, and as many colours as there are; the paper's six always look the same."""
+    looks = {k: _OF_K[k] for k in ks if k in _OF_K}
+    for k in ks:
+        if k in looks:
+            continue
+        colours = [look.colour for look in looks.values()]
+        colour = min(range(1, 1 + N_COLOURS), key=lambda one: (colours.count(one), (one - k) % N_COLOURS))
+        taken = {look.dash for look in looks.values() if look.colour == colour}
+        looks[k] = Look(colour, next(dash for dash in _dashes() if dash not in taken))
+    return {k: looks[k] for k in ks}
+
+
+def look_of_k(k: int, ks: Sequence[int] = ()) -> Look:
+    """The look of k in a chart of these ks."""
+    return looks_of([*ks, k])[k]
+
+
+def _dashes() -> Iterator[str]:
+    yield from _OTHER_DASHES
+    yield from (f"{long} 2 1 2" for long in count(6))
 
 
 def _variables(colours: tuple[str, ...], *, ink: str, muted: str, line: str, ground: str) -> str:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dots for choices: what each costs against what risk it leaves, with the front of those that nothing beats."""
+"""Dots for choices: what each costs against what risk it leaves, with a line along those that none has less of both than."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kepsilon.publish.charts.axes import Wording, fitted, frame, plain, room_for
+from kepsilon.publish.charts.axes import Wording, fitted, frame, limit_words, plain, room_after, room_for
 from kepsilon.publish.charts.drawing import (
     WIDTH,
     Drawing,
@@ -15,7 +15,7 @@ from kepsilon.publish.charts.drawing import (
     legend,
     path,
     rectangle,
-    text,
+    text_width,
     xy,
 )
 from kepsilon.publish.charts.lines import Limit
@@ -57,11 +57,16 @@ def scatter_chart(
     ys = [dot.y for dot in drawable] + ([limit.y] if limit else [])
     y = fitted(ys, start=bottom, end=top, is_log=y_log, from_zero=True)
     left = max(room_for(y_words, y.ticks()), 24)
-    x = fitted([dot.x for dot in drawable], start=left, end=width - 18, is_log=x_log, from_zero=True)
-    parts = frame(x, y, x_label=x_label, y_label=y_label, x_words=x_words, y_words=y_words)
+    x = fitted([dot.x for dot in drawable], start=left, end=width, is_log=x_log, from_zero=True)
+    x = replace(x, end=width - room_after(x_words, x.ticks(6)))
+    top_taken = text_width(limit.words) + 40 if limit else 0
+    parts = frame(
+        x, y, x_label=x_label, y_label=y_label, x_words=x_words, y_words=y_words, top_taken=top_taken - (width - x.end)
+    )
     if limit:
         at = y.place(limit.y)
         parts.append(path(f"M{xy(left)} {xy(at)}H{xy(x.end)}", "limit"))
+        parts += limit_words(limit.words, width)
     front = sorted((dot.x, dot.y) for dot in drawable if dot.is_front)
     if len(front) > 1:
         joined = "L".join(f"{xy(x.place(a))} {xy(y.place(b))}" for a, b in front)
@@ -74,11 +79,9 @@ def scatter_chart(
     for dot in drawable:
         if dot.is_chosen:
             parts.append(circle(x.place(dot.x), y.place(dot.y), 8.5, "ring"))
-    if limit:
-        parts.append(text(x.end, y.place(limit.y) - 4, limit.words, "ink e halo"))
     samples = [(circle(9, 0, 4.6, f"f{colour}"), name) for name, colour in colours]
     samples += [(shape(kind, 9, 0, 4.6, "hollow"), name) for name, kind in shapes]
-    samples += [(path("M0 0H18", "axis"), "nothing is better in both")] if len(front) > 1 else []
+    samples += [(path("M0 0H18", "axis"), "nothing has less of both")] if len(front) > 1 else []
     samples += [(circle(9, 0, 6.5, "ring"), chosen_words)] if any(dot.is_chosen for dot in drawable) else []
     drawn, last = legend(samples, left=0, top=height + 14, right=width)
     return drawing(parts + drawn, width=width, height=last + 8, title=title)

@@ -13,50 +13,94 @@ from kepsilon.publish.charts import (
 )
 from kepsilon.publish.charts.axes import plain
 from kepsilon.publish.figures.figure import Figure, Json, Table
-from kepsilon.publish.wording import exact, percent, records
+from kepsilon.publish.wording import counted_by_value, exact, listed, percent, plural
 
 
 def generalised_figures(pictures: Json) -> Iterator[Figure]:
     quasis: Sequence[Json] = pictures.get("k_quasis") or ()
-    if not quasis:
-        return
-    ladders, rows = [], []
-    for quasi in quasis:
-        level, n_levels, loss = quasi.get("level"), quasi["n_levels"], quasi.get("loss")
-        became = f"{quasi['n_values_before']:,} → {quasi['n_labels_after']:,}"
-        words = f"{became} labels" if level is not None else f"{became} labels, {percent(loss)} lost"
-        ladders.append(Ladder(quasi["name"], n_levels, level, loss, words))
-        rows.append(
-            [
-                quasi["name"],
-                "–" if level is None else f"{level} of {n_levels - 1}",
-                f"{quasi['n_values_before']:,}",
-                f"{quasi['n_labels_after']:,}",
-                percent(loss),
-            ]
-        )
-    has_levels = any(quasi.get("level") is not None for quasi in quasis)
-    how = (
-        "Each of them was replaced by a coarser label for the whole column. The filled dot is the level that was chosen: "
-        "far left is the exact value, far right one label for everybody."
-        if has_levels
-        else "Each of them was replaced by a coarser label, finer where many records are alike and coarser where they are "
-        "few. The bar is the share of detail lost: full is one label for everybody."
-    )
-    yield Figure(
+    if quasis and any(quasi.get("level") is not None for quasi in quasis):
+        yield _by_level(quasis)
+    elif quasis:
+        yield _by_class(quasis)
+
+
+def _by_level(quasis: Sequence[Json]) -> Figure:
+    """One level for a whole column."""
+    exactly = [quasi["name"] for quasi in quasis if quasi.get("level") == 0]
+    are = "are published as they are" if len(exactly) > 1 else "is published as it is"
+    if not exactly:
+        became = "Each of them was replaced by a coarser label for the whole column."
+    elif len(exactly) == len(quasis):
+        became = f"None of them had to be made coarser: {listed(exactly)} {are}."
+    else:
+        became = f"{listed(exactly)} {are}; the others were replaced by coarser labels, each for the whole column."
+    return Figure(
         title="Generalised attributes",
-        sentences=[how],
+        sentences=[
+            became,
+            "The filled dot is the level that was chosen: far left is the exact value, far right the coarsest label.",
+        ],
         drawing=level_ladders(
-            ladders, title="Levels of the generalised attributes" if has_levels else "Detail lost by attribute"
+            [
+                Ladder(quasi["name"], quasi["n_levels"], quasi.get("level"), quasi.get("loss"), _ladder_words(quasi))
+                for quasi in quasis
+            ],
+            title="Levels of the generalised attributes",
         ),
-        table=Table(headers=["attribute", "level", "values before", "labels after", "detail lost"], rows=rows),
+        table=Table(
+            headers=["attribute", "level", "values before", "labels after", "detail lost"],
+            rows=[
+                [
+                    quasi["name"],
+                    "–" if quasi.get("level") is None else f"{quasi['level']} of {quasi['n_levels'] - 1}",
+                    f"{quasi['n_values_before']:,}",
+                    f"{quasi['n_labels_after']:,}",
+                    percent(quasi.get("loss")),
+                ]
+                for quasi in quasis
+            ],
+        ),
+    )
+
+
+def _ladder_words(quasi: Json) -> str:
+    if quasi.get("level") == 0:
+        return "published as it is"
+    return f"{quasi['n_values_before']:,} → {plural(quasi['n_labels_after'], 'label')}"
+
+
+def _by_class(quasis: Sequence[Json]) -> Figure:
+    """Labels of a class of their own overlap, so that there may be more of them than there were values."""
+    return Figure(
+        title="Generalised attributes",
+        sentences=[
+            "Every class got labels of its own: finer where many records are alike, coarser where they are few.",
+            "The bar is the share of detail lost: full is one label for everybody.",
+        ],
+        drawing=level_ladders(
+            [
+                Ladder(
+                    quasi["name"],
+                    quasi["n_levels"],
+                    None,
+                    quasi.get("loss"),
+                    plural(quasi["n_labels_after"], "different label"),
+                )
+                for quasi in quasis
+            ],
+            title="Detail lost by attribute",
+        ),
+        table=Table(
+            headers=["attribute", "different labels", "detail lost"],
+            rows=[[quasi["name"], f"{quasi['n_labels_after']:,}", percent(quasi.get("loss"))] for quasi in quasis],
+        ),
     )
 
 
 def distribution_figure(picture: Json, k: int) -> Figure:
     name, edges = picture["name"], picture["edges"]
     cells = zip(_cell_names(edges), picture["before"], picture["after"], strict=True)
-    rows = [[cell, *(f"fewer than {k}" if n is None else f"{n:,}" for n in pair)] for cell, *pair in cells]
+    rows = [[cell, *("not shown" if n is None else f"{n:,}" for n in pair)] for cell, *pair in cells]
     drawing = None
     if len(edges) > 1:
         drawing = histogram_pair(
@@ -71,7 +115,8 @@ def distribution_figure(picture: Json, k: int) -> Figure:
         sentences=[
             (
                 f"How {name} is spread before noise (line) and as published (filled): the closer the two, the less a statistic "
-                f"of it changes. Cells of fewer than {k} records are not drawn; ‹ and › hold everything beyond."
+                f"of it changes. Cells of fewer than {k} records, and sometimes one more so that they cannot be worked out, are "
+                "not shown; ‹ and › hold everything beyond."
             )
         ],
         drawing=drawing,
@@ -99,17 +144,23 @@ def treatment(record: Json, pictures: Json) -> Table:
         if role == "identifier":
             words = "dropped"
         elif role == "k-quasi":
-            quasi = levels.get(name)
-            level = (record.get("levels") or {}).get(name)
-            words = "generalised" + (f" to level {level}" if level is not None else "")
-            words += f" of {quasi['n_levels'] - 1}" if quasi and level is not None else ""
+            words = _generalised(levels.get(name), (record.get("levels") or {}).get(name))
         elif role == "epsilon-quasi":
             range_words = (guarantee.get("ranges") or {}).get(name, "class")
             steps = exact(attribute.get("precision"))
             words = f"noise, ε = {exact(guarantee['epsilon'])}, range: {range_words}, in steps of {steps}"
             if clipped.get(name):
-                words += f"; {records(clipped[name], guarantee['k'])} values outside the bounds were clipped first"
+                clipped_words = counted_by_value(clipped[name], guarantee["k"])
+                what = "value outside the bounds was" if clipped_words == "1" else "values outside the bounds were"
+                words += f"; {clipped_words} {what} clipped first"
         else:
             words = "kept as it is"
         rows.append([name, role, words])
     return Table(headers=["attribute", "role", "what became of it"], rows=rows, n_words=3)
+
+
+def _generalised(quasi: Json | None, level: int | None) -> str:
+    if level is None:
+        return "generalised"
+    of = f" of {quasi['n_levels'] - 1}" if quasi else ""
+    return f"generalised to level {level}{of}" if level else f"published as it is (level 0{of})"

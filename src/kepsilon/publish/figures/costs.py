@@ -16,7 +16,7 @@ from kepsilon.publish.charts import (
 from kepsilon.publish.charts.axes import percent as axis_percent
 from kepsilon.publish.charts.palette import BLUE, GREEN, GREY, VERMILLION
 from kepsilon.publish.figures.figure import Figure, Json, Table
-from kepsilon.publish.wording import number, percent, plural, records
+from kepsilon.publish.wording import counted_by_value, number, percent, plural
 
 
 def class_size_figures(record: Json, pictures: Json) -> Iterator[Figure]:
@@ -39,7 +39,11 @@ def class_size_figures(record: Json, pictures: Json) -> Iterator[Figure]:
         ],
         drawing=bar_chart(
             [
-                Bar(name, [Part("records", one["n_records"], BLUE)], plural(one["n_classes"], "class", "classes"))
+                Bar(
+                    name,
+                    [Part("records", one["n_records"], BLUE)],
+                    f"{one['n_records']:,} in {plural(one['n_classes'], 'class', 'classes')}",
+                )
                 for name, one in zip(names, sizes, strict=True)
             ],
             title="Records by the size of their class",
@@ -62,7 +66,7 @@ def error_figure(picture: Json, record: Json, k: int) -> Figure:
     )
     error = (record.get("error") or {}).get(name) or {}
     expected = error.get("expected_relative")
-    sentences = []
+    sentences = [*not_given(name, record)]
     if expected is not None:
         same = error.get("uniform_equivalent")
         cost = f", as much as uniform noise of ±{percent(same)} would cost" if same is not None else ""
@@ -73,9 +77,9 @@ def error_figure(picture: Json, record: Json, k: int) -> Figure:
         "The curves tell which share of records is off by no more than the error below: higher and further left is better."
     )
     if picture.get("n_zeros"):
-        sentences.append(
-            f"A value of 0 has no relative error: {records(picture['n_zeros'], k)} records are not in the curves."
-        )
+        n_zeros = counted_by_value(picture["n_zeros"], k)
+        are = "record is" if n_zeros == "1" else "records are"
+        sentences.append(f"A value of 0 has no relative error: {n_zeros} {are} not in the curves.")
     if picture["n_sampled"] < picture["n_records"]:
         # Rounded, because the exact number and that of all records tell how many values are 0.
         n_records = float(f"{picture['n_records']:.2g}")
@@ -105,6 +109,13 @@ def error_figure(picture: Json, record: Json, k: int) -> Figure:
             ],
         ),
     )
+
+
+def not_given(name: str, record: Json) -> Iterator[str]:
+    error = (record.get("error") or {}).get(name)
+    if error is not None and error.get("expected_relative") is None:
+        k = record["guarantee"]["k"]
+        yield f"The mean error of {name} is not given: fewer than {k} records have a relative error."
 
 
 def _points(picture: Json, key: str) -> list[tuple[float, float]]:

@@ -45,6 +45,17 @@ class Tile:
     meaning: str
 
 
+_MOST_ALIKE = 2
+
+
+def and_more(alike: Sequence[Tile]) -> list[Tile]:
+    """The first of many tiles of one kind; the last of them says how many more there are."""
+    shown, n_more = [*alike[:_MOST_ALIKE]], len(alike) - _MOST_ALIKE
+    if n_more > 0:
+        shown[-1] = Tile(value=shown[-1].value, meaning=f"{shown[-1].meaning}; and {n_more:,} more below")
+    return shown
+
+
 def attributes(record: Json, role: str) -> dict[str, Json]:
     """The policy's attributes with this role, as in the record: in the order of the file."""
     every = (record.get("policy") or {}).get("attributes") or {}

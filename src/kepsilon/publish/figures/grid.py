@@ -14,14 +14,14 @@ from kepsilon.publish.charts import (
     Series,
     bar_chart,
     line_chart,
-    look_of_k,
+    looks_of,
     scatter_chart,
 )
 from kepsilon.publish.charts.axes import percent as axis_percent
-from kepsilon.publish.charts.palette import ORANGE, VERMILLION
+from kepsilon.publish.charts.palette import N_COLOURS, ORANGE, VERMILLION
 from kepsilon.publish.charts.scatter import SHAPES
 from kepsilon.publish.figures.figure import Figure, Json, Section, Table
-from kepsilon.publish.wording import NOTHING, exact, percent, share_of_records
+from kepsilon.publish.wording import NOTHING, distortion, exact, percent
 
 
 def met(grid: Json) -> list[Json]:
@@ -49,8 +49,8 @@ def grid_sections(grid: Json) -> Iterator[Section]:
     for title, figures in (("Risk", risks), ("Error", errors)):
         if drawn := [figure for figure in figures if figure is not None]:
             yield Section(title=title, figures=drawn)
-    left_out = [_suppression(grid, algorithm) for algorithm in grid["algorithms"]]
-    if met(grid):
+    left_out = [_suppression(grid, name) for name in algorithms if any(cell["algorithm"] == name for cell in met(grid))]
+    if left_out:
         yield Section(title="Records left out", figures=left_out)
     front = [*_pareto(grid)]
     if front:
@@ -62,17 +62,10 @@ def _of(grid: Json, algorithm: str, k: int) -> list[Json]:
     return sorted(cells, key=lambda cell: cell["epsilon"])
 
 
-def left_out_words(grid: Json, cell: Json, key: str) -> str:
-    """A share of records left out, unless it stands for 1 to k − 1 of them; an expected share stands for nobody."""
-    counted = (grid.get("records") or {}).get("counted")
-    share: float | None = cell.get(key)
-    is_expected = key == "suppression" and cell.get("suppressed_by_confidence") is not None
-    return percent(share) if counted is None or is_expected else share_of_records(share, counted, cell["k"])
-
-
-def _limit(grid: Json, key: str) -> Limit | None:
-    value = (grid.get("limits") or {}).get(key)
-    return None if value is None else Limit(value, f"limit {percent(value)}")
+def _limit(grid: Json, *keys: str) -> Limit | None:
+    """The tightest of them."""
+    values = [value for key in keys if (value := (grid.get("limits") or {}).get(key)) is not None]
+    return Limit(min(values), f"limit {percent(min(values))}") if values else None
 
 
 def _risk(grid: Json, algorithm: str) -> Figure | None:
@@ -82,7 +75,11 @@ def _risk(grid: Json, algorithm: str) -> Figure | None:
         lambda cell: cell.get("linking_risk"),
         title="Linking risk",
         sentence="How many records an attacker who knows every true value links to the right person, on average. "
-        "Less noise (a larger ε) and smaller classes (a smaller k) mean more links.",
+        + (
+            "Less noise (a larger ε) and smaller classes (a smaller k) mean more links."
+            if epsilon_quasis(grid)
+            else "Smaller classes (a smaller k) mean more links; ε has no effect, because no attribute gets noise."
+        ),
         y_label="records linked",
         limit=_limit(grid, "max_risk"),
     )
@@ -112,7 +109,8 @@ def _against_epsilon(
 ) -> Figure | None:
     """One line per k, on an axis that every algorithm's chart has; None where there is nothing to draw."""
     curves = {k: {cell["epsilon"]: value(cell) for cell in _of(grid, algorithm, k)} for k in grid["k"]}
-    series = [Series(f"k = {k}", [*curve.items()], look_of_k(k), has_dots=True) for k, curve in curves.items() if curve]
+    looks = looks_of(grid["k"])
+    series = [Series(f"k = {k}", [*curve.items()], looks[k], has_dots=True) for k, curve in curves.items() if curve]
     everywhere = [y for cell in met(grid) if (y := value(cell)) is not None]
     if not any(y for curve in curves.values() for y in curve.values()):
         return None
@@ -130,6 +128,7 @@ def _against_epsilon(
             x_log=len(epsilons) > 1,
             y_log=_is_wide(everywhere),
             x_ticks=epsilons,
+            x_reach=(epsilons[0], epsilons[-1]) if len(epsilons) > 1 else None,
             y_holds=everywhere,
             limit=limit,
             mark=Mark(cell["epsilon"], marked, "chosen") if cell and marked is not None else None,
@@ -153,14 +152,14 @@ def _suppression(grid: Json, algorithm: str) -> Figure:
         if found is None:
             rows.append([exact(k), "refused", NOTHING, NOTHING])
             continue
-        by_k, together = (left_out_words(grid, found, key) for key in ("suppressed_by_k", "suppression"))
-        by_confidence = found.get("suppressed_by_confidence")
-        is_drawn = by_k.endswith("%")
-        parts = [Part("to reach k", (found.get("suppressed_by_k") or 0.0) if is_drawn else 0.0, VERMILLION)]
+        by_k, by_confidence = found.get("suppressed_by_k") or 0.0, found.get("suppressed_by_confidence")
+        counted = (grid.get("records") or {}).get("counted") or 0
+        # A segment of 1 to k − 1 records is not drawn; expected suppression is nobody's.
+        parts = [Part("to reach k", 0.0 if 0 < by_k * counted < k - 0.5 else by_k, VERMILLION)]
         if by_confidence is not None:
             parts.append(Part("to hold k with confidence", by_confidence, ORANGE))
-        bars.append(Bar(f"k = {k}", parts, together))
-        rows.append([exact(k), by_k, percent(by_confidence), together])
+        bars.append(Bar(f"k = {k}", parts, percent(found.get("suppression"))))
+        rows.append([exact(k), percent(by_k), percent(by_confidence), percent(found.get("suppression"))])
     confidence = (
         f" and, for k to hold with a confidence of {percent(grid['confidence'])}, for the noise"
         if grid.get("confidence")
@@ -168,13 +167,13 @@ def _suppression(grid: Json, algorithm: str) -> Figure:
     )
     return Figure(
         title=f"Left out, {algorithm}, ε = {exact(epsilon)}",
-        sentences=[f"The share of records that cannot be released: for k{confidence}."],
+        sentences=[f"The share of the counted records that cannot be released: for k{confidence}."],
         drawing=bar_chart(
             bars,
             title=f"Records left out by k, {algorithm}",
             label="records left out",
             axis_words=axis_percent,
-            limit=_limit(grid, "max_suppression"),
+            limit=_limit(grid, "max_suppression", "max_total_suppression"),
         )
         if bars
         else None,
@@ -189,11 +188,13 @@ def _pareto(grid: Json) -> Iterator[Figure]:
     shape_of = {algorithm: SHAPES[i % len(SHAPES)] for i, algorithm in enumerate(grid["algorithms"])}
     best = chosen(grid)
     front = _unbeaten(cells)
+    has_limits = _limit(grid, *(grid.get("limits") or {})) is not None
+    colours = _colours(grid["k"])
     dots = [
         Dot(
             cell["distortion"],
             cell["linking_risk"],
-            look_of_k(cell["k"]).colour,
+            next(colour for ks, colour in colours if cell["k"] in ks),
             shape_of[cell["algorithm"]],
             is_front=cell in front,
             is_pale=not cell.get("within_limits", True),
@@ -206,7 +207,8 @@ def _pareto(grid: Json) -> Iterator[Figure]:
         sentences=[
             (
                 "Down is safer, left is closer to the original. Distortion is the mean over attributes of the detail lost and "
-                "the error. Along the line nothing is better in both; pale dots are outside the limits."
+                "the error as a share of the range. Along the line nothing has less of both"
+                + ("; pale dots are outside the limits." if has_limits else ".")
             )
         ],
         drawing=scatter_chart(
@@ -214,9 +216,8 @@ def _pareto(grid: Json) -> Iterator[Figure]:
             title="Linking risk against distortion",
             x_label="distortion",
             y_label="records linked",
-            colours=[(f"k = {k}", look_of_k(k).colour) for k in grid["k"]],
+            colours=[(f"k = {ks[0]}" + (f" to {ks[-1]}" if len(ks) > 1 else ""), colour) for ks, colour in colours],
             shapes=[*shape_of.items()],
-            x_words=axis_percent,
             y_words=axis_percent,
             x_log=_is_wide([dot.x for dot in dots]),
             y_log=_is_wide([dot.y for dot in dots]),
@@ -224,8 +225,10 @@ def _pareto(grid: Json) -> Iterator[Figure]:
             chosen_words=f"chosen: {chosen_words(best)}" if best else "",
         ),
         table=Table(
-            headers=["nothing is better in both", "distortion", "linking risk"],
-            rows=[[chosen_words(cell), percent(cell["distortion"]), percent(cell["linking_risk"])] for cell in front],
+            headers=["nothing has less of both", "distortion", "linking risk"],
+            rows=[
+                [chosen_words(cell), distortion(cell["distortion"]), percent(cell["linking_risk"])] for cell in front
+            ],
         ),
     )
 
@@ -237,6 +240,15 @@ def _unbeaten(cells: Sequence[Json]) -> list[Json]:
         if not front or cell["linking_risk"] < front[-1]["linking_risk"]:
             front.append(cell)
     return front
+
+
+def _colours(ks: Sequence[int]) -> list[tuple[Sequence[int], int]]:
+    """A colour for every k, or for neighbours together where there are more than colours."""
+    if len(ks) <= N_COLOURS:
+        return [([k], look.colour) for k, look in looks_of(ks).items()]
+    together = -(-len(ks) // N_COLOURS)
+    ordered = sorted(ks)
+    return [(ordered[i : i + together], 1 + i // together) for i in range(0, len(ks), together)]
 
 
 def _is_wide(numbers: Sequence[float]) -> bool:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The explore page in words and as one table: every cell of the grid, marked where it is the choice, or outside."""
+"""The explore page as one table: every cell of the grid, marked where it is the choice, on the front, or outside."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kepsilon.publish.figures.figure import Json, Tile
-from kepsilon.publish.figures.grid import chosen, epsilon_quasis, left_out_words, met
-from kepsilon.publish.wording import exact, listed, out_of, percent, plural
+from kepsilon.publish.figures.figure import Json
+from kepsilon.publish.figures.grid import chosen, epsilon_quasis
+from kepsilon.publish.wording import distortion, exact, give, percent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,64 +51,25 @@ def grid_rows(grid: Json) -> Iterator[GridRow]:
             *(["front"] if cell.get("pareto") else []),
             *(["outside limits"] if not cell.get("within_limits", True) else []),
         ]
-        confidence = [percent(cell.get("suppressed_by_confidence")), left_out_words(grid, cell, "suppression")]
+        spread = cell.get("suppressed_by_confidence_standard_error")
+        confidence = [percent(cell.get(key)) + give(spread) for key in ("suppressed_by_confidence", "suppression")]
         error: Json = cell.get("error") or {}
-        spread = cell.get("linking_risk_standard_error")
         yield GridRow(
             look=" ".join(mark.split()[0] for mark in marks),
             mark=", ".join(marks),
             cells=[
                 *key,
                 f"{cell['classes']:,}",
-                left_out_words(grid, cell, "suppressed_by_k"),
+                percent(cell.get("suppressed_by_k")),
                 *(confidence if grid.get("confidence") else []),
                 percent(cell.get("precision_loss")),
-                *(percent((error.get(name) or {}).get("expected_relative")) for name in names),
-                percent(cell.get("linking_risk")) + (f" ± {percent(2 * spread)}" if spread else ""),
-                percent(cell.get("distortion")),
+                *(_error(error.get(name)) for name in names),
+                percent(cell.get("linking_risk")) + give(cell.get("linking_risk_standard_error")),
+                distortion(cell.get("distortion")),
             ],
         )
 
 
-def grid_lead(grid: Json) -> list[str]:
-    """What was looked at and what came of it, in words."""
-    counted = (grid.get("records") or {}).get("counted")
-    of_records = f" for {counted:,} records" if counted is not None else ""
-    refused = len(grid["cells"]) - len(met(grid))
-    lead = [
-        f"Worked out{of_records}, before any noise is drawn: {plural(len(grid['cells']), 'choice')} of k, ε and algorithm"
-        + (f", {refused:,} of which cannot be met." if refused else ".")
-    ]
-    limits = limits_words(grid)
-    lead.append(f"Limits: {limits}." if limits else "No limits were set.")
-    if chosen(grid) and grid.get("chosen") is not None:
-        lead.append(
-            "The choice below has the least distortion among those that keep the limits."
-            if limits
-            else "The choice below has the least distortion."
-        )
-    return lead
-
-
-def limits_words(grid: Json) -> str:
-    limits: Json = grid.get("limits") or {}
-    words = {"max_risk": "linking risk", "max_suppression": "records left out", "max_error": "error"}
-    told = [f"{words[key]} at most {percent(limits[key])}" for key in words if limits.get(key) is not None]
-    return listed(told)
-
-
-def grid_tiles(grid: Json, cell: Json) -> Iterator[Tile]:
-    if cell.get("linking_risk") is not None:
-        yield Tile(
-            value=out_of(cell["linking_risk"]),
-            meaning="records linked to the right person by an attacker who knows every true value",
-        )
-    yield Tile(value=left_out_words(grid, cell, "suppression"), meaning="left out of the release")
-    for name, error in list((cell.get("error") or {}).items())[:2]:
-        if error.get("expected_relative") is not None:
-            yield Tile(
-                value=percent(error["expected_relative"]), meaning=f"is how far {name} is off on average, of its value"
-            )
-    if cell.get("precision_loss") is not None:
-        yield Tile(value=percent(cell["precision_loss"]), meaning="of the detail of the generalised attributes lost")
-    yield Tile(value=f"{cell['classes']:,}", meaning="classes of records that look alike")
+def _error(one: Json | None) -> str:
+    expected = (one or {}).get("expected_relative")
+    return "not given" if expected is None else percent(expected)

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kepsilon.publish.figures.changes import distribution_figure, generalised_figures
-from kepsilon.publish.figures.costs import class_size_figures, error_figure
-from kepsilon.publish.figures.figure import Json, Section, Table, Tile, attributes
+from kepsilon.publish.figures.costs import class_size_figures, error_figure, not_given
+from kepsilon.publish.figures.figure import Json, Section, Table, Tile, and_more, attributes
 from kepsilon.publish.figures.left_out import released_words, suppression_figure
 from kepsilon.publish.figures.risks import linking_figures, reidentification_figures
 from kepsilon.publish.wording import exact, out_of, percent, plural
@@ -16,11 +16,9 @@ from kepsilon.publish.wording import exact, out_of, percent, plural
 def tiles(record: Json) -> Iterator[Tile]:
     guarantee, counts = record["guarantee"], record["records"]
     left_out = counts["read"] - counts["released"]
-    share = percent(left_out / counts["read"]) if counts["read"] and not 0 < left_out < guarantee["k"] else "hardly any"
-    yield Tile(
-        value=released_words(record),
-        meaning="records are released; " + ("none is left out" if not left_out else f"{share} left out"),
-    )
+    share = percent(left_out / counts["read"]) if left_out else "none"
+    are = "record read is" if counts["read"] == 1 else "records read are"
+    yield Tile(value=released_words(record), meaning=f"{are} released; {share} left out")
     smallest = (record.get("classes") or {}).get("smallest")
     if smallest and attributes(record, "k-quasi"):
         yield Tile(
@@ -33,11 +31,15 @@ def tiles(record: Json) -> Iterator[Tile]:
             value=out_of(risk),
             meaning="records are linked to the right person, on average, by an attacker who knows every true value",
         )
-    for name, error in list((record.get("error") or {}).items())[:2]:
-        if error.get("expected_relative") is not None:
-            yield Tile(
+    yield from and_more(
+        [
+            Tile(
                 value=percent(error["expected_relative"]), meaning=f"is how far {name} is off on average, of its value"
             )
+            for name, error in (record.get("error") or {}).items()
+            if error.get("expected_relative") is not None
+        ]
+    )
     loss = ((record.get("loss") or {}).get("precision") or {}).get("overall")
     if loss is not None and attributes(record, "k-quasi"):
         yield Tile(value=percent(loss), meaning="of the detail of the generalised attributes is lost")
@@ -69,8 +71,10 @@ def sections(record: Json, pictures: Json) -> Iterator[Section]:
     if sizes:
         yield Section(title="How many look alike", figures=sizes)
     errors = [error_figure(one, record, k) for one in pictures.get("errors") or ()]
-    if errors:
-        yield Section(title="What the noise costs", figures=errors)
+    drawn = {one["name"] for one in pictures.get("errors") or ()}
+    undrawn = [words for name in record.get("error") or {} if name not in drawn for words in not_given(name, record)]
+    if errors or undrawn:
+        yield Section(title="What the noise costs", figures=errors, sentences=undrawn)
     risk = [*linking_figures(record, pictures), *reidentification_figures(record)]
     if risk:
         yield Section(title="What risk is left", figures=risk)

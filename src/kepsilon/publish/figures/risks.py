@@ -17,7 +17,7 @@ from kepsilon.publish.charts import (
 from kepsilon.publish.charts.axes import percent as axis_percent
 from kepsilon.publish.charts.palette import BLUE
 from kepsilon.publish.figures.figure import Figure, Json, Table, attributes
-from kepsilon.publish.wording import exact, listed, out_of, percent, share_of_records
+from kepsilon.publish.wording import exact, give, listed, out_of, percent
 
 
 def linking_figures(record: Json, pictures: Json) -> Iterator[Figure]:
@@ -25,30 +25,31 @@ def linking_figures(record: Json, pictures: Json) -> Iterator[Figure]:
     expected = risk.get("expected")
     if expected is None:
         return
-    k, n = record["guarantee"]["k"], record["records"]["released"]
     names = listed(list(attributes(record, "epsilon-quasi")))
-    spread = risk.get("standard_error")
-    give = f" (± {percent(2 * spread)}, estimated by simulation)" if spread else ""
+    known = f"everybody's true {names}" if names else "everybody's generalised attributes"
+    spread = give(risk.get("standard_error")).strip()
+    simulated = f" ({spread}, estimated by simulation)" if spread else ""
+    left_out = ", before any is left out for confidence" if record.get("confident_k") else ""
     sentences = [
         (
-            f"On average an attacker who knows everybody's true {names} links {out_of(expected)} published records to the "
-            f"right person{give}{_guessing(record)}."
+            f"On average an attacker who knows {known} links {out_of(expected)} records to the right person{simulated}"
+            f"{left_out}{_guessing(record) if names else ''}."
         )
     ]
     over = risk.get("over_half")
-    if over is not None:
+    if over is not None and names:
         sentences.append(
-            f"An average hides people: {share_of_records(over, n, k)} are linked with a chance above one half."
+            f"An average hides people: {percent(over)} of the released records are linked with a chance above one half."
         )
     curve: Sequence[Sequence[float]] = pictures.get("risk_by_epsilon") or ()
     drawing = None
-    if curve:
+    if curve and names:
         sentences.append(
             "The curve is the same risk had another ε been chosen: a smaller ε hides more, a larger one keeps values closer."
         )
         epsilon = record["guarantee"]["epsilon"]
         drawing = line_chart(
-            [Series("risk", [(float(a), float(b)) for a, b in curve], Look(BLUE))],
+            [Series("", [(float(a), float(b)) for a, b in curve], Look(BLUE))],
             title="Linking risk against ε",
             x_label="ε (smaller hides more)",
             y_label="records linked",
@@ -56,11 +57,7 @@ def linking_figures(record: Json, pictures: Json) -> Iterator[Figure]:
             x_log=True,
             mark=Mark(epsilon, expected, f"ε = {exact(epsilon)}: {percent(expected)}"),
         )
-    rows = [
-        [words, _share_or_chance(risk.get(key), key, n, k)]
-        for key, words in _RISKS.items()
-        if risk.get(key) is not None
-    ]
+    rows = [[words, percent(risk[key])] for key, words in _RISKS.items() if risk.get(key) is not None]
     for key, words in (
         ("expected", "links, expected, per record read"),
         ("realised", "links as drawn, per record read"),
@@ -77,19 +74,15 @@ def linking_figures(record: Json, pictures: Json) -> Iterator[Figure]:
 
 
 _RISKS = {
-    "expected": "links, expected, per record released",
+    "expected": "links, expected, per record that got noise",
     "standard_error": "standard error of that",
     "realised": "links as drawn, per record released",
-    "expected_paper_ties": "links, expected, every tie a success",
-    "realised_paper_ties": "links as drawn, every tie a success",
+    "expected_paper_ties": "the same, expected, every tie a success",
+    "realised_paper_ties": "the same, as drawn, every tie a success",
     "largest": "largest chance of one record",
-    "over_half": "records linked with a chance above 50 %",
-    "over_nine_tenths": "records linked with a chance above 90 %",
+    "over_half": "released records linked with a chance above 50 %",
+    "over_nine_tenths": "released records linked with a chance above 90 %",
 }
-
-
-def _share_or_chance(value: float | None, key: str, n: int, k: int) -> str:
-    return share_of_records(value, n, k) if key.startswith("over") else percent(value)
 
 
 def _guessing(record: Json) -> str:
@@ -105,7 +98,6 @@ def reidentification_figures(record: Json) -> Iterator[Figure]:
         "journalist": "does not know who is in the data",
         "marketer": "wants as many as possible, not one",
     }
-    k, n = record["guarantee"]["k"], record["records"]["released"]
     bars, rows = [], []
     for kind, who in kinds.items():
         figures = found.get(kind)
@@ -116,7 +108,7 @@ def reidentification_figures(record: Json) -> Iterator[Figure]:
         if average is not None:
             bars.append(Bar(kind, [Part("average", average, BLUE)], percent(average)))
         at_highest = figures.get("share_at_highest")
-        rows.append([kind, who, percent(figures.get("highest")), percent(average), share_of_records(at_highest, n, k)])
+        rows.append([kind, who, percent(figures.get("highest")), percent(average), percent(at_highest)])
     if not rows:
         return
     highest = (found.get("prosecutor") or {}).get("highest")

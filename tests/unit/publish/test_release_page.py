@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages: self-contained, complete, true for whatever is missing, and silent about fewer than k records."""
+"""The release report: self-contained, complete, true for whatever is missing, and silent about rare values."""
 
 from __future__ import annotations
 
@@ -16,14 +16,11 @@ import pyarrow as pa
 import pytest
 
 import kepsilon
-from kepsilon.publish.figures import grid as grid_figures
-from kepsilon.publish.report import explore_page, release_page
+from kepsilon.publish.report import release_page
 from kepsilon.publish.wording import out_of, percent
 from oracles.noise import SEED
 from page_checks import check_page, drawings
-from report_material import K, made_up_grid, made_up_pictures, made_up_record
-
-HOSTILE = ["<img src=x onerror=alert(1)>", '"><script>alert(1)</script>', "{{ 7 * 7 }}", "身長 'ε' & Größe", "w" * 300]
+from report_material import K, made_up_pictures, made_up_record
 
 
 def words_of(page):
@@ -46,7 +43,7 @@ def test_a_release_page_shows_everything_asked_for():
         assert title in words
     assert len(drawings(page)) == page.count("<figure>") == page.count("<details>") == 7
     assert "For the curator only: do not publish" in words
-    assert "attacker who knows everybody's true height links 2.3 in 100 published records" in words
+    assert "attacker who knows everybody's true height links 2.3 in 100 records to the right person" in words
     assert "± 0.1 %, estimated by simulation" in words
 
 
@@ -80,6 +77,60 @@ def test_a_release_without_noise_has_a_page():
     page = release_page(record, made_up_pictures(names=()).as_json())
     check_page(page)
     assert "Linking by known values" not in page
+
+
+def test_without_noise_the_attacker_knows_the_generalised_attributes():
+    pictures = {**made_up_pictures(names=()).as_json(), "risk_by_epsilon": []}
+    words = words_of(release_page(made_up_record(names=(), confident_k=None), pictures))
+    assert "an attacker who knows everybody's generalised attributes links 2.3 in 100 records" in words
+    assert "everybody's true" not in words
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ((0, 0), "None of them had to be made coarser: place 0 and place 1 are published as they are."),
+        ((0, 2), "place 0 is published as it is; the others were replaced by coarser labels"),
+        ((1, 2), "Each of them was replaced by a coarser label"),
+    ],
+)
+def test_a_column_published_exactly_is_not_called_generalised(levels, said):
+    record = made_up_record(levels={f"place {i}": level for i, level in enumerate(levels)})
+    words = words_of(release_page(record, made_up_pictures(levels=levels).as_json()))
+    assert said in words
+    assert words.count("published as it is (level 0 of 4)") == levels.count(0)
+    assert "generalised to level 0" not in words
+
+
+def test_mondrians_labels_do_not_read_as_refining():
+    """Labels of classes overlap: 508 of them for 78 values is no finer."""
+    pictures = made_up_pictures(levels=(None,)).as_json()
+    pictures["k_quasis"][0].update(n_values_before=78, n_labels_after=508)
+    words = words_of(release_page(made_up_record(k_quasis=("place 0",), levels=None), pictures))
+    assert "508 different labels" in words
+    assert "78 →" not in words
+    assert "values before" not in words
+
+
+def test_an_error_of_too_few_records_is_said_not_to_be_given():
+    error = {**made_up_record()["error"]["height"], "expected_relative": None, "realised_relative": None}
+    said = f"The mean error of height is not given: fewer than {K} records have a relative error."
+    for pictures in (made_up_pictures().as_json(), None):
+        words = words_of(release_page(made_up_record(error={"height": error}), pictures))
+        assert words.count(said) == 1
+
+
+def test_more_tiles_of_a_kind_are_counted():
+    names = ("height", "weight", "income", "age")
+    words = words_of(release_page(made_up_record(names=names), None))
+    assert "is how far weight is off on average, of its value; and 2 more below" in words
+    assert "is how far income" not in words
+    assert "more below" not in words_of(full_page())
+
+
+def test_bars_of_class_sizes_tell_records_and_classes():
+    sizes = [{"smallest": 10, "largest": 19, "n_classes": 1, "n_records": 12}]
+    assert "12 in 1 class" in words_of(release_page(made_up_record(), {"class_sizes": sizes}))
 
 
 def paths_of(record, path=()):
@@ -121,16 +172,6 @@ def test_without_pictures_the_record_alone_makes_a_page():
     check_page(release_page(made_up_record(), None))
 
 
-@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_names_are_only_ever_words(name):
-    """In every place where an attribute's name is written, on both pages."""
-    record = made_up_record(names=(name,), k_quasis=(name + "2",))
-    pictures = made_up_pictures(names=(name,), levels=(1,)).as_json()
-    pictures["k_quasis"][0]["name"] = name + "2"
-    for page in (release_page(record, pictures), explore_page(made_up_grid(names=(name,)))):
-        assert name in "".join(check_page(page, said=[name, name[:12]]).words)
-
-
 def test_a_seeded_release_warns_first():
     """Before any figure, and in words that nobody can take for praise."""
     words = words_of(full_page(seeded=True))
@@ -143,37 +184,86 @@ def test_constant_classes_are_warned_of():
     assert "In 3 classes all records agree on height" in words_of(full_page(constant_classes={"height": 3}))
 
 
+def left_out_card(page):
+    return re.search(r"<h3>Released and left out</h3>.*?</figure>", page, flags=re.DOTALL).group()
+
+
+def rows_of(card):
+    lines = re.findall(r"<tr>(.*?)</tr>", card, flags=re.DOTALL)
+    return [re.findall(r"<td[^>]*>([^<]*)</td>", line) for line in lines[1:]]
+
+
 @pytest.mark.parametrize("few", range(1, K))
-def test_fewer_than_k_left_out_are_not_counted_out(few):
-    """Alone they are fewer than k; beside others they are joined with them, so that no subtraction tells them."""
-    nothing = dict.fromkeys(
-        ("suppressed_by_k", "suppressed_by_confidence", "suppressed_missing", "suppressed_unlisted"), 0
+def test_records_left_out_are_counted_out_by_cause(few):
+    """The curator's record has the counts, and sums on the page would tell them anyway; no cause is joined with another."""
+    counts = {"suppressed_by_k": 80, "suppressed_by_confidence": 0, "suppressed_missing": few, "suppressed_unlisted": 0}
+    card = left_out_card(release_page(made_up_record(records={"read": 2000, "released": 1920 - few, **counts}), None))
+    told = {row[0]: row[1] for row in rows_of(card)}
+    assert told["left out to reach k"] == "80"
+    assert told["a value that needs noise is missing"] == f"{few}"
+    assert told["released"] == f"{1920 - few:,}"
+    assert "fewer than" not in card
+
+
+@pytest.mark.parametrize(("few", "n_segments"), [(1, 2), (K - 1, 2), (K, 3)])
+def test_a_segment_of_fewer_than_k_records_is_not_drawn(few, n_segments):
+    """One for the released, one for k; each has a sample in the legend. Shares stay shares of all that were read."""
+    counts = {"suppressed_by_k": 80, "suppressed_by_confidence": 0, "suppressed_missing": few, "suppressed_unlisted": 0}
+    page = release_page(made_up_record(records={"read": 2000, "released": 1920 - few, **counts}), None)
+    chart = drawings(left_out_card(page))[0]
+    assert chart.count("<rect") == 2 * n_segments
+    assert f">{percent(80 / 2000)}<" in chart
+
+
+def test_every_share_left_out_says_of_which_records():
+    """100 read, 50 of them missing a value, 5 left out for k, 9 of the other 45 for confidence: 14 of 50 is not 14 of 100."""
+    counts = {"suppressed_by_k": 5, "suppressed_by_confidence": 9, "suppressed_missing": 50, "suppressed_unlisted": 0}
+    confident = {
+        "confidence": 0.99,
+        "expected": 0.22,
+        "realised": 9 / 45,
+        "total_expected": 0.3,
+        "total_realised": 14 / 50,
+    }
+    page = release_page(
+        made_up_record(records={"read": 100, "released": 36, **counts}, confident_k=confident, k=5), None
     )
-    alone = made_up_record(records={"read": 2000, "released": 2000 - few, **nothing, "suppressed_missing": few})
-    words = words_of(release_page(alone, None))
-    assert "all but fewer than 10 of 2,000" in words
-    assert f"{2000 - few:,}" not in words
-    others = {**nothing, "suppressed_by_k": 80, "suppressed_missing": few}
-    beside = made_up_record(records={"read": 2000, "released": 1920 - few, **others})
-    table = re.search(r"Released and left out.*?</figure>", release_page(beside, None), flags=re.DOTALL).group()
-    cells = re.findall(r"<td>([\d,]+)</td>", table)
-    assert cells == ["2,000", f"{1920 - few:,}", f"{80 + few}"]
+    bases = {row[0]: row[1:] for row in rows_of(left_out_card(page))}
+    counted = "the 50 with no value missing or unlisted"
+    assert bases["released"] == ["36", percent(0.36), "those read"]
+    assert bases["left out to hold k with confidence"] == ["9", percent(0.09), "those read"]
+    assert bases["left out for confidence, as drawn"][1:] == [percent(0.2), "those that got noise"]
+    assert bases["left out for k and confidence, as drawn"][1:] == [percent(0.28), counted]
+    assert bases["left out for k and confidence, expected"][1:] == [percent(0.3), counted]
+    words = words_of(page)
+    assert f"At most 5 % of {counted} could be left out to reach k" in words
+    assert "22 % of the records that got noise were expected to go, and 20 % went" in words
 
 
-def test_shares_that_stand_for_fewer_than_k_records_are_not_written():
-    """1 in 1,000 of 1,850 records is two people."""
-    page = full_page(linking_risk={**made_up_record()["linking_risk"], "standard_error": 0.0})
-    assert "<td>fewer than 10 records</td>" in page
-    assert f"<td>{percent(0.001)}</td>" not in re.search(r"Linking by known.*?</figure>", page, flags=re.DOTALL).group()
+def test_the_footer_claims_what_the_page_does():
+    footer = words_of(full_page())
+    assert "How many records were left out is given exactly" in footer
+    assert "counts of fewer than k records are not shown" not in footer
 
 
-def test_confident_suppression_below_k_is_not_counted_out():
-    """Four of 1,854 went, and the share would tell it."""
-    records = {**made_up_record()["records"], "suppressed_by_confidence": 4, "released": 1876}
-    confident = {**made_up_record()["confident_k"], "realised": 4 / 1880}
-    words = words_of(full_page(records=records, confident_k=confident))
-    assert "fewer than 10 records went" in words
-    assert percent(4 / 1880).replace("\N{NO-BREAK SPACE}", " ") not in words
+def test_one_record_is_singular():
+    counts = {"read": 1, "released": 1}
+    words = words_of(release_page(made_up_record(records=counts, k=2), None))
+    assert "1 of 1 record read is released" in words
+    assert "1 records" not in words
+
+
+def test_hidden_cells_are_not_said_to_be_small():
+    """One more than the small ones may be hidden, and holds k or more."""
+    pictures = made_up_pictures().as_json()
+    card = re.search(r"<h3>height</h3>.*?</figure>", release_page(made_up_record(), pictures), flags=re.DOTALL).group()
+    hidden = sum(n is None for key in ("before", "after") for n in pictures["values"][0][key])
+    assert card.count("<td>not shown</td>") == hidden > 0
+    assert (
+        f"Cells of fewer than {K} records, and sometimes one more so that they cannot be worked out, are not shown"
+        in card
+    )
+    assert card.count("fewer than") == 1
 
 
 def test_a_large_sample_does_not_tell_how_many_values_are_zero():
@@ -209,85 +299,6 @@ def test_a_real_release_has_a_page():
     frame = pa.table({name: pa.array(column) for name, column in kepsilon.made_up_patients(3000).items()})
     policy = kepsilon.Policy.from_dict(tomllib.loads(kepsilon.DEMO_POLICY))
     check_page(release_page(kepsilon.anonymise(frame, policy).record, None))
-
-
-def test_the_explore_page_tells_the_choice_first():
-    grid = made_up_grid()
-    chosen = grid["cells"][grid["chosen"]]
-    words = words_of(explore_page(grid))
-    told = f"k = {chosen['k']}, ε = {chosen['epsilon']}, {chosen['algorithm']}"
-    assert words.index(told) < words.index("Every choice")
-    assert words.index("linking risk at most 5 %") < words.index("Every choice")
-    assert "For the curator only: do not publish" in words
-
-
-def test_the_explore_page_has_a_line_for_every_cell():
-    """Front, choice, limits and refusals are told in words, not by colour alone."""
-    grid = made_up_grid()
-    page = explore_page(grid)
-    check_page(page)
-    body = page[page.index('class="choices"') :]
-    lines = re.findall(r"<tr.*?</tr>", body, flags=re.DOTALL)[1:]
-    assert len(lines) == len(grid["cells"]) == 84
-    for line, cell in zip(lines, grid["cells"], strict=True):
-        assert ("refused" in line) is bool(cell["refused"])
-        if not cell["refused"]:
-            assert ("front" in line) is cell["pareto"]
-            assert ("outside limits" in line) is not cell["within_limits"]
-    assert sum(">chosen" in line for line in lines) == 1
-    assert "in &lt;b&gt;every&lt;/b&gt; hierarchy" in body
-
-
-def test_the_explore_page_does_not_count_out_fewer_than_k_left_out():
-    """Three of 32,440 records, and k is 5 or more."""
-    page = explore_page(without(made_up_grid(confidence=None), suppressed_by_k=3 / 32440, suppression=3 / 32440))
-    lines = re.findall(r"<tr.*?</tr>", page[page.index('class="choices"') :], flags=re.DOTALL)[1:]
-    assert sum(f"<td>{percent(3 / 32440)}</td>" in line for line in lines) == 14  # k = 2: three are enough
-    assert sum("<td>fewer than 100 records</td>" in line for line in lines) == 13
-
-
-def test_four_hundred_cells_stay_under_the_limit():
-    ks = (2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700, 1000)
-    grid = made_up_grid(ks=ks, epsilons=(0.05, 0.1, 0.5, 1, 2, 3, 4, 8, 16, 32), names=("height", "weight", "income"))
-    assert len(grid["cells"]) == 400
-    check_page(explore_page(grid))
-
-
-def without(grid, **changes):
-    return {**grid, "cells": [{**cell, **({} if cell["refused"] else changes)} for cell in grid["cells"]]}
-
-
-@pytest.mark.parametrize(
-    "grid",
-    [
-        {**made_up_grid(), "chosen": None, "why": "No cell keeps max_risk."},
-        {**made_up_grid(), "limits": {}, "why": None},
-        made_up_grid(confidence=None),
-        without(made_up_grid(), linking_risk=None, distortion=None),
-        without(made_up_grid(names=()), linking_risk=None),
-        without(made_up_grid(), linking_risk_standard_error=0.001),
-        made_up_grid(ks=(5,), epsilons=(1, 2), algorithms=("ola",)),
-        made_up_grid(ks=(5, 10), epsilons=(1,), algorithms=("mondrian",)),
-        made_up_grid(ks=(5,), epsilons=(1,), algorithms=("ola",)),
-    ],
-    ids=[
-        "nothing chosen",
-        "no limits",
-        "no confidence",
-        "no risk",
-        "no noise",
-        "simulated",
-        "one k",
-        "one ε",
-        "refused",
-    ],
-)
-def test_every_kind_of_grid_has_a_page(grid):
-    page = explore_page(grid)
-    check_page(page)
-    assert ">None<" not in page
-    if grid["chosen"] is None:
-        assert "No choice keeps the limits" in page
 
 
 @pytest.mark.parametrize(
@@ -336,11 +347,3 @@ def test_templates_are_loaded_only_when_a_page_is_made():
 def test_templates_are_in_the_package():
     names = {entry.name for entry in (resources.files("kepsilon.publish") / "templates").iterdir()}
     assert names >= {"page.html", "page.css", "parts.html", "release.html", "explore.html"}
-
-
-def test_the_line_joins_what_nothing_beats_in_both():
-    """A cell that leaves out fewer is on the front of three aims, but not on the line of two."""
-    found = grid_figures._unbeaten(
-        [{"distortion": d, "linking_risk": r} for d, r in ((0.1, 0.5), (0.2, 0.6), (0.3, 0.2), (0.3, 0.1), (0.4, 0.1))]
-    )
-    assert [(cell["distortion"], cell["linking_risk"]) for cell in found] == [(0.1, 0.5), (0.3, 0.1)]
