@@ -158,7 +158,7 @@ def _shown(cell: Cell, name: str) -> str:
     held = _held(cell, name)
     if held.total == math.inf:
         return "undefined"
-    simulated = f" plus three standard errors of {held.standard_error:.2%}" if held.variance else ""
+    simulated = f" plus three standard errors of {held.standard_error:.2g}" if held.variance else ""
     return f"{held.total:.2%}{simulated}"
 
 
