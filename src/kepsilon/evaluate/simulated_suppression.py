@@ -59,6 +59,8 @@ def expected_suppression(
             reach=np.where(tells, reach, np.inf),
             k=k,
             rule=rule,
+            class_ids=part.class_ids,
+            sizes=np.bincount(part.class_ids, minlength=len(tells)),
         )
         shares[part.draws] = crowd.shares_gone(part.chosen, rng=rng, rest=rest)
     return strata.estimate(shares)
@@ -74,10 +76,14 @@ class _Crowd:
     reach: FloatArray
     k: int
     rule: ZeroRule
+    class_ids: IntArray
+    """Of records, rising."""
+    sizes: IntArray
+    """Records of each class."""
 
     def shares_gone(self, starts: IntArray, *, rng: np.random.Generator, rest: np.random.Generator) -> FloatArray:
         """The share that goes of each drawn class: of the records from the start on, as many as a window holds."""
-        sizes = self.classes.sizes[starts]
+        sizes = self.sizes[self.class_ids[starts]]
         seen = np.minimum(sizes, _WINDOW)
         shares = np.empty(len(starts))
         turns = np.cumsum(seen) // _AT_ONCE
@@ -96,7 +102,7 @@ class _Crowd:
 
     def _share_of_all(self, start: int, in_reach: IntArray, rest: np.random.Generator) -> float:
         """The share that goes of a window, once the others of its class have been given noise too."""
-        seen, size = len(in_reach), int(self.classes.sizes[start])
+        seen, size = len(in_reach), int(self.sizes[self.class_ids[start]])
         counts = [in_reach]
         for offset in range(seen, size, _AT_ONCE):
             length = min(_AT_ONCE, size - offset)
@@ -108,10 +114,12 @@ class _Crowd:
     def _in_reach(self, starts: IntArray, offsets: IntArray, lengths: IntArray, rng: np.random.Generator) -> IntArray:
         """ℓ, up to k, of runs of records of a class, given noise: from the offset-th after each start on."""
         along = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        begin = np.repeat(starts, lengths)
-        place = self.classes.place[begin]
-        positions = begin - place + (place + np.repeat(offsets, lengths) + along) % self.classes.sizes[begin]
-        ids = self.classes.class_ids[positions]
-        noise = unit_noise(self.scales[ids] > 0, rng) * self.scales[ids]
-        centres = self.classes.originals[:, positions] + noise.T
-        return count_in_boxes(self.classes, positions, centres, np.ascontiguousarray(self.reach[ids].T), cap=self.k)
+        own = np.repeat(self.class_ids[starts], lengths)
+        sizes = self.sizes[own]
+        firsts = (np.cumsum(self.sizes) - self.sizes)[own]
+        records = firsts + (np.repeat(starts + offsets, lengths) - firsts + along) % sizes
+        points = self.classes.point_of[records]
+        noise = unit_noise(self.scales[own] > 0, rng) * self.scales[own]
+        centres = self.classes.points[:, points] + noise.T
+        counts, _ = count_in_boxes(self.classes, points, centres, np.ascontiguousarray(self.reach[own].T), cap=self.k)
+        return counts

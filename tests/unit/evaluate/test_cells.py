@@ -33,7 +33,7 @@ def test_sums_are_never_less_than_the_bound(kind, epsilon):
     sums = np.exp(-epsilon * (far - own[asked, np.newaxis])).sum(axis=1)
     shortfalls = []
     for n_cells in (1, 16, 256, 2048):
-        cells = put_in_cells(originals, n_cells=n_cells)
+        cells = put_in_cells(originals, np.ones(3000, dtype=int), n_cells=n_cells)
         assert cells.counts.sum() == 3000
         assert len(cells.counts) <= n_cells
         least = cells.least_sums(published[:, asked], own[asked], epsilon=epsilon)
@@ -45,6 +45,6 @@ def test_sums_are_never_less_than_the_bound(kind, epsilon):
 
 def test_originals_in_one_place_are_one_cell():
     """Then the bound is the sum."""
-    cells = put_in_cells(np.full((3, 50), 0.25), n_cells=256)
+    cells = put_in_cells(np.full((3, 10), 0.25), np.full(10, 5), n_cells=256)
     assert cells.counts.tolist() == [50.0]
     assert cells.least_sums(np.zeros((3, 1)), np.array([0.25]), epsilon=2.0).tolist() == [50.0]
