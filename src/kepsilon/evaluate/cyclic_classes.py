@@ -86,14 +86,11 @@ class CyclicClasses:
         outside: BoolArray = first + np.arange(width) >= sizes[:, np.newaxis]
         return outside
 
-    def total(self, figures: FloatArray | BoolArray, positions: IntArray, *, first: int) -> FloatArray:
-        """Sums over the originals met, of figures of the points they are at: from (n_positions, width) to (n_positions,)."""
+    def n_met(self, positions: IntArray, *, first: int, width: int) -> FloatArray | None:
+        """Originals at those points, (n_positions, width), or None if there is one at each; see `total`."""
         if self.ring_counts is None:
-            sums: FloatArray = figures.sum(axis=1, dtype=np.float64)
-            return sums
-        met = sliding_window_view(self.ring_counts, figures.shape[1])[self.ring_places(positions, first)]
-        met *= figures
-        return met.sum(axis=1)
+            return None
+        return sliding_window_view(self.ring_counts, width)[self.ring_places(positions, first)]
 
     def ring_places(self, positions: IntArray, numbers: IntArray | int) -> IntArray:
         """Where the point of that number is found in the rings."""
@@ -144,6 +141,14 @@ class CyclicClasses:
             pending = pending[sizes[pending] > first]
             width = 2 * width
         return n_compared
+
+
+def total(figures: FloatArray | BoolArray, n_met: FloatArray | None) -> FloatArray:
+    """Sums over originals, of figures of the points they are at: from (n_positions, width) to (n_positions,)."""
+    if n_met is not None:
+        return np.einsum("pw,pw->p", figures, n_met)
+    sums: FloatArray = np.count_nonzero(figures, axis=1) if figures.dtype == np.bool_ else figures.sum(axis=1)
+    return sums
 
 
 def lay_out(originals: FloatArray, class_ids: IntArray, *, n_classes: int) -> CyclicClasses:

@@ -9,13 +9,14 @@ between different originals: when the largest coordinate is one that they share.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from kepsilon.evaluate.cells import put_in_cells
-from kepsilon.evaluate.cyclic_classes import CyclicClasses, lay_out
+from kepsilon.evaluate.cyclic_classes import CyclicClasses, lay_out, total
 from kepsilon.evaluate.linking_risk import ABOVE, LinkSums
 from kepsilon.evaluate.sorted_classes import ROUNDING, blocks_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -99,13 +100,19 @@ def nearest_originals(
 
 
 def originals_in_reach(
-    values: FloatArray, published: FloatArray, class_ids: IntArray, *, linking_ranges: FloatArray, cap: int
+    values: FloatArray,
+    published: FloatArray,
+    class_ids: IntArray,
+    *,
+    linking_ranges: FloatArray,
+    cap: int,
+    precisions: Sequence[Fraction] | None = None,
 ) -> IntArray:
     """ℓ_i of every record: originals of its class in the box |x_j − v_j| ≤ r_j, ends included, but never above `cap`.
 
     Whether ℓ_i is below k is all that is asked, so counting stops there. `linking_ranges` has shape (n_classes,
     n_attributes); where values are missing, or r is NaN, all of a class are in reach. Ends are given the width of a
-    double's rounding, as for one ε-quasi.
+    double's rounding, as for one ε-quasi, but no more than a quarter of the precision, if that is known.
     """
     counts = np.zeros(len(class_ids), dtype=np.int64)
     for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(linking_ranges)):
@@ -115,10 +122,22 @@ def originals_in_reach(
         x, v = published.take(records, axis=0).T, values.take(records, axis=0).T
         tells = ~np.isnan(r) & ~np.isnan(v)
         classes = lay_out(np.where(tells, v, 0.0), ids, n_classes=chosen.stop - chosen.start)
-        reach = np.where(tells, r + ROUNDING * (np.abs(x) + r), np.inf)
+        reach = np.where(tells, with_slack(r, x, precisions), np.inf)
         centres = np.where(tells, x, 0.0)
         counts[records], _ = count_in_boxes(classes, classes.point_of, centres, reach, cap=cap)
     return counts
+
+
+def with_slack(reach: FloatArray, centres: FloatArray, precisions: Sequence[Fraction] | None) -> FloatArray:
+    """The reach and the width of a double's rounding; all have the shape (n_attributes, n_records).
+
+    A quarter of the precision is never exceeded: multiples of it that lie outside in decimals must not come inside where
+    values are so large that doubles can hardly tell them apart.
+    """
+    slack = ROUNDING * (np.abs(centres) + reach)
+    if precisions is not None:
+        slack = np.minimum(slack, np.array([float(precision / 4) for precision in precisions])[:, np.newaxis])
+    return reach + slack
 
 
 def count_in_boxes(
@@ -144,7 +163,8 @@ def count_in_boxes(
         beyond = classes.beyond(positions[rows], first=first, width=width)
         if beyond is not None:
             inside &= ~beyond
-        counts[rows] += classes.total(inside, positions[rows], first=first).astype(np.int64)
+        n_met = classes.n_met(positions[rows], first=first, width=width)
+        counts[rows] += total(inside, n_met).astype(np.int64)
         goes_on: BoolArray = counts[rows] < cap
         if first + width >= _MET_OF_LARGE:
             goes_on &= ~is_large[rows]
@@ -249,10 +269,11 @@ def _nearest(block: _Block, asked: IntArray, *, epsilon: float) -> tuple[IntArra
             _settle(block, members, margin, doubtful, first=first)
         wins: BoolArray = margin.min(axis=1) >= 0
         ties[rows[~wins]] = 0
-        margin, rows, points = margin[wins], rows[wins], block.points[members[wins]]
-        ties[rows] += block.classes.total(margin == 0, points, first=first).astype(np.int64)
+        margin, rows = margin[wins], rows[wins]
+        n_met = block.classes.n_met(block.points[asked[rows]], first=first, width=width)
+        ties[rows] += total(margin == 0, n_met).astype(np.int64)
         margin *= -epsilon
-        weights[rows] += block.classes.total(np.exp(margin, out=margin), points, first=first)
+        weights[rows] += total(np.exp(margin, out=margin), n_met)
         return wins
 
     block.classes.meet(block.points[asked], look, first=1)
@@ -308,19 +329,18 @@ def _largest(
     """The same by meeting originals: those not met yet add at least their number times the least weight to the sum."""
     asked = asked[np.argsort(-bound[asked], kind="stable")]
     classes, points = block.classes, block.points[asked]
-    n_met = classes.counts[points]
-    weights = n_met.astype(np.float64)
+    left = classes.n_originals[points] - classes.counts[points]
+    weights = classes.counts[points].astype(np.float64)
 
     def look(rows: IntArray, first: int, width: int) -> BoolArray:
         nonlocal largest
         margin = block.margins(asked[rows], first=first, width=width)
-        is_here = np.isfinite(margin)
-        n_met[rows] += classes.total(is_here, points[rows], first=first).astype(np.int64)
+        n_met = classes.n_met(points[rows], first=first, width=width)
+        left[rows] -= total(np.isfinite(margin), n_met).astype(np.int64)
         margin *= -epsilon
-        weights[rows] += classes.total(np.exp(margin, out=margin), points[rows], first=first)
-        left = classes.n_originals[points[rows]] - n_met[rows]
-        at_most = 1 / (weights[rows] + left * least[asked[rows]])
-        largest = max(largest, float(at_most[left == 0].max(initial=0.0)))
+        weights[rows] += total(np.exp(margin, out=margin), n_met)
+        at_most = 1 / (weights[rows] + left[rows] * least[asked[rows]])
+        largest = max(largest, float(at_most[left[rows] == 0].max(initial=0.0)))
         may_exceed: BoolArray = at_most > largest
         return may_exceed
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kepsilon.evaluate.cyclic_classes import WIDEST, CyclicClasses, lay_out
+from kepsilon.evaluate.cyclic_classes import WIDEST, CyclicClasses, lay_out, total
 from kepsilon.evaluate.linking_risk import ExpectedLinks, link_gaps
 from kepsilon.evaluate.several_attributes import by_record, class_extremes, in_units_of_ranges
 from kepsilon.evaluate.simulation import Part, draw_records, generator, parts, unit_noise
@@ -92,14 +92,15 @@ def _meet_all(
     def look(rows: IntArray, first: int, width: int) -> BoolArray:
         far = classes.distances(positions[rows], published[:, rows], first=first, width=width)
         here = far.min(axis=1)
-        n_here = classes.total(far == here[:, np.newaxis], positions[rows], first=first).astype(np.int64)
+        n_met = classes.n_met(positions[rows], first=first, width=width)
+        n_here = total(far == here[:, np.newaxis], n_met).astype(np.int64)
         n_nearest[rows] = np.where(here < nearest[rows], 0, n_nearest[rows]) + np.where(
             here <= nearest[rows], n_here, 0
         )
         nearest[rows] = np.minimum(nearest[rows], here)
         far -= own[rows, np.newaxis]
         far *= -epsilon
-        weights[rows] += classes.total(np.exp(far, out=far), positions[rows], first=first)
+        weights[rows] += total(np.exp(far, out=far), n_met)
         return np.ones(len(rows), dtype=np.bool_)
 
     classes.meet(positions, look, first=0, width=WIDEST)
