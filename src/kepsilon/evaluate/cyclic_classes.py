@@ -145,9 +145,11 @@ class CyclicClasses:
 
 def total(figures: FloatArray | BoolArray, n_met: FloatArray | None) -> FloatArray:
     """Sums over originals, of figures of the points they are at: from (n_positions, width) to (n_positions,)."""
+    sums: FloatArray
     if n_met is not None:
-        return np.einsum("pw,pw->p", figures, n_met)
-    sums: FloatArray = np.count_nonzero(figures, axis=1) if figures.dtype == np.bool_ else figures.sum(axis=1)
+        sums = np.einsum("pw,pw->p", figures, n_met)
+    else:
+        sums = np.count_nonzero(figures, axis=1) if figures.dtype == np.bool_ else figures.sum(axis=1)
     return sums
 
 

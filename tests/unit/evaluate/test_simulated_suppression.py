@@ -111,22 +111,6 @@ def test_costly_simulations_are_cut_short(monkeypatch):
     assert abs(short.total - full.total) < 5 * np.sqrt(short.variance + full.variance)
 
 
-@pytest.mark.parametrize("rule", ZeroRule)
-def test_others_are_only_asked_until_the_class_is_known_to_stay(monkeypatch, rule):
-    """A window whose records all go leaves it open; as soon as k others stay, so do those of the window that may."""
-    monkeypatch.setattr(simulated_suppression, "_WINDOW", 2)
-    values, ids, ranges = coarse_classes()
-    keywords = {"ranges": ranges, "linking_ranges": ranges / 5, "epsilon": 12.0, "k": K, "rule": rule}
-    found = expected_suppression(values, ids, **keywords)
-    published = publish(np.random.default_rng(SEED), values, ids, ranges, 12.0, TIMES)
-    boxes = np.where(ranges > 0, ranges / 5, np.inf)
-    counts = sum(
-        several.n_suppressed_of_one_class(values[ids == c], published[:, ids == c], boxes[c], k=K, rule=rule.value)
-        for c in range(3)
-    )
-    assert abs(z_of(found, counts)) < 5
-
-
 def test_rules_are_told_apart():
     """Where noise leaves many records out of reach of any original, the rules differ by more than the simulation's error."""
     values, ids, ranges = fixed_several()
