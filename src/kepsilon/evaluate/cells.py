@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The originals of one large class put together in cells, so that sums over all of them are bounded at little cost."""
+"""The originals of one large class put together in cells, so that not all of them are met: to bound sums, and to count."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from kepsilon.table.arrays import FloatArray, IntArray
 
 _TILE = 1 << 14
 """Comparisons of a record with a cell at a time."""
+
+_FEW = 32
+"""Points in the smallest boxes, at least."""
+
+_CENTRES = 1 << 11
+"""Records whose boxes are opened together, so that their pairs stay in a processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +48,101 @@ class Cells:
         return sums
 
 
-def put_in_cells(originals: FloatArray, *, n_cells: int) -> Cells:
-    """About as many cells as asked for, cut along every attribute that varies so that the slices hold equally many.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Halves:
+    """All points of a class as one box, this cut into two that hold equally many, and so on; boxes are known by level."""
 
-    `originals` has shape (n_attributes, n_originals).
+    points: FloatArray
+    """Shape (n_attributes, n_points), in an order in which those of a box follow each other."""
+    counts: IntArray
+    """Originals at each."""
+    low: tuple[FloatArray, ...]
+    """Smallest coordinates in each box of a level, shape (n_attributes, n_boxes): 1, 2, 4, … boxes."""
+    high: tuple[FloatArray, ...]
+    in_boxes: tuple[IntArray, ...]
+    """Originals in each box of a level."""
+    ends: IntArray
+    """Where the boxes of the last level begin and end, shape (n_boxes + 1,)."""
+
+    def count(self, centres: FloatArray, reach: FloatArray, *, cap: int) -> tuple[IntArray, int]:
+        """Originals with |v_j − centre_j| ≤ reach_j, exact below `cap`, and how many comparisons that took.
+
+        `centres` and `reach` have shape (n_attributes, n_centres). A box that is inside or outside altogether is not
+        opened: rounding keeps the order of differences, so that its corners speak for all that is in it.
+        """
+        n = centres.shape[1]
+        counts = np.zeros(n, dtype=np.int64)
+        n_compared = 0
+        for start in range(0, n, _CENTRES):
+            part = slice(start, start + _CENTRES)
+            counts[part], n_here = self._count(centres[:, part], reach[:, part], cap=cap)
+            n_compared += n_here
+        return counts, n_compared
+
+    def _count(self, centres: FloatArray, reach: FloatArray, *, cap: int) -> tuple[IntArray, int]:
+        counts = np.zeros(centres.shape[1], dtype=np.int64)
+        rows = np.arange(len(counts))
+        boxes = np.zeros(len(counts), dtype=np.int64)
+        n_compared = 0
+        for low, high, in_boxes in zip(self.low, self.high, self.in_boxes, strict=True):
+            n_compared += len(rows)
+            touches, holds = np.ones(len(rows), dtype=np.bool_), np.ones(len(rows), dtype=np.bool_)
+            for centre, limit, least, most in zip(centres, reach, low, high, strict=True):
+                below, above, far = least[boxes] - centre[rows], most[boxes] - centre[rows], limit[rows]
+                touches &= (below <= far) & (above >= -far)
+                holds &= (below >= -far) & (above <= far)
+            np.add.at(counts, rows[holds], in_boxes[boxes[holds]])
+            is_open = touches & ~holds & (counts[rows] < cap)
+            rows, boxes = np.repeat(rows[is_open], 2), np.repeat(2 * boxes[is_open], 2)
+            boxes[1::2] += 1
+        rows, boxes = rows[::2], boxes[::2] // 2
+        width = int(np.diff(self.ends).max())
+        step = max(1, _TILE // width)
+        for start in range(0, len(rows), step):
+            own, box = rows[start : start + step], boxes[start : start + step]
+            met = self.ends[box, np.newaxis] + np.arange(width)
+            inside = met < self.ends[box + 1, np.newaxis]
+            np.minimum(met, len(self.counts) - 1, out=met)
+            for centre, limit, coordinates in zip(centres, reach, self.points, strict=True):
+                inside &= np.abs(coordinates[met] - centre[own, np.newaxis]) <= limit[own, np.newaxis]
+            np.add.at(counts, own, np.sum(self.counts[met], axis=1, where=inside))
+        return counts, n_compared + len(rows) * width
+
+
+def halve(points: FloatArray, counts: IntArray) -> Halves:
+    """Cut in half along each attribute that varies in turn, until boxes hold a few points.
+
+    `points` has shape (n_attributes, n_points), and at each there are so many originals.
+    """
+    n = points.shape[1]
+    varies = np.flatnonzero(np.ptp(points, axis=1) > 0)
+    n_levels = max(0, (n // _FEW).bit_length() - 1) if varies.size else 0
+    order = np.arange(n)
+    for level in range(n_levels):
+        bounds = np.arange((1 << level) + 1) * n >> level
+        box = np.repeat(np.arange(1 << level), np.diff(bounds))
+        order = order[np.lexsort((points[varies[level % len(varies)], order], box))]
+    ends = np.arange((1 << n_levels) + 1) * n >> n_levels
+    ordered, counts = points[:, order], counts[order]
+    low, high = (extreme.reduceat(ordered, ends[:-1], axis=1) for extreme in (np.minimum, np.maximum))
+    levels = [(low, high, np.add.reduceat(counts, ends[:-1]))]
+    while len(levels) <= n_levels:
+        low, high, in_boxes = levels[-1]
+        levels.append(
+            (
+                np.minimum(low[:, ::2], low[:, 1::2]),
+                np.maximum(high[:, ::2], high[:, 1::2]),
+                in_boxes[::2] + in_boxes[1::2],
+            )
+        )
+    lows, highs, numbers = zip(*reversed(levels), strict=True)
+    return Halves(points=ordered, counts=counts, low=lows, high=highs, in_boxes=numbers, ends=ends)
+
+
+def put_in_cells(originals: FloatArray, counts: IntArray, *, n_cells: int) -> Cells:
+    """About as many cells as asked for, cut along every attribute that varies so that the slices hold equally many points.
+
+    `originals` has shape (n_attributes, n_points), and at each point there are so many of them.
     """
     n = originals.shape[1]
     varies = np.flatnonzero(np.ptp(originals, axis=1) > 0)
@@ -59,7 +156,7 @@ def put_in_cells(originals: FloatArray, *, n_cells: int) -> Cells:
     firsts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     ordered = originals[:, order]
     return Cells(
-        counts=np.diff(firsts, append=n).astype(np.float64),
+        counts=np.add.reduceat(counts[order], firsts).astype(np.float64),
         low=np.minimum.reduceat(ordered, firsts, axis=1),
         high=np.maximum.reduceat(ordered, firsts, axis=1),
     )

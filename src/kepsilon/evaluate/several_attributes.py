@@ -9,19 +9,24 @@ between different originals: when the largest coordinate is one that they share.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from kepsilon.evaluate.cells import put_in_cells
-from kepsilon.evaluate.cyclic_classes import CyclicClasses, lay_out, mixed_within_classes
+from kepsilon.evaluate.cyclic_classes import CyclicClasses, lay_out, total
 from kepsilon.evaluate.linking_risk import ABOVE, LinkSums
 from kepsilon.evaluate.sorted_classes import ROUNDING, blocks_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 _FARTHEST = 1e16
 """Beyond so many ranges, doubles cannot tell the originals of a class apart."""
+
+_LARGE = 1 << 10
+"""Classes of more points are cut in halves for those who are not settled by meeting so many of them:"""
+_MET_OF_LARGE = 1 << 7
 
 _FEWEST_CELLS = 256
 _SUREST = 32
@@ -95,40 +100,59 @@ def nearest_originals(
 
 
 def originals_in_reach(
-    values: FloatArray, published: FloatArray, class_ids: IntArray, *, linking_ranges: FloatArray, cap: int
+    values: FloatArray,
+    published: FloatArray,
+    class_ids: IntArray,
+    *,
+    linking_ranges: FloatArray,
+    cap: int,
+    precisions: Sequence[Fraction] | None = None,
 ) -> IntArray:
     """ℓ_i of every record: originals of its class in the box |x_j − v_j| ≤ r_j, ends included, but never above `cap`.
 
     Whether ℓ_i is below k is all that is asked, so counting stops there. `linking_ranges` has shape (n_classes,
     n_attributes); where values are missing, or r is NaN, all of a class are in reach. Ends are given the width of a
-    double's rounding, as for one ε-quasi.
+    double's rounding, as for one ε-quasi, but no more than a quarter of the precision, if that is known.
     """
     counts = np.zeros(len(class_ids), dtype=np.int64)
     for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(linking_ranges)):
         if not records.size:
             continue
-        mixed = records[mixed_within_classes(ids, n_classes=chosen.stop - chosen.start)]
         r = by_record(linking_ranges[chosen], ids)
-        x, v = published.take(mixed, axis=0).T, values.take(mixed, axis=0).T
+        x, v = published.take(records, axis=0).T, values.take(records, axis=0).T
         tells = ~np.isnan(r) & ~np.isnan(v)
         classes = lay_out(np.where(tells, v, 0.0), ids, n_classes=chosen.stop - chosen.start)
-        reach = np.where(tells, r + ROUNDING * (np.abs(x) + r), np.inf)
+        reach = np.where(tells, with_slack(r, x, precisions), np.inf)
         centres = np.where(tells, x, 0.0)
-        counts[mixed] = count_in_boxes(classes, np.arange(len(ids)), centres, reach, cap=cap)
+        counts[records], _ = count_in_boxes(classes, classes.point_of, centres, reach, cap=cap)
     return counts
+
+
+def with_slack(reach: FloatArray, centres: FloatArray, precisions: Sequence[Fraction] | None) -> FloatArray:
+    """The reach and the width of a double's rounding; all have the shape (n_attributes, n_records).
+
+    A quarter of the precision is never exceeded: multiples of it that lie outside in decimals must not come inside where
+    values are so large that doubles can hardly tell them apart.
+    """
+    slack = ROUNDING * (np.abs(centres) + reach)
+    if precisions is not None:
+        slack = np.minimum(slack, np.array([float(precision / 4) for precision in precisions])[:, np.newaxis])
+    return reach + slack
 
 
 def count_in_boxes(
     classes: CyclicClasses, positions: IntArray, centres: FloatArray, reach: FloatArray, *, cap: int
-) -> IntArray:
-    """Originals of its class that lie around each centre, up to `cap`.
+) -> tuple[IntArray, int]:
+    """Originals of its class that lie around each centre, up to `cap`, and how many comparisons that took.
 
     `centres` and `reach` have shape (n_attributes, n_positions); a position says which class is met, and where first.
+    Most find `cap` originals soon. Who does not would have to meet a whole class: if it is large, it is cut in halves.
     """
     counts = np.zeros(len(positions), dtype=np.int64)
     low, high = classes.extremes()
     misses = (centres - reach > high[:, positions]) | (centres + reach < low[:, positions])
     asked = np.flatnonzero(~misses.any(axis=0))  # who has left the class altogether need not meet all of it to know
+    is_large = classes.sizes[positions] > _LARGE
 
     def look(numbers: IntArray, first: int, width: int) -> BoolArray:
         rows = asked[numbers]
@@ -139,31 +163,45 @@ def count_in_boxes(
         beyond = classes.beyond(positions[rows], first=first, width=width)
         if beyond is not None:
             inside &= ~beyond
-        counts[rows] += np.count_nonzero(inside, axis=1)
-        too_few: BoolArray = counts[rows] < cap
-        return too_few
+        n_met = classes.n_met(positions[rows], first=first, width=width)
+        counts[rows] += total(inside, n_met).astype(np.int64)
+        goes_on: BoolArray = counts[rows] < cap
+        if first + width >= _MET_OF_LARGE:
+            goes_on &= ~is_large[rows]
+        return goes_on
 
-    classes.meet(positions[asked], look, first=0, width=max(8, min(2 * cap, 64)))
-    return np.minimum(counts, cap)
+    n_compared = classes.meet(positions[asked], look, first=0, width=max(8, min(2 * cap, 64)))
+    left = asked[is_large[asked] & (counts[asked] < cap)]
+    class_ids = classes.class_ids[positions[left]]
+    for class_id in np.unique(class_ids):
+        rows = left[class_ids == class_id]
+        counts[rows], n_more = classes.halves_of(int(class_id)).count(centres[:, rows], reach[:, rows], cap=cap)
+        n_compared += n_more
+    return np.minimum(counts, cap), n_compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Block:
-    """Some whole classes in units of their ranges."""
+    """Some whole classes in units of their ranges; all else is by record, in the order of `records`."""
 
     records: IntArray
     classes: CyclicClasses
     published: FloatArray
-    """Shape (n_attributes, n_records), like `originals`."""
+    """Shape (n_attributes, n_records)."""
     own: FloatArray
     """How far each record is from its own original."""
     tolerance: FloatArray
     """Distances of a record may differ by this much and be the same in decimals."""
 
-    def margins(self, positions: IntArray, *, first: int, width: int) -> FloatArray:
-        """How much farther than its own the originals met are from each record, shape (n_positions, width)."""
-        margins = self.classes.distances(positions, self.published[:, positions], first=first, width=width)
-        margins -= self.own[positions, np.newaxis]
+    @property
+    def points(self) -> IntArray:
+        """Where each record's own original is."""
+        return self.classes.point_of
+
+    def margins(self, members: IntArray, *, first: int, width: int) -> FloatArray:
+        """How much farther than its own the points met are from each of some records, shape (n_members, width)."""
+        margins = self.classes.distances(self.points[members], self.published[:, members], first=first, width=width)
+        margins -= self.own[members, np.newaxis]
         return margins
 
 
@@ -204,50 +242,51 @@ def _blocks(values: FloatArray, published: FloatArray, class_ids: IntArray, *, r
         if not records.size:
             continue
         n_classes = chosen.stop - chosen.start
-        mixed = records[mixed_within_classes(ids, n_classes=n_classes)]
-        v, x = (np.ascontiguousarray(array.take(mixed, axis=0).T) for array in (values, published))
+        v, x = (np.ascontiguousarray(array.take(records, axis=0).T) for array in (values, published))
         low, high = class_extremes(v, ids, n_classes=n_classes)
         lows, widths = by_record(low, ids), by_record(ranges[chosen], ids)
-        classes = lay_out(in_units_of_ranges(v, lows, widths), ids, n_classes=n_classes)
-        moved = in_units_of_ranges(x, lows, widths)
-        own = np.abs(moved - classes.originals).max(axis=0)
+        places, moved = in_units_of_ranges(v, lows, widths), in_units_of_ranges(x, lows, widths)
+        classes = lay_out(places, ids, n_classes=n_classes)
+        own = np.abs(moved - places).max(axis=0)
         # Decimals are off by their rounding, and so are ranges, which are differences of decimals.
         magnitude = np.maximum(np.abs(x), by_record(np.maximum(np.abs(low), np.abs(high)), ids))
         off = in_units_of_ranges(magnitude, np.zeros_like(magnitude), widths).max(axis=0)
-        yield _Block(records=mixed, classes=classes, published=moved, own=own, tolerance=2 * ROUNDING * off * (1 + own))
+        tolerance = 2 * ROUNDING * off * (1 + own)
+        yield _Block(records=records, classes=classes, published=moved, own=own, tolerance=tolerance)
 
 
 def _nearest(block: _Block, asked: IntArray, *, epsilon: float) -> tuple[IntArray, FloatArray]:
     """Originals as near as each asked record's own (0: another is nearer), and the posteriors of those that have any."""
-    ties = np.ones(len(asked), dtype=np.int64)
-    weights = np.ones(len(asked))
+    ties = block.classes.counts[block.points[asked]]
+    weights = ties.astype(np.float64)
 
     def look(rows: IntArray, first: int, width: int) -> BoolArray:
-        positions = asked[rows]
-        margin = block.margins(positions, first=first, width=width)
-        tolerance = block.tolerance[positions, np.newaxis]
+        members = asked[rows]
+        margin = block.margins(members, first=first, width=width)
+        tolerance = block.tolerance[members, np.newaxis]
         doubtful = (margin <= tolerance) & (margin >= -tolerance) & (margin != 0)
         if doubtful.any():
-            _settle(block, positions, margin, doubtful, first=first)
+            _settle(block, members, margin, doubtful, first=first)
         wins: BoolArray = margin.min(axis=1) >= 0
         ties[rows[~wins]] = 0
-        margin = margin[wins]
-        ties[rows[wins]] += np.count_nonzero(margin == 0, axis=1)
+        margin, rows = margin[wins], rows[wins]
+        n_met = block.classes.n_met(block.points[asked[rows]], first=first, width=width)
+        ties[rows] += total(margin == 0, n_met).astype(np.int64)
         margin *= -epsilon
-        weights[rows[wins]] += np.exp(margin, out=margin).sum(axis=1)
+        weights[rows] += total(np.exp(margin, out=margin), n_met)
         return wins
 
-    block.classes.meet(asked, look, first=1)
+    block.classes.meet(block.points[asked], look, first=1)
     return ties, 1 / weights[ties > 0]
 
 
-def _settle(block: _Block, positions: IntArray, margin: FloatArray, doubtful: BoolArray, *, first: int) -> None:
+def _settle(block: _Block, members: IntArray, margin: FloatArray, doubtful: BoolArray, *, first: int) -> None:
     """Makes margins 0 where they are nothing but rounding: smaller, too, than what lies between the two originals."""
     rows, columns = np.nonzero(doubtful)
-    chosen = positions[rows]
-    classes = block.classes
-    ring = classes.ring_starts[chosen] + (classes.place[chosen] + first + columns) % classes.sizes[chosen]
-    apart = np.abs(classes.rings[:, ring] - classes.originals[:, chosen]).max(axis=0)
+    chosen = members[rows]
+    classes, points = block.classes, block.points[chosen]
+    met = classes.ring_places(points, first + columns)
+    apart = np.abs(classes.rings[:, met] - classes.points[:, points]).max(axis=0)
     is_tie = np.abs(margin[rows, columns]) <= np.minimum(block.tolerance[chosen], apart / 4)
     margin[rows[is_tie], columns[is_tie]] = 0.0
 
@@ -259,20 +298,22 @@ def _largest_of_others(block: _Block, asked: IntArray, *, epsilon: float, larges
     above; who stays below `largest` with this bound is left out. In large classes finer and finer cells take the place
     of the class, and the surest at the time raise what is to be exceeded.
     """
-    classes = block.classes
-    low, high = classes.extremes()
+    classes, points = block.classes, block.points
+    low, high = (extreme[:, points] for extreme in classes.extremes())
     corner = np.maximum(np.abs(block.published - low), np.abs(block.published - high)).max(axis=0)
     least = np.exp(-epsilon * (corner - block.own))
-    bound = 1 / (1 + (classes.sizes - 1) * least)
+    together = classes.counts[points]
+    bound = 1 / (together + (classes.n_originals[points] - together) * least)
     asked = asked[bound[asked] > largest]
-    is_large = classes.sizes[asked] >= 4 * _FEWEST_CELLS
+    is_large = classes.sizes[points[asked]] >= 4 * _FEWEST_CELLS
     largest = _largest(block, asked[~is_large], bound, least, epsilon=epsilon, largest=largest)
-    for class_id in np.unique(classes.class_ids[asked[is_large]]):
-        members = slice(*np.searchsorted(classes.class_ids, [class_id, class_id + 1]))
-        pending = asked[classes.class_ids[asked] == class_id]
+    class_ids = classes.class_ids[points[asked]]
+    for class_id in np.unique(class_ids[is_large]):
+        members = classes.members(int(class_id))
+        pending = asked[class_ids == class_id]
         n_cells = _FEWEST_CELLS
         while pending.size > _SUREST and 4 * n_cells <= members.stop - members.start:
-            cells = put_in_cells(classes.originals[:, members], n_cells=n_cells)
+            cells = put_in_cells(classes.points[:, members], classes.counts[members], n_cells=n_cells)
             bound[pending] = 1 / cells.least_sums(block.published[:, pending], block.own[pending], epsilon=epsilon)
             surest = pending[np.argpartition(-bound[pending], _SUREST)[:_SUREST]]
             largest = _largest(block, surest, bound, least, epsilon=epsilon, largest=largest)
@@ -287,19 +328,21 @@ def _largest(
 ) -> float:
     """The same by meeting originals: those not met yet add at least their number times the least weight to the sum."""
     asked = asked[np.argsort(-bound[asked], kind="stable")]
-    weights = np.ones(len(asked))
+    classes, points = block.classes, block.points[asked]
+    left = classes.n_originals[points] - classes.counts[points]
+    weights = classes.counts[points].astype(np.float64)
 
     def look(rows: IntArray, first: int, width: int) -> BoolArray:
         nonlocal largest
-        positions = asked[rows]
-        margin = block.margins(positions, first=first, width=width)
+        margin = block.margins(asked[rows], first=first, width=width)
+        n_met = classes.n_met(points[rows], first=first, width=width)
+        left[rows] -= total(np.isfinite(margin), n_met).astype(np.int64)
         margin *= -epsilon
-        weights[rows] += np.exp(margin, out=margin).sum(axis=1)
-        left = np.maximum(block.classes.sizes[positions] - first - width, 0)
-        at_most = 1 / (weights[rows] + left * least[positions])
-        largest = max(largest, float(at_most[left == 0].max(initial=0.0)))
+        weights[rows] += total(np.exp(margin, out=margin), n_met)
+        at_most = 1 / (weights[rows] + left[rows] * least[asked[rows]])
+        largest = max(largest, float(at_most[left[rows] == 0].max(initial=0.0)))
         may_exceed: BoolArray = at_most > largest
         return may_exceed
 
-    block.classes.meet(asked, look, first=1)
+    classes.meet(points, look, first=1)
     return largest

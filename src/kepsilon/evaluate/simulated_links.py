@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kepsilon.evaluate.cyclic_classes import WIDEST, CyclicClasses, lay_out
+from kepsilon.evaluate.cyclic_classes import WIDEST, CyclicClasses, lay_out, total
 from kepsilon.evaluate.linking_risk import ExpectedLinks, link_gaps
 from kepsilon.evaluate.several_attributes import by_record, class_extremes, in_units_of_ranges
 from kepsilon.evaluate.simulation import Part, draw_records, generator, parts, unit_noise
@@ -76,7 +76,7 @@ def _best_guesses(
     lows, widths = by_record(low, part.class_ids), by_record(ranges, part.class_ids)
     classes = lay_out(in_units_of_ranges(part.values, lows, widths), part.class_ids, n_classes=len(ranges))
     noise = unit_noise(widths[:, part.chosen].T > 0, rng).T / epsilon
-    return _meet_all(classes, part.chosen, noise, epsilon=epsilon)
+    return _meet_all(classes, classes.point_of[part.chosen], noise, epsilon=epsilon)
 
 
 def _meet_all(
@@ -84,7 +84,7 @@ def _meet_all(
 ) -> tuple[FloatArray, IntArray]:
     """Distances are less that of the record's own original, whose weight is then 1: nothing over- or underflows."""
     own = np.abs(noise).max(axis=0)
-    published = classes.originals[:, positions] + noise
+    published = classes.points[:, positions] + noise
     nearest = np.full(len(positions), np.inf)
     n_nearest = np.zeros(len(positions), dtype=np.int64)
     weights = np.zeros(len(positions))
@@ -92,14 +92,15 @@ def _meet_all(
     def look(rows: IntArray, first: int, width: int) -> BoolArray:
         far = classes.distances(positions[rows], published[:, rows], first=first, width=width)
         here = far.min(axis=1)
-        n_here = np.count_nonzero(far == here[:, np.newaxis], axis=1)
+        n_met = classes.n_met(positions[rows], first=first, width=width)
+        n_here = total(far == here[:, np.newaxis], n_met).astype(np.int64)
         n_nearest[rows] = np.where(here < nearest[rows], 0, n_nearest[rows]) + np.where(
             here <= nearest[rows], n_here, 0
         )
         nearest[rows] = np.minimum(nearest[rows], here)
         far -= own[rows, np.newaxis]
         far *= -epsilon
-        weights[rows] += np.exp(far, out=far).sum(axis=1)
+        weights[rows] += total(np.exp(far, out=far), n_met)
         return np.ones(len(rows), dtype=np.bool_)
 
     classes.meet(positions, look, first=0, width=WIDEST)

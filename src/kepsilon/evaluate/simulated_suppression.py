@@ -3,19 +3,31 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from kepsilon.evaluate.confident_k import ZeroRule, suppressed_for_confidence
 from kepsilon.evaluate.cyclic_classes import CyclicClasses, lay_out
 from kepsilon.evaluate.estimate import Estimate
-from kepsilon.evaluate.several_attributes import count_in_boxes
-from kepsilon.evaluate.simulation import draw_records, generator, parts, unit_noise
+from kepsilon.evaluate.several_attributes import count_in_boxes, with_slack
+from kepsilon.evaluate.simulation import FEWEST_DRAWS, Part, draw_records, generator, parts, unit_noise
+from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import FloatArray, IntArray
 
 _SIMULATED = 200_000
 """Records given noise in a simulation, about."""
+
+_COMPARISONS = 100_000_000
+"""Originals and boxes of them that they are compared with, about."""
+
+_TRIAL = 4
+"""Draws that tell what one costs, where it may be too much."""
+
+_FEWEST_COSTLY = 16
 
 _WINDOW = 4096
 """Records of a class that are given noise; the others only if these leave it open whether the class stays."""
@@ -34,6 +46,8 @@ def expected_suppression(
     k: int,
     rule: ZeroRule = ZeroRule.TEXT,
     stream: int = 0,
+    precisions: Sequence[Fraction] | None = None,
+    domains: Sequence[tuple[float, float] | None] | None = None,
 ) -> Estimate:
     """How many records to expect suppressed, those with too few originals in reach and whole classes left with too few.
 
@@ -41,27 +55,85 @@ def expected_suppression(
     over records, these shares are the records that go. In a large class a part of the records is enough as long as k of
     them stay, for then the class does, whatever becomes of the others. `values` has shape (n_records, n_attributes),
     `ranges` (R) and `linking_ranges` (r_c) have the shape (n_classes, n_attributes); partitions need different `stream`
-    numbers.
+    numbers. With `precisions` and `domains`, one per attribute, noisy values are rounded and clamped as for publishing.
     """
     if not len(class_ids):
         return Estimate()
-    rng, rest = generator(stream).spawn(2)
-    sizes = np.bincount(class_ids)
-    affordable = _SIMULATED / (np.dot(sizes, np.minimum(sizes, _WINDOW)) / len(class_ids))
-    strata = draw_records(len(class_ids), affordable, rng)
-    shares = np.empty(strata.chosen.shape)
-    for part in parts(values, class_ids, strata, n_classes=len(ranges)):
-        reach = linking_ranges[part.classes]
-        tells = (ranges[part.classes] > 0) & ~np.isnan(reach)
-        crowd = _Crowd(
-            classes=lay_out(np.where(tells[part.class_ids].T, part.values, 0.0), part.class_ids, n_classes=len(tells)),
-            scales=np.where(tells, ranges[part.classes] / epsilon, 0.0),
-            reach=np.where(tells, reach, np.inf),
-            k=k,
-            rule=rule,
-        )
-        shares[part.draws] = crowd.shares_gone(part.chosen, rng=rng, rest=rest)
-    return strata.estimate(shares)
+    rng, rest, trial = generator(stream).spawn(3)
+    sizes = np.bincount(class_ids).astype(np.float64)
+    seen = np.minimum(sizes, _WINDOW)
+    affordable, fewest = _SIMULATED / (np.dot(sizes, seen) / len(class_ids)), FEWEST_DRAWS
+    publishing = _Publishing(precisions=precisions, domains=domains)
+
+    def simulate(
+        draws: float, fewest: int, rng: np.random.Generator, rest: np.random.Generator
+    ) -> tuple[Estimate, float]:
+        """The estimate, and how many comparisons a draw took."""
+        strata = draw_records(len(class_ids), draws, rng, fewest=fewest)
+        shares = np.empty(strata.chosen.shape)
+        n_compared = 0
+        for part in parts(values, class_ids, strata, n_classes=len(ranges)):
+            crowd = _crowd(part, ranges, linking_ranges, epsilon=epsilon, k=k, rule=rule, publishing=publishing)
+            shares[part.draws], n_more = crowd.shares_gone(part.chosen, rng=rng, rest=rest)
+            n_compared += n_more
+        return strata.estimate(shares), n_compared / strata.chosen.size
+
+    if (
+        max(affordable, fewest) * np.dot(sizes**2, seen) / len(class_ids) > _COMPARISONS
+    ):  # if each meets its whole class
+        _, cost = simulate(_TRIAL, _TRIAL, *trial.spawn(2))
+        if cost * max(affordable, fewest) > _COMPARISONS:
+            affordable, fewest = _COMPARISONS / cost, _FEWEST_COSTLY
+    return simulate(affordable, fewest, rng, rest)[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Publishing:
+    """What becomes of noisy values before they are published."""
+
+    precisions: Sequence[Fraction] | None
+    domains: Sequence[tuple[float, float] | None] | None
+
+    def apply(self, noisy: FloatArray) -> None:
+        """Rounds to whole units of the precision, and then clamps to the last ones inside the domain, in place."""
+        for j, values in enumerate(noisy):
+            domain = None if self.domains is None else self.domains[j]
+            if self.precisions is not None:
+                precision = self.precisions[j]
+                p, q = float(precision.numerator), float(precision.denominator)
+                values[:] = np.rint(values * q / p) * p / q
+                domain = None if domain is None else _whole_units(domain, precision)
+            if domain is not None:
+                np.clip(values, *domain, out=values)
+
+
+def _whole_units(domain: tuple[float, float], precision: Fraction) -> tuple[float, float]:
+    low, high = (fraction(end) / precision for end in domain)
+    return float(math.ceil(low) * precision), float(math.floor(high) * precision)
+
+
+def _crowd(
+    part: Part,
+    ranges: FloatArray,
+    linking_ranges: FloatArray,
+    *,
+    epsilon: float,
+    k: int,
+    rule: ZeroRule,
+    publishing: _Publishing,
+) -> _Crowd:
+    widths, reach = ranges[part.classes], linking_ranges[part.classes]
+    tells = (widths > 0) & ~np.isnan(reach)
+    return _Crowd(
+        classes=lay_out(np.where(tells[part.class_ids].T, part.values, 0.0), part.class_ids, n_classes=len(tells)),
+        class_ids=part.class_ids,
+        sizes=np.bincount(part.class_ids, minlength=len(tells)),
+        scales=np.where(tells, widths / epsilon, 0.0),
+        reach=np.where(tells, reach, np.inf),
+        k=k,
+        rule=rule,
+        publishing=publishing,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,49 +141,74 @@ class _Crowd:
     """Some whole classes, ready to be given noise as often as it takes."""
 
     classes: CyclicClasses
+    class_ids: IntArray
+    """Of records, rising."""
+    sizes: IntArray
+    """Records of each class."""
     scales: FloatArray
     """R/ε, 0 where there is no noise, shape (n_classes, n_attributes)."""
     reach: FloatArray
     k: int
     rule: ZeroRule
+    publishing: _Publishing
 
-    def shares_gone(self, starts: IntArray, *, rng: np.random.Generator, rest: np.random.Generator) -> FloatArray:
-        """The share that goes of each drawn class: of the records from the start on, as many as a window holds."""
-        sizes = self.classes.sizes[starts]
+    def shares_gone(
+        self, starts: IntArray, *, rng: np.random.Generator, rest: np.random.Generator
+    ) -> tuple[FloatArray, int]:
+        """The share that goes of each drawn class: of the records from the start on, as many as a window holds.
+
+        And how many comparisons that took.
+        """
+        sizes = self.sizes[self.class_ids[starts]]
         seen = np.minimum(sizes, _WINDOW)
         shares = np.empty(len(starts))
         turns = np.cumsum(seen) // _AT_ONCE
+        n_compared = 0
         for turn in np.unique(turns):
             draws = np.flatnonzero(turns == turn)
             lengths = seen[draws]
             firsts = np.cumsum(lengths) - lengths
-            in_reach = self._in_reach(starts[draws], np.zeros(len(draws), dtype=np.int64), lengths, rng)
+            in_reach, n_more = self._in_reach(starts[draws], np.zeros(len(draws), dtype=np.int64), lengths, rng)
+            n_compared += n_more
             numbers = np.repeat(np.arange(len(draws)), lengths)
             gone = suppressed_for_confidence(in_reach, numbers, k=self.k, n_classes=len(draws), rule=self.rule)
             shares[draws] = np.add.reduceat(gone, firsts, dtype=np.float64) / lengths
             for i in np.flatnonzero((shares[draws] == 1) & (lengths < sizes[draws])):
                 window = in_reach[firsts[i] : firsts[i] + lengths[i]]
-                shares[draws[i]] = self._share_of_all(int(starts[draws[i]]), window, rest)
-        return shares
+                shares[draws[i]], n_more = self._share_of_all(int(starts[draws[i]]), window, rest)
+                n_compared += n_more
+        return shares, n_compared
 
-    def _share_of_all(self, start: int, in_reach: IntArray, rest: np.random.Generator) -> float:
-        """The share that goes of a window, once the others of its class have been given noise too."""
-        seen, size = len(in_reach), int(self.classes.sizes[start])
-        counts = [in_reach]
-        for offset in range(seen, size, _AT_ONCE):
-            length = min(_AT_ONCE, size - offset)
-            counts.append(self._in_reach(np.array([start]), np.array([offset]), np.array([length]), rest))
-        every = np.concatenate(counts)
-        gone = suppressed_for_confidence(every, np.zeros(size, dtype=np.int64), k=self.k, n_classes=1, rule=self.rule)
-        return float(gone[:seen].mean())
+    def _share_of_all(self, start: int, in_reach: IntArray, rest: np.random.Generator) -> tuple[float, int]:
+        """The share that goes of a window, once enough others of its class have been given noise too."""
+        seen, size = len(in_reach), int(self.sizes[self.class_ids[start]])
+        n_compared = 0
+        while True:
+            ids = np.zeros(len(in_reach), dtype=np.int64)
+            gone = suppressed_for_confidence(in_reach, ids, k=self.k, n_classes=1, rule=self.rule)
+            if len(in_reach) == size or not gone.all():  # whoever stays shows that the class does
+                return float(gone[:seen].mean()), n_compared
+            length = min(len(in_reach), _AT_ONCE, size - len(in_reach))
+            more, n_more = self._in_reach(np.array([start]), np.array([len(in_reach)]), np.array([length]), rest)
+            in_reach = np.concatenate([in_reach, more])
+            n_compared += n_more
 
-    def _in_reach(self, starts: IntArray, offsets: IntArray, lengths: IntArray, rng: np.random.Generator) -> IntArray:
-        """ℓ, up to k, of runs of records of a class, given noise: from the offset-th after each start on."""
+    def _in_reach(
+        self, starts: IntArray, offsets: IntArray, lengths: IntArray, rng: np.random.Generator
+    ) -> tuple[IntArray, int]:
+        """ℓ, up to k, of runs of records of a class, given noise: from the offset-th after each start on.
+
+        And how many comparisons that took.
+        """
         along = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        begin = np.repeat(starts, lengths)
-        place = self.classes.place[begin]
-        positions = begin - place + (place + np.repeat(offsets, lengths) + along) % self.classes.sizes[begin]
-        ids = self.classes.class_ids[positions]
-        noise = unit_noise(self.scales[ids] > 0, rng) * self.scales[ids]
-        centres = self.classes.originals[:, positions] + noise.T
-        return count_in_boxes(self.classes, positions, centres, np.ascontiguousarray(self.reach[ids].T), cap=self.k)
+        own = np.repeat(self.class_ids[starts], lengths)
+        firsts = (np.cumsum(self.sizes) - self.sizes)[own]
+        records = firsts + (np.repeat(starts + offsets, lengths) - firsts + along) % self.sizes[own]
+        points = self.classes.point_of[records]
+        centres = self.classes.points[:, points]
+        centres += (unit_noise(self.scales[own] > 0, rng) * self.scales[own]).T
+        self.publishing.apply(centres)
+        reach = np.ascontiguousarray(self.reach[own].T)
+        if self.publishing.precisions is not None:
+            reach = with_slack(reach, centres, self.publishing.precisions)
+        return count_in_boxes(self.classes, points, centres, reach, cap=self.k)

@@ -17,7 +17,7 @@ from kepsilon.evaluate.sorted_classes import blocks_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 MOST_DRAWS = 10_000
-_FEWEST_DRAWS = 64
+FEWEST_DRAWS = 64
 _SEED = 20160712
 
 
@@ -60,9 +60,9 @@ def generator(stream: int) -> np.random.Generator:
     return np.random.default_rng([_SEED, stream])
 
 
-def draw_records(n: int, affordable: float, rng: np.random.Generator) -> Strata:
+def draw_records(n: int, affordable: float, rng: np.random.Generator, *, fewest: int = FEWEST_DRAWS) -> Strata:
     """About as many draws as are affordable, from n records."""
-    n_draws = int(min(max(affordable, _FEWEST_DRAWS), MOST_DRAWS))
+    n_draws = int(min(max(affordable, fewest), MOST_DRAWS))
     n_strata = min(n, n_draws // 2)
     bounds = np.arange(n_strata + 1) * n // n_strata
     sizes = np.diff(bounds)

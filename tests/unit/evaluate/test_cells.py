@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells of a large class: bounds that hold, and that tighten."""
+"""Cells of a large class: bounds that hold and tighten, and boxes that are counted to the last original."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from kepsilon.evaluate.cells import put_in_cells
+from kepsilon.evaluate.cells import halve, put_in_cells
 from oracles.noise import SEED
 
 
@@ -33,7 +33,7 @@ def test_sums_are_never_less_than_the_bound(kind, epsilon):
     sums = np.exp(-epsilon * (far - own[asked, np.newaxis])).sum(axis=1)
     shortfalls = []
     for n_cells in (1, 16, 256, 2048):
-        cells = put_in_cells(originals, n_cells=n_cells)
+        cells = put_in_cells(originals, np.ones(3000, dtype=int), n_cells=n_cells)
         assert cells.counts.sum() == 3000
         assert len(cells.counts) <= n_cells
         least = cells.least_sums(published[:, asked], own[asked], epsilon=epsilon)
@@ -45,6 +45,33 @@ def test_sums_are_never_less_than_the_bound(kind, epsilon):
 
 def test_originals_in_one_place_are_one_cell():
     """Then the bound is the sum."""
-    cells = put_in_cells(np.full((3, 50), 0.25), n_cells=256)
+    cells = put_in_cells(np.full((3, 10), 0.25), np.full(10, 5), n_cells=256)
     assert cells.counts.tolist() == [50.0]
     assert cells.least_sums(np.zeros((3, 1)), np.array([0.25]), epsilon=2.0).tolist() == [50.0]
+
+
+@pytest.mark.parametrize("kind", ["even", "few places", "one attribute varies", "skewed"])
+@pytest.mark.parametrize("cap", [1, 20, 10**9])
+def test_halves_count_what_is_in_reach(kind, cap):
+    """Exactly below the cap, ends included, with some points of several originals; infinite reach holds everything."""
+    rng = np.random.default_rng(SEED)
+    points, centres = a_class(kind)
+    counts = rng.integers(1, 4, 3000)
+    asked = np.arange(0, 3000, 5)
+    reach = rng.choice([0.0, 0.02, 0.1, 0.5, np.inf], (2, len(asked)))
+    centres = np.where(rng.random(centres.shape) < 0.5, centres, points)[:, asked]
+    inside = np.all(np.abs(points[:, np.newaxis] - centres[:, :, np.newaxis]) <= reach[:, :, np.newaxis], axis=0)
+    slow = inside @ counts
+    found, n_compared = halve(points, counts).count(centres, reach, cap=cap)
+    assert np.minimum(found, cap).tolist() == np.minimum(slow, cap).tolist()
+    assert np.all(found <= slow)
+    assert n_compared < inside.size
+
+
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 1000])
+def test_halves_of_any_number_of_points(n):
+    """Boxes that hold one more than others lose none."""
+    points = np.random.default_rng(SEED).random((2, n))
+    found, _ = halve(points, np.ones(n, dtype=int)).count(points, np.full((2, n), 0.2), cap=n + 1)
+    slow = np.all(np.abs(points[:, np.newaxis] - points[:, :, np.newaxis]) <= 0.2, axis=0).sum(axis=1)
+    assert found.tolist() == slow.tolist()

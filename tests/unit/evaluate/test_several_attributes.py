@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -84,6 +86,32 @@ def test_originals_in_reach_equal_the_oracle(case, cap, tenths):
     assert found.tolist() == [min(n, cap) for n in slow]
 
 
+@pytest.mark.parametrize("told", [False, True])
+def test_the_slack_of_rounding_is_less_than_the_precision(told):
+    """At 1.7e15 a double's rounding is wider than whole numbers are apart; the mutant, not told, finds too many."""
+    steps = 1.7e15 + np.arange(9.0)
+    values = np.column_stack([steps, steps])
+    found = originals_in_reach(
+        values,
+        values,
+        np.zeros(9, dtype=int),
+        linking_ranges=np.array([[1.5, 2.5]]),
+        cap=9,
+        precisions=(Fraction(1), Fraction(1)) if told else None,
+    )
+    right = [2, 3, 3, 3, 3, 3, 3, 3, 2]
+    assert found.tolist() == right if told else (found > right).all()
+
+
+@given(several_classes(), st.integers(1, 12))
+def test_a_known_precision_changes_nothing_where_doubles_are_fine_enough(case, cap):
+    """In tenths, rounding is far below a quarter of the precision."""
+    d = case.values.shape[1]
+    keywords = {"linking_ranges": case.ranges / 2, "cap": cap}
+    told = originals_in_reach(*case.arguments, **keywords, precisions=[Fraction(1, 10)] * d)
+    assert told.tolist() == originals_in_reach(*case.arguments, **keywords).tolist()
+
+
 @pytest.mark.parametrize("epsilon", [0.05, 1.0])
 @pytest.mark.parametrize("d", [2, 4])
 def test_the_surest_record_of_large_classes_is_found(epsilon, d):
@@ -117,11 +145,12 @@ def test_order_of_records_does_not_matter(case):
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 2.0, 20.0])
-def test_large_classes_are_met_to_their_last_original(epsilon):
-    """Classes wider than any window, against all pairs: what leaves early must leave rightly."""
+@pytest.mark.parametrize("decimals", [0, 1, 5])
+def test_large_classes_are_met_to_their_last_original(epsilon, decimals):
+    """Classes wider than any window, many to a place or all distinct, against all pairs: who leaves early does so rightly."""
     rng = np.random.default_rng(SEED)
     ids = np.repeat([0, 1, 2], [1500, 700, 3])
-    values = rng.normal(0, 10, (len(ids), 2)).round(1)
+    values = rng.normal(0, 10, (len(ids), 2)).round(decimals)
     ranges = diameters(values, ids, 3)
     published = publish(rng, values, ids, ranges, epsilon)[0]
     stays = rng.random(len(ids)) < 0.5

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -62,6 +64,51 @@ def test_a_part_of_a_class_is_enough(monkeypatch, rule, k):
     )
     counts = another_simulation(values, ids, ranges, 12.0, rule=rule.value, k=k)
     assert abs(z_of(found, counts)) < 5
+
+
+def coarse_classes():
+    """Whole numbers with ranges of about ten, and a class that tells nothing in the second attribute."""
+    rng = np.random.default_rng(SEED)
+    ids = np.repeat([0, 1, 2], [12, 20, 9])
+    values = rng.integers(0, 11, (len(ids), 2)).astype(float)
+    values[ids == 2, 1] = 30.0
+    return values, ids, diameters(values, ids, 3)
+
+
+@pytest.mark.parametrize("domain", [None, (2.0, 7.0), (1.5, 7.5)])
+@pytest.mark.parametrize("rule", ZeroRule)
+def test_what_is_rounded_and_clamped_is_simulated_so(domain, rule):
+    """|z| < 5, also where the domain cuts values off, and where its ends are no multiples of the precision."""
+    values, ids, ranges = coarse_classes()
+    cut = None if domain is None else (np.ceil(domain[0]), np.floor(domain[1]))
+    reach = ranges * 2.4 / 12 + 0.5
+    keywords = {"ranges": ranges, "linking_ranges": reach, "epsilon": 12.0, "k": K, "rule": rule}
+    found = expected_suppression(values, ids, **keywords, precisions=[Fraction(1)] * 2, domains=[domain] * 2)
+    published = publish(np.random.default_rng(SEED), values, ids, ranges, 12.0, TIMES).round()
+    published = published if cut is None else published.clip(*cut)
+    boxes = np.where(ranges > 0, reach, np.inf)
+    counts = sum(
+        several.n_suppressed_of_one_class(
+            values[ids == c], published[:, ids == c], boxes[c] + 1e-9, k=K, rule=rule.value
+        )
+        for c in range(3)
+    )
+    assert abs(z_of(found, counts)) < 5
+    mutant = expected_suppression(values, ids, **keywords)
+    assert abs(z_of(mutant, counts)) > 5
+
+
+def test_costly_simulations_are_cut_short(monkeypatch):
+    """With few comparisons to spend there are fewer draws, the stated variance grows, and the figure is still right."""
+    rng = np.random.default_rng(SEED)
+    values, ids = rng.normal(0, 1, (600, 2)), np.repeat(np.arange(6), 100)
+    ranges = diameters(values, ids, 6)
+    keywords = {"ranges": ranges, "linking_ranges": ranges * 2.4 / 20, "epsilon": 20.0, "k": 8}
+    full = expected_suppression(values, ids, **keywords)
+    monkeypatch.setattr(simulated_suppression, "_COMPARISONS", 200_000)
+    short = expected_suppression(values, ids, **keywords)
+    assert short.variance > 5 * full.variance
+    assert abs(short.total - full.total) < 5 * np.sqrt(short.variance + full.variance)
 
 
 def test_rules_are_told_apart():
