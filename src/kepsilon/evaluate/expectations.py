@@ -112,4 +112,6 @@ class _SeveralQuasis:
             epsilon=epsilon,
             k=confident.k,
             rule=confident.rule,
+            precisions=confident.precisions,
+            domains=[None if d is None else (float(d[0]), float(d[1])) for d in confident.domains] or None,
         )

@@ -186,7 +186,7 @@ def _cells(before: FloatArray, after: FloatArray, *, precision: Fraction) -> _Ce
     """Round cells over the bulk of the values, and of the noise as far as that leaves a third to the values."""
     low, high = _bulk(before)
     bulk = high - low
-    if after.size:
+    if not np.isnan(after).all():
         noisy_low, noisy_high = _bulk(after)
         low, high = max(min(low, noisy_low), low - bulk), min(max(high, noisy_high), high + bulk)
     step = _step((high - low) / _BINS, precision=precision)

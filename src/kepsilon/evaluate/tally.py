@@ -125,7 +125,7 @@ def _attack_several(
     if confident is not None:
         reach = confident.reach(ranges, epsilon=epsilon)
         in_reach = several_attributes.originals_in_reach(
-            values, together, class_ids, linking_ranges=reach, cap=confident.k
+            values, together, class_ids, linking_ranges=reach, cap=confident.k, precisions=confident.precisions
         )
         stays = ~suppressed_for_confidence(
             in_reach, class_ids, k=confident.k, n_classes=len(ranges), rule=confident.rule

@@ -214,3 +214,20 @@ def test_confident_k_holds_among_large_numbers(base):
         kepsilon.anonymise(
             data, policy(k=3, epsilon=100, attributes={"height": quasi}, max_suppression=0), unsafe_seed=1
         )
+
+
+def test_only_missing_values_left_have_a_picture_too(tmp_path):
+    """Everybody with a value goes, the class of missing values stays."""
+    data = pa.table(
+        {
+            "person": list("abcdefghijkl"),
+            "district": ["d"] * 6 + ["e"] * 6,
+            "height": [None] * 6 + [0, 10, 20, 30, 40, 50],
+        }
+    )
+    attributes = policy().model_dump(exclude_none=True)["attributes"]
+    attributes["height"]["missing"] = "class"
+    chosen = policy(attributes=attributes, k=6, epsilon=100, confidence=0.5, max_suppression=0)
+    release = kepsilon.anonymise(data, chosen, unsafe_seed=1)
+    assert release.frame["height"].to_pylist() == [None] * 6
+    release.report(tmp_path / "r.html")
