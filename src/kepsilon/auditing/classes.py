@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kepsilon.auditing.covering import resolve
-from kepsilon.auditing.findings import Findings, share
+from kepsilon.auditing.findings import Findings, counted, share
 from kepsilon.auditing.labels import ReadLabel, levels_of, read_label
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.tables import Original, Released
@@ -191,7 +191,10 @@ def _by_cover(
     example = np.zeros(n_classes, dtype=np.int64)
     example[of_released] = np.arange(released.n_records)
     keys = [column[example] for column in columns]
-    by_labels = _cover(original, readings, keys, flags, sizes=in_release if policy.confidence is None else None)
+    is_narrow = _is_narrow(original, readings, keys, n_classes)
+    by_labels = _cover(
+        original, readings, keys, flags, sizes=in_release if policy.confidence is None else None, is_narrow=is_narrow
+    )
     of_original: IntArray = by_labels.of_original
     originals, is_known = by_labels.originals, by_labels.is_known
     if linkage is not None and policy.confidence is None:
@@ -220,6 +223,21 @@ def _by_cover(
     )
 
 
+def _is_narrow(
+    original: Original, readings: dict[str, list[ReadLabel]], keys: list[IntArray], n_classes: int
+) -> BoolArray:
+    """Classes whose labels cover no more than Mondrian's cuts gave them.
+
+    Intervals and sets never reach beyond the cuts; a label of a hierarchy may, unless it covers one value only.
+    """
+    narrow = np.ones(n_classes, dtype=np.bool_)
+    for name, key in zip(readings, keys, strict=False):
+        domain = original.domains[name]
+        if domain.positions is None and domain.generalises:
+            narrow &= np.array([np.count_nonzero(reading.covers) == 1 for reading in readings[name]])[key]
+    return narrow
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cover:
     of_original: IntArray
@@ -235,10 +253,12 @@ def _cover(
     flags: list[str],
     *,
     sizes: IntArray | None,
+    is_narrow: BoolArray,
 ) -> _Cover:
     """Which class takes which original. `sizes` are the records of every class, or None if some were left out of it.
 
-    One bit per combination of values and label; a class is where all its labels have a bit.
+    Confident k may also have left out whole classes, whose originals a wide label of a class that is there can cover. So
+    without `sizes` only narrow classes, which cover nobody else's originals, are known. One bit per combination of values and label; a class is where all its labels have a bit.
     """
     stays = np.flatnonzero(original.stays)
     columns = [original.codes[name][stays] for name in readings]
@@ -278,12 +298,15 @@ def _cover(
     if sizes is None:
         times = np.zeros(n_combinations, dtype=np.int64)
         class_of = np.full(n_combinations, NOWHERE, dtype=np.int64)
-        for c, own in enumerate(inside_of):
-            times[own] += 1
-            class_of[own] = c
+        for c in np.flatnonzero(is_narrow).tolist():
+            times[inside_of[c]] += 1
+            class_of[inside_of[c]] = c
         class_of[times != 1] = NOWHERE
         originals = covered
-        is_known = np.array([bool((times[own] == 1).all()) for own in inside_of], dtype=np.bool_)
+        is_known = np.array(
+            [narrow and bool((times[own] == 1).all()) for narrow, own in zip(is_narrow, inside_of, strict=True)],
+            dtype=np.bool_,
+        )
     else:
         class_of = resolve(inside_of, counts, sizes)
         taken = class_of != NOWHERE
@@ -307,41 +330,65 @@ def _check_counts(classes: Classes, original: Original, policy: Policy, findings
     n_too_many = int(np.count_nonzero(classes.released > classes.covered))
     n_too_few = int(np.count_nonzero((classes.released < classes.originals) & classes.is_known))
     has_confidence = policy.confidence is not None
+    n_released, is_sound = int(classes.released.sum()), True
     if n_too_many:
+        is_sound = False
         findings.broken(
             "counts",
-            f"{n_too_many:,} classes have more records than originals that their labels cover: a label does not contain its "
-            "record, or records were added.",
+            f"{counted(n_too_many, 'class has', 'classes have')} more records than originals that their labels cover: a "
+            "label does not contain its record, or records were added.",
         )
     if n_too_few and not has_confidence:
-        findings.broken("counts", f"{n_too_few:,} classes have lost records that k-anonymity would keep.")
-    if policy.algorithm == "mondrian" and not has_confidence and classes.released.sum() != original.n_staying:
+        is_sound = False
         findings.broken(
-            "counts",
-            f"Mondrian leaves no record out, but {int(classes.released.sum()):,} are released of {original.n_staying:,}.",
+            "counts", f"{counted(n_too_few, 'class has', 'classes have')} lost records that k-anonymity would keep."
         )
-    elif not n_too_many and not (n_too_few and not has_confidence):
-        findings.passed("counts", "every class has as many records as there are originals for it.")
-    if classes.n_suppressed is None:
-        n_unclear = int(np.count_nonzero(~classes.is_known))
-        if n_unclear:
-            findings.note(
-                "counts",
-                f"the labels of {n_unclear:,} of {classes.n_classes:,} classes cover originals of other classes too; which "
-                "originals are theirs is not known.",
-            )
-        return
+    if policy.algorithm == "mondrian" and not has_confidence and n_released != original.n_staying:
+        is_sound = False
+        findings.broken(
+            "counts", f"Mondrian leaves no record out, but {n_released:,} are released of {original.n_staying:,}."
+        )
+    if classes.n_suppressed is not None:
+        is_sound &= _check_suppression(classes, original, policy, findings)
+    n_unclear = int(np.count_nonzero(~classes.is_known))
+    if is_sound and n_unclear == 0:
+        many = "no more" if has_confidence else "as many"
+        findings.passed("counts", f"every class has {many} records {'than' if has_confidence else 'as'} it has originals.")
+    elif is_sound:
+        findings.passed("counts", "no class has more records than there are originals that its labels cover.")
+    if classes.n_suppressed is None and n_unclear:
+        why = "may cover originals of classes that confident k took out" if has_confidence else "cover originals of others"
+        findings.note(
+            "counts",
+            f"the labels of {n_unclear:,} of {counted(classes.n_classes, 'class', 'classes')} {why}; which originals are "
+            "theirs is not known.",
+        )
+
+
+def _check_suppression(classes: Classes, original: Original, policy: Policy, findings: Findings) -> bool:
+    """Records left out against OLA's limit; whether counts hold."""
+    n_below, n_absent = int(classes.n_suppressed or 0), int(classes.absent.sum())
     limit = policy.most_suppressed(original.n_staying)
+    if policy.confidence is None and n_absent and n_below + n_absent > limit:
+        findings.broken(
+            "suppression",
+            f"{counted(n_below + n_absent, 'record is', 'records are')} left out, {n_absent:,} of them in classes of k and "
+            f"more, but at most {limit:,} may be.",
+        )
+        return False
     findings.require(
-        classes.n_suppressed <= limit,
+        n_below <= limit,
         "suppression",
-        right=f"{classes.n_suppressed:,} records in classes below k are left out "
-        f"({share(classes.n_suppressed, original.n_staying)}), at most {limit:,} allowed.",
-        wrong=f"{classes.n_suppressed:,} records are in classes below k at these levels, but at most {limit:,} may be left out.",
+        right=f"{counted(n_below, 'record', 'records')} in classes below k left out ({share(n_below, original.n_staying)}), "
+        f"at most {limit:,} allowed.",
+        wrong=f"{counted(n_below, 'record is', 'records are')} in classes below k at these levels, but at most {limit:,} may "
+        "be left out.",
     )
-    if len(classes.absent) and not has_confidence:
+    if n_absent and policy.confidence is None:
         findings.warning(
             "suppression",
-            f"{len(classes.absent):,} classes of k records and more are not in the release ({int(classes.absent.sum()):,} "
+            f"{counted(len(classes.absent), 'class', 'classes')} of k records and more not in the release ({n_absent:,} "
             "records); nothing in the policy asks for that.",
         )
+        return False
+    return n_below <= limit

@@ -100,3 +100,8 @@ def quoted(name: str) -> str:
 
 def share(part: float, whole: float) -> str:
     return f"{part / whole:.2%}" if whole else "none"
+
+
+def counted(n: int, one: str, many: str) -> str:
+    """`1 record is`, `2 records are`."""
+    return f"{n:,} {one if n == 1 else many}"
