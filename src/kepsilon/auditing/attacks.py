@@ -14,6 +14,7 @@ import numpy as np
 
 from kepsilon.auditing.classes import Classes
 from kepsilon.auditing.confident import members_of_classes
+from kepsilon.auditing.few_records import check_links
 from kepsilon.auditing.findings import Findings
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.noise_law import ClaimedNoise
@@ -68,6 +69,7 @@ def check_attacks(
     findings: Findings,
     *,
     linkage: Linkage | None,
+    alpha: float,
 ) -> str:
     """Attacks, scored if the linkage is there; returns the headline."""
     figures = findings.figures
@@ -96,6 +98,8 @@ def check_attacks(
     if not sums.n_attacked:
         findings.note("attacks", "no class has originals that are known, so no attack was carried out.")
         return "No attack could be carried out: the originals of no class are known."
+    if expected is not None and policy.confidence is None and sums.n_attacked == n_released == classes.originals.sum():
+        check_links(sums.nearest, expected * n_released, n_released, findings, alpha=alpha)
     shares = {"nearest neighbour": sums.nearest / sums.n_attacked}
     if sums.n_small:
         rest = sums.nearest - sums.nearest_in_small

@@ -11,6 +11,7 @@ import numpy as np
 from kepsilon.auditing.attacks import check_attacks
 from kepsilon.auditing.classes import find_classes
 from kepsilon.auditing.confident import check_confident_k
+from kepsilon.auditing.few_records import check_exact_values
 from kepsilon.auditing.findings import FALSE_ALARM, Audit, Findings
 from kepsilon.auditing.linkage import check_linkage, read_linkage
 from kepsilon.auditing.manifest import check_beside, check_digest_only
@@ -84,13 +85,14 @@ def _audit(
     alpha = FALSE_ALARM / (20 * (len(before.published) + len(policy.epsilon_quasis) + 2))
     if links is not None:
         check_linked_noise(before, after, classes, noise, links, policy, findings, alpha=alpha)
+        check_exact_values(before, after, classes, noise, links, policy, findings, alpha=alpha)
     else:
         check_unlinked_noise(before, after, classes, noise, policy, findings, alpha=alpha)
     check_confident_k(after, classes, noise, policy, findings)
     on_step("order")
     check_order(before, after, classes, policy, findings, linkage=links, alpha=alpha)
     on_step("attack")
-    headline = check_attacks(after, classes, noise, policy, findings, linkage=links)
+    headline = check_attacks(after, classes, noise, policy, findings, linkage=links, alpha=alpha)
     if table.path is not None:
         on_step("manifest")
         check_beside(table.path, before, after, classes, noise, policy, findings, linkage=links)

@@ -181,6 +181,15 @@ def bernstein(excess: float, *, variance: float, largest: float) -> float:
     return math.exp(-(excess**2) / 2 / (variance + largest * excess / 3))
 
 
+def chernoff(found: float, mean: float) -> float:
+    """How probable it is, at most, that independent variables between 0 and 1 with means that add up to `mean` sum to this."""
+    if found <= mean:
+        return 1.0
+    if mean <= 0:
+        return 0.0
+    return math.exp(-(found * math.log(found / mean) - found + mean))
+
+
 def dkw(distance: float, n: int) -> float:
     """Massart's bound on the distance between a sample's distribution function and the true one."""
     return min(1.0, 2 * math.exp(-2 * n * distance**2)) if distance > 0 else 1.0

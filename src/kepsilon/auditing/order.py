@@ -14,7 +14,7 @@ import numpy as np
 from kepsilon.auditing.classes import NOWHERE, Classes
 from kepsilon.auditing.findings import Findings
 from kepsilon.auditing.linkage import Linkage
-from kepsilon.auditing.noise_law import bernstein
+from kepsilon.auditing.noise_law import bernstein, chernoff
 from kepsilon.auditing.tables import Original, Released
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -144,14 +144,7 @@ def _adjacent_rows(original_row: IntArray) -> float:
     """Neighbours in the release that were neighbours among the released originals; about 2 by chance, as Poisson has it."""
     ranks = np.argsort(np.argsort(original_row))
     found = int(np.count_nonzero(np.abs(np.diff(ranks)) == 1))
-    return poisson_tail(found, 2.0)
-
-
-def poisson_tail(found: int, mean: float) -> float:
-    """Chernoff's bound on finding so many."""
-    if found <= mean:
-        return 1.0
-    return math.exp(found - mean - found * math.log(found / mean))
+    return chernoff(found, 2.0)
 
 
 def grouped(codes: IntArray) -> float:
