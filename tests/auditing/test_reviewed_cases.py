@@ -103,3 +103,24 @@ def test_values_that_rounding_brings_back_are_no_alarm(precision, epsilon, seed)
     for confidence in (None, 0.9):
         audit = released(original, policy(epsilon=epsilon, confidence=confidence, attributes={"height": height})).audit()
         assert not audit.broken, audit.findings
+
+
+@pytest.mark.parametrize("spread", ["class", {"coarse": 5}])
+def test_a_column_without_any_noise_is_caught_where_no_class_is_known(spread):
+    """Labels that overlap hide who is in which class, but not that every value is an original's."""
+    under = policy(algorithm="mondrian", epsilon=8, attributes={"height": {**HEIGHT, "range": spread}})
+    case = released(scattered(1500, seed=7), under)
+    audit = case.audit(with_linkage=False)
+    assert not audit.broken
+    assert "noise" not in checks(audit, "passed"), "only part of the records could be tested"
+    assert "could be tested" in said(audit, "noise")
+    bare = case.change(height=case.own("height")).audit(with_linkage=False)
+    assert "noise" in checks(bare)
+
+
+def test_values_that_rounding_brings_back_are_no_alarm_where_no_class_is_known():
+    """A precision wider than the noise publishes most values as they are."""
+    height = {**HEIGHT, "precision": 10}
+    case = released(scattered(1500, seed=8), policy(algorithm="mondrian", epsilon=16, attributes={"height": height}))
+    assert not case.audit(with_linkage=False).broken
+    assert not case.change(height=[float(round(v / 10) * 10) for v in case.own("height")]).audit(with_linkage=False).broken

@@ -18,7 +18,7 @@ from kepsilon.auditing.labels import ReadLabel, levels_of, read_label
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.tables import Original, Released
 from kepsilon.policy.policy import Policy
-from kepsilon.table.arrays import BoolArray, IntArray
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.keys import number
 
 NOWHERE = -1
@@ -28,6 +28,34 @@ MOST_NODES = 64
 """How many readings of ambiguous labels are tried."""
 
 CACHE_BYTES = 1 << 28
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cover:
+    """What the labels of classes say about the originals."""
+
+    of_original: IntArray
+    covered: IntArray
+    originals: IntArray
+    is_known: BoolArray
+    stays: IntArray
+    """Originals that stay, by row."""
+    combination_of: IntArray
+    """Which combination of values each of them has."""
+    combinations: tuple[IntArray, ...]
+    """Those that each class covers."""
+
+    def smallest_ranges(self, values: FloatArray, sizes: IntArray) -> FloatArray:
+        """What the range of every class of such a size is at least, whichever of the originals it covers are its own."""
+        order = np.argsort(self.combination_of, kind="stable")
+        ends = np.cumsum(np.bincount(self.combination_of))
+        by_combination = np.split(values[self.stays][order], ends[:-1])
+        least = np.zeros(len(sizes))
+        for c, (inside, size) in enumerate(zip(self.combinations, sizes.tolist(), strict=True)):
+            ordered = np.sort(np.concatenate([by_combination[i] for i in inside.tolist()])) if inside.size else inside
+            if 1 < size <= len(ordered):
+                least[c] = float(np.min(ordered[size - 1 :] - ordered[: len(ordered) - size + 1]))
+        return np.nan_to_num(least)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +83,9 @@ class Classes:
     """Levels that explain the labels (OLA); usually one node."""
     losses: tuple[float, ...]
     """Mean precision loss by k-quasi over originals of the classes; NaN where it cannot be told."""
+
+    cover: Cover | None = None
+    """Where classes are told by what their labels cover (Mondrian)."""
 
     @property
     def n_classes(self) -> int:
@@ -220,6 +251,7 @@ def _by_cover(
         dm_star=int(np.sum(in_release.astype(object) ** 2)) if policy.confidence is None else None,
         nodes=None,
         losses=tuple(losses),
+        cover=by_labels,
     )
 
 
@@ -238,14 +270,6 @@ def _is_narrow(
     return narrow
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Cover:
-    of_original: IntArray
-    covered: IntArray
-    originals: IntArray
-    is_known: BoolArray
-
-
 def _cover(
     original: Original,
     readings: dict[str, list[ReadLabel]],
@@ -254,12 +278,13 @@ def _cover(
     *,
     sizes: IntArray | None,
     is_narrow: BoolArray,
-) -> _Cover:
+) -> Cover:
     """Which class takes which original. `sizes` are the records of every class, or None if some were left out of it.
 
     Confident k may also have left out whole classes, whose originals a wide label of a class that is there can cover. So
-    without `sizes` only narrow classes, which cover nobody else's originals, are known. One bit per combination of values and label; a class is where all its labels have a bit.
+    without `sizes` only narrow classes, which cover nobody else's originals, are known.
     """
+    # One bit per combination of values and label; a class is where all its labels have a bit.
     stays = np.flatnonzero(original.stays)
     columns = [original.codes[name][stays] for name in readings]
     columns += [column[stays] for column in _missing(original.numbers, flags)]
@@ -314,7 +339,15 @@ def _cover(
         is_known = originals == sizes
     of_original = np.full(original.n_records, NOWHERE, dtype=np.int64)
     of_original[stays] = class_of[combination_of]
-    return _Cover(of_original=of_original, covered=covered, originals=originals, is_known=is_known)
+    return Cover(
+        of_original=of_original,
+        covered=covered,
+        originals=originals,
+        is_known=is_known,
+        stays=stays,
+        combination_of=combination_of,
+        combinations=tuple(inside_of),
+    )
 
 
 def _check_counts(classes: Classes, original: Original, policy: Policy, findings: Findings) -> None:
