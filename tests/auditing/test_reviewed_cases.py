@@ -85,7 +85,10 @@ def test_too_many_links_are_caught_where_no_value_is_exact():
     case = released(patients(3000), policy(attributes={"height": {**HEIGHT, "precision": 0.001}}))
     own = case.own("height")
     chosen = set(np.random.default_rng(2).permutation(len(own))[:300].tolist())
-    moved = [round(v + 0.01, 3) if i in chosen else x for i, (v, x) in enumerate(zip(own, case.released["height"], strict=True))]
+    moved = [
+        round(v + 0.01, 3) if i in chosen else x
+        for i, (v, x) in enumerate(zip(own, case.released["height"], strict=True))
+    ]
     audit = case.change(height=moved).audit()
     assert "attacks" in checks(audit), audit.findings
 
@@ -101,7 +104,9 @@ def test_values_that_rounding_brings_back_are_no_alarm(precision, epsilon, seed)
     domain = {"domain": [160, 180]} if seed == 2 else {}
     height = {**HEIGHT, "precision": precision, **domain}
     for confidence in (None, 0.9):
-        audit = released(original, policy(epsilon=epsilon, confidence=confidence, attributes={"height": height})).audit()
+        audit = released(
+            original, policy(epsilon=epsilon, confidence=confidence, attributes={"height": height})
+        ).audit()
         assert not audit.broken, audit.findings
 
 
@@ -123,4 +128,6 @@ def test_values_that_rounding_brings_back_are_no_alarm_where_no_class_is_known()
     height = {**HEIGHT, "precision": 10}
     case = released(scattered(1500, seed=8), policy(algorithm="mondrian", epsilon=16, attributes={"height": height}))
     assert not case.audit(with_linkage=False).broken
-    assert not case.change(height=[float(round(v / 10) * 10) for v in case.own("height")]).audit(with_linkage=False).broken
+    assert (
+        not case.change(height=[float(round(v / 10) * 10) for v in case.own("height")]).audit(with_linkage=False).broken
+    )

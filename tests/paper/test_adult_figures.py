@@ -108,7 +108,9 @@ def test_a_release_realises_what_was_expected(adult, grid, k):
     n = record["records"]["read"] - record["records"]["suppressed_by_k"]
     confident, risk, error = record["confident_k"], record["linking_risk"], record["error"]["height"]
     assert confident["expected"] == pytest.approx(
-        next(c.figures.suppressed_by_confidence.total for c in grid.cells if (c.k, c.epsilon) == (k, 8)) * len(adult) / n
+        next(c.figures.suppressed_by_confidence.total for c in grid.cells if (c.k, c.epsilon) == (k, 8))
+        * len(adult)
+        / n
     )
     assert abs(confident["realised"] - confident["expected"]) < 5 * np.sqrt(confident["expected"] * 2 * k / n)
     assert error["realised_relative"] == pytest.approx(error["expected_relative"], rel=0.1)

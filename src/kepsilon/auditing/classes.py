@@ -386,11 +386,17 @@ def _check_counts(classes: Classes, original: Original, policy: Policy, findings
     n_unclear = int(np.count_nonzero(~classes.is_known))
     if is_sound and n_unclear == 0:
         many = "no more" if has_confidence else "as many"
-        findings.passed("counts", f"every class has {many} records {'than' if has_confidence else 'as'} it has originals.")
+        findings.passed(
+            "counts", f"every class has {many} records {'than' if has_confidence else 'as'} it has originals."
+        )
     elif is_sound:
         findings.passed("counts", "no class has more records than there are originals that its labels cover.")
     if classes.n_suppressed is None and n_unclear:
-        why = "may cover originals of classes that confident k took out" if has_confidence else "cover originals of others"
+        why = (
+            "may cover originals of classes that confident k took out"
+            if has_confidence
+            else "cover originals of others"
+        )
         findings.note(
             "counts",
             f"the labels of {n_unclear:,} of {counted(classes.n_classes, 'class', 'classes')} {why}; which originals are "

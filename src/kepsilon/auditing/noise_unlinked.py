@@ -74,7 +74,9 @@ def check_unlinked_noise(
         if policy.confidence is None:
             usable &= classes.released == classes.originals
         if not classes.all_known and _is_unchanged(original, released, classes, policy, name):
-            findings.broken("noise", f"{name} is published as it is: its values are those of the originals, all of them.")
+            findings.broken(
+                "noise", f"{name} is published as it is: its values are those of the originals, all of them."
+            )
             continue
         if not usable.any():
             findings.note("noise", f"{name} has no noise in any class whose originals are known; nothing to test.")

@@ -15,7 +15,7 @@ from kepsilon.errors import DataError, Problem
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 
-HARMLESS_METADATA = ("ARROW:schema",)
+HARMLESS_METADATA = ("ARROW:schema", "PARQUET:field_id")
 
 
 def read_release(table: AuditedTable, original: Original, policy: Policy, findings: Findings) -> Released | None:
@@ -79,11 +79,20 @@ def _check_columns(names: tuple[str, ...], original: Original, policy: Policy, f
 
 
 def _check_metadata(table: AuditedTable, findings: Findings) -> None:
-    extra = [name for name in table.file_metadata if name not in HARMLESS_METADATA]
+    hiding = [
+        name
+        for name in dict.fromkeys(table.column_names)
+        if table.column_names.count(name) == 1 and table.n_hidden_values(name)
+    ]
+    if hiding:
+        findings.broken(
+            "columns", f"the dictionary of {', '.join(map(quoted, hiding))} holds values that no record shows."
+        )
+    extra = [name for name in table.metadata if name not in HARMLESS_METADATA]
     if extra:
         findings.warning(
             "metadata",
-            f"the file says more than its columns do, under {', '.join(map(quoted, extra))}: such metadata can hold an "
+            f"the release says more than its columns do, under {', '.join(map(quoted, extra))}: such metadata can hold an "
             "index or a comment of the original.",
         )
 
