@@ -46,8 +46,9 @@ class AuditedTable:
     def metadata(self) -> tuple[str, ...]:
         """Names of what the table says beside its columns, such as the index of a pandas frame."""
         if self.path is None:
-            found = [] if self._source.library == "pandas" else _names_of(self._source._table.schema)
-            return tuple([*found, *self._beside_frame])
+            single = [name for name in self.column_names if self.column_names.count(name) == 1]
+            found = [] if self._source.library == "pandas" else _names_of(self._source.arrow_table(single).schema)
+            return (*found, *self._beside_frame)
         suffix = self.path.suffix.lower()
         if suffix in CSV:
             return ()
@@ -67,13 +68,10 @@ class AuditedTable:
             column = column.unify_dictionaries()
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return 0
-        dictionary = column.chunk(0).dictionary
+        is_hidden = ~null_mask(column.chunk(0).dictionary)
         used = pc.unique(pa.chunked_array([chunk.indices for chunk in column.chunks])).drop_null()
-        return (
-            len(dictionary)
-            - int(dictionary.null_count)
-            - int(pc.count(dictionary.take(used), mode="only_valid").as_py())
-        )
+        is_hidden[used.to_numpy(zero_copy_only=False).astype(np.int64)] = False
+        return int(np.count_nonzero(is_hidden))
 
     def texts(self, name: str) -> tuple[tuple[Label, ...], IntArray]:
         """Distinct values as text, null as None, and the position of every record's value among them."""
