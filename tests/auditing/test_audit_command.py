@@ -336,9 +336,45 @@ def test_a_linkage_of_another_release_is_a_finding_and_the_rest_is_still_checked
     lines = (tmp_path / "linkage.csv").read_text(encoding="utf-8").splitlines()
     for wrong in (lines[:-1], [*lines[:-1], lines[1]], [*lines[:-1], "99999,0,0"]):
         (tmp_path / "linkage.csv").write_text("\n".join(wrong) + "\n", encoding="utf-8")
-        out = audited(tmp_path, kepsilon_command, code=3).out
+        out = audited(tmp_path, kepsilon_command, code=0).out
         assert "does not go with this release" in " ".join(out.split())
         assert "noise" in out
+
+
+def test_the_linkage_of_another_release_of_the_same_original_is_named_as_that(tmp_path, kepsilon_command):
+    """It contradicts the release nearly everywhere, which is no fault of the release."""
+    made(tmp_path, kepsilon_command, n=300)
+    for name in ("release.csv", "release.csv.manifest.json", "release.csv.curator.json"):
+        (tmp_path / name).rename(tmp_path / f"kept-{name}")
+    (tmp_path / "linkage.csv").unlink()
+    made(tmp_path, kepsilon_command, n=300)
+    for name in ("release.csv", "release.csv.manifest.json", "release.csv.curator.json"):
+        (tmp_path / f"kept-{name}").replace(tmp_path / name)
+    out = " ".join(audited(tmp_path, kepsilon_command, code=0).out.split())
+    assert "this linkage does not belong to this release" in out
+    assert "do not give this release away" not in out
+
+
+def test_an_original_and_a_release_that_are_exchanged_are_asked_about(tmp_path, kepsilon_command):
+    """The identifiers are on the wrong side."""
+    made(tmp_path, kepsilon_command, n=300)
+    outcome = kepsilon_command(
+        "audit", tmp_path / "release.csv", tmp_path / "original.csv", "-p", tmp_path / "policy.toml"
+    )
+    assert outcome.code == 2
+    assert "exchanged?" in outcome.err
+    assert "CANARY" not in outcome.err
+
+
+def test_a_linkage_that_is_wrong_about_classes_says_nothing_about_the_release(tmp_path, kepsilon_command):
+    """The exit code tells that something is broken, the last line what."""
+    made(tmp_path, kepsilon_command, n=300)
+    path = tmp_path / "linkage.csv"
+    header, first, *rest = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([header, first.rpartition(",")[0] + ",99999", *rest]) + "\n", encoding="utf-8")
+    out = " ".join(audited(tmp_path, kepsilon_command, code=3).out.split())
+    assert "do not give this release away" not in out
+    assert "The linkage contradicts the release" in out
 
 
 def test_the_function_takes_paths_and_frames_alike(tmp_path, kepsilon_command):

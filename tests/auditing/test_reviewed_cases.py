@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -131,3 +133,40 @@ def test_values_that_rounding_brings_back_are_no_alarm_where_no_class_is_known()
     assert (
         not case.change(height=[float(round(v / 10) * 10) for v in case.own("height")]).audit(with_linkage=False).broken
     )
+
+
+def test_confident_k_is_said_to_hold_only_as_far_as_it_was_looked_at():
+    """Values that no original is in reach of stay under the rule `text`, and are counted."""
+    case = released(patients(3000), policy(confidence=0.7, epsilon=16))
+    [line] = [f.what for f in case.audit().of("passed") if f.check == "confident k"]
+    assert "classes whose originals are known" in line
+    assert "none in reach, which the rule text allows" in line
+
+
+def test_no_line_says_that_identifiers_are_gone_beside_a_warning_that_some_are_not():
+    """Both could not be true."""
+    case = released(patients(600), policy())
+    note = ["-"] * len(case.released["height"])
+    note[3] = case.own("name")[3]
+    audit = case.change(note=note).audit()
+    assert "identifiers" in checks(audit, "warning")
+    assert "identifiers" not in checks(audit, "passed")
+    assert "1 cell of" in said(audit, "identifiers")
+
+
+def test_the_headline_without_a_linkage_rests_on_the_noise_and_says_so():
+    """Where the noise is found broken, no expected figure stands."""
+    case = released(patients(1500), policy())
+    assert "would link" in case.audit(with_linkage=False).headline
+    assert "if the noise is as claimed" in case.audit(with_linkage=False).headline
+    bare = case.change(height=case.own("height")).audit(with_linkage=False)
+    assert "%" not in bare.headline
+    assert "not what was claimed" in bare.headline
+
+
+def test_a_few_wrong_lines_of_a_linkage_stay_broken():
+    """Only a linkage that is wrong nearly everywhere is taken for another release's."""
+    case = released(patients(1500), policy())
+    rows = list(case.linkage["original_row"])
+    rows[:40] = rows[1:40] + rows[:1]
+    assert "labels" in checks(replace(case, linkage={**case.linkage, "original_row": rows}).audit())

@@ -11,19 +11,28 @@ import numpy as np
 from kepsilon.auditing.attacks import check_attacks
 from kepsilon.auditing.classes import find_classes
 from kepsilon.auditing.confident import check_confident_k
+from kepsilon.auditing.counts import check_counts
 from kepsilon.auditing.few_records import check_exact_values
 from kepsilon.auditing.findings import FALSE_ALARM, Audit, Findings
-from kepsilon.auditing.linkage import check_linkage, read_linkage
+from kepsilon.auditing.linkage import Linkage, check_linkage, read_linkage
 from kepsilon.auditing.manifest import check_beside, check_digest_only
 from kepsilon.auditing.noise import check_linked_noise
 from kepsilon.auditing.noise_law import claimed_noise
 from kepsilon.auditing.noise_unlinked import check_unlinked_noise
 from kepsilon.auditing.order import check_order
-from kepsilon.auditing.records import check_kept, check_linked_labels, check_without_noise
-from kepsilon.auditing.schema import check_identifiers, check_published_numbers, read_release
-from kepsilon.auditing.tables import read_original
+from kepsilon.auditing.records import check_kept, check_linked_labels, check_without_noise, share_contradicted
+from kepsilon.auditing.schema import (
+    check_identifiers,
+    check_published_numbers,
+    read_release,
+    require_not_exchanged,
+)
+from kepsilon.auditing.tables import Original, Released, read_original
 from kepsilon.engines.audited import AuditedTable
 from kepsilon.policy.policy import Policy
+
+FEWEST_CONTRADICTIONS = 20
+"""Lines that a linkage of another release gets wrong at least."""
 
 NOT_A_RELEASE = "The release lacks what a release under this policy has; what could be checked without it is below."
 
@@ -60,8 +69,9 @@ def _audit(
 ) -> Audit:
     findings = Findings()
     on_step("read")
-    before = read_original(AuditedTable(original), policy)
-    table = AuditedTable(released)
+    source, table = AuditedTable(original), AuditedTable(released)
+    require_not_exchanged(source, table, policy)
+    before = read_original(source, policy)
     after = read_release(table, before, policy, findings)
     on_step("identifiers")
     check_identifiers(before, table, policy, findings)
@@ -72,9 +82,16 @@ def _audit(
     if linkage is not None:
         links = read_linkage(linkage, n_originals=before.n_records, n_released=after.n_records, findings=findings)
     on_step("classes")
+    if links is not None and _is_of_another_release(before, after, policy, links):
+        findings.warning(
+            "linkage",
+            "this linkage does not belong to this release: it contradicts it; the rest is checked without it.",
+        )
+        links = None
     classes = find_classes(before, after, policy, findings, linkage=links)
     if classes is None:
         return _ended(findings, NOT_A_RELEASE, table.path)
+    check_counts(classes, before, policy, findings)
     if links is not None:
         check_linkage(links, classes.of_released, findings)
         check_linked_labels(before, after, classes, links, policy, findings)
@@ -97,6 +114,26 @@ def _audit(
         on_step("manifest")
         check_beside(table.path, before, after, classes, noise, policy, findings, linkage=links)
     return Audit(findings=tuple(findings.found), headline=headline, figures=findings.figures)
+
+
+def _is_of_another_release(before: Original, after: Released, policy: Policy, links: Linkage) -> bool:
+    """Whether a linkage contradicts the release almost as often as one drawn at random, though the release has no fault.
+
+    A few wrong lines, or a release that is broken without any linkage, are for the other checks to report.
+    """
+    unlinked = Findings()
+    classes = find_classes(before, after, policy, unlinked, linkage=None)
+    if classes is None:
+        return False
+    contradicted = share_contradicted(before, after, classes, policy, links.original_row)
+    if contradicted * after.n_records < FEWEST_CONTRADICTIONS:
+        return False
+    any_rows = np.random.default_rng(0).permutation(links.original_row)
+    if contradicted < share_contradicted(before, after, classes, policy, any_rows) / 2:
+        return False
+    check_counts(classes, before, policy, unlinked)
+    check_kept(before, after, classes, policy, unlinked, linkage=None)
+    return not any(finding.severity == "broken" for finding in unlinked.found)
 
 
 def _ended(findings: Findings, headline: str, path: Path | None) -> Audit:

@@ -123,7 +123,7 @@ def _is_unchanged(original: Original, released: Released, classes: Classes, poli
     grid = Grid.of(attribute)
     published, own = released.numbers[name], original.numbers[name][original.stays]
     if isinstance(attribute.range, tuple):
-        own = np.clip(own, *(float(fraction(bound)) for bound in attribute.range))
+        own = np.clip(own, float(fraction(attribute.range[0])), float(fraction(attribute.range[1])))
     if len(published) != len(own) or classes.cover is None:
         return False
     units = np.sort(np.rint(np.clip(own, grid.low, grid.high) / grid.step))

@@ -57,7 +57,9 @@ def _show(found: kepsilon.Audit) -> None:
                     click.echo(" " * 9 + line)
     click.echo()
     n_broken = len(found.broken)
-    if n_broken:
+    if n_broken and all(finding.check == "linkage" for finding in found.broken):
+        click.echo("The linkage contradicts the release; of the release itself no promise was found broken.")
+    elif n_broken:
         click.echo(
             f"{n_broken} {'promise is' if n_broken == 1 else 'promises are'} broken: do not give this release away."
         )

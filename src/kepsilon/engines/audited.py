@@ -27,7 +27,7 @@ class AuditedTable:
     def __init__(self, source: object) -> None:
         self.path: Path | None = Path(source) if isinstance(source, str | Path) else None
         self._source: Any = FileSource(self.path) if self.path is not None else FrameSource(source)
-        self._beside_frame = _beside_frame(source) if self.path is None and self._source.library == "pandas" else ()
+        self._beside_frame = () if self.path is not None else _beside_frame(source)
         self.name: str = self._source.name
         self.column_names: tuple[str, ...] = self._source.column_names
         self._n_records: int | None = None
@@ -156,6 +156,8 @@ def _batches(reader: Any) -> Iterator[tuple[Any, Any]]:
 
 def _beside_frame(frame: Any) -> tuple[str, ...]:
     """What a pandas frame holds beside its columns: an index other than 0, 1, 2, …, and attributes."""
+    if type(frame).__module__.partition(".")[0] != "pandas":
+        return ()
     index = frame.index
     is_plain = (
         type(index).__name__ == "RangeIndex"
