@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kepsilon as ke
-from auditing.releases import Case, classes_of, patients, policy, released
+from auditing.releases import Case, classes_of, patients, policy, released, unshuffled
 
 HEIGHT = {"role": "epsilon-quasi", "precision": 0.1, "range": "class"}
 
@@ -170,3 +170,58 @@ def test_a_few_wrong_lines_of_a_linkage_stay_broken():
     rows = list(case.linkage["original_row"])
     rows[:40] = rows[1:40] + rows[:1]
     assert "labels" in checks(replace(case, linkage={**case.linkage, "original_row": rows}).audit())
+
+
+@pytest.mark.parametrize("with_linkage", [True, False], ids=["linkage", "no linkage"])
+def test_a_release_sorted_by_a_kept_number_is_caught(with_linkage):
+    """Every value is there once, so that nothing is grouped, and as text they would be in another order."""
+    original = patients(800)
+    original["salary"] = np.random.default_rng(2).permutation(np.arange(800) * 37 + 900).tolist()
+    case = released(original, policy(attributes={"salary": {"role": "sensitive"}}))
+    assert not case.audit(with_linkage=with_linkage).broken
+    order = sorted(range(len(case.released["salary"])), key=lambda row: case.released["salary"][row])
+    assert "order" in checks(case.rows(order).audit(with_linkage=with_linkage))
+
+
+@pytest.mark.parametrize(
+    "turn", [lambda rows: rows[::-1], lambda rows: [*rows[3:], *rows[:3]]], ids=["back", "shifted"]
+)
+def test_the_order_of_the_input_is_recognised_backwards_and_shifted(turn):
+    """Without a linkage."""
+    case = unshuffled(released(patients(2000), policy()))
+    rows = turn(list(range(len(case.released["height"]))))
+    assert "order" in checks(case.rows(rows).audit(with_linkage=False))
+
+
+@pytest.mark.parametrize("rule", ["text", "strict", "suppress_zero"])
+@pytest.mark.parametrize("with_linkage", [True, False], ids=["linkage", "no linkage"])
+def test_more_records_missing_than_confident_k_explains_are_broken(rule, with_linkage):
+    """Under its name anybody could be left out."""
+    case = released(patients(3000), policy(confidence=0.99, epsilon=2, confidence_rule=rule))
+    assert not case.audit(with_linkage=with_linkage).broken
+    kept = sorted(row for records in classes_of(case) for row in records[: max(5, len(records) // 3)])
+    assert "suppression" in checks(case.rows(kept).audit(with_linkage=with_linkage))
+
+
+@pytest.mark.parametrize("rule", ["text", "strict", "suppress_zero"])
+@pytest.mark.parametrize("height", [{}, {"precision": 5}, {"domain": [165, 175]}, {"range": [160, 180]}])
+def test_records_that_confident_k_takes_out_are_as_many_as_the_audit_expects(rule, height):
+    """Against releases: their number is within five standard errors, rounding and clamping included."""
+    original = patients(1200)
+    original["zip"] = ["100"] * 1200  # classes of some eighty records, none of which falls as a whole
+    under = policy(confidence=0.9, epsilon=16, confidence_rule=rule, attributes={"height": {**HEIGHT, **height}})
+    shares, expected = [], None
+    for seed in range(12):
+        case = released(original, under, seed=seed)
+        audit = case.audit(with_linkage=False)
+        assert not audit.broken, audit.findings
+        expected = audit.figures["confident_k_expected"]
+        n = len(released_without_confidence(original, under))
+        shares.append(1 - len(case.released["height"]) / n)
+    error = np.std(shares, ddof=1) / np.sqrt(len(shares))
+    assert abs(np.mean(shares) - expected) < 5 * max(error, 1e-4), (np.mean(shares), expected, error)
+
+
+def released_without_confidence(original, under) -> list[float]:
+    document = {k: v for k, v in under.model_dump(mode="json", exclude_none=True).items() if "confidence" not in k}
+    return released(original, ke.Policy.from_dict(document)).released["height"]

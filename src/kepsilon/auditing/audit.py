@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from kepsilon.auditing.attacks import check_attacks
-from kepsilon.auditing.classes import find_classes
+from kepsilon.auditing.classes import Classes, find_classes
 from kepsilon.auditing.confident import check_confident_k
 from kepsilon.auditing.counts import check_counts
 from kepsilon.auditing.few_records import check_exact_values
@@ -28,6 +28,7 @@ from kepsilon.auditing.schema import (
     require_not_exchanged,
 )
 from kepsilon.auditing.tables import Original, Released, read_original
+from kepsilon.auditing.taken_out import check_taken_out
 from kepsilon.engines.audited import AuditedTable
 from kepsilon.policy.policy import Policy
 
@@ -82,15 +83,15 @@ def _audit(
     if linkage is not None:
         links = read_linkage(linkage, n_originals=before.n_records, n_released=after.n_records, findings=findings)
     on_step("classes")
-    if links is not None and _is_of_another_release(before, after, policy, links):
+    classes = find_classes(before, after, policy, findings, linkage=links)
+    if classes is None:
+        return _ended(findings, NOT_A_RELEASE, table.path)
+    if links is not None and (unlinked := _unlinked(before, after, classes, policy, links)) is not None:
         findings.warning(
             "linkage",
             "this linkage does not belong to this release: it contradicts it; the rest is checked without it.",
         )
-        links = None
-    classes = find_classes(before, after, policy, findings, linkage=links)
-    if classes is None:
-        return _ended(findings, NOT_A_RELEASE, table.path)
+        links, classes = None, unlinked
     check_counts(classes, before, policy, findings)
     if links is not None:
         check_linkage(links, classes.of_released, findings)
@@ -106,6 +107,7 @@ def _audit(
     else:
         check_unlinked_noise(before, after, classes, noise, policy, findings, alpha=alpha)
     check_confident_k(after, classes, noise, policy, findings)
+    check_taken_out(before, after, classes, policy, findings, alpha=alpha)
     on_step("order")
     check_order(before, after, classes, policy, findings, linkage=links, alpha=alpha)
     on_step("attack")
@@ -116,24 +118,25 @@ def _audit(
     return Audit(findings=tuple(findings.found), headline=headline, figures=findings.figures)
 
 
-def _is_of_another_release(before: Original, after: Released, policy: Policy, links: Linkage) -> bool:
-    """Whether a linkage contradicts the release almost as often as one drawn at random, though the release has no fault.
+def _unlinked(before: Original, after: Released, classes: Classes, policy: Policy, links: Linkage) -> Classes | None:
+    """The classes as they are found without the linkage, if that is one of another release.
 
-    A few wrong lines, or a release that is broken without any linkage, are for the other checks to report.
+    It then contradicts this one almost as often as lines drawn at random, though the release has no fault. A few wrong
+    lines, or a release that is broken without any linkage, are for the other checks to report.
     """
-    unlinked = Findings()
-    classes = find_classes(before, after, policy, unlinked, linkage=None)
-    if classes is None:
-        return False
     contradicted = share_contradicted(before, after, classes, policy, links.original_row)
     if contradicted * after.n_records < FEWEST_CONTRADICTIONS:
-        return False
+        return None
     any_rows = np.random.default_rng(0).permutation(links.original_row)
     if contradicted < share_contradicted(before, after, classes, policy, any_rows) / 2:
-        return False
-    check_counts(classes, before, policy, unlinked)
-    check_kept(before, after, classes, policy, unlinked, linkage=None)
-    return not any(finding.severity == "broken" for finding in unlinked.found)
+        return None
+    found = Findings()
+    unlinked = find_classes(before, after, policy, found, linkage=None)
+    if unlinked is None:
+        return None
+    check_counts(unlinked, before, policy, found)
+    check_kept(before, after, unlinked, policy, found, linkage=None)
+    return None if any(finding.severity == "broken" for finding in found.found) else unlinked
 
 
 def _ended(findings: Findings, headline: str, path: Path | None) -> Audit:

@@ -84,6 +84,8 @@ class Classes:
     losses: tuple[float, ...]
     """Mean precision loss by k-quasi over originals of the classes; NaN where it cannot be told."""
 
+    of_node: IntArray | None = None
+    """Class of every original at the levels of the release, also of those that are not in it (OLA), or NOWHERE."""
     cover: Cover | None = None
     """Where classes are told by what their labels cover (Mondrian)."""
 
@@ -171,6 +173,8 @@ def _at_node(
     new[shown] = np.arange(np.count_nonzero(shown))
     of_original = np.full(original.n_records, NOWHERE, dtype=np.int64)
     of_original[stays] = new[numbers[n_released:]]
+    of_node = np.full(original.n_records, NOWHERE, dtype=np.int64)
+    of_node[stays] = numbers[n_released:]
     not_shown = in_original[~shown]
     return Classes(
         of_released=new[numbers[:n_released]],
@@ -183,6 +187,7 @@ def _at_node(
         absent=not_shown[not_shown >= policy.k],
         dm_star=int(np.sum(in_original.astype(object) ** 2)) if len(in_original) else 0,
         nodes=(node,),
+        of_node=of_node,
         losses=tuple(
             level / max(1, domain.n_levels - 1) for level, domain in zip(node, original.domains.values(), strict=True)
         ),

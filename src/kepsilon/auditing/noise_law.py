@@ -58,7 +58,7 @@ def claimed_noise(original: Original, classes: Classes, policy: Policy) -> Claim
             own = clipped
         values[:, j] = own
         low[:, j], high[:, j] = _extremes(own[belongs], ids, n_classes=classes.n_classes)
-        ranges[:, j] = _range(low[:, j], high[:, j], attribute)
+        ranges[:, j] = range_of(low[:, j], high[:, j], attribute)
     ranges[~classes.is_known] = np.nan
     n_active = np.count_nonzero(np.nan_to_num(ranges) > 0, axis=1)
     return ClaimedNoise(values=values, low=low, high=high, ranges=ranges, n_active=n_active, n_clipped=n_clipped)
@@ -74,7 +74,8 @@ def _extremes(values: FloatArray, ids: IntArray, *, n_classes: int) -> tuple[Flo
     return low, high
 
 
-def _range(low: FloatArray, high: FloatArray, attribute: EpsilonQuasi) -> FloatArray:
+def range_of(low: FloatArray, high: FloatArray, attribute: EpsilonQuasi) -> FloatArray:
+    """R of classes with these extremes."""
     if isinstance(attribute.range, tuple):
         width = float(fraction(attribute.range[1])) - float(fraction(attribute.range[0]))
         return np.where(np.isnan(low), np.nan, width)
