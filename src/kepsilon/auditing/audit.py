@@ -50,7 +50,7 @@ def audit(
     linkage: object | None = None,
     on_step: Callable[[str], None] = ignore_step,
 ) -> Audit:
-    """What a release keeps of its policy's promises, found by code that shares nothing with what made it.
+    """What a release keeps of its policy's promises, found by a code path of its own.
 
     `original`, `released` and `linkage` are paths or frames. Where the release is a file, the manifest and the curator's
     record beside it are checked too. Findings speak of columns and counts, never of a record's value.
