@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -165,6 +166,72 @@ def test_a_seeded_release_is_warned_about(tmp_path, kepsilon_command):
     assert "seeded" in out
 
 
+def _huge(manifest: dict) -> str:
+    manifest["records"]["read"] = 10**400
+    return json.dumps(manifest)
+
+
+def _other(change: Callable[[dict], object]) -> Callable[[dict], str]:
+    def spoil(manifest: dict) -> str:
+        change(manifest)
+        return json.dumps(manifest)
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("spoil", "named"),
+    [
+        (lambda _: "{}", "(not there)"),
+        (lambda m: json.dumps({k: v for k, v in m.items() if k != "digest"}), "digest (not there)"),
+        (lambda _: "CANARY", "cannot be read"),
+        (lambda _: "[" * 200_000, "cannot be read"),
+        (lambda _: '{"policy":' * 200_000, "cannot be read"),
+        (_huge, "records.read"),
+        (_other(lambda m: m["linking_risk"].update(expected=10**400)), "linking_risk.expected"),
+        (_other(lambda m: m["guarantee"].update(epsilon=float("nan"))), "guarantee.epsilon"),
+        (_other(lambda m: m["policy"].update(confidence=0.99)), "extra keys"),
+        (_other(lambda m: m["policy"].pop("epsilon")), "policy.epsilon"),
+        (_other(lambda m: m["policy"]["attributes"].update({"CANARY": {"role": "identifier"}})), "extra ones"),
+        (_other(lambda m: m.update(policy=[])), "policy"),
+        (_other(lambda m: m["guarantee"]["ranges"].update(height="coarse, step 5")), "guarantee.ranges.height"),
+        (_other(lambda m: m["guarantee"].update(confidence=0.9)), "guarantee.confidence"),
+    ],
+)
+def test_a_manifest_without_its_promises_or_with_others_is_broken(tmp_path, kepsilon_command, spoil, named):
+    """However it was spoilt, the audit goes on, and what the manifest holds is not repeated."""
+    made(tmp_path, kepsilon_command, n=300)
+    path = tmp_path / "release.csv.manifest.json"
+    path.write_text(spoil(json.loads(path.read_text(encoding="utf-8"))), encoding="utf-8")
+    assert named in " ".join(audited(tmp_path, kepsilon_command, code=3, linkage=False).out.split())
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("linking_risk", "over_half"),
+        ("linking_risk", "over_nine_tenths"),
+        ("linking_risk", "largest"),
+        ("linking_risk", "per_original", "realised"),
+        ("error", "height", "uniform_equivalent"),
+        ("error", "height", "epsilon_for_uniform_5_percent"),
+    ],
+)
+def test_figures_of_the_curators_record_are_worked_out_again(folder, kepsilon_command, path):
+    """A figure that is not stated is not wrong, but a wrong one is."""
+    file = next(folder.glob("release.*.curator.json"))
+    record = json.loads(file.read_text(encoding="utf-8"))
+    inner = record
+    for key in path[:-1]:
+        inner = inner[key]
+    stated = inner.pop(path[-1])
+    file.write_text(json.dumps(record), encoding="utf-8")
+    audited(folder, kepsilon_command, code=0)
+    inner[path[-1]] = stated * 1.001 + 1e-4
+    file.write_text(json.dumps(record), encoding="utf-8")
+    assert ".".join(path) in " ".join(audited(folder, kepsilon_command, code=3).out.split())
+
+
 def test_a_missing_manifest_is_a_note(tmp_path, kepsilon_command):
     """A release may travel without it."""
     made(tmp_path, kepsilon_command)
@@ -231,10 +298,6 @@ def _linkage_of_text(where: Path) -> None:
     (where / "linkage.csv").write_text("original_row,released_row,class_id\nCANARY,0,0\n", encoding="utf-8")
 
 
-def _broken_manifest(where: Path) -> None:
-    (where / "release.csv.manifest.json").write_text("CANARY", encoding="utf-8")
-
-
 def _wrong_policy(where: Path) -> None:
     (where / "policy.toml").write_text("k = 1\n", encoding="utf-8")
 
@@ -254,7 +317,7 @@ def _unlisted_original(where: Path) -> None:
     "spoil",
     [
         _no_release, _no_original, _no_linkage, _not_a_table, _no_records, _no_header, _ragged, _other_linkage,
-        _linkage_of_text, _broken_manifest, _wrong_policy, _policy_of_other_columns, _unlisted_original,
+        _linkage_of_text, _wrong_policy, _policy_of_other_columns, _unlisted_original,
     ],
 )  # fmt: skip
 def test_bad_input_is_refused_with_one_clear_message(tmp_path, kepsilon_command, spoil):
@@ -273,9 +336,45 @@ def test_a_linkage_of_another_release_is_a_finding_and_the_rest_is_still_checked
     lines = (tmp_path / "linkage.csv").read_text(encoding="utf-8").splitlines()
     for wrong in (lines[:-1], [*lines[:-1], lines[1]], [*lines[:-1], "99999,0,0"]):
         (tmp_path / "linkage.csv").write_text("\n".join(wrong) + "\n", encoding="utf-8")
-        out = audited(tmp_path, kepsilon_command, code=3).out
+        out = audited(tmp_path, kepsilon_command, code=0).out
         assert "does not go with this release" in " ".join(out.split())
         assert "noise" in out
+
+
+def test_the_linkage_of_another_release_of_the_same_original_is_named_as_that(tmp_path, kepsilon_command):
+    """It contradicts the release nearly everywhere, which is no fault of the release."""
+    made(tmp_path, kepsilon_command, n=300)
+    for name in ("release.csv", "release.csv.manifest.json", "release.csv.curator.json"):
+        (tmp_path / name).rename(tmp_path / f"kept-{name}")
+    (tmp_path / "linkage.csv").unlink()
+    made(tmp_path, kepsilon_command, n=300)
+    for name in ("release.csv", "release.csv.manifest.json", "release.csv.curator.json"):
+        (tmp_path / f"kept-{name}").replace(tmp_path / name)
+    out = " ".join(audited(tmp_path, kepsilon_command, code=0).out.split())
+    assert "this linkage does not belong to this release" in out
+    assert "do not give this release away" not in out
+
+
+def test_an_original_and_a_release_that_are_exchanged_are_asked_about(tmp_path, kepsilon_command):
+    """The identifiers are on the wrong side."""
+    made(tmp_path, kepsilon_command, n=300)
+    outcome = kepsilon_command(
+        "audit", tmp_path / "release.csv", tmp_path / "original.csv", "-p", tmp_path / "policy.toml"
+    )
+    assert outcome.code == 2
+    assert "exchanged?" in outcome.err
+    assert "CANARY" not in outcome.err
+
+
+def test_a_linkage_that_is_wrong_about_classes_says_nothing_about_the_release(tmp_path, kepsilon_command):
+    """The exit code tells that something is broken, the last line what."""
+    made(tmp_path, kepsilon_command, n=300)
+    path = tmp_path / "linkage.csv"
+    header, first, *rest = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([header, first.rpartition(",")[0] + ",99999", *rest]) + "\n", encoding="utf-8")
+    out = " ".join(audited(tmp_path, kepsilon_command, code=3).out.split())
+    assert "do not give this release away" not in out
+    assert "The linkage contradicts the release" in out
 
 
 def test_the_function_takes_paths_and_frames_alike(tmp_path, kepsilon_command):

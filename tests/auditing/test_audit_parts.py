@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kepsilon
-from auditing.releases import patients, policy, released
+from auditing.releases import OTHER_QUASI, patients, policy, released
 from kepsilon.auditing import noise_law, order
+from kepsilon.auditing.comparison import _says_range
 from kepsilon.auditing.covering import UNKNOWN, resolve
 from kepsilon.auditing.labels import read_label
 from kepsilon.table.codes import code_domain
@@ -151,3 +152,20 @@ def test_the_headline_names_the_strongest_attacker_of_small_classes():
     assert attacks["strongest"]["share"] == max(attacks["realised"].values())
     assert f"{attacks['strongest']['share']:.2%}" in found.headline
     assert attacks["strongest"]["attacker"] in found.headline
+
+
+@pytest.mark.parametrize(
+    ("spread", "right", "wrong"),
+    [
+        ("class", "class", "coarse, step 5"),
+        ({"coarse": 0.5}, "coarse, step 0.5", "coarse, step 5"),
+        ([130, 210], "declared [130, 210]", "declared [130, 211]"),
+        ([-1.5, 2], "declared [-1.5, 2]", "class"),
+    ],
+)
+def test_ranges_in_words_are_read_back(spread, right, wrong):
+    """As the guarantee states them, however their numbers are written."""
+    quasi = policy(attributes={"height": {**OTHER_QUASI, "range": spread}}).epsilon_quasis["height"]
+    assert _says_range(right, quasi)
+    assert not _says_range(wrong, quasi)
+    assert not _says_range(["class"], quasi)

@@ -14,7 +14,8 @@ import numpy as np
 
 from kepsilon.auditing.classes import Classes
 from kepsilon.auditing.confident import members_of_classes
-from kepsilon.auditing.findings import Findings
+from kepsilon.auditing.few_records import check_links
+from kepsilon.auditing.findings import Findings, counted
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.noise_law import ClaimedNoise
 from kepsilon.auditing.tables import Released
@@ -68,6 +69,7 @@ def check_attacks(
     findings: Findings,
     *,
     linkage: Linkage | None,
+    alpha: float,
 ) -> str:
     """Attacks, scored if the linkage is there; returns the headline."""
     figures = findings.figures
@@ -85,17 +87,26 @@ def check_attacks(
     beside = f"1/k = {1 / policy.k:.2%}" + (f", expected {expected:.2%}" if expected is not None else "")
     if linkage is None:
         findings.note("attacks", "without a linkage no attack can be scored; expected figures stand instead.")
+        if any(finding.severity == "broken" and finding.check == "noise" for finding in findings.found):
+            return (
+                "The noise is not what was claimed, so that nothing limits what an attacker links; no linkage, so no attack "
+                "was scored."
+            )
         if expected is not None:
-            beside = f"expected, beside 1/k = {1 / policy.k:.2%}"
-            return f"A nearest-neighbour attacker links {expected:.2%} of the released records ({beside})."
+            return (
+                f"A nearest-neighbour attacker would link {expected:.2%} of the released records, if the noise is as claimed "
+                f"(1/k = {1 / policy.k:.2%})."
+            )
         return (
-            "No linkage, so no attack was scored; an attacker of single records links at most "
-            f"{_bound(classes, policy):.2%} on average ({beside})."
+            "No linkage, so no attack was scored; if the noise is as claimed, an attacker of single records would link at "
+            f"most {_bound(classes, policy):.2%} on average ({beside})."
         )
     sums = _attack(released, classes, noise, policy, linkage)
     if not sums.n_attacked:
         findings.note("attacks", "no class has originals that are known, so no attack was carried out.")
         return "No attack could be carried out: the originals of no class are known."
+    if expected is not None and policy.confidence is None and sums.n_attacked == n_released == classes.originals.sum():
+        check_links(sums.nearest, expected * n_released, n_released, findings, alpha=alpha)
     shares = {"nearest neighbour": sums.nearest / sums.n_attacked}
     if sums.n_small:
         rest = sums.nearest - sums.nearest_in_small
@@ -121,10 +132,12 @@ def check_attacks(
         )
     findings.note(
         "attacks",
-        f"{sums.n_over_half:,} records have their own original more probable than not, {sums.n_over_nine_tenths:,} more "
+        f"{counted(sums.n_over_half, 'record has its', 'records have their')} own original more probable than not, "
+        f"{sums.n_over_nine_tenths:,} more "
         f"than 90 % ({sums.n_attacked:,} attacked).",
     )
-    return f"The strongest attacker ({strongest}) links {shares[strongest]:.2%} of the released records ({beside})."
+    of = "the released records" if sums.n_attacked == n_released else f"the {sums.n_attacked:,} records attacked"
+    return f"The strongest attacker ({strongest}) links {shares[strongest]:.2%} of {of} ({beside})."
 
 
 def risk_figures(classes: Classes) -> dict[str, Any]:

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kepsilon.auditing.covering import resolve
-from kepsilon.auditing.findings import Findings, share
+from kepsilon.auditing.findings import Findings
 from kepsilon.auditing.labels import ReadLabel, levels_of, read_label
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.tables import Original, Released
 from kepsilon.policy.policy import Policy
-from kepsilon.table.arrays import BoolArray, IntArray
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.keys import number
 
 NOWHERE = -1
@@ -28,6 +28,34 @@ MOST_NODES = 64
 """How many readings of ambiguous labels are tried."""
 
 CACHE_BYTES = 1 << 28
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cover:
+    """What the labels of classes say about the originals."""
+
+    of_original: IntArray
+    covered: IntArray
+    originals: IntArray
+    is_known: BoolArray
+    stays: IntArray
+    """Originals that stay, by row."""
+    combination_of: IntArray
+    """Which combination of values each of them has."""
+    combinations: tuple[IntArray, ...]
+    """Those that each class covers."""
+
+    def smallest_ranges(self, values: FloatArray, sizes: IntArray) -> FloatArray:
+        """What the range of every class of such a size is at least, whichever of the originals it covers are its own."""
+        order = np.argsort(self.combination_of, kind="stable")
+        ends = np.cumsum(np.bincount(self.combination_of))
+        by_combination = np.split(values[self.stays][order], ends[:-1])
+        least = np.zeros(len(sizes))
+        for c, (inside, size) in enumerate(zip(self.combinations, sizes.tolist(), strict=True)):
+            ordered = np.sort(np.concatenate([by_combination[i] for i in inside.tolist()])) if inside.size else inside
+            if 1 < size <= len(ordered):
+                least[c] = float(np.min(ordered[size - 1 :] - ordered[: len(ordered) - size + 1]))
+        return np.nan_to_num(least)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +84,11 @@ class Classes:
     losses: tuple[float, ...]
     """Mean precision loss by k-quasi over originals of the classes; NaN where it cannot be told."""
 
+    of_node: IntArray | None = None
+    """Class of every original at the levels of the release, also of those that are not in it (OLA), or NOWHERE."""
+    cover: Cover | None = None
+    """Where classes are told by what their labels cover (Mondrian)."""
+
     @property
     def n_classes(self) -> int:
         return len(self.released)
@@ -71,12 +104,8 @@ def find_classes(
     """The classes; None if labels cannot be understood, which is then among the findings."""
     flags = [name for name, attribute in policy.epsilon_quasis.items() if attribute.missing == "class"]
     if policy.algorithm == "ola":
-        classes = _by_level(original, released, policy, findings, flags)
-    else:
-        classes = _by_cover(original, released, policy, findings, flags, linkage)
-    if classes is not None:
-        _check_counts(classes, original, policy, findings)
-    return classes
+        return _by_level(original, released, policy, findings, flags)
+    return _by_cover(original, released, policy, findings, flags, linkage)
 
 
 def as_one_class(original: Original, classes: Classes) -> Classes:
@@ -144,6 +173,8 @@ def _at_node(
     new[shown] = np.arange(np.count_nonzero(shown))
     of_original = np.full(original.n_records, NOWHERE, dtype=np.int64)
     of_original[stays] = new[numbers[n_released:]]
+    of_node = np.full(original.n_records, NOWHERE, dtype=np.int64)
+    of_node[stays] = numbers[n_released:]
     not_shown = in_original[~shown]
     return Classes(
         of_released=new[numbers[:n_released]],
@@ -156,6 +187,7 @@ def _at_node(
         absent=not_shown[not_shown >= policy.k],
         dm_star=int(np.sum(in_original.astype(object) ** 2)) if len(in_original) else 0,
         nodes=(node,),
+        of_node=of_node,
         losses=tuple(
             level / max(1, domain.n_levels - 1) for level, domain in zip(node, original.domains.values(), strict=True)
         ),
@@ -191,7 +223,10 @@ def _by_cover(
     example = np.zeros(n_classes, dtype=np.int64)
     example[of_released] = np.arange(released.n_records)
     keys = [column[example] for column in columns]
-    by_labels = _cover(original, readings, keys, flags, sizes=in_release if policy.confidence is None else None)
+    is_narrow = _is_narrow(original, readings, keys, n_classes)
+    by_labels = _cover(
+        original, readings, keys, flags, sizes=in_release if policy.confidence is None else None, is_narrow=is_narrow
+    )
     of_original: IntArray = by_labels.of_original
     originals, is_known = by_labels.originals, by_labels.is_known
     if linkage is not None and policy.confidence is None:
@@ -217,15 +252,23 @@ def _by_cover(
         dm_star=int(np.sum(in_release.astype(object) ** 2)) if policy.confidence is None else None,
         nodes=None,
         losses=tuple(losses),
+        cover=by_labels,
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Cover:
-    of_original: IntArray
-    covered: IntArray
-    originals: IntArray
-    is_known: BoolArray
+def _is_narrow(
+    original: Original, readings: dict[str, list[ReadLabel]], keys: list[IntArray], n_classes: int
+) -> BoolArray:
+    """Classes whose labels cover no more than Mondrian's cuts gave them.
+
+    Intervals and sets never reach beyond the cuts; a label of a hierarchy may, unless it covers one value only.
+    """
+    narrow = np.ones(n_classes, dtype=np.bool_)
+    for name, key in zip(readings, keys, strict=False):
+        domain = original.domains[name]
+        if domain.positions is None and domain.generalises:
+            narrow &= np.array([np.count_nonzero(reading.covers) == 1 for reading in readings[name]])[key]
+    return narrow
 
 
 def _cover(
@@ -235,11 +278,14 @@ def _cover(
     flags: list[str],
     *,
     sizes: IntArray | None,
-) -> _Cover:
+    is_narrow: BoolArray,
+) -> Cover:
     """Which class takes which original. `sizes` are the records of every class, or None if some were left out of it.
 
-    One bit per combination of values and label; a class is where all its labels have a bit.
+    Confident k may also have left out whole classes, whose originals a wide label of a class that is there can cover. So
+    without `sizes` only narrow classes, which cover nobody else's originals, are known.
     """
+    # One bit per combination of values and label; a class is where all its labels have a bit.
     stays = np.flatnonzero(original.stays)
     columns = [original.codes[name][stays] for name in readings]
     columns += [column[stays] for column in _missing(original.numbers, flags)]
@@ -278,12 +324,15 @@ def _cover(
     if sizes is None:
         times = np.zeros(n_combinations, dtype=np.int64)
         class_of = np.full(n_combinations, NOWHERE, dtype=np.int64)
-        for c, own in enumerate(inside_of):
-            times[own] += 1
-            class_of[own] = c
+        for c in np.flatnonzero(is_narrow).tolist():
+            times[inside_of[c]] += 1
+            class_of[inside_of[c]] = c
         class_of[times != 1] = NOWHERE
         originals = covered
-        is_known = np.array([bool((times[own] == 1).all()) for own in inside_of], dtype=np.bool_)
+        is_known = np.array(
+            [narrow and bool((times[own] == 1).all()) for narrow, own in zip(is_narrow, inside_of, strict=True)],
+            dtype=np.bool_,
+        )
     else:
         class_of = resolve(inside_of, counts, sizes)
         taken = class_of != NOWHERE
@@ -291,57 +340,12 @@ def _cover(
         is_known = originals == sizes
     of_original = np.full(original.n_records, NOWHERE, dtype=np.int64)
     of_original[stays] = class_of[combination_of]
-    return _Cover(of_original=of_original, covered=covered, originals=originals, is_known=is_known)
-
-
-def _check_counts(classes: Classes, original: Original, policy: Policy, findings: Findings) -> None:
-    """k by counting, and every class against the originals that its labels cover."""
-    smallest = int(classes.released.min())
-    n_small = int(np.count_nonzero(classes.released < policy.k))
-    findings.require(
-        n_small == 0,
-        "k",
-        right=f"{classes.n_classes:,} classes, the smallest of {smallest:,} records (k = {policy.k}).",
-        wrong=f"{n_small:,} of {classes.n_classes:,} classes have fewer than k = {policy.k} records, the smallest {smallest:,}.",
+    return Cover(
+        of_original=of_original,
+        covered=covered,
+        originals=originals,
+        is_known=is_known,
+        stays=stays,
+        combination_of=combination_of,
+        combinations=tuple(inside_of),
     )
-    n_too_many = int(np.count_nonzero(classes.released > classes.covered))
-    n_too_few = int(np.count_nonzero((classes.released < classes.originals) & classes.is_known))
-    has_confidence = policy.confidence is not None
-    if n_too_many:
-        findings.broken(
-            "counts",
-            f"{n_too_many:,} classes have more records than originals that their labels cover: a label does not contain its "
-            "record, or records were added.",
-        )
-    if n_too_few and not has_confidence:
-        findings.broken("counts", f"{n_too_few:,} classes have lost records that k-anonymity would keep.")
-    if policy.algorithm == "mondrian" and not has_confidence and classes.released.sum() != original.n_staying:
-        findings.broken(
-            "counts",
-            f"Mondrian leaves no record out, but {int(classes.released.sum()):,} are released of {original.n_staying:,}.",
-        )
-    elif not n_too_many and not (n_too_few and not has_confidence):
-        findings.passed("counts", "every class has as many records as there are originals for it.")
-    if classes.n_suppressed is None:
-        n_unclear = int(np.count_nonzero(~classes.is_known))
-        if n_unclear:
-            findings.note(
-                "counts",
-                f"the labels of {n_unclear:,} of {classes.n_classes:,} classes cover originals of other classes too; which "
-                "originals are theirs is not known.",
-            )
-        return
-    limit = policy.most_suppressed(original.n_staying)
-    findings.require(
-        classes.n_suppressed <= limit,
-        "suppression",
-        right=f"{classes.n_suppressed:,} records in classes below k are left out "
-        f"({share(classes.n_suppressed, original.n_staying)}), at most {limit:,} allowed.",
-        wrong=f"{classes.n_suppressed:,} records are in classes below k at these levels, but at most {limit:,} may be left out.",
-    )
-    if len(classes.absent) and not has_confidence:
-        findings.warning(
-            "suppression",
-            f"{len(classes.absent):,} classes of k records and more are not in the release ({int(classes.absent.sum()):,} "
-            "records); nothing in the policy asks for that.",
-        )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kepsilon.auditing.classes import Classes
-from kepsilon.auditing.findings import Findings
+from kepsilon.auditing.findings import Findings, counted
 from kepsilon.auditing.noise_law import ClaimedNoise, inside_class, radius_quantile
 from kepsilon.auditing.tables import Released
 from kepsilon.policy.policy import Policy
@@ -27,24 +27,36 @@ def check_confident_k(
     rule = policy.confidence_rule
     reach = originals_in_reach(released, classes, noise, policy, confidence=confidence)
     seen = classes.is_known[classes.of_released]
+    if not seen.any():
+        findings.note("confident k", "the originals of no class are known, so that nothing was looked at.")
+        return
+    n_known = int(np.count_nonzero(classes.is_known))
     n_few = int(np.count_nonzero((reach > 0) & (reach < policy.k) & seen))
     n_zero = int(np.count_nonzero((reach == 0) & seen))
     findings.require(
         n_few == 0,
         "confident k",
-        right=f"no published value has fewer than k = {policy.k} originals in reach at confidence {confidence}.",
-        wrong=f"{n_few:,} published values have fewer than k = {policy.k} originals of their class in reach at confidence "
+        right=f"in the {counted(n_known, 'class', 'classes')} whose originals are known no published value has 1 to "
+        f"{policy.k - 1} originals in reach at confidence {confidence}; {counted(n_zero, 'has', 'have')} none in reach"
+        + ("." if rule == "suppress_zero" or not n_zero else f", which the rule {rule} allows."),
+        wrong=f"{counted(n_few, 'published value has', 'published values have')} fewer than k = {policy.k} originals of "
+        "their class in reach at confidence "
         f"{confidence}, and should have been left out.",
     )
     if rule == "suppress_zero" and n_zero:
         findings.broken(
-            "confident k", f"{n_zero:,} published values have no original in reach, and should have been left out."
+            "confident k",
+            f"{counted(n_zero, 'published value has', 'published values have')} no original in reach, and should have been "
+            "left out.",
         )
     if rule == "strict":
         near = np.bincount(classes.of_released[reach >= policy.k], minlength=classes.n_classes)
         n_thin = int(np.count_nonzero(near[classes.is_known] < policy.k))
         if n_thin:
-            findings.broken("confident k", f"{n_thin:,} classes have fewer than k records with k originals in reach.")
+            findings.broken(
+                "confident k",
+                f"{counted(n_thin, 'class has', 'classes have')} fewer than k records with k originals in reach.",
+            )
     if not classes.all_known:
         findings.note("confident k", "classes whose originals are not known were not looked at.")
 

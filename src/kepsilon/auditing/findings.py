@@ -92,11 +92,16 @@ class Findings:
         self.add("passed" if holds else "broken", check, right if holds else wrong)
 
 
-def quoted(name: str) -> str:
+def quoted(name: str, *, most: int = 40) -> str:
     """A column name from a file nobody vouches for: printable characters only, and not many of them."""
     shown = "".join(character if character.isprintable() else "?" for character in name)
-    return '"' + (shown if len(shown) <= 40 else shown[:40] + "…").replace('"', "'") + '"'
+    return '"' + (shown if len(shown) <= most else shown[:most] + "…").replace('"', "'") + '"'
 
 
 def share(part: float, whole: float) -> str:
     return f"{part / whole:.2%}" if whole else "none"
+
+
+def counted(n: int, one: str, many: str) -> str:
+    """`1 record is`, `2 records are`."""
+    return f"{n:,} {one if n == 1 else many}"

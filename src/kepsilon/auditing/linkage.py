@@ -39,7 +39,7 @@ def read_linkage(source: object, *, n_originals: int, n_released: int, findings:
     elif class_id.min(initial=0) < 0:
         problem = "has a negative class_id."
     if problem is not None:
-        findings.broken(
+        findings.warning(
             "linkage", f"the linkage {problem} It does not go with this release; the rest is checked without it."
         )
         return None

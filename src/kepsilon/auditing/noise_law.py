@@ -58,7 +58,7 @@ def claimed_noise(original: Original, classes: Classes, policy: Policy) -> Claim
             own = clipped
         values[:, j] = own
         low[:, j], high[:, j] = _extremes(own[belongs], ids, n_classes=classes.n_classes)
-        ranges[:, j] = _range(low[:, j], high[:, j], attribute)
+        ranges[:, j] = range_of(low[:, j], high[:, j], attribute)
     ranges[~classes.is_known] = np.nan
     n_active = np.count_nonzero(np.nan_to_num(ranges) > 0, axis=1)
     return ClaimedNoise(values=values, low=low, high=high, ranges=ranges, n_active=n_active, n_clipped=n_clipped)
@@ -74,7 +74,8 @@ def _extremes(values: FloatArray, ids: IntArray, *, n_classes: int) -> tuple[Flo
     return low, high
 
 
-def _range(low: FloatArray, high: FloatArray, attribute: EpsilonQuasi) -> FloatArray:
+def range_of(low: FloatArray, high: FloatArray, attribute: EpsilonQuasi) -> FloatArray:
+    """R of classes with these extremes."""
     if isinstance(attribute.range, tuple):
         width = float(fraction(attribute.range[1])) - float(fraction(attribute.range[0]))
         return np.where(np.isnan(low), np.nan, width)
@@ -179,6 +180,15 @@ def bernstein(excess: float, *, variance: float, largest: float) -> float:
     if variance <= 0 and largest <= 0:
         return 0.0
     return math.exp(-(excess**2) / 2 / (variance + largest * excess / 3))
+
+
+def chernoff(found: float, mean: float) -> float:
+    """How probable it is, at most, that independent variables between 0 and 1 with means that add up to `mean` sum to this."""
+    if found <= mean:
+        return 1.0
+    if mean <= 0:
+        return 0.0
+    return math.exp(-(found * math.log(found / mean) - found + mean))
 
 
 def dkw(distance: float, n: int) -> float:

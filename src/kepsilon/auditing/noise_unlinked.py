@@ -18,6 +18,7 @@ from kepsilon.auditing.noise import n_taken_out_with_class
 from kepsilon.auditing.noise_law import ClaimedNoise, Grid, bernstein, claimed_noise, inside_class, marginal_cdf
 from kepsilon.auditing.tables import Original, Released
 from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import FloatArray, IntArray
 
 N_BINS = 48
@@ -25,6 +26,8 @@ BEYOND = 6.0
 """How many units of noise the bins reach beyond the class."""
 LARGEST_SCORE = 2.0
 CHUNK = 1 << 15
+FEWEST_VALUES = 100
+"""Different values, and records with noise, that a column needs before its equality with the originals says enough."""
 LARGEST_SURPRISE = 25.0
 """The most that one class counts for in the test of shared noise; 1 is expected."""
 
@@ -70,6 +73,11 @@ def check_unlinked_noise(
         usable = classes.is_known & (np.nan_to_num(noise.ranges[:, j]) > 0)
         if policy.confidence is None:
             usable &= classes.released == classes.originals
+        if not classes.all_known and _is_unchanged(original, released, classes, policy, name):
+            findings.broken(
+                "noise", f"{name} is published as it is: its values are those of the originals, all of them."
+            )
+            continue
         if not usable.any():
             findings.note("noise", f"{name} has no noise in any class whose originals are known; nothing to test.")
             continue
@@ -93,10 +101,41 @@ def check_unlinked_noise(
             findings.broken(
                 "noise", f"the noise on {name} is not drawn anew for every record: classes move as a whole."
             )
+        elif n_seen < released.n_records:
+            findings.note(
+                "noise",
+                f"{name}: only {n_seen:,} of {released.n_records:,} records could be tested; their values lie as they would "
+                "under the claimed noise.",
+            )
         else:
             findings.passed(
                 "noise", f"{name}: the values of {n_seen:,} records lie as they would under the claimed noise."
             )
+
+
+def _is_unchanged(original: Original, released: Released, classes: Classes, policy: Policy, name: str) -> bool:
+    """Whether a column has the originals' values, all of them, though noise was due.
+
+    That chance brings back every count of so many different values is out of the question where noise is wider than the
+    precision. How wide it is at least follows from the labels: a class is one of the sets of its size that they cover.
+    """
+    attribute = policy.epsilon_quasis[name]
+    grid = Grid.of(attribute)
+    published, own = released.numbers[name], original.numbers[name][original.stays]
+    if isinstance(attribute.range, tuple):
+        own = np.clip(own, float(fraction(attribute.range[0])), float(fraction(attribute.range[1])))
+    if len(published) != len(own) or classes.cover is None:
+        return False
+    units = np.sort(np.rint(np.clip(own, grid.low, grid.high) / grid.step))
+    if len(np.unique(units)) < FEWEST_VALUES or not np.array_equal(
+        units, np.sort(np.rint(published / grid.step)), equal_nan=True
+    ):
+        return False
+    widest = grid.step * float(policy.exact_epsilon)
+    if isinstance(attribute.range, tuple):
+        return float(fraction(attribute.range[1])) - float(fraction(attribute.range[0])) >= widest
+    is_due = classes.cover.smallest_ranges(original.numbers[name], classes.released) >= widest
+    return int(classes.released[is_due].sum()) >= FEWEST_VALUES
 
 
 def _ranges_owe_nothing_to_classes(policy: Policy) -> bool:

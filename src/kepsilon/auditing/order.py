@@ -14,14 +14,18 @@ import numpy as np
 from kepsilon.auditing.classes import NOWHERE, Classes
 from kepsilon.auditing.findings import Findings
 from kepsilon.auditing.linkage import Linkage
-from kepsilon.auditing.noise_law import bernstein
+from kepsilon.auditing.noise_law import bernstein, chernoff
 from kepsilon.auditing.tables import Original, Released
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.codes import Label
 from kepsilon.table.keys import number
 
 FEWEST = 20
 """Below this many records an order says too little."""
+
+FARTHEST_SHIFT = 10
+"""Places by which a release may be moved against the input and still be recognised without a linkage."""
 
 
 def check_order(
@@ -51,10 +55,11 @@ def check_order(
     columns = {name: released.table.texts(name)[1] for name in policy.kept}
     for name, codes in columns.items():
         suspicions[f"records are grouped by {name}"] = grouped(codes)
+        suspicions[f"records are sorted by {name}"] = trend(ranked(released.table.texts(name)[0])[codes])
     for name, values in released.numbers.items():
         suspicions[f"records are sorted by {name}"] = trend(np.nan_to_num(values))
-    for name, (_, codes) in released.labels.items():
-        suspicions[f"records are sorted by {name}"] = trend(_ranked_labels(released, name, codes))
+    for name, (texts, codes) in released.labels.items():
+        suspicions[f"records are sorted by {name}"] = trend(ranked(texts)[codes])
     suspicions |= _side_by_side(original, released, classes, policy)
     found = [what for what, probability in suspicions.items() if probability < alpha]
     if found:
@@ -63,13 +68,26 @@ def check_order(
         findings.passed("order", f"{len(suspicions)} ways in which an order could show, and none does.")
 
 
-def _ranked_labels(released: Released, name: str, codes: IntArray) -> FloatArray:
-    """Labels by their text, nulls first: what a sorted table would be sorted by."""
-    texts = released.labels[name][0]
-    order = sorted(range(len(texts)), key=lambda i: (texts[i] is not None, texts[i] or ""))
+def ranked(texts: tuple[Label, ...]) -> FloatArray:
+    """What a sorted table would be sorted by: nulls first, then numbers by size if all are numbers, or else texts."""
+    numbers = [_as_number(text) for text in texts if text is not None]
+    are_numbers = all(number is not None for number in numbers)
+
+    def key(i: int) -> tuple[bool, float, str]:
+        text = texts[i]
+        return text is not None, (_as_number(text) or 0.0) if are_numbers and text is not None else 0.0, text or ""
+
     rank = np.empty(len(texts))
-    rank[order] = np.arange(len(texts))
-    return rank[codes]
+    rank[sorted(range(len(texts)), key=key)] = np.arange(len(texts))
+    return rank
+
+
+def _as_number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _side_by_side(original: Original, released: Released, classes: Classes, policy: Policy) -> dict[str, float]:
@@ -81,12 +99,14 @@ def _side_by_side(original: Original, released: Released, classes: Classes, poli
         return {}
     suspicions = {}
     if (classes.of_original[belongs] != NOWHERE).all():
-        suspicions["classes stand where they stood in the input"] = matched(
+        suspicions["classes stand where they stood in the input"] = matched_somehow(
             classes.of_released, classes.of_original[belongs], n_codes=classes.n_classes
         )
     for name in policy.kept:
         ours, theirs, n_codes = _on_one_scale(released, original, name, belongs)
-        suspicions[f"values of {name} stand where they stood in the input"] = matched(ours, theirs, n_codes=n_codes)
+        suspicions[f"values of {name} stand where they stood in the input"] = matched_somehow(
+            ours, theirs, n_codes=n_codes
+        )
     for name, values in released.numbers.items():
         suspicions[f"values of {name} stand where they stood in the input"] = correlated(
             np.nan_to_num(values), np.nan_to_num(original.numbers[name][belongs])
@@ -144,14 +164,7 @@ def _adjacent_rows(original_row: IntArray) -> float:
     """Neighbours in the release that were neighbours among the released originals; about 2 by chance, as Poisson has it."""
     ranks = np.argsort(np.argsort(original_row))
     found = int(np.count_nonzero(np.abs(np.diff(ranks)) == 1))
-    return poisson_tail(found, 2.0)
-
-
-def poisson_tail(found: int, mean: float) -> float:
-    """Chernoff's bound on finding so many."""
-    if found <= mean:
-        return 1.0
-    return math.exp(found - mean - found * math.log(found / mean))
+    return chernoff(found, 2.0)
 
 
 def grouped(codes: IntArray) -> float:
@@ -170,6 +183,12 @@ def grouped(codes: IntArray) -> float:
     m = n - 1
     variance = m * one + 2 * (m - 1) * both_overlapping + (m * (m - 1) - 2 * (m - 1)) * both_apart - (m * one) ** 2
     return bernstein(found - m * one, variance=max(variance, 0.0), largest=2.0)
+
+
+def matched_somehow(ours: IntArray, theirs: IntArray, *, n_codes: int) -> float:
+    """The least probable of: as they stand, backwards, and shifted by a few places; times how many that are."""
+    others = [theirs[::-1], *(np.roll(theirs, shift) for shift in range(-FARTHEST_SHIFT, FARTHEST_SHIFT + 1))]
+    return min(1.0, len(others) * min(matched(ours, other, n_codes=n_codes) for other in others))
 
 
 def matched(ours: IntArray, theirs: IntArray, *, n_codes: int) -> float:

@@ -6,13 +6,13 @@ from __future__ import annotations
 import numpy as np
 
 from kepsilon.auditing.classes import NOWHERE, Classes
-from kepsilon.auditing.findings import Findings
+from kepsilon.auditing.findings import Findings, counted
 from kepsilon.auditing.labels import read_label
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.noise_law import ClaimedNoise, Grid
 from kepsilon.auditing.tables import Original, Released
 from kepsilon.policy.policy import Policy
-from kepsilon.table.arrays import IntArray
+from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.keys import number
 
 
@@ -24,27 +24,17 @@ def check_linked_labels(
     n_left_out = int(np.count_nonzero(outside))
     if n_left_out:
         findings.broken(
-            "labels", f"{n_left_out:,} records are released though a value of theirs is missing or unlisted."
+            "labels",
+            f"{counted(n_left_out, 'record is', 'records are')} released though a value is missing or unlisted.",
         )
-    for name, domain in original.domains.items():
-        texts, codes = released.labels[name]
-        own = original.codes[name][linkage.original_row]
-        if classes.nodes is not None:
-            level = classes.nodes[0][list(original.domains).index(name)]
-            at_level = domain.at_level(level)
-            position = {label: i for i, label in enumerate(domain.levels[level])}
-            of_text = np.array([position[text] for text in texts], dtype=np.int64)
-            contains = at_level[own] == of_text[codes]
-        else:
-            readings = [read_label(domain, text) for text in texts]
-            covers = np.array([np.zeros(domain.n_values, dtype=np.bool_) if r is None else r.covers for r in readings])
-            contains = covers[codes, own]
+    for name in original.domains:
+        contains = _contains(original, released, classes, name, linkage.original_row)
         n_wrong = int(np.count_nonzero(~contains & ~outside))
         findings.require(
             n_wrong == 0,
             "labels",
             right=f"every label of {name} contains its record.",
-            wrong=f"{n_wrong:,} labels of {name} do not contain the value of their record.",
+            wrong=f"{counted(n_wrong, 'label', 'labels')} of {name} without the value of the record.",
         )
     for name, attribute in policy.epsilon_quasis.items():
         differs = np.isnan(original.numbers[name][linkage.original_row]) != np.isnan(released.numbers[name])
@@ -52,6 +42,47 @@ def check_linked_labels(
             findings.broken(
                 "missing values", f"{name} is missing on one side only in {int(np.count_nonzero(differs)):,} records."
             )
+
+
+def _contains(original: Original, released: Released, classes: Classes, name: str, original_row: IntArray) -> BoolArray:
+    """Whether the label of every released record contains the value of the original named for it."""
+    domain = original.domains[name]
+    texts, codes = released.labels[name]
+    own = original.codes[name][original_row]
+    contains: BoolArray
+    if classes.nodes is not None:
+        level = classes.nodes[0][list(original.domains).index(name)]
+        position = {label: i for i, label in enumerate(domain.levels[level])}
+        of_text = np.array([position[text] for text in texts], dtype=np.int64)
+        contains = domain.at_level(level)[own] == of_text[codes]
+    else:
+        readings = [read_label(domain, text) for text in texts]
+        covers = np.array([np.zeros(domain.n_values, dtype=np.bool_) if r is None else r.covers for r in readings])
+        contains = covers[codes, own]
+    return contains
+
+
+def share_contradicted(
+    original: Original, released: Released, classes: Classes, policy: Policy, original_row: IntArray
+) -> float:
+    """Of the lines of a linkage those whose labels do not contain the original; without labels, whose kept values differ."""
+    agrees = np.ones(released.n_records, dtype=np.bool_)
+    for name in original.domains:
+        agrees &= _contains(original, released, classes, name, original_row)
+    if not original.domains:
+        for name in policy.kept:
+            theirs, ours, _ = _on_one_scale(original, released, name)
+            agrees &= theirs[original_row] == ours
+    return 1 - float(np.count_nonzero(agrees)) / released.n_records
+
+
+def _on_one_scale(original: Original, released: Released, name: str) -> tuple[IntArray, IntArray, int]:
+    """A kept column of both tables as codes of the same values, and how many of these there are."""
+    texts, codes = original.table.texts(name)
+    own_texts, own = released.table.texts(name)
+    positions = {text: i for i, text in enumerate(texts)}
+    ours = np.array([positions.setdefault(text, len(positions)) for text in own_texts], dtype=np.int64)[own]
+    return codes, ours, len(positions)
 
 
 def check_kept(
@@ -65,25 +96,26 @@ def check_kept(
 ) -> None:
     """Kept values, record by record with a linkage, and otherwise as often in each class as among its originals."""
     for name in policy.kept:
-        texts, codes = original.table.texts(name)
-        own_texts, own = released.table.texts(name)
-        positions = {text: i for i, text in enumerate(texts)}
-        ours = np.array([positions.setdefault(text, len(positions)) for text in own_texts], dtype=np.int64)[own]
+        codes, ours, n_values = _on_one_scale(original, released, name)
         if linkage is not None:
             n_wrong = int(np.count_nonzero(codes[linkage.original_row] != ours))
             findings.require(
                 n_wrong == 0,
                 "kept columns",
                 right=f"{name} is what it was in every record.",
-                wrong=f"{n_wrong:,} values of {name} are not those of the record's original.",
+                wrong=f"{counted(n_wrong, 'value of', 'values of')} {name} not that of the record's original.",
             )
             continue
-        n_wrong = _n_too_often(codes, ours, original, classes, n_values=len(positions))
+        n_wrong = _n_too_often(codes, ours, original, classes, n_values=n_values)
         findings.require(
             n_wrong == 0,
             "kept columns",
-            right=f"no class shows a value of {name} more often than its originals hold it.",
-            wrong=f"{n_wrong:,} values of {name} are shown by classes whose originals do not hold them, or not so often.",
+            right=f"no class shows a value of {name} more often than its originals hold it."
+            if classes.all_known
+            else f"no known class shows a value of {name} more often than its originals hold it, nor do the "
+            f"{np.count_nonzero(~classes.is_known):,} others together more often than all originals left.",
+            wrong=f"{counted(n_wrong, 'value', 'values')} of {name} shown by classes whose originals do not hold "
+            f"{'it' if n_wrong == 1 else 'them'}, or not so often.",
         )
     if policy.kept and linkage is None and policy.confidence is None and classes.all_known:
         findings.note("kept columns", "without a linkage, values exchanged inside a class would not be seen.")
@@ -121,11 +153,12 @@ def check_without_noise(
         findings.require(
             n_wrong == 0,
             "ranges",
-            right=f"{n_constant:,} classes agree on {name}, and publish what they agree on.",
-            wrong=f"{n_wrong:,} values of {name} differ from what all records of their class agree on.",
+            right=f"{counted(n_constant, 'class', 'classes')} with one {name} throughout, which is what is published.",
+            wrong=f"{counted(n_wrong, 'value of', 'values of')} {name} other than what all records of their class agree on.",
         )
         findings.warning(
             "ranges",
-            f"{n_constant:,} classes agree on {name}, so that its exact value is published; a coarse or declared range "
+            f"{counted(n_constant, 'class agrees', 'classes agree')} on {name}, so that its exact value is "
+            "published; a coarse or declared range "
             "would hide it.",
         )

@@ -8,14 +8,29 @@ from collections import Counter
 
 import numpy as np
 
-from kepsilon.auditing.findings import FALSE_ALARM, Findings, quoted
+from kepsilon.auditing.findings import FALSE_ALARM, Findings, counted, quoted
 from kepsilon.auditing.tables import Original, Released
 from kepsilon.engines.audited import AuditedTable
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 
-HARMLESS_METADATA = ("ARROW:schema",)
+HARMLESS_METADATA = ("ARROW:schema", "PARQUET:field_id")
+HARMLESS_PREFIX = "_PL_CATEGORICAL"
+"""By this Polars knows a column of categories again; the categories are not in it."""
+
+
+def require_not_exchanged(original: AuditedTable, released: AuditedTable, policy: Policy) -> None:
+    """An identifier on the wrong side only: refused, for nothing that could be found would mean anything."""
+    left_in = [name for name in policy.identifiers if name in released.column_names]
+    if left_in and not any(name in original.column_names for name in policy.identifiers):
+        raise DataError(
+            Problem(
+                where=released.name,
+                what="has columns that the policy calls identifiers, and the original has none of them.",
+                fix="Are the two exchanged? The original comes first, then the release.",
+            )
+        )
 
 
 def read_release(table: AuditedTable, original: Original, policy: Policy, findings: Findings) -> Released | None:
@@ -79,11 +94,21 @@ def _check_columns(names: tuple[str, ...], original: Original, policy: Policy, f
 
 
 def _check_metadata(table: AuditedTable, findings: Findings) -> None:
-    extra = [name for name in table.file_metadata if name not in HARMLESS_METADATA]
+    hiding = [
+        name
+        for name in dict.fromkeys(table.column_names)
+        if table.column_names.count(name) == 1 and table.n_hidden_values(name)
+    ]
+    if hiding:
+        findings.broken(
+            "columns", f"the dictionary of {', '.join(map(quoted, hiding))} holds values that no record shows."
+        )
+    extra = [name for name in table.metadata if name not in HARMLESS_METADATA]
+    extra = [name for name in extra if not name.startswith(HARMLESS_PREFIX)]
     if extra:
         findings.warning(
             "metadata",
-            f"the file says more than its columns do, under {', '.join(map(quoted, extra))}: such metadata can hold an "
+            f"the release says more than its columns do, under {', '.join(map(quoted, extra))}: such metadata can hold an "
             "index or a comment of the original.",
         )
 
@@ -108,15 +133,18 @@ def check_identifiers(original: Original, table: AuditedTable, policy: Policy, f
             n_found = int(np.count_nonzero(found[of_record]))
             if not n_found:
                 continue
-            what = f"{n_found:,} cells of column {quoted(column)} hold a value of the identifier {identifier}"
+            holds = counted(n_found, "cell", "cells") + f" of column {quoted(column)}"
+            what = f"{holds} with a value of the identifier {identifier}"
             if column in kept or n_found * 2 >= len(of_record):
                 findings.broken("identifiers", what + ".")
                 sound = False
             else:
                 findings.warning("identifiers", what + "; in a small domain that can be chance.")
+                sound = False
         for column, (texts, of_record) in kept.items():
             n_same = _n_own_identifier(values, codes, texts, of_record)
             if n_same:
+                sound = False
                 findings.warning(
                     "identifiers",
                     f"{column} is published as it is, and in {n_same:,} records of the original it equals the record's own "

@@ -31,7 +31,7 @@ COLOURS = {"broken": "red", "warning": "yellow", "note": "cyan", "passed": "gree
 def audit(original_path: Path, release_path: Path, policy_path: Path, linkage: Path | None, as_json: bool) -> int:
     """Check whether RELEASE keeps what the policy promises about ORIGINAL.
 
-    Shares no code with what makes releases. Exit code 0: no promise is broken; 3: one is; 2: something cannot be read.
+    Loads nothing of what makes classes, noise and releases. Exit code 0: no promise is broken; 3: one is; 2: something cannot be read.
     """
     policy = kepsilon.Policy.from_file(policy_path)
     with progress() as on_step:
@@ -57,7 +57,9 @@ def _show(found: kepsilon.Audit) -> None:
                     click.echo(" " * 9 + line)
     click.echo()
     n_broken = len(found.broken)
-    if n_broken:
+    if n_broken and all(finding.check == "linkage" for finding in found.broken):
+        click.echo("The linkage contradicts the release; of the release itself no promise was found broken.")
+    elif n_broken:
         click.echo(
             f"{n_broken} {'promise is' if n_broken == 1 else 'promises are'} broken: do not give this release away."
         )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ class AuditedTable:
 
     def __init__(self, source: object) -> None:
         self.path: Path | None = Path(source) if isinstance(source, str | Path) else None
-        self._source = FileSource(self.path) if self.path is not None else FrameSource(source)
+        self._source: Any = FileSource(self.path) if self.path is not None else FrameSource(source)
+        self._beside_frame = () if self.path is not None else _beside_frame(source)
         self.name: str = self._source.name
         self.column_names: tuple[str, ...] = self._source.column_names
         self._n_records: int | None = None
@@ -41,13 +43,35 @@ class AuditedTable:
         return self._n_records
 
     @property
-    def file_metadata(self) -> tuple[str, ...]:
-        """Names of what the file says beside its columns, such as the index of a pandas frame."""
-        if self.path is None or self.path.suffix.lower() in CSV:
+    def metadata(self) -> tuple[str, ...]:
+        """Names of what the table says beside its columns, such as the index of a pandas frame."""
+        if self.path is None:
+            single = [name for name in self.column_names if self.column_names.count(name) == 1]
+            found = [] if self._source.library == "pandas" else _names_of(self._source.arrow_table(single).schema)
+            return (*found, *self._beside_frame)
+        suffix = self.path.suffix.lower()
+        if suffix in CSV:
             return ()
-        is_parquet = self.path.suffix.lower() in PARQUET
-        schema = _parquet_schema(self.path) if is_parquet else _arrow_reader(self.path).schema
-        return tuple(sorted(key.decode(errors="replace") for key in (schema.metadata or {})))
+        if suffix in PARQUET:
+            return tuple(_names_of(_parquet_schema(self.path)))
+        return tuple(_names_of_arrow_file(_arrow_reader(self.path)))
+
+    def n_hidden_values(self, name: str) -> int:
+        """Entries in the dictionary of a column that no record shows."""
+        if self.path is not None and self.path.suffix.lower() in CSV:
+            return 0
+        # Text of a Parquet file comes with the dictionary of its pages, where it is coded as one.
+        column = self._source.arrow_table([name], coded=[name]).column(0)
+        if not pa.types.is_dictionary(column.type) or not len(column):
+            return 0
+        try:
+            column = column.unify_dictionaries()
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return 0
+        is_hidden = ~null_mask(column.chunk(0).dictionary)
+        used = pc.unique(pa.chunked_array([chunk.indices for chunk in column.chunks])).drop_null()
+        is_hidden[used.to_numpy(zero_copy_only=False).astype(np.int64)] = False
+        return int(np.count_nonzero(is_hidden))
 
     def texts(self, name: str) -> tuple[tuple[Label, ...], IntArray]:
         """Distinct values as text, null as None, and the position of every record's value among them."""
@@ -92,6 +116,56 @@ class AuditedTable:
         if self._n_records is None:
             self._n_records = len(column)
         return column
+
+
+def _names_of(schema: Any) -> list[str]:
+    """Keys of the metadata of a schema and of its fields, however deep these lie."""
+    names = {key.decode(errors="replace") for key in (schema.metadata or {})}
+    for i in range(len(schema)):
+        fields = [schema.field(i)]
+        while fields:
+            field = fields.pop()
+            names |= {key.decode(errors="replace") for key in (field.metadata or {})}
+            if pa.types.is_nested(field.type):
+                fields += [field.type.field(j) for j in range(field.type.num_fields)]
+    return sorted(names)
+
+
+def _names_of_arrow_file(reader: Any) -> list[str]:
+    """The same with what stands at the end of the file and beside each batch."""
+    names = set(_names_of(reader.schema))
+    names |= {key.decode(errors="replace") for key in (getattr(reader, "metadata", None) or {})}
+    try:
+        for _, beside in _batches(reader):
+            names |= {key.decode(errors="replace") for key in (beside or {})}
+    except (OSError, pa.ArrowInvalid):
+        pass  # a batch that cannot be read is refused where its records are read
+    return sorted(names)
+
+
+def _batches(reader: Any) -> Iterator[tuple[Any, Any]]:
+    if hasattr(reader, "num_record_batches"):
+        yield from (reader.get_batch_with_custom_metadata(i) for i in range(reader.num_record_batches))
+        return
+    try:
+        while True:
+            yield reader.read_next_batch_with_custom_metadata()
+    except StopIteration:
+        return
+
+
+def _beside_frame(frame: Any) -> tuple[str, ...]:
+    """What a pandas frame holds beside its columns: an index other than 0, 1, 2, …, and attributes."""
+    if type(frame).__module__.partition(".")[0] != "pandas":
+        return ()
+    index = frame.index
+    is_plain = (
+        type(index).__name__ == "RangeIndex"
+        and (getattr(index, "start", None), getattr(index, "step", None)) == (0, 1)
+        and index.name is None
+    )
+    found = () if is_plain else ("index",)
+    return (*found, "attrs") if getattr(frame, "attrs", None) else found
 
 
 def read_whole_numbers(source: object, names: tuple[str, ...], *, what: str) -> tuple[IntArray, ...]:
