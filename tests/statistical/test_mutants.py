@@ -126,10 +126,10 @@ def test_the_interval_around_the_original_value_is_caught(monkeypatch):
     """As the paper's formula prints it: records that noise left alone are kept."""
     honest = confident_k.originals_in_reach
 
-    def mutant(classes, published, *, linking_ranges):
+    def mutant(classes, published, *, linking_ranges, precision):
         values = np.empty(len(published))
         values[classes.order] = classes.values[classes.place]
-        return honest(classes, values, linking_ranges=linking_ranges)
+        return honest(classes, values, linking_ranges=linking_ranges, precision=precision)
 
     monkeypatch.setattr("kepsilon.evaluate.tally.originals_in_reach", mutant)
     assert suspected(policy(epsilon=8, confidence=0.9), check="confident k") == {"broken"}

@@ -15,6 +15,9 @@ from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import FloatArray, IntArray
 
+ROUNDING = 4 * np.finfo(np.float64).eps
+"""Distances between decimals held as doubles may differ by this part of them and be the same."""
+
 PAIRS_AT_ONCE = 1 << 22
 
 
@@ -69,31 +72,34 @@ def originals_in_reach(
     radii = np.array([0.0, *(radius_quantile(d, confidence) for d in range(1, len(names) + 1))])
     half = np.array([float(fraction(attribute.precision)) / 2 for attribute in policy.epsilon_quasis.values()])
     reach = noise.ranges * (radii[noise.n_active] / float(policy.exact_epsilon))[:, np.newaxis] + half
+    reach = np.where(noise.ranges > 0, reach, np.nan)  # what a whole class shares rules nobody out
     published = np.column_stack([released.numbers[name] for name in names])
     counts = np.zeros(released.n_records, dtype=np.int64)
     for c, records, originals in members_of_classes(classes):
         values, own = noise.values[originals], published[records]
-        if len(names) == 1 and not np.isnan(values).any():
+        if len(names) == 1 and not np.isnan(values).any() and not np.isnan(reach[c, 0]):
             ordered = np.sort(values[:, 0])
-            slack = 1e-12 * (np.abs(own[:, 0]) + reach[c, 0])
+            slack = np.minimum(ROUNDING * (np.abs(own[:, 0]) + reach[c, 0]), half[0] / 2)
             counts[records] = np.searchsorted(ordered, own[:, 0] + reach[c, 0] + slack, side="right") - np.searchsorted(
                 ordered, own[:, 0] - reach[c, 0] - slack, side="left"
             )
             continue
         at_once = max(1, PAIRS_AT_ONCE // max(1, len(originals)))
         for start in range(0, len(records), at_once):
-            counts[records[start : start + at_once]] = _within(own[start : start + at_once], values, reach[c])
+            counts[records[start : start + at_once]] = _within(own[start : start + at_once], values, reach[c], half)
     return counts
 
 
-def _within(published: FloatArray, values: FloatArray, reach: FloatArray) -> IntArray:
-    """Attributes that are missing throughout the class rule nobody out."""
+def _within(published: FloatArray, values: FloatArray, reach: FloatArray, half: FloatArray) -> IntArray:
+    """Attributes that are missing or the same throughout the class rule nobody out. `half` is half the precision."""
     near = np.ones((len(published), len(values)), dtype=np.bool_)
     for j in range(published.shape[1]):
         if np.isnan(reach[j]):
             continue
         distance = np.abs(published[:, j, np.newaxis] - values[:, j])
-        near &= distance <= reach[j] + 1e-12 * (np.abs(published[:, j, np.newaxis]) + reach[j])
+        near &= distance <= reach[j] + np.minimum(
+            ROUNDING * (np.abs(published[:, j, np.newaxis]) + reach[j]), half[j] / 2
+        )
     counts: IntArray = np.count_nonzero(near, axis=1)
     return counts
 
