@@ -31,8 +31,8 @@ COLOURS = {"broken": "red", "warning": "yellow", "note": "cyan", "passed": "gree
 def audit(original_path: Path, release_path: Path, policy_path: Path, linkage: Path | None, as_json: bool) -> int:
     """Check whether RELEASE keeps what the policy promises about ORIGINAL.
 
-        Loads nothing of what makes classes, noise and releases. Exit code 0: no promise is broken; 3: one is; 2: something
-    cannot be read.
+    Loads nothing of what makes classes, noise and releases. Exit code 0: no promise is broken; 3: one is;
+    2: something cannot be read.
     """
     policy = kepsilon.Policy.from_file(policy_path)
     with progress() as on_step:
