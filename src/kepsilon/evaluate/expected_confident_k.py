@@ -15,15 +15,7 @@ import numpy as np
 from kepsilon.evaluate.class_rule import lost_with_class, may_fall, may_stand
 from kepsilon.evaluate.class_values import ClassValues
 from kepsilon.evaluate.confident_k import ZeroRule
-from kepsilon.evaluate.reach_probabilities import (
-    Crowds,
-    Noise,
-    Steps,
-    at_least,
-    crowds_of,
-    has_values_outside,
-    n_outside,
-)
+from kepsilon.evaluate.reach_probabilities import Crowds, Noise, Steps, at_least, crowds_of, ends_of
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 _BLOCK = 1 << 15
@@ -128,18 +120,19 @@ class PreparedClasses:
         counts, sizes = self.classes.counts[positions], np.maximum(self.sizes[block], self.k)
         ones, crowds = self.ones.of(block, positions), self.crowds.of(block, positions)
         with np.errstate(over="ignore", invalid="ignore"):
-            is_open = is_moved & (has_values_outside(crowds, noise) | has_values_outside(ones, noise))
+            of_k, of_one = ends_of(crowds, noise), ends_of(ones, noise)
+            is_open = is_moved & (of_k.is_open | of_one.is_open)
             growing = _sums(noise.ids, counts * noise.powers, len(sizes))
             falling = _sums(noise.ids, counts / noise.powers, len(sizes))
-            n_many = sizes - n_outside(crowds, noise, growing, falling)
-            n_some = sizes if rule is ZeroRule.SUPPRESS_ZERO else sizes - n_outside(ones, noise, growing, falling)
+            n_many = sizes - of_k.n_outside(growing, falling)
+            n_some = sizes if rule is ZeroRule.SUPPRESS_ZERO else sizes - of_one.n_outside(growing, falling)
             n_goes = n_some - n_many
             n_stays = sizes - n_goes if rule is ZeroRule.TEXT else n_many
             is_near = is_moved & ~is_open & self._is_on_edge(n_stays, sizes)
             chosen = np.flatnonzero((is_open | is_near)[noise.ids])
             ids = noise.ids[chosen]
-            many = at_least(crowds, noise, chosen)
-            some = np.ones_like(many) if rule is ZeroRule.SUPPRESS_ZERO else at_least(ones, noise, chosen)
+            many = at_least(crowds, noise, of_k, chosen)
+            some = np.ones_like(many) if rule is ZeroRule.SUPPRESS_ZERO else at_least(ones, noise, of_one, chosen)
         goes = some - many
         stays = 1 - goes if rule is ZeroRule.TEXT else many
         own_counts = counts[chosen]

@@ -135,46 +135,43 @@ class Noise:
         return (begin - low) / scales, (end - low) / scales
 
 
-def n_outside(crowds: Crowds, noise: Noise, growing: FloatArray, falling: FloatArray) -> FloatArray:
-    """Expected records with ℓ < n of every class that is in reach as a whole, from its sums of e^height and e^−height."""
-    below, above = _tails(crowds, noise)
-    return below * falling + above * growing
-
-
-def at_least(crowds: Crowds, noise: Noise, chosen: IntArray) -> FloatArray:
-    """P(ℓ ≥ n) for a record of each chosen distinct value; of no meaning where a class has fewer than n."""
-    below, above = _tails(crowds, noise)
-    ids, powers = noise.ids[chosen], noise.powers[chosen]
-    probability: FloatArray = 1 - below[ids] / powers - above[ids] * powers
-    is_open = has_values_outside(crowds, noise)
-    within = np.flatnonzero(is_open[ids])
-    if within.size:
-        probability[within] = _in_any_intervals(crowds, noise, chosen[within], ranks=np.cumsum(is_open) - 1)
-    return probability
-
-
-def has_values_outside(crowds: Crowds, noise: Noise) -> BoolArray:
-    """Which classes do not have one interval with all their values in it."""
-    opens, closes = _ends(crowds, noise)
-    is_inside = (crowds.covering <= noise.reach) & (opens <= 0) & (closes >= noise.widths / noise.scales)
-    outside: BoolArray = ~is_inside & (noise.scales < np.inf)
-    return outside
-
-
-def _tails(crowds: Crowds, noise: Noise) -> tuple[FloatArray, FloatArray]:
-    """What the probabilities to fall short of one interval around all values, and to go beyond it, have in common."""
-    opens, closes = _ends(crowds, noise)
-    return np.exp(opens) / 2, np.exp(-closes) / 2
-
-
-def _ends(crowds: Crowds, noise: Noise) -> tuple[FloatArray, FloatArray]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
     """Heights of the ends of one interval for every class; of no meaning where nothing is to be worked out."""
+
+    opens: FloatArray
+    closes: FloatArray
+    is_open: BoolArray
+    """Whether there is no such interval with all values of the class in it."""
+    below: FloatArray
+    """What the probabilities to fall short of the interval have in common, and to go beyond it."""
+    above: FloatArray
+
+    def n_outside(self, growing: FloatArray, falling: FloatArray) -> FloatArray:
+        """Expected records with ℓ < n of every class in reach as a whole, from its sums of e^height and e^−height."""
+        return self.below * falling + self.above * growing
+
+
+def ends_of(crowds: Crowds, noise: Noise) -> Ends:
     opens, closes = (crowds.first - noise.reach) / noise.scales, (crowds.last + noise.reach) / noise.scales
-    if noise.steps is None:
-        return opens, closes
-    moved = np.flatnonzero(noise.scales < np.inf)
-    opens[moved], closes[moved] = noise.as_published(opens[moved], closes[moved], moved)
-    return opens, closes
+    is_moved = noise.scales < np.inf
+    if noise.steps is not None:
+        moved = np.flatnonzero(is_moved)
+        opens[moved], closes[moved] = noise.as_published(opens[moved], closes[moved], moved)
+    is_inside = (crowds.covering <= noise.reach) & (opens <= 0) & (closes >= noise.widths / noise.scales)
+    return Ends(
+        opens=opens, closes=closes, is_open=~is_inside & is_moved, below=np.exp(opens) / 2, above=np.exp(-closes) / 2
+    )
+
+
+def at_least(crowds: Crowds, noise: Noise, ends: Ends, chosen: IntArray) -> FloatArray:
+    """P(ℓ ≥ n) for a record of each chosen distinct value; of no meaning where a class has fewer than n."""
+    ids, powers = noise.ids[chosen], noise.powers[chosen]
+    probability: FloatArray = 1 - ends.below[ids] / powers - ends.above[ids] * powers
+    within = np.flatnonzero(ends.is_open[ids])
+    if within.size:
+        probability[within] = _in_any_intervals(crowds, noise, chosen[within], ranks=np.cumsum(ends.is_open) - 1)
+    return probability
 
 
 def _in_any_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: IntArray) -> FloatArray:

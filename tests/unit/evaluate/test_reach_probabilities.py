@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate.reach_probabilities import Noise, at_least, crowds_of
+from kepsilon.evaluate.reach_probabilities import Noise, at_least, crowds_of, ends_of
 from kepsilon.evaluate.sorted_classes import sort_classes
 from noisy_classes import noisy_classes
 from oracles import attacks
@@ -30,7 +30,8 @@ def probabilities(values, ids, ranges, *, reach, epsilon, n):
         low=np.where(np.isinf(low), 0.0, low),
         widths=np.array([np.ptp(values[ids == c]) if np.any(ids == c) else 0.0 for c in range(len(ranges))]),
     )
-    return classes, at_least(crowds_of(classes, n=n), noise, np.arange(len(noise.ids)))
+    crowds = crowds_of(classes, n=n)
+    return classes, at_least(crowds, noise, ends_of(crowds, noise), np.arange(len(noise.ids)))
 
 
 @given(noisy_classes(), st.integers(0, 400), st.integers(1, 6))
