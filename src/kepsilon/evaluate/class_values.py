@@ -132,6 +132,28 @@ def count_values(coded: CodedValues, class_ids: IntArray, *, n_classes: int) -> 
     )
 
 
+def running_sums(growing: FloatArray, falling: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Sums up to each term of the growing, and from each term on of the falling ones, class by class.
+
+    Classes of similar length are laid under each other and summed along the rows: in one sum over all classes a small
+    one would drown in the rounding of a large one.
+    """
+    up, down = np.empty_like(growing), np.empty_like(falling)
+    starts = np.cumsum(lengths) - lengths
+    magnitudes = np.frexp(lengths.astype(np.float64))[1]
+    for magnitude in np.flatnonzero(np.bincount(magnitudes)):
+        similar = np.flatnonzero(magnitudes == magnitude)
+        steps = np.arange(lengths[similar].max())
+        inside = steps < lengths[similar, np.newaxis]
+        positions = (starts[similar, np.newaxis] + steps)[inside]
+        rows = np.zeros(inside.shape)
+        rows[inside] = growing[positions]
+        up[positions] = np.cumsum(rows, axis=1)[inside]
+        rows[inside] = falling[positions]
+        down[positions] = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1][inside]
+    return up, down
+
+
 def require_classes(values: FloatArray | IntArray, class_ids: IntArray, *, n_classes: int) -> None:
     if values.shape != class_ids.shape:
         raise ValueError("every value needs a class")

@@ -22,24 +22,6 @@ _BLOCK = 1 << 15
 """Distinct values looked at together: few enough to stay in a processor's cache."""
 
 
-def expected_suppression(
-    classes: ClassValues,
-    *,
-    ranges: FloatArray,
-    reach: FloatArray,
-    epsilon: float,
-    k: int,
-    rule: ZeroRule,
-    steps: Steps | None = None,
-) -> FloatArray:
-    """Expected number of suppressed records of every class, shape (n_classes,).
-
-    `ranges` is the R that set the noise of each class, at least its diameter, and `reach` its r_c. Without noise, where R
-    is 0 or NaN, all records of a class hide each other.
-    """
-    return prepare(classes, k=k).expected(ranges=ranges, reach=reach, epsilon=epsilon, rule=rule, steps=steps)
-
-
 def prepare(classes: ClassValues, *, k: int) -> PreparedClasses:
     """All that does not depend on the noise, for use with many ε and confidences."""
     before = np.concatenate([[0], np.cumsum(classes.counts)])
@@ -65,7 +47,11 @@ class PreparedClasses:
     def expected(
         self, *, ranges: FloatArray, reach: FloatArray, epsilon: float, rule: ZeroRule, steps: Steps | None = None
     ) -> FloatArray:
-        """As `expected_suppression`."""
+        """Expected number of suppressed records of every class, shape (n_classes,).
+
+        `ranges` is the R that set the noise of each class, at least its diameter, and `reach` its r_c. Without noise,
+        where R is 0 or NaN, all records of a class hide each other.
+        """
         scales = ranges / epsilon
         is_moved = (scales > 0) & (self.sizes >= self.k)
         scales, reach = np.where(is_moved, scales, np.inf), np.where(is_moved, reach, 0.0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.evaluate.class_values import ClassValues, without_missing
+from kepsilon.evaluate.class_values import ClassValues, running_sums, without_missing
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -211,7 +211,7 @@ def _weigh(classes: SortedClasses, *, ranges: FloatArray, epsilon: float) -> _We
     units[units == 0] = np.inf
     heights = (classes.values - low[classes.class_ids]) / units[classes.class_ids]
     powers, counts = np.exp(heights), classes.counts.astype(np.float64)
-    growing, falling = _running_sums(counts * powers, counts / powers, classes)
+    growing, falling = running_sums(counts * powers, counts / powers, classes.n_distinct)
     return _Weights(units=units, heights=heights, powers=powers, growing=growing, falling=falling, counts=counts)
 
 
@@ -235,28 +235,6 @@ def _posteriors_of(classes: SortedClasses, weights: _Weights, published: FloatAr
     total += np.where(has_right, weights.falling[np.minimum(split, len(classes.values) - 1)] * power, 0.0)
     posterior: FloatArray = np.exp(-np.abs(height - weights.heights[place])) / total
     return posterior
-
-
-def _running_sums(growing: FloatArray, falling: FloatArray, classes: SortedClasses) -> tuple[FloatArray, FloatArray]:
-    """Sums of the growing terms up to each one, and of the falling terms from each one on, class by class.
-
-    Taken over all classes at once and reduced by what came before, a small class would drown in the rounding of a
-    large one. So classes of similar length are laid under each other, and summed along the rows.
-    """
-    up, down = np.empty_like(growing), np.empty_like(falling)
-    lengths = classes.n_distinct
-    magnitudes = np.frexp(lengths.astype(np.float64))[1]
-    for magnitude in np.flatnonzero(np.bincount(magnitudes[lengths > 0])):
-        chosen = np.flatnonzero(magnitudes == magnitude)
-        steps = np.arange(lengths[chosen].max())
-        inside = steps < lengths[chosen, np.newaxis]
-        positions = (classes.starts[chosen, np.newaxis] + steps)[inside]
-        rows = np.zeros(inside.shape)
-        rows[inside] = growing[positions]
-        up[positions] = np.cumsum(rows, axis=1)[inside]
-        rows[inside] = falling[positions]
-        down[positions] = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1][inside]
-    return up, down
 
 
 def _in_order_of_records(classes: SortedClasses, sorted_figures: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from kepsilon.evaluate.class_values import ClassValues
+from kepsilon.evaluate.class_values import ClassValues, running_sums
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 _ON_STEP = 1e-9
@@ -137,10 +137,8 @@ class Noise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ends:
-    """Heights of the ends of one interval for every class; of no meaning where nothing is to be worked out."""
+    """One interval for every class, by its ends; of no meaning where nothing is to be worked out."""
 
-    opens: FloatArray
-    closes: FloatArray
     is_open: BoolArray
     """Whether there is no such interval with all values of the class in it."""
     below: FloatArray
@@ -159,9 +157,7 @@ def ends_of(crowds: Crowds, noise: Noise) -> Ends:
         moved = np.flatnonzero(is_moved)
         opens[moved], closes[moved] = noise.as_published(opens[moved], closes[moved], moved)
     is_inside = (crowds.covering <= noise.reach) & (opens <= 0) & (closes >= noise.widths / noise.scales)
-    return Ends(
-        opens=opens, closes=closes, is_open=~is_inside & is_moved, below=np.exp(opens) / 2, above=np.exp(-closes) / 2
-    )
+    return Ends(is_open=~is_inside & is_moved, below=np.exp(opens) / 2, above=np.exp(-closes) / 2)
 
 
 def at_least(crowds: Crowds, noise: Noise, ends: Ends, chosen: IntArray) -> FloatArray:
@@ -216,32 +212,10 @@ def _in_any_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: 
     growing[slots + 1] = np.exp(opens) * widths
     has_left = np.flatnonzero(rank[1:] == rank[:-1]) + 1
     falling[slots[has_left] - 1] = (np.exp(-closes) * widths)[has_left]
-    to_the_left, to_the_right = _running_sums(growing, falling, n_slots)
+    to_the_left, to_the_right = running_sums(growing, falling, n_slots)
     powers = noise.powers[chosen]
     probability += (to_the_left[following] / powers + to_the_right[following] * powers) / 2
     return probability
-
-
-def _running_sums(growing: FloatArray, falling: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Sums up to each term of the growing, and from each term on of the falling ones, class by class.
-
-    Classes of similar length are laid under each other and summed along the rows: in one sum over all classes a small
-    one would drown in the rounding of a large one.
-    """
-    up, down = np.empty_like(growing), np.empty_like(falling)
-    starts = np.cumsum(lengths) - lengths
-    magnitudes = np.frexp(lengths.astype(np.float64))[1]
-    for magnitude in np.flatnonzero(np.bincount(magnitudes)):
-        similar = np.flatnonzero(magnitudes == magnitude)
-        steps = np.arange(lengths[similar].max())
-        inside = steps < lengths[similar, np.newaxis]
-        positions = (starts[similar, np.newaxis] + steps)[inside]
-        rows = np.zeros(inside.shape)
-        rows[inside] = growing[positions]
-        up[positions] = np.cumsum(rows, axis=1)[inside]
-        rows[inside] = falling[positions]
-        down[positions] = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1][inside]
-    return up, down
 
 
 def _below(x: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kepsilon.evaluate import expected_confident_k
 from kepsilon.evaluate.confident_k import ZeroRule, originals_in_reach, suppressed_for_confidence
-from kepsilon.evaluate.expected_confident_k import expected_suppression, prepare
+from kepsilon.evaluate.expected_confident_k import prepare
 from kepsilon.evaluate.sorted_classes import sort_classes
 from noisy_classes import EPSILONS, copies, diameters, fixed_classes, noisy_classes
 from oracles import confidence as oracle
@@ -25,8 +25,8 @@ def reach_at(ranges, epsilon, confidence, half_precision=0.05):
     return -ranges / epsilon * np.log(1 - confidence) + half_precision
 
 
-def closed(values, ids, ranges, **arguments):
-    return expected_suppression(sort_classes(values, ids, n_classes=len(ranges)), ranges=ranges, **arguments)
+def closed(values, ids, ranges, *, k, **arguments):
+    return prepare(sort_classes(values, ids, n_classes=len(ranges)), k=k).expected(ranges=ranges, **arguments)
 
 
 reaches = st.tuples(st.sampled_from(CONFIDENCES), st.sampled_from([0.0, 0.05, 2.0]))
