@@ -43,7 +43,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         "errors", "version", "policy", "table", "kanonymise", "evaluate", "engines", "publish",
         "counting", "noise_ranges", "stopwatch",
     },
-    "reproduce": {"kepsilon", "engines"},
+    "reproduce": {
+        "kepsilon", "errors", "version", "policy", "table", "kanonymise", "perturb", "evaluate", "engines", "publish",
+        "counting", "noise_ranges", "stopwatch",
+    },
     "cli": {"kepsilon"},
     "__main__": {"cli"},
 }  # fmt: skip

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the paper varies, and how much of it one reproduction measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+KS = (2, 5, 10, 20, 50, 100)
+EPSILONS = (0.05, 0.5, 1, 2, 4, 8, 16)
+CONFIDENCES = (0.7, 0.9, 0.99, 0.999, 0.9999, 0.99999)
+ALGORITHMS = ("ola", "mondrian")
+DATA_SETS = ("adult", "florida", "michigan")
+
+SHOWN_CONFIDENCE = 0.99
+"""The one the paper draws; the others go into tables."""
+SHOWN_K = 20
+"""Where a figure has room for one k: the one of the paper's own example."""
+SMALL_EPSILON = 1
+"""The paper speaks of small ε and does not say which."""
+SEED = 1
+"""Draws the stand-ins and the noise; not chosen for what came out."""
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """The cells to measure, and how often each is run."""
+
+    ks: tuple[int, ...] = KS
+    epsilons: tuple[float, ...] = EPSILONS
+    confidences: tuple[float, ...] = CONFIDENCES
+    runs: int = 30
+    seed: int = SEED
+    is_quick: bool = False
+
+    def to_json(self) -> Mapping[str, Any]:
+        return asdict(self)
+
+
+def quick_setting(*, runs: int = 3) -> Setting:
+    """Fewer cells, with the ends of every axis: enough to see that everything works, too few to judge all claims by."""
+    return Setting(
+        ks=(2, 5, 20, 100), epsilons=(0.05, 1, 8, 16), confidences=(0.7, 0.99, 0.99999), runs=runs, is_quick=True
+    )
