@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kepsilon.policy.rewriting import check_new_policy, write_policy
     from kepsilon.propose.policy_text import propose_policy
     from kepsilon.publish.release import Release, check_outputs
+    from kepsilon.reproduce.run import Reproduction, reproduce_paper
 
 _HOMES = {
     "Choice": "kepsilon.grid.choice",
@@ -56,6 +57,8 @@ _HOMES = {
     "made_up_patients": "kepsilon.demo",
     "offending_values": "kepsilon.feasibility",
     "propose_policy": "kepsilon.propose.policy_text",
+    "Reproduction": "kepsilon.reproduce.run",
+    "reproduce_paper": "kepsilon.reproduce.run",
 }
 
 __all__ = [
@@ -73,6 +76,7 @@ __all__ = [
     "PolicyError",
     "Problem",
     "Release",
+    "Reproduction",
     "UnsatisfiableError",
     "__version__",
     "anonymise",
@@ -86,6 +90,7 @@ __all__ = [
     "made_up_patients",
     "offending_values",
     "propose_policy",
+    "reproduce_paper",
     "write_policy",
 ]
 

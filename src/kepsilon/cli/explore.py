@@ -11,28 +11,8 @@ from typing import Any
 import click
 
 import kepsilon
+from kepsilon.cli.listed import Listed
 from kepsilon.cli.screen import progress, show_table, show_wrapped
-
-
-class Listed(click.ParamType[list[Any]]):
-    """Values separated by commas."""
-
-    def __init__(self, name: str, one: type[int | str] | None = None) -> None:
-        self.name = name
-        self._one = one
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[Any]:
-        if isinstance(value, list):
-            return value
-        try:
-            return [self._read(part.strip()) for part in str(value).split(",") if part.strip()]
-        except ValueError:
-            self.fail(f"{value!r} should be {self.name} separated by commas.", param, ctx)
-
-    def _read(self, text: str) -> Any:
-        if self._one is not None:
-            return self._one(text)
-        return int(text) if text.isdigit() else float(text)
 
 
 @click.command()

@@ -24,6 +24,28 @@ def progress() -> Iterator[Callable[[str], None]]:
         yield lambda step: status.update(f"{step} …")
 
 
+@contextmanager
+def progress_bar() -> Iterator[Callable[[str, float], None]]:
+    """A function to call with what was done and the share of all that is done; silent unless stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda words, share: None  # noqa: ARG005 (nothing is shown)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=120) as shown:
+        bar = shown.add_task("starting", total=1.0)
+        yield lambda words, share: shown.update(bar, completed=share, description=words)
+
+
 def show_lines(lines: Iterable[tuple[str, str]]) -> None:
     """Labels and values in two columns, values wrapped to the width of the screen."""
     rows = list(lines)

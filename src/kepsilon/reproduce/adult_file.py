@@ -31,7 +31,7 @@ GET_IT = (
 
 def read_adult(folder: Path) -> dict[str, list[str]]:
     """The columns that the paper uses, by UCI's names; every age is a number, every other value one that Adult has."""
-    path = _file_in(folder)
+    path = adult_path(folder)
     lines = _lines(path)
     number, first = next(lines, (0, []))
     if not first:
@@ -51,7 +51,8 @@ def read_adult(folder: Path) -> dict[str, list[str]]:
     return {name: list(column.values()) for name, column in columns.items()}
 
 
-def _file_in(folder: Path) -> Path:
+def adult_path(folder: Path) -> Path:
+    """Adult's file in a folder, or the file itself."""
     if folder.is_file():
         return folder
     for name in FILE_NAMES:

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The paper's evaluation from beginning to end: measure what is not yet measured, judge the claims, write the pages."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kepsilon.errors import DataError, EngineError, PolicyError, Problem
+from kepsilon.reproduce.adult_file import GET_IT, adult_path
+from kepsilon.reproduce.claims import judge_all
+from kepsilon.reproduce.kept import PAGE, Kept, digest_of_code
+from kepsilon.reproduce.page import write_pages
+from kepsilon.reproduce.setting import DATA_SETS, Json, Setting, quick_setting
+from kepsilon.reproduce.tasks import Task, all_tasks, gathered, measure
+from kepsilon.version import __version__
+
+MOST_WORKERS = 4
+
+OnTask = Callable[[str, float], None]
+"""Told what was just done, and what share of the work is done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduction:
+    """What came out, and where it was written."""
+
+    folder: Path
+    claims: list[Json]
+    """One entry per claim and data set, as in claims.json."""
+    answers: dict[str, str]
+    """Which k and ε to take, by data set, in words."""
+    seconds: float
+
+    @property
+    def page(self) -> Path:
+        return self.folder / PAGE
+
+
+def reproduce_paper(
+    folder: str | Path,
+    *,
+    data: str | Path | None = None,
+    runs: int | None = None,
+    quick: bool = False,
+    data_sets: Sequence[str] = DATA_SETS,
+    overwrite: bool = False,
+    on_task: OnTask = lambda words, share: None,  # noqa: ARG005 (shows nothing)
+) -> Reproduction:
+    """Runs the paper's evaluation and writes its figures and verdicts; what the folder already holds is not run again.
+
+    `data` is the folder or file with UCI's Adult. `quick` takes fewer cells, and 3 runs instead of 30.
+    """
+    started = time.perf_counter()
+    setting = _setting(runs, quick=quick)
+    chosen = _chosen(data_sets)
+    source = _adult(data) if "adult" in chosen else None
+    about = {
+        "setting": setting.to_json(),
+        "data_sets": chosen,
+        "adult": None if source is None else hashlib.sha256(source.read_bytes()).hexdigest(),
+        "code": digest_of_code(),
+    }
+    kept = Kept(Path(folder), about, overwrite=overwrite)
+    tasks = all_tasks(setting, chosen)
+    _measure_missing(tasks, kept, setting, source, on_task)
+    on_task("writing", 1.0)
+    found = {task.name: kept[task.name] for task in tasks}
+    measurements = gathered(tasks, found)
+    claims = judge_all(measurements)
+    content = {
+        "kepsilon_version": __version__,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "setting": setting.to_json(),
+        "claims": claims,
+    }
+    log = kept.finish(content, seconds={name: one["seconds"] for name, one in found.items()})
+    write_pages(Path(folder), measurements, content, log)
+    return Reproduction(
+        folder=Path(folder),
+        claims=claims,
+        answers={name: str(measurements[f"choice-{name}"]["words"]) for name in chosen},
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _setting(runs: int | None, *, quick: bool) -> Setting:
+    if runs is not None and runs < 2:
+        raise PolicyError(Problem(where="runs", what="a spread needs two runs at least."))
+    if quick:
+        return quick_setting() if runs is None else quick_setting(runs=runs)
+    return Setting() if runs is None else Setting(runs=runs)
+
+
+def _chosen(data_sets: Sequence[str]) -> list[str]:
+    unknown = [name for name in data_sets if name not in DATA_SETS]
+    if unknown or not data_sets:
+        raise PolicyError(
+            Problem(
+                where="data_sets",
+                what=f"there is no {' or '.join(unknown)}." if unknown else "none is named.",
+                fix=f"The paper has {', '.join(DATA_SETS)}.",
+            )
+        )
+    return [name for name in DATA_SETS if name in data_sets]
+
+
+def _adult(data: str | Path | None) -> Path:
+    if data is None:
+        raise DataError(
+            Problem(
+                where="adult",
+                what="the folder with Adult's file is not named.",
+                fix=f"{GET_IT} Without it: --data-sets florida,michigan.",
+            )
+        )
+    return adult_path(Path(data)).resolve()
+
+
+def _measure_missing(
+    tasks: Sequence[Task], kept: Kept, setting: Setting, source: Path | None, on_task: OnTask
+) -> None:
+    """Side by side but for what has to run alone; each is kept as soon as it is done."""
+    total = sum(task.cost for task in tasks)
+    done = sum(task.cost for task in tasks if task.name in kept)
+    missing = [task for task in tasks if task.name not in kept]
+    on_task("starting" if not done else "going on where it stopped", done / total)
+    for task, measured in _measured(missing, setting, source):
+        kept.keep(task.name, measured)
+        done += task.cost
+        on_task(task.name, done / total)
+
+
+def _measured(tasks: Sequence[Task], setting: Setting, source: Path | None) -> Iterator[tuple[Task, Json]]:
+    together = [task for task in tasks if not task.runs_alone]
+    if together:
+        yield from _side_by_side(together, setting, source)
+    for task in tasks:
+        if task.runs_alone:
+            yield task, _timed(task, setting, source)
+
+
+def _side_by_side(tasks: Sequence[Task], setting: Setting, source: Path | None) -> Iterator[tuple[Task, Json]]:
+    n_workers = min(MOST_WORKERS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2, len(tasks))
+    # A fresh interpreter for each: a fork would copy the locks of threads that Arrow may have started.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(n_workers, mp_context=context, initializer=_leave_interrupts_to_parent) as pool:
+        try:
+            futures = {pool.submit(_timed, task, setting, source): task for task in tasks}
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BrokenProcessPool:
+            raise EngineError(
+                Problem(
+                    where="",
+                    what="a worker was ended by the system, probably for want of memory.",
+                    fix="The same command goes on where it stopped.",
+                )
+            ) from None
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in multiprocessing.active_children():
+                worker.kill()
+            raise
+
+
+def _leave_interrupts_to_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _timed(task: Task, setting: Setting, source: Path | None) -> Json:
+    started = time.perf_counter()
+    measured = measure(task, setting, source)
+    return {**measured, "seconds": round(time.perf_counter() - started, 2)}
