@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,17 +62,18 @@ def error_picture(
     with np.errstate(over="ignore"):
         realised = np.sort(np.abs(published[kept] - values[kept]) / sizes[kept])
     sizes, n_active = sizes[has_error], n_active[has_error]
-    scales = _over(ranges[has_error], sizes, epsilon)
-    step = _curve_end(scales, n_active) / N_POINTS
-    at = tuple(float(f"{i * step:.10g}") for i in range(N_POINTS + 1))
+    scales = relative_scales(ranges[has_error], sizes, epsilon=epsilon)
+    step = curve_end(scales, n_active) / N_POINTS
+    at = points(step)
     whole_range, n_wide = whole
+    wide_scales = relative_scales(whole_range, sizes, epsilon=epsilon)
     n_within = np.searchsorted(realised, np.array(at) * (1 + 1e-12), side="right")
     return ErrorPicture(
         name=name,
         at=at,
-        per_class=_expected_curve(scales, n_active, step=step),
-        whole_dataset=_expected_curve(_over(whole_range, sizes, epsilon), np.full(len(sizes), n_wide), step=step),
-        uniform=tuple(round(min(t / UNIFORM, 1), 4) for t in at),
+        per_class=_rounded(shares_within(scales, n_active, step=step)),
+        whole_dataset=_rounded(shares_within(wide_scales, np.full(len(sizes), n_wide), step=step)),
+        uniform=_rounded(uniform_shares(at)),
         realised=_shown_steps(n_within, len(realised), k),
         n_sampled=len(sizes),
         n_records=n_records,
@@ -79,22 +81,27 @@ def error_picture(
     )
 
 
-def _over(ranges: FloatArray | float, sizes: FloatArray, epsilon: float) -> FloatArray:
-    """R/(ε·|v|): the scale of the relative error."""
+def relative_scales(ranges: FloatArray | float, sizes: FloatArray, *, epsilon: float) -> FloatArray:
+    """R/(ε·|v|): the scale of the relative error, by record; `sizes` are |v|, none of them 0."""
     with np.errstate(over="ignore"):
         return np.asarray(ranges / epsilon / sizes)
 
 
-def _curve_end(scales: FloatArray, n_active: IntArray) -> float:
+def curve_end(scales: FloatArray, n_active: IntArray) -> float:
     """A round error that nearly all records stay below, and not less than twice what the yardstick needs."""
     few = slice(None, None, max(1, len(scales) // 2000))
     end = 2 * UNIFORM
-    while end < 100 and _expected_curve(scales[few], n_active[few], step=end)[1] < _MOSTLY:
+    while end < 100 and shares_within(scales[few], n_active[few], step=end)[1] < _MOSTLY:
         end = nice_step(end * 1.01)
     return end
 
 
-def _expected_curve(scales: FloatArray, n_active: IntArray, *, step: float) -> tuple[float, ...]:
+def points(step: float) -> tuple[float, ...]:
+    """The errors that a curve is drawn at: 0, 1·step, 2·step and so on."""
+    return tuple(float(f"{i * step:.10g}") for i in range(N_POINTS + 1))
+
+
+def shares_within(scales: FloatArray, n_active: IntArray, *, step: float) -> FloatArray:
     """The share of records expected within 0, 1·step, 2·step and so on. Without noise a record is always within."""
     exceeding = np.zeros(N_POINTS + 1)
     for d in np.unique(n_active[scales > 0]).tolist():
@@ -103,7 +110,16 @@ def _expected_curve(scales: FloatArray, n_active: IntArray, *, step: float) -> t
         for i in range(N_POINTS + 1):  # e^(−i·x) is e^(−x) multiplied up: one exp for the whole curve
             exceeding[i] += (left if d == 1 else left * exceeding_factor(i * own, d=d)).sum()
             left *= shrink
-    return tuple(round(1 - float(share), 4) for share in exceeding / len(scales))
+    return 1 - exceeding / len(scales)
+
+
+def uniform_shares(at: Sequence[float]) -> FloatArray:
+    """The same for uniform noise of ±5 % of the value."""
+    return np.minimum(np.array(at) / UNIFORM, 1.0)
+
+
+def _rounded(shares: FloatArray) -> tuple[float, ...]:
+    return tuple(round(share, 4) for share in shares.tolist())
 
 
 def _shown_steps(counts: IntArray, n: int, k: int) -> tuple[float | None, ...]:

@@ -21,6 +21,8 @@ class KAnonymised:
     recoding: Recoding
     dm_star: int
     """Sum of squared class sizes over all classes, also those that were suppressed."""
+    nodes_counted: int | None = None
+    """Nodes whose classes OLA counted, for all k of its search together; None where there are no nodes."""
 
 
 def k_anonymise(table: FrequencyTable, policy: Policy) -> KAnonymised:
@@ -68,7 +70,9 @@ def _from_ola(
             )
         )
     recoding = ola.recode(table, result.node, k=k)
-    return KAnonymised(recoding=_of_k_quasis(recoding, policy), dm_star=result.dm_star)
+    return KAnonymised(
+        recoding=_of_k_quasis(recoding, policy), dm_star=result.dm_star, nodes_counted=result.nodes_counted
+    )
 
 
 def _by_mondrian(

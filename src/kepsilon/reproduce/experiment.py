@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the experiments beside the main grid share: how they begin, whose noise they draw, and the extra k-quasi."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kepsilon.kanonymise.algorithms import KAnonymised
+from kepsilon.noise_ranges import NoiseRanges, noise_ranges
+from kepsilon.perturb.randomness import ByteSource, unsafe_seeded_bytes
+from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import fraction
+from kepsilon.reproduce.counted_data import CountedData
+from kepsilon.reproduce.data_sets import DataSet
+from kepsilon.reproduce.setting import Json, Setting
+from kepsilon.table.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyClasses:
+    """The classes of one k and algorithm, about to get noise."""
+
+    class_ids: IntArray
+    """Of every counted record, or SUPPRESSED."""
+    ranges: NoiseRanges
+
+    @property
+    def values(self) -> FloatArray:
+        """The first ε-quasi of the released records."""
+        return self.ranges.values[:, 0]
+
+    @property
+    def widths(self) -> FloatArray:
+        """R of the first ε-quasi by released record."""
+        return self.ranges.widths[self.ranges.class_ids, 0]
+
+    @property
+    def unit_error(self) -> float:
+        """Mean relative error at ε = 1, Paper Eq. (8); heights and weights are never 0."""
+        return float(np.mean(self.widths / np.abs(self.values)))
+
+
+def look_at(data: CountedData, partition: KAnonymised, policy: Policy) -> NoisyClasses:
+    columns, recoding = data.counted.columns, partition.recoding
+    class_ids = columns.by_class(recoding)
+    return NoisyClasses(class_ids=class_ids, ranges=noise_ranges(columns, class_ids, recoding, policy))
+
+
+def heading(data: DataSet, algorithm: str) -> Json:
+    """What every measurement says first."""
+    return {"data_set": data.name, "title": data.title, "is_stand_in": data.is_stand_in, "algorithm": algorithm}
+
+
+def precision_of(data: CountedData, name: str) -> float:
+    precision: float = data.document["attributes"][name]["precision"]
+    return float(fraction(precision))
+
+
+def noise_source(setting: Setting, *purpose: object) -> ByteSource:
+    """Bytes that are the same whenever the same thing is measured, and different for different things."""
+    return unsafe_seeded_bytes(int.from_bytes(" ".join(map(str, (setting.seed, *purpose))).encode(), "big"))
+
+
+def with_extra_k_quasi(data: DataSet) -> Mapping[str, Any]:
+    """The policy document with the ε-quasi made a k-quasi of eight levels; Mondrian cuts it as the number it is."""
+    extra = {"role": "k-quasi", "hierarchy": data.extra}
+    return {**data.policy, "attributes": {**data.policy["attributes"], data.epsilon_quasi: extra}}
