@@ -55,9 +55,7 @@ def test_links_and_reach_are_those_of_the_release_kernels(k):
     np.testing.assert_array_equal(is_link, paper > 0)
     np.testing.assert_allclose(is_link / found.n_nearest, fair, rtol=1e-15)
     for reach in (0.35, 2.05, math.pi):
-        in_reach = originals_in_reach(
-            classes, published, linking_ranges=np.full(40, reach), precision=Fraction(1, 10)
-        )
+        in_reach = originals_in_reach(classes, published, linking_ranges=np.full(40, reach), precision=Fraction(1, 10))
         np.testing.assert_array_equal(found.nearest * 0.1 <= reach, in_reach > 0)
         np.testing.assert_array_equal(found.kth * 0.1 <= reach, in_reach >= k)
 

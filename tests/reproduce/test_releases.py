@@ -14,7 +14,8 @@ from kepsilon.policy.roles import fraction
 from kepsilon.reproduce import releases as module
 from kepsilon.reproduce.counted_data import count_data
 from kepsilon.reproduce.data_sets import DataSet, michigan
-from kepsilon.reproduce.releases import releases, source_for
+from kepsilon.reproduce.experiment import noise_source
+from kepsilon.reproduce.releases import releases
 from kepsilon.reproduce.setting import Setting
 
 EPSILONS = (0.5, 8)
@@ -59,7 +60,11 @@ def test_means_of_the_runs_are_the_closed_forms(measured):
             standard_error = found["deviation"] / np.sqrt(measured["runs"])
             # Rounding to one decimal is no part of the closed form: less than half a step of about 80 kilograms.
             slack = 0.05 / 60 if name == "error" else 0.005 * found["expected"]
-            assert abs(found["mean"] - found["expected"]) < 5 * standard_error + slack, (one["k"], cell["epsilon"], name)
+            assert abs(found["mean"] - found["expected"]) < 5 * standard_error + slack, (
+                one["k"],
+                cell["epsilon"],
+                name,
+            )
 
 
 def test_suppression_is_the_closed_form(measured):
@@ -87,7 +92,7 @@ def test_one_run_suppresses_whom_the_release_would(counted, epsilon):
     ids = counted.counted.columns.by_class(partition.recoding)
     ranges = noise_ranges(counted.counted.columns, ids, partition.recoding, policy)
     classes = module._NoisyClasses.of(ranges, policy)
-    run = classes.run(policy, CONFIDENCES, source_for(Setting(), "one run"))
+    run = classes.run(policy, CONFIDENCES, noise_source(Setting(), "one run"))
     (attribute,) = policy.epsilon_quasis.values()
     published = perturb(
         classes.values,
@@ -97,7 +102,7 @@ def test_one_run_suppresses_whom_the_release_would(counted, epsilon):
         epsilon=policy.exact_epsilon,
         precisions=[fraction(attribute.precision)],
         domains=[None],
-        source=source_for(Setting(), "one run"),
+        source=noise_source(Setting(), "one run"),
     )[:, 0]
     n_classes = len(ranges.low)
     by_class = sort_classes(classes.values[:, 0], classes.class_ids, n_classes=n_classes)
@@ -117,4 +122,6 @@ def test_a_cell_is_the_same_whatever_else_is_measured(counted):
     """Each has random bytes of its own, so that tasks may be cut and resumed anyhow."""
     setting = Setting(ks=(5, 20), epsilons=EPSILONS, confidences=CONFIDENCES, runs=2)
     alone = Setting(ks=(20,), epsilons=EPSILONS[1:], confidences=CONFIDENCES, runs=2)
-    assert releases(counted, "ola", setting)["ks"][1]["cells"][1] == releases(counted, "ola", alone)["ks"][0]["cells"][0]
+    assert (
+        releases(counted, "ola", setting)["ks"][1]["cells"][1] == releases(counted, "ola", alone)["ks"][0]["cells"][0]
+    )

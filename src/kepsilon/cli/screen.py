@@ -31,7 +31,14 @@ def progress_bar() -> Iterator[Callable[[str, float], None]]:
         yield lambda words, share: None  # noqa: ARG005 (nothing is shown)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         BarColumn(),

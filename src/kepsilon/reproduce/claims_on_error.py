@@ -71,7 +71,9 @@ def _grows(measured: Measured) -> Verdict:
     falls = _falls(measured)
     growth = {algorithm: _growth(measured, algorithm) for algorithm in ALGORITHMS}
     found = [f"it falls from {one} to {other} with {ALGORITHM_NAMES[name]}" for name, one, other in falls]
-    found += [f"{ALGORITHM_NAMES[name]} grows by a factor of {factor:.2f} from end to end" for name, factor in growth.items()]
+    found += [
+        f"{ALGORITHM_NAMES[name]} grows by a factor of {factor:.2f} from end to end" for name, factor in growth.items()
+    ]
     return Verdict(
         held=not falls and growth["mondrian"] > growth["ola"],
         measured="; ".join(found),
@@ -85,7 +87,9 @@ def _falls(measured: Measured) -> list[tuple[str, str, str]]:
     for algorithm in ALGORITHMS:
         errors = {k: one["error"] for k, one in measured.by_k("reasons", algorithm).items()}
         ks = [*errors]
-        found += [(algorithm, f"k = {a}", f"k = {b}") for a, b in zip(ks, ks[1:], strict=False) if errors[b] <= errors[a]]
+        found += [
+            (algorithm, f"k = {a}", f"k = {b}") for a, b in zip(ks, ks[1:], strict=False) if errors[b] <= errors[a]
+        ]
     return found
 
 
@@ -107,7 +111,9 @@ def _why_not_growing(measured: Measured) -> Reason:
             f"{', '.join(percent(one) for one in split)} for the k in order{', and never fall' if rises else ''}. (The paper "
             "puts its own jumps down to how many records OLA suppressed; here gender is enough.)"
         )
-        experiment += [(f"error at ε = 1, k = {k}, classes divided by sex", one) for k, one in zip(by_k, split, strict=True)]
+        experiment += [
+            (f"error at ε = 1, k = {k}, classes divided by sex", one) for k, one in zip(by_k, split, strict=True)
+        ]
     if _growth(measured, "mondrian") <= _growth(measured, "ola"):
         sizes = {name: [one["mean_class"] for one in measured.by_k("reasons", name).values()] for name in ALGORITHMS}
         shuffled = {name: _growth(measured, name, "error_shuffled") for name in ALGORITHMS}
@@ -126,7 +132,9 @@ def _why_not_growing(measured: Measured) -> Reason:
 
 
 def _ks(ks: list[int]) -> str:
-    return "k = " + (" and ".join([", ".join(map(str, ks[:-1])), str(ks[-1])]) if len(ks) > 1 else ", ".join(map(str, ks)))
+    return "k = " + (
+        " and ".join([", ".join(map(str, ks[:-1])), str(ks[-1])]) if len(ks) > 1 else ", ".join(map(str, ks))
+    )
 
 
 def _whole_is_worse(measured: Measured) -> Verdict:

@@ -43,9 +43,7 @@ def _why_not_monotone(measured: Measured) -> Reason:
 
 def _attainable(measured: Measured) -> Verdict:
     least = {name: min(measured.cells(name), key=lambda cell: cell.risk) for name in ALGORITHMS}
-    first = {
-        name: min((c.k for c in measured.cells(name) if c.risk < LOW_RISK), default=None) for name in ALGORITHMS
-    }
+    first = {name: min((c.k for c in measured.cells(name) if c.risk < LOW_RISK), default=None) for name in ALGORITHMS}
     worst = max(least.values(), key=lambda cell: cell.risk)
     return Verdict(
         held=worst.risk < LOW_RISK,

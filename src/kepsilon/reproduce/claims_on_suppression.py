@@ -101,7 +101,9 @@ def _mondrian_suppresses_more(measured: Measured) -> Verdict:
 
 def _mondrian_takes_larger_epsilon(measured: Measured) -> Verdict:
     largest = {name: _largest_epsilons(measured, name) for name in ALGORITHMS}
-    beaten = [k for k, epsilon in largest["mondrian"].items() if epsilon <= SMALL_EPSILON or epsilon < largest["ola"][k]]
+    beaten = [
+        k for k, epsilon in largest["mondrian"].items() if epsilon <= SMALL_EPSILON or epsilon < largest["ola"][k]
+    ]
     return Verdict(
         held=not beaten,
         measured="the largest ε within 5 %, for k = "
@@ -128,7 +130,7 @@ def _why_whole_classes_go(measured: Measured) -> Reason:
         f"{percent(max(below['mondrian']))} of the records are in classes below 2k, with OLA {percent(min(below['ola']))} to "
         f"{percent(max(below['ola']))}. Such a class goes as a whole once confident k takes a few of its records: at k = "
         f"{worst.k}, ε = {worst.epsilon:g}, {percent(with_class['mondrian'])} of all records go for that reason alone with "
-        f"Mondrian, {percent(with_class['ola'])} with OLA. The paper says as much (\"classes close in size to k are more likely "
+        f'Mondrian, {percent(with_class["ola"])} with OLA. The paper says as much ("classes close in size to k are more likely '
         'to be suppressed entirely"), which speaks for larger ε with OLA, not with Mondrian.',
         experiment=[
             *(

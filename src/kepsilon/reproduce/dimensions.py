@@ -14,7 +14,6 @@ from kepsilon.reproduce.setting import Json, Setting
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, class_ranges
 
-
 OTHER_LOSSES = ("precision", "entropy")
 """The paper does not say what its OLA minimised; its table of suppression is that of dm*."""
 

@@ -97,7 +97,9 @@ class Measured:
         """The cells of one algorithm and ε, by rising k."""
         cells = [*self.cells(*algorithms)]
         for algorithm, epsilon in dict.fromkeys((cell.algorithm, cell.epsilon) for cell in cells):
-            yield sorted((c for c in cells if (c.algorithm, c.epsilon) == (algorithm, epsilon)), key=lambda cell: cell.k)
+            yield sorted(
+                (c for c in cells if (c.algorithm, c.epsilon) == (algorithm, epsilon)), key=lambda cell: cell.k
+            )
 
 
 def all_measured(measurements: Measurements) -> list[Measured]:

@@ -10,13 +10,14 @@ import numpy as np
 
 from kepsilon.evaluate.class_values import code_values, count_values
 from kepsilon.evaluate.linking_risk import link_gaps
+from kepsilon.evaluate.precision_loss import precision_loss
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.policy.roles import fraction
 from kepsilon.reproduce import bodies
 from kepsilon.reproduce.counted_data import CountedData, count_data
 from kepsilon.reproduce.data_sets import CENSUS_YEAR, DataSet, florida, michigan
 from kepsilon.reproduce.draws import Draws
-from kepsilon.reproduce.releases import described
+from kepsilon.reproduce.experiment import heading, with_extra_k_quasi
 from kepsilon.reproduce.setting import Json, Setting
 from kepsilon.reproduce.voters import REGISTER_YEAR
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -25,6 +26,10 @@ from kepsilon.table.classes import SUPPRESSED, class_ranges
 SMALL_KS = (2, 5)
 BETWEEN = (50, 101, 10)
 N_OTHER_SEEDS = 5
+STEPS = (1, 10, 40)
+"""Centimetres or kilograms."""
+COARSER_WIDTHS = (2, 4, 8, 16, 32, 64)
+"""Eight levels again where the values themselves are whole."""
 
 STAND_INS: Mapping[str, Callable[..., DataSet]] = {"florida": florida, "michigan": michigan}
 
@@ -33,9 +38,13 @@ def reasons(data: CountedData, algorithm: str, setting: Setting) -> Json:
     """Everything that is told of one data set and algorithm to explain what did not hold."""
     partitions = data.partitions(algorithm, setting.ks)
     found = {
-        **described(data, algorithm),
+        **heading(data.data, algorithm),
         "ks": [_one_k(data, partition, k, setting) for k, partition in partitions.items()],
     }
+    found["coarser_extra"] = [
+        {"step": step, "ks": _with_coarser_extra(data, partitions, algorithm, step, setting)}
+        for step in (STEPS[:1] if algorithm == "ola" else STEPS)
+    ]
     if algorithm == "ola":
         found["precision_as_loss"] = _with_precision_as_loss(data, setting)
         if data.data.is_stand_in:
@@ -108,6 +117,34 @@ def _range_lost_with_extreme(values: FloatArray, class_ids: IntArray, *, n_class
     has_range = high > low  # so it has a second largest
     lost = (high - in_order[ends - 1])[has_range] / (high - low)[has_range]
     return {"median": float(np.median(lost)), "largest": float(lost.max())}
+
+
+def _with_coarser_extra(
+    data: CountedData, without: Mapping[int, KAnonymised], algorithm: str, step: int, setting: Setting
+) -> list[Json]:
+    """The ε-quasi as a k-quasi, but in coarser steps than the one decimal it has here; the paper does not say which."""
+    name = data.data.epsilon_quasi
+    values = np.asarray(data.data.columns[name], dtype=np.float64)
+    coarser = dataclasses.replace(
+        data.data,
+        columns={**data.data.columns, name: np.round(values / step) * step},
+        extra={**data.data.extra, "widths": list(COARSER_WIDTHS)} if algorithm == "ola" else data.data.extra,
+    )
+    crowded = count_data(coarser, document=with_extra_k_quasi(coarser))
+    together = crowded.partitions(algorithm, setting.ks)
+    found = []
+    for k in setting.ks:
+        *others, extra = precision_loss(together[k].recoding).by_attribute
+        loss_with, loss_without = float(np.mean(others)), precision_loss(without[k].recoding).overall
+        found.append(
+            {
+                "k": k,
+                "loss_with": loss_with,
+                "extra_loss": extra,
+                "relative_gain": 1 - loss_without / loss_with if loss_with else None,
+            }
+        )
+    return found
 
 
 def _with_precision_as_loss(data: CountedData, setting: Setting) -> list[Json]:

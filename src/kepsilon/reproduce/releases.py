@@ -6,11 +6,9 @@ Noise is drawn by the mechanism of every release; what it did is read off `neigh
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,10 +18,11 @@ from kepsilon.evaluate.precision_loss import precision_loss
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.noise_ranges import NoiseRanges, code_all, expect_noise, noise_ranges
 from kepsilon.perturb.laplace import perturb
-from kepsilon.perturb.randomness import ByteSource, unsafe_seeded_bytes
+from kepsilon.perturb.randomness import ByteSource
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.reproduce.counted_data import CountedData
+from kepsilon.reproduce.experiment import heading, noise_source
 from kepsilon.reproduce.neighbour_tables import NeighbourTables, in_units, neighbour_tables
 from kepsilon.reproduce.setting import Json, Setting
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -35,7 +34,7 @@ def releases(
     """Every cell of one data set and algorithm. `on_cell` is told of each k and ε that is done."""
     partitions = data.partitions(algorithm, setting.ks)
     return {
-        **described(data, algorithm),
+        **heading(data.data, algorithm),
         "n_counted": data.counted.n_staying,
         "runs": setting.runs,
         "ks": [
@@ -43,18 +42,6 @@ def releases(
             for k, partition in partitions.items()
         ],
     }
-
-
-def described(data: CountedData, algorithm: str) -> Json:
-    """What opens every measurement."""
-    of = data.data
-    return {"data_set": of.name, "title": of.title, "is_stand_in": of.is_stand_in, "algorithm": algorithm}
-
-
-def source_for(setting: Setting, *what: object) -> ByteSource:
-    """Random bytes of their own for everything that is measured, so that nothing depends on what was measured before."""
-    text = "/".join(str(one) for one in (setting.seed, *what))
-    return unsafe_seeded_bytes(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little"))
 
 
 def _one_k(
@@ -71,7 +58,7 @@ def _one_k(
     cells = []
     for epsilon in setting.epsilons:
         own = policy.with_changes(epsilon=epsilon)
-        source = source_for(setting, "noise", data.data.name, policy.algorithm, policy.k, epsilon)
+        source = noise_source(setting, "noise", data.data.name, policy.algorithm, policy.k, epsilon)
         cells.append(_cell(expectations, classes, own, setting, source, n_counted=n_counted))
         on_cell()
     return {
@@ -213,10 +200,3 @@ class _NoisyClasses:
 
 def _reciprocal(ranges: FloatArray) -> FloatArray:
     return np.divide(1.0, ranges, out=np.zeros_like(ranges), where=ranges > 0)
-
-
-def cell_of(measured: Json, *, k: int, epsilon: float) -> dict[str, Any]:
-    """One cell of what `releases` measured."""
-    own = next(one for one in measured["ks"] if one["k"] == k)
-    found: dict[str, Any] = next(cell for cell in own["cells"] if cell["epsilon"] == epsilon)
-    return found

@@ -126,9 +126,7 @@ def _adult(data: str | Path | None) -> Path:
     return adult_path(Path(data)).resolve()
 
 
-def _measure_missing(
-    tasks: Sequence[Task], kept: Kept, setting: Setting, source: Path | None, on_task: OnTask
-) -> None:
+def _measure_missing(tasks: Sequence[Task], kept: Kept, setting: Setting, source: Path | None, on_task: OnTask) -> None:
     """Side by side but for what has to run alone; each is kept as soon as it is done."""
     total = sum(task.cost for task in tasks)
     done = sum(task.cost for task in tasks if task.name in kept)
