@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from kepsilon.reproduce.claim import Claim, Reason, Verdict, percent
@@ -87,9 +89,7 @@ def _falls(measured: Measured) -> list[tuple[str, str, str]]:
     for algorithm in ALGORITHMS:
         errors = {k: one["error"] for k, one in measured.by_k("reasons", algorithm).items()}
         ks = [*errors]
-        found += [
-            (algorithm, f"k = {a}", f"k = {b}") for a, b in zip(ks, ks[1:], strict=False) if errors[b] <= errors[a]
-        ]
+        found += [(algorithm, f"k = {a}", f"k = {b}") for a, b in itertools.pairwise(ks) if errors[b] <= errors[a]]
     return found
 
 
@@ -104,7 +104,7 @@ def _why_not_growing(measured: Measured) -> Reason:
         by_k = measured.by_k("reasons", "ola")
         mixed = [k for k, one in by_k.items() if one["mixed"] > 0.5]
         split = [one["error_by_sex"] for one in by_k.values()]
-        rises = all(b >= a * (1 - 1e-3) for a, b in zip(split, split[1:], strict=False))
+        rises = all(b >= a * (1 - 1e-3) for a, b in itertools.pairwise(split))
         sentences.append(
             f"OLA publishes no gender at {_ks(mixed)}, so that classes hold men and women, who differ most in this "
             f"attribute, and their ranges are wide. With the same classes divided by sex the error at ε = 1 would be "

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from kepsilon.reproduce.claim import Claim, Reason, Verdict, percent
 from kepsilon.reproduce.measured import ALGORITHM_NAMES, Measured
 from kepsilon.reproduce.setting import ALGORITHMS
@@ -16,9 +18,9 @@ LARGE_K, SMALL_K, LARGE_EPSILON = 50, 5, 8
 
 
 def _monotone(measured: Measured) -> Verdict:
-    pairs = [pair for curve in measured.curves() for pair in zip(curve, curve[1:], strict=False)]
+    pairs = [pair for curve in measured.curves() for pair in itertools.pairwise(curve)]
     wrong = [b for a, b in pairs if b.risk <= a.risk]
-    steps = [pair for column in measured.columns() for pair in zip(column, column[1:], strict=False)]
+    steps = [pair for column in measured.columns() for pair in itertools.pairwise(column)]
     wrong += [b for a, b in steps if b.risk >= a.risk]
     return Verdict(
         held=not wrong,

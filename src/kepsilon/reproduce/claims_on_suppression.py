@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from kepsilon.reproduce.claim import Claim, Reason, Verdict, percent
 from kepsilon.reproduce.measured import ALGORITHM_NAMES, Cell, Measured
 from kepsilon.reproduce.setting import ALGORITHMS, CONFIDENCES, SHOWN_CONFIDENCE, SMALL_EPSILON
@@ -45,7 +47,7 @@ def _fewer_with_confidence(measured: Measured) -> Verdict:
         confidences = [c for c in CONFIDENCES if f"{c:g}" in cell.figures["suppressed"]]
         shares = [cell.suppressed_at(confidence) for confidence in confidences]
         n_steps += len(shares) - 1
-        wrong += [cell for a, b in zip(shares, shares[1:], strict=False) if b > a]
+        wrong += [cell for a, b in itertools.pairwise(shares) if b > a]
     return Verdict(
         held=not wrong,
         measured=f"{len(wrong)} of {n_steps} steps to a higher confidence suppress more"
@@ -172,7 +174,7 @@ def _risen(measured: Measured) -> list[Cell]:
     found = []
     for cell in measured.cells():
         shares = [cell.figures["suppressed"][c]["expected"] for c in known if c in cell.figures["suppressed"]]
-        if any(b > a for a, b in zip(shares, shares[1:], strict=False)):
+        if any(b > a for a, b in itertools.pairwise(shares)):
             found.append(cell)
     return found[:3]
 
