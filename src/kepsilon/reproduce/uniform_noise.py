@@ -155,7 +155,9 @@ def attack_uniform(classes: SortedClasses, published: FloatArray) -> Attack:
         over_half=float(np.mean(posterior > 0.5 * ABOVE)),
         over_nine_tenths=float(np.mean(posterior > 0.9 * ABOVE)),
         certain=float(np.mean(n_possible == 1)),
-        least_likelihood=0.0 if (n_possible < size).any() else float(np.min(classes.values[first] / classes.values[last - 1])),
+        least_likelihood=0.0
+        if (n_possible < size).any()
+        else float(np.min(classes.values[first] / classes.values[last - 1])),
     )
 
 
