@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +170,27 @@ def michigan(*, seed: int) -> DataSet:
         note="A stand-in for the paper's sample of Michigan's voter list, which names real people: nobody in it exists. "
         "Age and sex are Michigan's residents registered as Florida's are, ZIP areas follow the 2010 census; weights "
         "are log-normal by age and sex as in NHANES 2007-2010.",
+    )
+
+
+def with_both_measures(data: DataSet, *, seed: int) -> DataSet:
+    """The same people with a weight beside their height, or a height beside their weight: a second ε-quasi.
+
+    Drawn by age and sex as the first was, and independent of it given these: the survey's table has no correlation.
+    """
+    draws, this_year, women = {
+        "adult": (Draws(CENSUS_YEAR, seed), CENSUS_YEAR, "Female"),
+        "florida": (Draws(FLORIDA, seed), REGISTER_YEAR, "F"),
+        "michigan": (Draws(MICHIGAN, seed), REGISTER_YEAR, "F"),
+    }[data.name]
+    age, is_female = this_year - data.columns["birth_year"], data.columns["gender"] == women
+    second, draw = ("weight", bodies.weights) if data.epsilon_quasi == "height" else ("height", bodies.heights)
+    attributes = {**data.policy["attributes"], second: deepcopy(MEASURED)}
+    return replace(
+        data,
+        columns={**data.columns, second: draw(draws, age, is_female)},
+        policy={**data.policy, "attributes": attributes},
+        note=f"{data.note} A {second} is drawn as well, independent of the {data.epsilon_quasi} given age and sex.",
     )
 
 
