@@ -63,15 +63,15 @@ def _why_other_losses(measured: Measured) -> Reason:
     shown = measured.by_k("dimensions", "ola")[SHOWN_K]
     as_paper = {"loss_without": shown["loss_without"], "loss_with": whole[SHOWN_K]["loss_with"]}
     unit = "centimetres" if extra == "height" else "kilograms"
-    kept = ", ".join(f"{one['extra_loss']:.2f} (k = {one['k']})" for one in found["ks"])
+    held_on = [one["k"] for one in found["ks"] if one["extra_loss"] < 0.5]
+    given_up = [one["k"] for one in found["ks"] if one["extra_loss"] > EXCESSIVE_LOSS]
     return Reason(
-        why=f"The finer the extra attribute, the more OLA gives up for it. DM* counts squared class sizes, and hundreds of "
-        f"distinct values cut classes up better than all other quasis together, so that OLA generalises those and keeps "
-        f"{extra} as long as it can: it loses {kept}. The paper shows neither its hierarchy nor its decimals. With {extra}s in "
-        f"whole {unit} instead of tenths the loss at k = {SHOWN_K} goes from {shown['loss_without']:.2f} to "
-        f"{whole[SHOWN_K]['loss_with']:.2f}"
+        why=f"DM* counts squared class sizes, and hundreds of distinct values of {extra} cut classes up better than the other "
+        f"quasis do. So OLA {_either(extra, held_on, given_up)}; which of the two is left to the data. The paper shows "
+        f"neither its hierarchy nor its decimals. With {extra}s in whole {unit} instead of tenths the loss at k = {SHOWN_K} "
+        f"goes from {shown['loss_without']:.2f} to {whole[SHOWN_K]['loss_with']:.2f}"
         + (", which is about double" if _about_doubles(as_paper) else "")
-        + "; what the extra attribute loses still depends on what OLA minimises (given for precision and entropy).",
+        + "; what the extra attribute itself loses depends on what OLA minimises (given for precision and entropy).",
         experiment=[
             *(
                 (f"loss of the original quasis, {extra}s in whole {unit}, k = {k}", one["loss_with"])
@@ -86,6 +86,17 @@ def _why_other_losses(measured: Measured) -> Reason:
             ),
         ],
     )
+
+
+def _either(extra: str, held_on: list[int], given_up: list[int]) -> str:
+    ways = []
+    if held_on:
+        ways.append(f"keeps most of {extra} at k = {', '.join(map(str, held_on))} and pays with the others")
+    if given_up:
+        ways.append(
+            f"gives {extra} up altogether at k = {', '.join(map(str, given_up))} and leaves the others as they were"
+        )
+    return ", or ".join(ways)
 
 
 def _mondrian_gains(measured: Measured) -> Verdict:
