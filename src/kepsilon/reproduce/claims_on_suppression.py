@@ -70,20 +70,38 @@ def _the_table(measured: Measured) -> Verdict:
 
 
 def _why_another_table(measured: Measured) -> Reason:
-    seeds = measured.of("reasons", "ola").get("other_seeds", [])
+    found, paper = measured.of("reasons", "ola"), PAPER_ROWS[measured.name]
+    seeds, thinned = found.get("other_seeds", []), found.get("thinned", [])
     own = {k: one["suppressed_by_k"] for k, one in measured.by_k("releases", "ola").items()}
     drawn = {k: [own[k], *(one["suppressed_by_k"][str(k)] for one in seeds)] for k in own}
     between = {k: (min(shares), max(shares)) for k, shares in drawn.items()}
-    inside = [k for k, (low, high) in between.items() if low <= PAPER_ROWS[measured.name][k] / 100 <= high]
+    inside = [k for k, (low, high) in between.items() if low <= paper[k] / 100 <= high]
+    nearer = [
+        f"k = {k}, thinned to {nearest['share']:.0%}: {percent(nearest['suppressed_by_k'][str(k)])} (paper {paper[k]:.2f} %)"
+        for k in own
+        if k not in inside
+        for nearest in [
+            min(thinned, key=lambda one: abs(one["suppressed_by_k"][str(k)] - paper[k] / 100), default=None)
+        ]
+        if nearest and abs(nearest["suppressed_by_k"][str(k)] - paper[k] / 100) < abs(own[k] - paper[k] / 100)
+    ]
     return Reason(
-        why=f"These are other people: the paper's list names real voters and is not used. With {len(seeds)} more draws of the "
-        "stand-in the row changes by "
-        f"{percent(max(high - low for low, high in between.values()))[:-2]} points at most, and the paper's figure lies within "
-        f"what was drawn at {'k = ' + ', '.join(map(str, inside)) if inside else 'no k'}. What is left is how the paper's "
-        "sample differs from the census in who shares a ZIP code, birth year and race; nothing was tuned to the table.",
+        why="These are other people: the paper's list names real voters and is not used. It is not the luck of the draw: over "
+        f"{1 + len(seeds)} draws of the stand-in a figure of the row changes by "
+        f"{100 * max(high - low for low, high in between.values()):.2f} points at most, and the paper's lies within what was "
+        f"drawn at {'k = ' + ', '.join(map(str, inside)) if inside else 'no k'}. It is how thinly people are spread over ZIP "
+        "codes and birth years: a part of the same stand-in, spread more thinly over the same values, comes nearer where the "
+        f"whole does not ({'; '.join(nearer) or 'at no k'}). Nothing was tuned to the table.",
         experiment=[
-            (f"suppressed by OLA, k = {k}, least and most of {len(drawn[k])} draws", [low, high])
-            for k, (low, high) in between.items()
+            *(
+                (f"suppressed by OLA, k = {k}, least and most of {len(drawn[k])} draws", [low, high])
+                for k, (low, high) in between.items()
+            ),
+            *(
+                (f"suppressed by OLA, k = {k}, {one['share']:.0%} of the records", one["suppressed_by_k"][str(k)])
+                for one in thinned
+                for k in own
+            ),
         ],
     )
 

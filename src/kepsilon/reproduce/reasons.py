@@ -26,6 +26,7 @@ from kepsilon.table.classes import SUPPRESSED, class_ranges
 SMALL_KS = (2, 5)
 BETWEEN = (50, 101, 10)
 N_OTHER_SEEDS = 5
+SHARES = (0.9, 0.8, 0.7, 0.6)
 STEPS = (1, 10, 40)
 """Centimetres or kilograms."""
 COARSER_WIDTHS = (2, 4, 8, 16, 32, 64)
@@ -49,6 +50,7 @@ def reasons(data: CountedData, algorithm: str, setting: Setting) -> Json:
         found["precision_as_loss"] = _with_precision_as_loss(data, setting)
         if data.data.is_stand_in:
             found["other_seeds"] = _other_seeds(data.data.name, setting)
+            found["thinned"] = _thinned(data.data, setting)
     else:
         found["between_large_ks"] = _between_large_ks(data, setting)
     return found
@@ -181,17 +183,22 @@ def _risks(data: CountedData, partition: KAnonymised, epsilons: Sequence[float])
 def _other_seeds(name: str, setting: Setting) -> list[Json]:
     """OLA's suppression for other people drawn in the same way."""
     n_seeds = 1 if setting.is_quick else N_OTHER_SEEDS
-    rows = []
-    for seed in range(setting.seed + 1, setting.seed + 1 + n_seeds):
-        other = count_data(STAND_INS[name](seed=seed))
-        n = other.counted.n_staying
-        partitions = other.partitions("ola", setting.ks)
-        rows.append(
-            {
-                "seed": seed,
-                "suppressed_by_k": {
-                    str(k): 1 - int(partition.recoding.sizes.sum()) / n for k, partition in partitions.items()
-                },
-            }
-        )
-    return rows
+    seeds = range(setting.seed + 1, setting.seed + 1 + n_seeds)
+    return [{"seed": seed, **_suppressed_by_ola(STAND_INS[name](seed=seed), setting)} for seed in seeds]
+
+
+def _thinned(data: DataSet, setting: Setting) -> list[Json]:
+    """OLA's suppression for a part of the people, who are then spread more thinly over the same values."""
+    found = []
+    for share in SHARES:
+        n = round(share * data.n_records)
+        part = dataclasses.replace(data, columns={name: column[:n].copy() for name, column in data.columns.items()})
+        found.append({"share": share, **_suppressed_by_ola(part, setting)})
+    return found
+
+
+def _suppressed_by_ola(data: DataSet, setting: Setting) -> Json:
+    counted = count_data(data)
+    n = counted.counted.n_staying
+    partitions = counted.partitions("ola", setting.ks)
+    return {"suppressed_by_k": {str(k): 1 - int(one.recoding.sizes.sum()) / n for k, one in partitions.items()}}
