@@ -14,7 +14,6 @@ from kepsilon.reproduce.setting import Json, Setting
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, class_ranges
 
-
 OTHER_LOSSES = ("precision", "entropy")
 """The paper does not say what its OLA minimised; its table of suppression is that of dm*."""
 
@@ -36,7 +35,7 @@ def dimensions(data: CountedData, algorithm: str, setting: Setting) -> Json:
 def _of_k(
     data: CountedData, crowded: CountedData, alone: KAnonymised, together: KAnonymised, *, algorithm: str, k: int
 ) -> Json:
-    unit_error = look_at(data, alone, data.policy(algorithm=algorithm, k=k)).unit_error
+    unit_error = look_at(data, alone, data.policy(algorithm=algorithm, k=k)).error(1)
     extra_error = _error_of_middles(crowded, together)
     return {
         "k": k,
