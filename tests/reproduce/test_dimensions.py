@@ -7,12 +7,12 @@ import json
 
 import numpy as np
 import pytest
+from small_data_sets import SHORT, assert_plain, of_people, short_michigan
 
 from kepsilon.reproduce import data_sets, dimensions
 from kepsilon.reproduce.counted_data import count_data
 from kepsilon.reproduce.experiment import with_extra_k_quasi
 from kepsilon.reproduce.setting import Setting
-from small_data_sets import SHORT, assert_plain, of_people, short_michigan
 
 ONE_K = Setting(ks=(2,))
 

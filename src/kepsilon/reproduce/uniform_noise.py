@@ -42,7 +42,7 @@ class Attack:
     certain: float
     """Records whose own original is the only one left."""
     least_likelihood: float
-    """Of any original of the class against the likeliest, over all records: 0 where one is ruled out."""
+    """Of any original of the class against the likeliest, at least, over all records: 0 where one is ruled out."""
 
 
 def uniform_noise(data: CountedData, algorithm: str, setting: Setting) -> Json:
