@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from small_data_sets import FIXED_SEED, SHORT, assert_plain, short_michigan
@@ -68,7 +70,7 @@ def test_a_variant_is_what_explore_says_of_its_policy(michigan, found, algorithm
 def test_wider_ranges_cost_more_and_leave_less_risk(found, algorithm):
     """From the class's own to the coarse to the declared."""
     by_range = [variant(found[algorithm], name)["cells"] for name in ("class", "coarse", "declared")]
-    for narrow, wide in zip(by_range, by_range[1:], strict=False):
+    for narrow, wide in pairwise(by_range):
         for cell, other in zip(narrow, wide, strict=True):
             assert cell["error"]["weight"] < other["error"]["weight"]
             assert cell["risk"] > other["risk"]

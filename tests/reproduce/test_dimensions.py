@@ -114,6 +114,7 @@ def test_losses_are_means_of_the_labels_that_are_published(algorithm):
         assert found[20]["extra_error"] == pytest.approx(np.mean(np.abs((low + high) / 2 - own) / own))
     assert set(found[20]["losses_with"]) == {"zip", "gender", "birth_year"}
     assert found[20]["loss_with"] == pytest.approx(np.mean(list(found[20]["losses_with"].values())))
+    assert found[20]["relative_gain"] == pytest.approx(1 - found[20]["loss_without"] / found[20]["loss_with"])
 
 
 def test_other_losses_choose_other_nodes():
