@@ -35,7 +35,7 @@ def dimensions(data: CountedData, algorithm: str, setting: Setting) -> Json:
 def _of_k(
     data: CountedData, crowded: CountedData, alone: KAnonymised, together: KAnonymised, *, algorithm: str, k: int
 ) -> Json:
-    unit_error = look_at(data, alone, data.policy(algorithm=algorithm, k=k)).unit_error
+    unit_error = look_at(data, alone, data.policy(algorithm=algorithm, k=k)).error(1)
     extra_error = _error_of_middles(crowded, together)
     return {
         "k": k,

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -23,93 +21,36 @@ from kepsilon.evaluate.error_curves import (
     uniform_shares,
 )
 from kepsilon.evaluate.relative_error import epsilon_for_error
-from kepsilon.perturb.laplace import perturb
 from kepsilon.perturb.randomness import ByteSource
-from kepsilon.policy.roles import fraction
 from kepsilon.reproduce.counted_data import CountedData
 from kepsilon.reproduce.experiment import NoisyClasses, heading, look_at, noise_source
 from kepsilon.reproduce.setting import SHOWN_K, Json, Setting
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.arrays import FloatArray
 
 SHOWN_EPSILONS = (1, 8)
 """Beside the ε of the figure."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rival:
-    """The same records with noise of two kinds: R of their class, and R of the whole data set, at the same ε."""
-
-    values: FloatArray
-    class_ids: IntArray
-    low: FloatArray
-    """By class, shape (n_classes,)."""
-    high: FloatArray
-    whole: tuple[float, float]
-    """Smallest and largest value of all counted records: before k-anonymising nobody is left out."""
-
-    def scales(self, *, epsilon: float) -> tuple[FloatArray, FloatArray]:
-        """Of the relative error, by record: per class, and for the whole data set."""
-        sizes = np.abs(self.values)
-        widths = (self.high - self.low)[self.class_ids]
-        whole = self.whole[1] - self.whole[0]
-        return relative_scales(widths, sizes, epsilon=epsilon), relative_scales(whole, sizes, epsilon=epsilon)
-
-    def errors_of_classes(self, *, epsilon: Fraction, precision: Fraction, source: ByteSource) -> FloatArray:
-        """Relative errors of one run, as released."""
-        return self._errors(self.class_ids, self.low, self.high, epsilon, precision, source)
-
-    def errors_of_whole(self, *, epsilon: Fraction, precision: Fraction, source: ByteSource) -> FloatArray:
-        low, high = (np.array([end]) for end in self.whole)
-        return self._errors(np.zeros_like(self.class_ids), low, high, epsilon, precision, source)
-
-    def _errors(
-        self,
-        class_ids: IntArray,
-        low: FloatArray,
-        high: FloatArray,
-        epsilon: Fraction,
-        precision: Fraction,
-        source: ByteSource,
-    ) -> FloatArray:
-        published = perturb(
-            self.values[:, np.newaxis],
-            class_ids,
-            low[:, np.newaxis],
-            high[:, np.newaxis],
-            epsilon=epsilon,
-            precisions=[precision],
-            domains=[None],
-            source=source,
-        )
-        errors: FloatArray = np.abs(published[:, 0] - self.values) / np.abs(self.values)
-        return errors
+EXCESSES = ("largest_excess", "largest_excess_runs", "largest_excess_standard_error", "largest_excess_at")
 
 
 def distributions(data: CountedData, algorithm: str, setting: Setting) -> Json:
     """Curves at k = 20, expected and over the runs; and for every k how much worse the whole data set's range is."""
     ks = tuple(dict.fromkeys((*setting.ks, SHOWN_K)))
     partitions = data.partitions(algorithm, ks)
-    looks = {k: look_at(data, partitions[k], data.policy(algorithm=algorithm, k=k)) for k in ks}
-    rivals = {k: rival_of(data, noisy) for k, noisy in looks.items()}
-    as_uniform = {k: epsilon_as_uniform(noisy) for k, noisy in looks.items()}
-    precision = fraction(data.document["attributes"][data.data.epsilon_quasi]["precision"])
-    cells = [
-        curves(
-            rivals[SHOWN_K],
-            epsilon=epsilon,
-            precision=precision,
-            runs=setting.runs,
-            source=noise_source(setting, "distributions", data.data.name, algorithm, SHOWN_K, epsilon),
-        )
-        for epsilon in (as_uniform[SHOWN_K], *SHOWN_EPSILONS)
-    ]
-    by_k = []
-    for k in setting.ks:
-        own = cells[0]
-        if k != SHOWN_K:
-            source = noise_source(setting, "distributions", data.data.name, algorithm, k, as_uniform[k])
-            own = curves(rivals[k], epsilon=as_uniform[k], precision=precision, runs=setting.runs, source=source)
-        by_k.append({"k": k, **_ratio(rivals[k]), **{name: own[name] for name in ("epsilon", *EXCESSES)}})
+    # Before k-anonymising nobody is left out, so the range of the whole is that of all counted records.
+    everybody = data.counted.columns.numbers(data.data.epsilon_quasi)
+    rivals = {}
+    for k in ks:
+        noisy = look_at(data, partitions[k], data.policy(algorithm=algorithm, k=k))
+        rivals[k] = (noisy, noisy.as_one_class(everybody))
+
+    def of_k(k: int, epsilon: float) -> Json:
+        source = noise_source(setting, "distributions", data.data.name, algorithm, k, epsilon)
+        return curves(*rivals[k], epsilon=epsilon, runs=setting.runs, source=source)
+
+    as_uniform = {k: epsilon_as_uniform(noisy) for k, (noisy, _) in rivals.items()}
+    alike = {k: of_k(k, as_uniform[k]) for k in ks}
     return {
         **heading(data.data, algorithm),
         "k": SHOWN_K,
@@ -117,42 +58,33 @@ def distributions(data: CountedData, algorithm: str, setting: Setting) -> Json:
         "uniform": UNIFORM,
         "uniform_error": UNIFORM / 2,
         "runs": setting.runs,
-        "cells": cells,
-        "ks": by_k,
+        "cells": [alike[SHOWN_K], *(of_k(SHOWN_K, epsilon) for epsilon in SHOWN_EPSILONS)],
+        "ks": [
+            {"k": k, **_ratio(*rivals[k]), **{name: alike[k][name] for name in ("epsilon", *EXCESSES)}}
+            for k in setting.ks
+        ],
     }
-
-
-EXCESSES = ("largest_excess", "largest_excess_runs", "largest_excess_standard_error", "largest_excess_at")
 
 
 def epsilon_as_uniform(noisy: NoisyClasses) -> float:
     """The ε that costs per class as much as uniform ±5 % noise; four decimals, for the sampler takes ε as it is written."""
-    return round(epsilon_for_error(UNIFORM / 2, error=noisy.unit_error, epsilon=1), 4)
+    return round(epsilon_for_error(UNIFORM / 2, error=noisy.error(1), epsilon=1), 4)
 
 
-def rival_of(data: CountedData, noisy: NoisyClasses) -> Rival:
-    values = data.counted.columns.numbers(data.data.epsilon_quasi)
-    return Rival(
-        values=noisy.values,
-        class_ids=noisy.ranges.class_ids,
-        low=noisy.ranges.low[:, 0],
-        high=noisy.ranges.high[:, 0],
-        whole=(float(values.min()), float(values.max())),
-    )
+def curves(noisy: NoisyClasses, wide: NoisyClasses, *, epsilon: float, runs: int, source: ByteSource) -> Json:
+    """The cumulative shares of one ε, and where the whole data set's curve comes nearest to that of the classes.
 
-
-def curves(rival: Rival, *, epsilon: float, precision: Fraction, runs: int, source: ByteSource) -> Json:
-    """The cumulative shares of one ε, and where the whole data set's curve comes nearest to that of the classes."""
-    scales, wide_scales = rival.scales(epsilon=epsilon)
-    n_active = np.ones(len(scales), dtype=np.int64)
-    step = curve_end(scales, n_active) / N_POINTS
+    `wide` holds the same records with the noise of the whole data set's range.
+    """
+    both = (noisy, wide)
+    scales = [relative_scales(one.widths, one.values, epsilon=epsilon) for one in both]
+    n_active = np.ones(len(noisy.values), dtype=np.int64)
+    step = curve_end(scales[0], n_active) / N_POINTS
     at = points(step)
-    per_class, whole = (shares_within(s, n_active, step=step) for s in (scales, wide_scales))
-    noise = {"epsilon": fraction(epsilon), "precision": precision, "source": source}
-    class_runs, whole_runs = np.empty((runs, len(at))), np.empty((runs, len(at)))
-    for run in range(runs):
-        class_runs[run] = _shares_of(rival.errors_of_classes(**noise), at)
-        whole_runs[run] = _shares_of(rival.errors_of_whole(**noise), at)
+    per_class, whole = (shares_within(own, n_active, step=step) for own in scales)
+    class_runs, whole_runs = (
+        np.array([_shares_of(_errors(one, epsilon, source), at) for _ in range(runs)]) for one in both
+    )
     return {
         "epsilon": float(epsilon),
         "at": list(at),
@@ -161,10 +93,16 @@ def curves(rival: Rival, *, epsilon: float, precision: Fraction, runs: int, sour
         "uniform": uniform_shares(at).tolist(),
         "per_class_runs": class_runs.mean(axis=0).tolist(),
         "whole_data_runs": whole_runs.mean(axis=0).tolist(),
-        "per_class_mean": float(scales.mean()),
-        "whole_data_mean": float(wide_scales.mean()),
+        "per_class_mean": noisy.error(epsilon),
+        "whole_data_mean": wide.error(epsilon),
         **_excess(at, whole - per_class, whole_runs - class_runs),
     }
+
+
+def _errors(noisy: NoisyClasses, epsilon: float, source: ByteSource) -> FloatArray:
+    """Relative errors of one run, by record."""
+    errors: FloatArray = np.abs(noisy.draw(epsilon, source) - noisy.values) / noisy.values
+    return errors
 
 
 def _shares_of(errors: FloatArray, at: tuple[float, ...]) -> FloatArray:
@@ -190,7 +128,6 @@ def _excess(at: tuple[float, ...], expected: FloatArray, runs: FloatArray) -> Ma
     }
 
 
-def _ratio(rival: Rival) -> Json:
+def _ratio(noisy: NoisyClasses, wide: NoisyClasses) -> Json:
     """Mean errors at ε = 1; their ratio is the same at every ε."""
-    per_class, whole = (float(scales.mean()) for scales in rival.scales(epsilon=1))
-    return {"class_error": per_class, "whole_error": whole, "ratio": whole / per_class}
+    return {"class_error": noisy.error(1), "whole_error": wide.error(1), "ratio": wide.error(1) / noisy.error(1)}

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.noise_ranges import NoiseRanges, noise_ranges
+from kepsilon.perturb.laplace import perturb
 from kepsilon.perturb.randomness import ByteSource, unsafe_seeded_bytes
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
@@ -27,37 +29,59 @@ class NoisyClasses:
     class_ids: IntArray
     """Of every counted record, or SUPPRESSED."""
     ranges: NoiseRanges
+    precisions: tuple[Fraction, ...]
 
     @property
     def values(self) -> FloatArray:
-        """The first ε-quasi of the released records."""
-        return self.ranges.values[:, 0]
+        """The first ε-quasi of the released records; heights and weights are above 0."""
+        values: FloatArray = self.ranges.values[:, 0]
+        return values
 
     @property
     def widths(self) -> FloatArray:
         """R of the first ε-quasi by released record."""
-        return self.ranges.widths[self.ranges.class_ids, 0]
+        widths: FloatArray = self.ranges.widths[self.ranges.class_ids, 0]
+        return widths
 
-    @property
-    def unit_error(self) -> float:
-        """Mean relative error at ε = 1, Paper Eq. (8); heights and weights are never 0."""
-        return float(np.mean(self.widths / np.abs(self.values)))
+    def error(self, epsilon: float) -> float:
+        """The mean relative error to expect, Paper Eq. (8)."""
+        return float(np.mean(self.widths / self.values)) / epsilon
+
+    def draw(self, epsilon: float, source: ByteSource) -> FloatArray:
+        """What one release would publish of the first ε-quasi, by released record."""
+        published = perturb(
+            self.ranges.values,
+            self.ranges.class_ids,
+            self.ranges.low,
+            self.ranges.high,
+            epsilon=fraction(epsilon),
+            precisions=self.precisions,
+            domains=[None] * len(self.precisions),
+            source=source,
+        )
+        drawn: FloatArray = published[:, 0]
+        return drawn
+
+    def as_one_class(self, values: FloatArray) -> NoisyClasses:
+        """The same records with the noise that the range of all these values asks for."""
+        low, high = (np.array([[end]]) for end in (values.min(), values.max()))
+        ranges = replace(self.ranges, class_ids=np.zeros_like(self.ranges.class_ids), low=low, high=high)
+        return replace(self, ranges=ranges)
 
 
 def look_at(data: CountedData, partition: KAnonymised, policy: Policy) -> NoisyClasses:
     columns, recoding = data.counted.columns, partition.recoding
     class_ids = columns.by_class(recoding)
-    return NoisyClasses(class_ids=class_ids, ranges=noise_ranges(columns, class_ids, recoding, policy))
+    return NoisyClasses(
+        class_ids=class_ids,
+        ranges=noise_ranges(columns, class_ids, recoding, policy),
+        precisions=tuple(fraction(attribute.precision) for attribute in policy.epsilon_quasis.values()),
+    )
 
 
 def heading(data: DataSet, algorithm: str) -> Json:
     """What every measurement says first."""
     return {"data_set": data.name, "title": data.title, "is_stand_in": data.is_stand_in, "algorithm": algorithm}
-
-
-def precision_of(data: CountedData, name: str) -> float:
-    precision: float = data.document["attributes"][name]["precision"]
-    return float(fraction(precision))
 
 
 def noise_source(setting: Setting, *purpose: object) -> ByteSource:

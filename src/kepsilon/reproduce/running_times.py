@@ -21,16 +21,13 @@ from kepsilon.engines.arrays import table_from
 from kepsilon.kanonymise import mondrian
 from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
 from kepsilon.kanonymise.lattice import Lattice, Node, lattice_of
-from kepsilon.noise_ranges import noise_ranges
-from kepsilon.perturb.laplace import perturb
 from kepsilon.perturb.randomness import system_bytes
 from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import fraction
 from kepsilon.reproduce.counted_data import CountedData, count_data
-from kepsilon.reproduce.experiment import heading, with_extra_k_quasi
+from kepsilon.reproduce.experiment import heading, look_at, with_extra_k_quasi
 from kepsilon.reproduce.setting import Json, Setting
 from kepsilon.stopwatch import Stopwatch, ignore_step
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import Recoding
 from kepsilon.table.frequency import FrequencyTable
 
@@ -66,14 +63,13 @@ def running_times(data: CountedData, algorithm: str, setting: Setting) -> Json:
         "count_seconds_without": counting[1],
         "ks": ks,
     }
-    noise = max(row["noise_seconds"] for row in ks)
     if algorithm == "ola":
         found["lattice_with"], found["lattice_without"] = (
             lattice_of(one.counted.table.domains).n_nodes for one in (crowded, data)
         )
-        found["regrouping"] = _regrouping(crowded, data, ks, noise=noise)
+        found["regrouping"] = _regrouping(crowded, data, ks)
     else:
-        found["by_record"] = [_by_record(crowded, data, k, noise=noise) for k in setting.ks]
+        found["by_record"] = [_by_record(crowded, data, row["k"], noise=row["noise_seconds"]) for row in ks]
     return found
 
 
@@ -103,23 +99,7 @@ def _counting(data: CountedData) -> float:
 
 def _noise(data: CountedData, partition: KAnonymised, policy: Policy) -> float:
     """Seconds of the extra loop of (k,ε)-anonymity, with the bytes that a release would use."""
-    class_ids = data.counted.columns.by_class(partition.recoding)
-    precisions = [fraction(attribute.precision) for attribute in policy.epsilon_quasis.values()]
-
-    def run() -> FloatArray:
-        ranges = noise_ranges(data.counted.columns, class_ids, partition.recoding, policy)
-        return perturb(
-            ranges.values,
-            ranges.class_ids,
-            ranges.low,
-            ranges.high,
-            epsilon=policy.exact_epsilon,
-            precisions=precisions,
-            domains=[None] * len(precisions),
-            source=system_bytes(),
-        )
-
-    return _best(run)[1]
+    return _best(lambda: look_at(data, partition, policy).draw(policy.epsilon, system_bytes()))[1]
 
 
 def _of_k(k: int, together: Search, alone: Search, *, counting: list[float], noise: float) -> Json:
@@ -139,7 +119,7 @@ def _of_k(k: int, together: Search, alone: Search, *, counting: list[float], noi
     }
 
 
-def _regrouping(crowded: CountedData, data: CountedData, ks: list[Json], *, noise: float) -> Json:
+def _regrouping(crowded: CountedData, data: CountedData, ks: list[Json]) -> Json:
     """What a search costs that groups all records at every node, with and without the extra k-quasi.
 
     `sweep_ratio` is for the whole lattice; `ratio` by k for as many nodes as OLA has to count with tagging.
@@ -148,13 +128,13 @@ def _regrouping(crowded: CountedData, data: CountedData, ks: list[Json], *, nois
     return {
         **{f"{name}_with": figure for name, figure in together.items()},
         **{f"{name}_without": figure for name, figure in alone.items()},
-        "sweep_ratio": together["sweep_seconds"] / (alone["sweep_seconds"] + noise),
+        "sweep_ratio": together["sweep_seconds"] / (alone["sweep_seconds"] + max(row["noise_seconds"] for row in ks)),
         "ks": [
             {
                 "k": row["k"],
                 "ratio": row["nodes_counted_with"]
                 * together["node_seconds"]
-                / (row["nodes_counted_without"] * alone["node_seconds"] + noise),
+                / (row["nodes_counted_without"] * alone["node_seconds"] + row["noise_seconds"]),
             }
             for row in ks
         ],

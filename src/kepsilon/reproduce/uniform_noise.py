@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -18,9 +17,7 @@ from kepsilon.evaluate.class_values import ClassValues
 from kepsilon.evaluate.error_curves import UNIFORM
 from kepsilon.evaluate.linking_risk import ABOVE, link_gaps, posteriors, realised_links
 from kepsilon.evaluate.sorted_classes import SortedClasses, sort_classes
-from kepsilon.perturb.laplace import perturb
 from kepsilon.perturb.randomness import ByteSource, uniform_uint64
-from kepsilon.policy.roles import fraction
 from kepsilon.reproduce.counted_data import CountedData
 from kepsilon.reproduce.distributions import epsilon_as_uniform
 from kepsilon.reproduce.experiment import NoisyClasses, heading, look_at, noise_source
@@ -45,7 +42,7 @@ class Attack:
     certain: float
     """Records whose own original is the only one left."""
     least_likelihood: float
-    """Of any original of the class against the likeliest, over all records: 0 where one is ruled out."""
+    """Of any original of the class against the likeliest, at least, over all records: 0 where one is ruled out."""
 
 
 def uniform_noise(data: CountedData, algorithm: str, setting: Setting) -> Json:
@@ -54,14 +51,10 @@ def uniform_noise(data: CountedData, algorithm: str, setting: Setting) -> Json:
     noisy = look_at(data, partition, data.policy(algorithm=algorithm, k=SHOWN_K))
     classes = sort_classes(noisy.values, noisy.ranges.class_ids, n_classes=len(noisy.ranges.low))
     epsilon = epsilon_as_uniform(noisy)
-    precision = fraction(data.document["attributes"][data.data.epsilon_quasi]["precision"])
     runs = min(setting.runs, MOST_RUNS)
     source = noise_source(setting, "uniform", data.data.name, algorithm)
     uniform_runs = [attack_uniform(classes, uniformly_noisy(noisy.values, source)) for _ in range(runs)]
-    class_runs = [
-        attack_laplace(classes, noisy, _noisy_values(noisy, epsilon, precision, source), epsilon=epsilon)
-        for _ in range(runs)
-    ]
+    class_runs = [attack_laplace(classes, noisy, noisy.draw(epsilon, source), epsilon=epsilon) for _ in range(runs)]
     n = len(noisy.values)
     expected = link_gaps(classes, ranges=noisy.ranges.widths[:, 0]).expected(epsilon)
     return {
@@ -196,20 +189,6 @@ def _counts_before(classes: ClassValues) -> tuple[IntArray, IntArray]:
     """Records in front of each distinct value and at last of all, and the records of each distinct value's class."""
     before: IntArray = np.concatenate([[0], np.cumsum(classes.counts)])
     return before, classes.sizes[classes.class_ids]
-
-
-def _noisy_values(noisy: NoisyClasses, epsilon: float, precision: Fraction, source: ByteSource) -> FloatArray:
-    published = perturb(
-        noisy.ranges.values,
-        noisy.ranges.class_ids,
-        noisy.ranges.low,
-        noisy.ranges.high,
-        epsilon=fraction(epsilon),
-        precisions=[precision],
-        domains=[None],
-        source=source,
-    )
-    return published[:, 0]
 
 
 def _spreads(runs: Sequence[Attack]) -> Json:
