@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from kepsilon.publish.charts.palette import STYLE
@@ -36,6 +37,29 @@ def standalone(chart: Drawing) -> str:
     return (
         f'{head} xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif"><style>{STYLE}</style>{tail}\n'
     )
+
+
+def sheet(charts: Sequence[tuple[str, Drawing]], *, title: str, columns: int) -> Drawing:
+    """Charts under their names on one paper, in lines of so many."""
+    parts: list[str] = []
+    left, top, widest = 0.0, 30.0, 0.0
+    for i in range(0, len(charts), columns):
+        line = [(name, *_opened(chart)) for name, chart in charts[i : i + columns]]
+        left = 0.0
+        for name, inner, wide, _ in line:
+            shown = f'<text x="0" y="-12" class="strong">{escape(shortened(name, wide))}</text>{inner}'
+            parts.append(f'<g transform="translate({xy(left)} {xy(top)})">{shown}</g>')
+            left += wide + 24
+        widest = max(widest, left - 24)
+        top += max(height for *_, height in line) + 44
+    return drawing(parts, width=widest, height=top - 34, title=title)
+
+
+def _opened(chart: Drawing) -> tuple[str, float, float]:
+    """What is in a drawing, and how wide and high it is."""
+    head, inner = chart.removesuffix("</svg>").split(">", maxsplit=1)
+    _, _, width, height = head.split('viewBox="')[1].split('"')[0].split()
+    return inner, float(width), float(height)
 
 
 def xy(coordinate: float) -> str:

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The paper's figures and its table of suppression, in its order; those that are not over the grid are drawn here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from kepsilon.publish.charts import Look, Series, line_chart
+from kepsilon.publish.charts.axes import percent as axis_percent
+from kepsilon.publish.charts.palette import BROWN, GREEN, GREY, INK
+from kepsilon.publish.figures.figure import Table
+from kepsilon.publish.wording import NOTHING, exact, number, percent
+from kepsilon.reproduce import paper_says
+from kepsilon.reproduce.panels import (
+    ALGORITHM_NAMES,
+    Json,
+    Measurements,
+    Panel,
+    ShownFigure,
+    described,
+    in_order,
+    n_columns,
+    not_measured,
+    share,
+    shown_title,
+    title_of,
+)
+from kepsilon.reproduce.release_figures import (
+    against_k,
+    confident_k,
+    error_by_epsilon,
+    error_by_k,
+    risk_by_epsilon,
+    suppression_table,
+)
+
+WITHOUT, WITH, EXTRA = Look(INK), Look(BROWN, "6 3"), Look(GREY, "2 2")
+"""(k,ε)-anonymity, k-anonymity with the extra k-quasi, and that quasi itself."""
+UNIFORM = Look(GREEN, "2 2")
+
+
+def paper_figures(measurements: Measurements) -> list[ShownFigure]:
+    return [
+        dimensions(measurements),
+        distributions(measurements),
+        suppression_table(measurements),
+        error_by_k(measurements),
+        error_by_epsilon(measurements),
+        risk_by_epsilon(measurements),
+        confident_k(measurements),
+        running_times(measurements, "mondrian"),
+        running_times(measurements, "ola"),
+    ]
+
+
+def dimensions(measurements: Measurements) -> ShownFigure:
+    measured = in_order(measurements, "dimensions")
+    return ShownFigure(
+        id="dimensions",
+        title="What one more k-quasi costs the others",
+        reference="Figure 1",
+        reading=[
+            (
+                "Loss runs from 0, every value kept, to 1, every value gone. “Without”: the mean loss of the other quasis where "
+                "height or weight only gets noise. “With”: the same quasis where it is a k-quasi too. The third line is what it "
+                "loses itself."
+            ),
+        ],
+        says=paper_says.dimensions(),
+        panels=[_dimensions_panel(ours) for ours in measured],
+        rows=[
+            {
+                **described(ours),
+                "extra": ours["extra"],
+                **{key: value for key, value in one.items() if not isinstance(value, dict)},
+            }
+            for ours in measured
+            for one in ours["ks"]
+        ],
+        missing=not_measured(measurements, "dimensions"),
+        columns=n_columns(measured),
+    )
+
+
+def _dimensions_panel(ours: Json) -> Panel:
+    extra, title = ours["extra"], shown_title(ours)
+    lines = (("without", "loss_without", WITHOUT), ("with", "loss_with", WITH), (extra, "extra_loss", EXTRA))
+    chart = line_chart(
+        [Series(name, [(one["k"], one[key]) for one in ours["ks"]], look, has_dots=True) for name, key, look in lines],
+        title=f"Loss of the k-quasis with and without {extra}, {title}",
+        x_label="k",
+        y_label="precision loss, 0 to 1",
+        y_holds=[1.0],
+        **against_k(ours),
+    )
+    return Panel(
+        title=title,
+        drawing=chart,
+        table=Table(
+            headers=[
+                "k",
+                "without",
+                "with",
+                extra,
+                "left out without",
+                "left out with",
+                "levels without",
+                "levels with",
+            ],
+            rows=[
+                [
+                    exact(one["k"]),
+                    share(one["loss_without"]),
+                    share(one["loss_with"]),
+                    share(one["extra_loss"]),
+                    percent(one["suppressed_without"]),
+                    percent(one["suppressed_with"]),
+                    _levels(one["levels_without"]),
+                    _levels(one["levels_with"]),
+                ]
+                for one in ours["ks"]
+            ],
+            n_words=0,
+        ),
+    )
+
+
+def _levels(levels: Json | None) -> str:
+    return NOTHING if levels is None else ", ".join(f"{name} {level}" for name, level in levels.items())
+
+
+def distributions(measurements: Measurements) -> ShownFigure:
+    measured = in_order(measurements, "distributions")
+    return ShownFigure(
+        id="error-distributions",
+        title="How errors are distributed",
+        reference="Figure 2",
+        reading=[
+            (
+                "The share of records whose error is at most that on the axis, at the ε of the grid whose mean error with "
+                "classes is nearest to that of uniform noise of ± 5 %; the file has every ε. Lines are closed forms, dots the runs."
+            ),
+        ],
+        says=paper_says.distributions(),
+        panels=[_distributions_panel(ours) for ours in measured],
+        rows=[row for ours in measured for row in _distribution_rows(ours)],
+        missing=not_measured(measurements, "distributions"),
+        columns=n_columns(measured),
+    )
+
+
+_CURVES = ("per_class", "whole_data", "uniform")
+
+
+def _distributions_panel(ours: Json) -> Panel:
+    cell, title = _as_uniform(ours), shown_title(ours)
+    at = cell["at"]
+    looks = (("classes", WITHOUT), ("whole", WITH), ("uniform", UNIFORM))
+    series = [
+        Series(name, [*zip(at, cell[key], strict=True)], look) for (name, look), key in zip(looks, _CURVES, strict=True)
+    ]
+    chart = line_chart(
+        series,
+        title=f"Distribution of relative errors, {title}",
+        x_label="relative error",
+        y_label=f"records, k = {ours['k']}, ε = {exact(cell['epsilon'])}",
+        x_words=axis_percent,
+        y_words=axis_percent,
+        y_holds=[1.0],
+    )
+    return Panel(
+        title=title,
+        drawing=chart,
+        table=Table(
+            headers=["error at most", "noise by class", "noise by whole data set", "uniform ± 5 %"],
+            rows=[[percent(error), *(percent(cell[key][i]) for key in _CURVES)] for i, error in enumerate(at)],
+            n_words=0,
+        ),
+    )
+
+
+def _as_uniform(ours: Json) -> Json:
+    """The cell whose mean error is nearest to that of uniform noise."""
+    wanted = ours.get("epsilon_as_uniform") or 1
+    found: Json = min(ours["cells"], key=lambda cell: abs(math.log(cell["epsilon"] / wanted)))
+    return found
+
+
+def _distribution_rows(ours: Json) -> list[Json]:
+    return [
+        {
+            **described(ours),
+            "k": ours["k"],
+            "epsilon": cell["epsilon"],
+            "error": error,
+            **{key: cell[key][i] for key in (*_CURVES, "per_class_runs", "whole_data_runs") if cell.get(key)},
+        }
+        for cell in ours["cells"]
+        for i, error in enumerate(cell["at"])
+    ]
+
+
+def running_times(measurements: Measurements, algorithm: str) -> ShownFigure:
+    measured = in_order(measurements, "times", algorithms=(algorithm,))
+    name = ALGORITHM_NAMES[algorithm]
+    everywhere = [one[key] for ours in measured for one in ours["ks"] for key in ("seconds_with", "seconds_without")]
+    says = paper_says.times_of_ola(_lattices(measured)) if algorithm == "ola" else paper_says.times_of_mondrian()
+    return ShownFigure(
+        id=f"times-{algorithm}",
+        title=f"Running time with {name}",
+        reference="Figure 8" if algorithm == "ola" else "Figure 7",
+        reading=[
+            (
+                "“k alone”: k-anonymity with height or weight as one more k-quasi. “(k,ε)”: without it, noise included. Both are "
+                "timed in one process, one after the other; the ratio says more than the seconds."
+            ),
+        ],
+        says=says,
+        panels=[_times_panel(ours, everywhere, is_log=algorithm == "ola") for ours in measured],
+        rows=[{**described(ours), **one} for ours in measured for one in ours["ks"]],
+        missing=not_measured(measurements, "times", algorithms=(algorithm,)),
+        columns=n_columns(measured),
+    )
+
+
+def _times_panel(ours: Json, everywhere: Sequence[float], *, is_log: bool) -> Panel:
+    title = shown_title(ours)
+    lines = (("k alone", "seconds_with", WITH), ("(k,ε)", "seconds_without", WITHOUT))
+    chart = line_chart(
+        [Series(name, [(one["k"], one[key]) for one in ours["ks"]], look, has_dots=True) for name, key, look in lines],
+        title=f"Running time against k, {title}",
+        x_label="k",
+        y_label="seconds",
+        y_log=is_log,
+        y_holds=everywhere,
+        height=200,
+        **against_k(ours),
+    )
+    return Panel(
+        title=title,
+        drawing=chart,
+        table=Table(
+            headers=["k", "k alone, seconds", "(k,ε), seconds", "ratio", "nodes, k alone", "nodes, (k,ε)"],
+            rows=[
+                [
+                    exact(one["k"]),
+                    number(one["seconds_with"]),
+                    number(one["seconds_without"]),
+                    f"{number(one['ratio'])} ×",
+                    number(one.get("nodes_counted_with")),
+                    number(one.get("nodes_counted_without")),
+                ]
+                for one in ours["ks"]
+            ],
+            n_words=0,
+        ),
+    )
+
+
+def _lattices(measured: Sequence[Json]) -> str:
+    found = [
+        f"{title_of(ours['data_set'])}: {ours['lattice_with']:,} nodes against {ours['lattice_without']:,}"
+        for ours in measured
+        if ours.get("lattice_with") and ours.get("lattice_without")
+    ]
+    return "; ".join(found) + "." if found else "Not measured in this run."
