@@ -89,15 +89,12 @@ def _figure(
         for cell in variant["cells"]
         if (found := value(cell)) is not None
     ]
-    variants = {variant["name"]: variant["title"] for ours in measured for variant in ours["variants"]}
-    legend = "; ".join(f"{name}: {words}" for name, words in variants.items())
-    ks = sorted({ours["k"] for ours in measured})
     return ShownFigure(
         id=id,
         title=title,
         reference=_BEYOND,
         reading=[
-            f"At k = {', '.join(map(str, ks))}. {legend}." if measured else "",
+            _variants(measured),
             "Figures worked out by simulation have whiskers of two standard errors where they show.",
             *([reading] if reading else []),
         ],
@@ -165,8 +162,19 @@ def _table(
     )
 
 
+def _variants(measured: Sequence[Json]) -> str:
+    """What each line stands for; units differ between data sets."""
+    titles: dict[str, list[str]] = {}
+    for ours in measured:
+        for variant in ours["variants"]:
+            titles.setdefault(variant["name"], []).append(variant["title"])
+    legend = "; ".join(f"“{name}”: {' or '.join(dict.fromkeys(found))}" for name, found in titles.items())
+    ks = sorted({ours["k"] for ours in measured})
+    return f"At k = {', '.join(map(str, ks))}. {legend}." if measured else ""
+
+
 def _worst_error(cell: Json) -> float | None:
-    return max(cell["error"].values(), default=None)
+    return max((error for error in cell["error"].values() if error is not None), default=None)
 
 
 def _rows(ours: Json) -> list[Json]:
@@ -210,7 +218,7 @@ def _choice(ours: Json) -> Choice:
     return Choice(
         title=title_of(ours["data_set"], ours.get("title"), is_stand_in=ours.get("is_stand_in")),
         answer=_in_short(ours["answer"]) if ours.get("answer") else "None of the grid",
-        words=ours.get("words") or "",
+        words=str(ours.get("words") or "").removeprefix(f"{ours.get('title')}: "),
         table=Table(
             headers=["best with", "k", "ε", "linking risk", "left out", "error", "distortion"],
             rows=[[name, *([NOTHING] * 6 if one is None else _cells(one))] for name, one in dict(shown).items()],

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from kepsilon.publish.charts import Look, Series, line_chart
-from kepsilon.publish.charts.axes import percent as axis_percent
-from kepsilon.publish.charts.palette import BROWN, GREEN, GREY, INK
+from kepsilon.publish.charts.palette import BROWN, GREY, INK
 from kepsilon.publish.figures.figure import Table
 from kepsilon.publish.wording import NOTHING, exact, number, percent
 from kepsilon.reproduce import paper_says
+from kepsilon.reproduce.noise_figures import distributions, uniform_noise
 from kepsilon.reproduce.panels import (
     ALGORITHM_NAMES,
     Json,
@@ -24,7 +23,6 @@ from kepsilon.reproduce.panels import (
     not_measured,
     share,
     shown_title,
-    title_of,
 )
 from kepsilon.reproduce.release_figures import (
     against_k,
@@ -37,13 +35,18 @@ from kepsilon.reproduce.release_figures import (
 
 WITHOUT, WITH, EXTRA = Look(INK), Look(BROWN, "6 3"), Look(GREY, "2 2")
 """(k,ε)-anonymity, k-anonymity with the extra k-quasi, and that quasi itself."""
-UNIFORM = Look(GREEN, "2 2")
+
+_PLAIN = {
+    "ola": "“Ratio, plain” in the tables: if all records were grouped anew at every node that is looked at.",
+    "mondrian": "“Ratio, plain” in the tables: if records were cut one by one instead of counted first.",
+}
 
 
 def paper_figures(measurements: Measurements) -> list[ShownFigure]:
     return [
         dimensions(measurements),
         distributions(measurements),
+        uniform_noise(measurements),
         suppression_table(measurements),
         error_by_k(measurements),
         error_by_epsilon(measurements),
@@ -130,82 +133,11 @@ def _levels(levels: Json | None) -> str:
     return NOTHING if levels is None else ", ".join(f"{name} {level}" for name, level in levels.items())
 
 
-def distributions(measurements: Measurements) -> ShownFigure:
-    measured = in_order(measurements, "distributions")
-    return ShownFigure(
-        id="error-distributions",
-        title="How errors are distributed",
-        reference="Figure 2",
-        reading=[
-            (
-                "The share of records whose error is at most that on the axis, at the ε of the grid whose mean error with "
-                "classes is nearest to that of uniform noise of ± 5 %; the file has every ε. Lines are closed forms, dots the runs."
-            ),
-        ],
-        says=paper_says.distributions(),
-        panels=[_distributions_panel(ours) for ours in measured],
-        rows=[row for ours in measured for row in _distribution_rows(ours)],
-        missing=not_measured(measurements, "distributions"),
-        columns=n_columns(measured),
-    )
-
-
-_CURVES = ("per_class", "whole_data", "uniform")
-
-
-def _distributions_panel(ours: Json) -> Panel:
-    cell, title = _as_uniform(ours), shown_title(ours)
-    at = cell["at"]
-    looks = (("classes", WITHOUT), ("whole", WITH), ("uniform", UNIFORM))
-    series = [
-        Series(name, [*zip(at, cell[key], strict=True)], look) for (name, look), key in zip(looks, _CURVES, strict=True)
-    ]
-    chart = line_chart(
-        series,
-        title=f"Distribution of relative errors, {title}",
-        x_label="relative error",
-        y_label=f"records, k = {ours['k']}, ε = {exact(cell['epsilon'])}",
-        x_words=axis_percent,
-        y_words=axis_percent,
-        y_holds=[1.0],
-    )
-    return Panel(
-        title=title,
-        drawing=chart,
-        table=Table(
-            headers=["error at most", "noise by class", "noise by whole data set", "uniform ± 5 %"],
-            rows=[[percent(error), *(percent(cell[key][i]) for key in _CURVES)] for i, error in enumerate(at)],
-            n_words=0,
-        ),
-    )
-
-
-def _as_uniform(ours: Json) -> Json:
-    """The cell whose mean error is nearest to that of uniform noise."""
-    wanted = ours.get("epsilon_as_uniform") or 1
-    found: Json = min(ours["cells"], key=lambda cell: abs(math.log(cell["epsilon"] / wanted)))
-    return found
-
-
-def _distribution_rows(ours: Json) -> list[Json]:
-    return [
-        {
-            **described(ours),
-            "k": ours["k"],
-            "epsilon": cell["epsilon"],
-            "error": error,
-            **{key: cell[key][i] for key in (*_CURVES, "per_class_runs", "whole_data_runs") if cell.get(key)},
-        }
-        for cell in ours["cells"]
-        for i, error in enumerate(cell["at"])
-    ]
-
-
 def running_times(measurements: Measurements, algorithm: str) -> ShownFigure:
     measured = in_order(measurements, "times", algorithms=(algorithm,))
     name = ALGORITHM_NAMES[algorithm]
     everywhere = [one[key] for ours in measured for one in ours["ks"] for key in ("seconds_with", "seconds_without")]
-    says = paper_says.times_of_ola(_lattices(measured)) if algorithm == "ola" else paper_says.times_of_mondrian()
+    says = paper_says.times_of_ola(measured) if algorithm == "ola" else paper_says.times_of_mondrian()
     return ShownFigure(
         id=f"times-{algorithm}",
         title=f"Running time with {name}",
@@ -215,10 +147,11 @@ def running_times(measurements: Measurements, algorithm: str) -> ShownFigure:
                 "“k alone”: k-anonymity with height or weight as one more k-quasi. “(k,ε)”: without it, noise included. Both are "
                 "timed in one process, one after the other; the ratio says more than the seconds."
             ),
+            _PLAIN[algorithm],
         ],
         says=says,
         panels=[_times_panel(ours, everywhere, is_log=algorithm == "ola") for ours in measured],
-        rows=[{**described(ours), **one} for ours in measured for one in ours["ks"]],
+        rows=[{**described(ours), **one, "ratio_plain": _plain(ours, one)} for ours in measured for one in ours["ks"]],
         missing=not_measured(measurements, "times", algorithms=(algorithm,)),
         columns=n_columns(measured),
     )
@@ -241,13 +174,22 @@ def _times_panel(ours: Json, everywhere: Sequence[float], *, is_log: bool) -> Pa
         title=title,
         drawing=chart,
         table=Table(
-            headers=["k", "k alone, seconds", "(k,ε), seconds", "ratio", "nodes, k alone", "nodes, (k,ε)"],
+            headers=[
+                "k",
+                "k alone, seconds",
+                "(k,ε), seconds",
+                "ratio",
+                "ratio, plain",
+                "nodes, k alone",
+                "nodes, (k,ε)",
+            ],
             rows=[
                 [
                     exact(one["k"]),
                     number(one["seconds_with"]),
                     number(one["seconds_without"]),
-                    f"{number(one['ratio'])} ×",
+                    _times(one["ratio"]),
+                    _times(_plain(ours, one)),
                     number(one.get("nodes_counted_with")),
                     number(one.get("nodes_counted_without")),
                 ]
@@ -258,10 +200,12 @@ def _times_panel(ours: Json, everywhere: Sequence[float], *, is_log: bool) -> Pa
     )
 
 
-def _lattices(measured: Sequence[Json]) -> str:
-    found = [
-        f"{title_of(ours['data_set'])}: {ours['lattice_with']:,} nodes against {ours['lattice_without']:,}"
-        for ours in measured
-        if ours.get("lattice_with") and ours.get("lattice_without")
-    ]
-    return "; ".join(found) + "." if found else "Not measured in this run."
+def _plain(ours: Json, one: Json) -> float | None:
+    """The ratio for code that does not count combinations once and for all, where that was timed."""
+    found = (ours.get("regrouping") or {}).get("ks") or ours.get("by_record") or []
+    ratio: float | None = next((row["ratio"] for row in found if row["k"] == one["k"]), None)
+    return ratio
+
+
+def _times(ratio: float | None) -> str:
+    return NOTHING if ratio is None else f"{number(ratio)} ×"

@@ -147,9 +147,12 @@ def _runs(one: Series, x: Axis, y: Axis) -> list[str]:
             continue
         at = x.place(run.x)
         dots.append(f"M{xy(at)} {xy(y.place(run.mean))}h0")
-        low, high = (y.place(max(run.mean + side * run.reach, y.low)) for side in (-1, 1))
+        ends = [run.mean - run.reach, run.mean + run.reach]
+        low, high = (y.place(max(end, y.low)) for end in ends)
         if low - high > _DOT:
-            whiskers.append(f"M{xy(at)} {xy(low)}V{xy(high)}M{xy(at - 2.5)} {xy(low)}h5M{xy(at - 2.5)} {xy(high)}h5")
+            whiskers.append(f"M{xy(at)} {xy(low)}V{xy(high)}")
+            # One that runs off the paper has no foot.
+            whiskers += [f"M{xy(at - 2.5)} {xy(y.place(end))}h5" for end in ends if y.low < end <= y.high]
     colour = f"s{one.look.colour}"
     parts = [path("".join(whiskers), f"whisker {colour}")] if whiskers else []
     return parts + ([path("".join(dots), f"dots {colour}")] if dots else [])
