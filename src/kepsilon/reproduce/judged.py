@@ -50,6 +50,12 @@ class Claim:
     judgements: Sequence[Judgement]
 
     @property
+    def bound(self) -> str:
+        """Where it is the same on every data set."""
+        bounds = {one.bound for one in self.judgements}
+        return bounds.pop() if len(bounds) == 1 else ""
+
+    @property
     def failed(self) -> list[Judgement]:
         return [one for one in self.judgements if one.held is False]
 

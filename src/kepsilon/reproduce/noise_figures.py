@@ -36,6 +36,7 @@ _GIVEN_AWAY = {
     "over_half": "above one half",
     "certain": "certain",
 }
+_KINDS = (("uniform", "uniform_noise", UNIFORM), ("classes", "class_noise", BY_CLASS))
 
 
 def distributions(measurements: Measurements) -> ShownFigure:
@@ -114,6 +115,9 @@ def _distribution_rows(ours: Json) -> list[Json]:
 def uniform_noise(measurements: Measurements) -> ShownFigure:
     """What the paper says about uniform noise without a figure."""
     measured = in_order(measurements, "uniform")
+    everywhere = [
+        known(ours[key].get(name)) or 0.0 for ours in measured for _, key, _ in _KINDS for name in _GIVEN_AWAY
+    ]
     return ShownFigure(
         id="uniform-noise",
         title="What uniform noise gives away",
@@ -126,7 +130,7 @@ def uniform_noise(measurements: Measurements) -> ShownFigure:
             )
         ],
         says=paper_says.uniform_noise(),
-        panels=[_uniform_panel(ours) for ours in measured],
+        panels=[_uniform_panel(ours, max(everywhere)) for ours in measured],
         rows=[
             {
                 **described(ours),
@@ -156,9 +160,8 @@ def _figure(found: Json, name: str) -> Json:
     }
 
 
-def _uniform_panel(ours: Json) -> Panel:
+def _uniform_panel(ours: Json, largest: float) -> Panel:
     title = shown_title(ours)
-    kinds = (("uniform", "uniform_noise", UNIFORM), ("classes", "class_noise", BY_CLASS))
     bars = [
         Bar(
             words if key == "uniform_noise" else "",
@@ -166,7 +169,7 @@ def _uniform_panel(ours: Json) -> Panel:
             f"{percent(found)} {name}",
         )
         for quantity, words in _GIVEN_AWAY.items()
-        for name, key, look in kinds
+        for name, key, look in _KINDS
         if (found := known(ours[key].get(quantity))) is not None
     ]
     chart = bar_chart(
@@ -174,6 +177,7 @@ def _uniform_panel(ours: Json) -> Panel:
         title=f"What uniform noise and noise by class give away, {title}",
         label=f"share of records, k = {ours['k']}",
         axis_words=axis_percent,
+        holds=largest,
     )
     return Panel(
         title=title,
@@ -185,7 +189,7 @@ def _uniform_panel(ours: Json) -> Panel:
                     words,
                     *(
                         percent(known(ours[key].get(name))) + give(known(ours[key].get(f"{name}_standard_error")))
-                        for _, key, _ in kinds
+                        for _, key, _ in _KINDS
                     ),
                 ]
                 for name, words in _GIVEN_AWAY.items()

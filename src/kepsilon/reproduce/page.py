@@ -6,9 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from markupsafe import Markup, escape
+from typing import TYPE_CHECKING, Any
 
 from kepsilon.publish.atomic import Staging
 from kepsilon.publish.charts import STYLE, sheet, standalone
@@ -31,6 +29,9 @@ from kepsilon.reproduce.paper_figures import paper_figures
 from kepsilon.reproduce.paper_says import RECORDS
 from kepsilon.reproduce.run_facts import run_facts, run_times
 from kepsilon.reproduce.setting import DATA_SETS
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 FIGURES = "figures"
 _WHAT = {
@@ -77,6 +78,8 @@ def figure_files(figures: Sequence[ShownFigure]) -> Iterator[tuple[str, str]]:
 
 def glued(words: str) -> Markup:
     """What belongs together on one line: a number and its sign, and the mark of a stand-in."""
+    from markupsafe import Markup, escape
+
     whole = escape(words.replace(" %", "\N{NO-BREAK SPACE}%").replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"))
     return whole.replace(STAND_IN, Markup('<span class="whole">{}</span>').format(STAND_IN))
 
