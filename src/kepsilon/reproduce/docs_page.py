@@ -66,9 +66,10 @@ def _failed(claim: Claim) -> Iterator[str]:
     yield f"Paper, section {claim.section}."
     for one in claim.failed:
         yield ""
-        yield f"**Not held: {one.title}.**"
-        yield f"Bound: {_text(one.bound)}"
-        yield f"Measured: {_text(one.measured)}"
+        yield f"**Not held on {one.title}.**" if one.data_set else "**Not held.**"
+        yield ""
+        yield f"- bound: {_text(one.bound)}"
+        yield f"- measured: {_text(one.measured)}"
         yield ""
         yield _text(one.why) or "No reason was recorded."
         if one.experiment:

@@ -139,24 +139,18 @@ def _data_sets(measurements: Measurements) -> Table:
     rows = []
     for name in DATA_SETS:
         ours = next((one for task, one in measurements.items() if task.startswith(f"releases-{name}-")), None)
-        if ours is None:
-            rows.append(
-                [title_of(name), _WHAT[name], NOTHING, EPSILON_QUASIS[name], f"{RECORDS[name]:,}", "not measured"]
-            )
-            continue
-        k_quasis = ", ".join(quasi.replace("_", " ") for quasi in ours["ks"][0]["loss"]) if ours["ks"] else NOTHING
+        k_quasis = [quasi.replace("_", " ") for quasi in ours["ks"][0]["loss"]] if ours and ours["ks"] else []
         rows.append(
             [
-                title_of(name, ours.get("title"), is_stand_in=ours.get("is_stand_in")),
-                _WHAT[name],
-                k_quasis,
+                title_of(name),
+                ", ".join(k_quasis) or NOTHING,
                 EPSILON_QUASIS[name],
                 f"{RECORDS[name]:,}",
-                f"{ours['n_counted']:,}",
+                f"{ours['n_counted']:,}" if ours else "not measured",
             ]
         )
-    headers = ["data set", "what it is", "k-quasis", "ε-quasi", "records, paper", "records, here"]
-    return Table(headers=headers, rows=rows, n_words=4)
+    headers = ["data set", "k-quasis", "ε-quasi", "records, paper", "records, here"]
+    return Table(headers=headers, rows=rows, n_words=3)
 
 
 def _compared(figure: ShownFigure, judged: Sequence[Claim]) -> list[Compared]:
