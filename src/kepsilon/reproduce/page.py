@@ -96,6 +96,7 @@ def page(measurements: Measurements, claims: Json, run: Json) -> str:
         made=_made(claims, run),
         tiles=[*_tiles(counted)],
         data_sets=_data_sets(measurements),
+        origins=[(title_of(name), words) for name, words in _WHAT.items()],
         figures=[(figure, _compared(figure, judged)) for figure in paper_figures(measurements)],
         beyond=[figure for figure in beyond_figures(measurements) if figure.panels],
         choices=choices(measurements),
