@@ -64,6 +64,9 @@ def write_pages(folder: Path, measurements: Measurements, claims: Json, run: Jso
             with staging.new_file(path, owner_only=False) as temporary:
                 temporary.write_text(text, encoding="utf-8")
         staging.publish(overwrite=True)
+    for name in {f"{figure.id}.{kind}" for figure in figures for kind in ("svg", "csv")}:
+        if drawn / name not in files:  # of an earlier run, and the page does not speak of it
+            (drawn / name).unlink(missing_ok=True)
 
 
 def figure_files(figures: Sequence[ShownFigure]) -> Iterator[tuple[str, str]]:

@@ -47,8 +47,8 @@ def sheet(charts: Sequence[tuple[str, Drawing]], *, title: str, columns: int) ->
         line = [(name, *_opened(chart)) for name, chart in charts[i : i + columns]]
         left = 0.0
         for name, inner, wide, _ in line:
-            shown = f'<text x="0" y="-12" class="strong">{escape(shortened(name, wide))}</text>{inner}'
-            parts.append(f'<g transform="translate({xy(left)} {xy(top)})">{shown}</g>')
+            parts.append(text(left, top - 12, shortened(name, wide), "strong"))
+            parts.append(f'<g transform="translate({xy(left)} {xy(top)})">{inner}</g>')
             left += wide + 24
         widest = max(widest, left - 24)
         top += max(height for *_, height in line) + 44
