@@ -12,6 +12,7 @@ from kepsilon.publish.charts.axes import percent as axis_percent
 from kepsilon.publish.charts.palette import BROWN, GREEN, INK, SKY, VERMILLION
 from kepsilon.publish.figures.figure import Table
 from kepsilon.publish.wording import NOTHING, distortion, exact, give, percent
+from kepsilon.reproduce.grid_panels import against_epsilon
 from kepsilon.reproduce.panels import (
     ALGORITHM_NAMES,
     WHISKER,
@@ -31,130 +32,106 @@ from kepsilon.reproduce.setting import ALGORITHMS, DATA_SETS
 
 _TASK = "additions"
 _LOOKS = (Look(INK), Look(BROWN, "6 3"), Look(GREEN, "2 2"), Look(SKY, "9 2 2 2"), Look(VERMILLION, "4 2"))
-_BEYOND = "Beyond the paper"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """What is compared between the variants."""
+
+    id: str
+    title: str
+    y_label: str
+    value: Callable[[Json], float | None]
+    off_by: Callable[[Json], float | None] = lambda _: None
+    """Its standard error, where it is simulated."""
+    words: Callable[[Json], str] | None = None
+    """Of a cell of the table, where it is not the figure alone."""
+    limit: Limit
+    reading: str = ""
 
 
 def beyond_figures(measurements: Measurements) -> list[ShownFigure]:
     measured = in_order(measurements, _TASK)
     return [
-        _figure(
-            measurements,
-            measured,
-            id="additions-error",
-            title="Error with other ranges",
-            y_label="mean relative error",
-            value=_worst_error,
-            limit=ERROR_LIMIT,
-            reading="Where several attributes get noise, the largest of their errors is drawn; the tables have each.",
-        ),
-        _figure(
-            measurements,
-            measured,
-            id="additions-risk",
-            title="Linking risk with other ranges",
-            y_label="records linked",
-            value=lambda cell: cell.get("risk"),
-            off_by=lambda cell: cell.get("risk_standard_error"),
-            limit=RISK_LIMITS,
-        ),
-        _figure(
-            measurements,
-            measured,
-            id="additions-confident-k",
-            title="What confident k leaves out with other ranges",
-            y_label="records left out",
-            value=lambda cell: cell.get("suppressed"),
-            off_by=lambda cell: cell.get("suppressed_standard_error"),
-            limit=SUPPRESSION_LIMIT,
-        ),
+        ShownFigure(
+            id=what.id,
+            title=what.title,
+            reference="Beyond the paper",
+            reading=[
+                f"At k = {', '.join(str(k) for k in sorted({ours['k'] for ours in measured}))}.{what.reading} "
+                "What was simulated has whiskers of two standard errors where they show."
+            ],
+            says=(),
+            panels=[_panel(ours, what, _everywhere(measured, what)) for ours in measured],
+            rows=[row for ours in measured for row in _rows(ours)],
+            missing=not_measured(measurements, _TASK),
+            columns=n_columns(measured),
+        )
+        for what in _QUANTITIES
     ]
 
 
-def _figure(
-    measurements: Measurements,
-    measured: Sequence[Json],
-    *,
-    id: str,  # noqa: A002 the field's name
-    title: str,
-    y_label: str,
-    value: Callable[[Json], float | None],
-    limit: Limit,
-    off_by: Callable[[Json], float | None] = lambda _: None,
-    reading: str = "",
-) -> ShownFigure:
-    everywhere = [
-        found
-        for ours in measured
-        for variant in ours["variants"]
-        for cell in variant["cells"]
-        if (found := value(cell)) is not None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """Another way to set the noise; units differ between data sets."""
+
+    name: str
+    title: str
+    note: str
+
+
+def variants(measurements: Measurements) -> list[Variant]:
+    """What the names at the lines stand for."""
+    found: dict[str, list[Json]] = {}
+    for ours in in_order(measurements, _TASK):
+        for variant in ours["variants"]:
+            found.setdefault(variant["name"], []).append(variant)
+    return [
+        Variant(
+            name=name,
+            title=" or ".join(dict.fromkeys(variant["title"] for variant in alike)),
+            note=" ".join(dict.fromkeys(variant.get("note") or "" for variant in alike)),
+        )
+        for name, alike in found.items()
     ]
-    return ShownFigure(
-        id=id,
-        title=title,
-        reference=_BEYOND,
-        reading=[
-            _variants(measured),
-            "Figures worked out by simulation have whiskers of two standard errors where they show.",
-            *([reading] if reading else []),
-        ],
-        says=(),
-        panels=[_panel(ours, title, y_label, value, off_by, limit, everywhere) for ours in measured],
-        rows=[row for ours in measured for row in _rows(ours)],
-        missing=not_measured(measurements, _TASK),
-        columns=n_columns(measured),
-    )
 
 
-def _panel(
-    ours: Json,
-    title: str,
-    y_label: str,
-    value: Callable[[Json], float | None],
-    off_by: Callable[[Json], float | None],
-    limit: Limit,
-    everywhere: Sequence[float],
-) -> Panel:
-    of = shown_title(ours)
-    series = []
-    for look, variant in zip(_LOOKS * 2, ours["variants"], strict=False):
-        points = [(cell["epsilon"], value(cell)) for cell in variant["cells"]]
-        runs = [
-            Spread(cell["epsilon"], found, WHISKER * (off_by(cell) or 0.0))
-            for cell in variant["cells"]
-            if (found := value(cell)) is not None
-        ]
-        series.append(Series(variant["name"], points, look, runs=runs))
+def _everywhere(measured: Sequence[Json], what: Quantity) -> list[float]:
+    cells = [cell for ours in measured for variant in ours["variants"] for cell in variant["cells"]]
+    return [found for cell in cells if (found := what.value(cell)) is not None]
+
+
+def _panel(ours: Json, what: Quantity, everywhere: Sequence[float]) -> Panel:
+    title = shown_title(ours)
     epsilons = sorted({cell["epsilon"] for variant in ours["variants"] for cell in variant["cells"]})
     chart = line_chart(
-        series,
-        title=f"{title}, {of}",
-        x_label="ε (larger: less noise)",
-        y_label=y_label,
+        [_line(variant, what, _LOOKS[i % len(_LOOKS)]) for i, variant in enumerate(ours["variants"])],
+        title=f"{what.title}, {title}",
+        y_label=what.y_label,
         y_words=axis_percent,
-        x_log=len(epsilons) > 1,
         y_log=True,
-        x_ticks=epsilons,
-        x_reach=(epsilons[0], epsilons[-1]) if len(epsilons) > 1 else None,
-        limit=limit,
         y_holds=everywhere,
+        limit=what.limit,
+        **against_epsilon(epsilons),
     )
-    return Panel(title=of, drawing=chart, table=_table(ours, value, off_by, epsilons))
+    return Panel(title=title, drawing=chart, table=_table(ours, what, epsilons))
 
 
-def _table(
-    ours: Json,
-    value: Callable[[Json], float | None],
-    off_by: Callable[[Json], float | None],
-    epsilons: Sequence[float],
-) -> Table:
+def _line(variant: Json, what: Quantity, look: Look) -> Series:
+    runs = [
+        Spread(cell["epsilon"], found, WHISKER * (what.off_by(cell) or 0.0))
+        for cell in variant["cells"]
+        if (found := what.value(cell)) is not None
+    ]
+    return Series(variant["name"], [(cell["epsilon"], what.value(cell)) for cell in variant["cells"]], look, runs=runs)
+
+
+def _table(ours: Json, what: Quantity, epsilons: Sequence[float]) -> Table:
     def words(variant: Json, epsilon: float) -> str:
         cell = next((cell for cell in variant["cells"] if cell["epsilon"] == epsilon), None)
         if cell is None:
             return NOTHING
-        if value is _worst_error and len(cell["error"]) > 1:
-            return ", ".join(f"{name} {percent(error)}" for name, error in cell["error"].items())
-        return percent(value(cell)) + give(off_by(cell))
+        return what.words(cell) if what.words else percent(what.value(cell)) + give(what.off_by(cell))
 
     return Table(
         headers=["noise by", *(f"ε = {exact(epsilon)}" for epsilon in epsilons)],
@@ -162,19 +139,43 @@ def _table(
     )
 
 
-def _variants(measured: Sequence[Json]) -> str:
-    """What each line stands for; units differ between data sets."""
-    titles: dict[str, list[str]] = {}
-    for ours in measured:
-        for variant in ours["variants"]:
-            titles.setdefault(variant["name"], []).append(variant["title"])
-    legend = "; ".join(f"“{name}”: {' or '.join(dict.fromkeys(found))}" for name, found in titles.items())
-    ks = sorted({ours["k"] for ours in measured})
-    return f"At k = {', '.join(map(str, ks))}. {legend}." if measured else ""
-
-
 def _worst_error(cell: Json) -> float | None:
     return max((error for error in cell["error"].values() if error is not None), default=None)
+
+
+def _every_error(cell: Json) -> str:
+    if len(cell["error"]) == 1:
+        return percent(_worst_error(cell))
+    return ", ".join(f"{name} {percent(error)}" for name, error in cell["error"].items())
+
+
+_QUANTITIES = (
+    Quantity(
+        id="additions-error",
+        title="Error with other ranges",
+        y_label="mean relative error",
+        value=_worst_error,
+        words=_every_error,
+        limit=ERROR_LIMIT,
+        reading=" Of several attributes, the one with the largest error is drawn; the tables have each.",
+    ),
+    Quantity(
+        id="additions-risk",
+        title="Linking risk with other ranges",
+        y_label="records linked",
+        value=lambda cell: cell.get("risk"),
+        off_by=lambda cell: cell.get("risk_standard_error"),
+        limit=RISK_LIMITS,
+    ),
+    Quantity(
+        id="additions-confident-k",
+        title="What confident k leaves out with other ranges",
+        y_label="records left out",
+        value=lambda cell: cell.get("suppressed"),
+        off_by=lambda cell: cell.get("suppressed_standard_error"),
+        limit=SUPPRESSION_LIMIT,
+    ),
+)
 
 
 def _rows(ours: Json) -> list[Json]:

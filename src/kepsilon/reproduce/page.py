@@ -13,7 +13,7 @@ from kepsilon.publish.charts import STYLE, sheet, standalone
 from kepsilon.publish.figures.figure import Table, Tile
 from kepsilon.publish.report import environment
 from kepsilon.publish.wording import NOTHING, listed, plural
-from kepsilon.reproduce.beyond_figures import beyond_figures, choices
+from kepsilon.reproduce.beyond_figures import beyond_figures, choices, variants
 from kepsilon.reproduce.judged import Claim, Judgement, Score, claims_of, mark, scores
 from kepsilon.reproduce.panels import (
     EPSILON_QUASIS,
@@ -103,6 +103,7 @@ def page(measurements: Measurements, claims: Json, run: Json) -> str:
         figures=[(figure, _compared(figure, judged)) for figure in paper_figures(measurements)],
         beyond=[figure for figure in beyond_figures(measurements) if figure.panels],
         choices=choices(measurements),
+        variants=variants(measurements),
         claims=judged,
         columns=[one.title for one in counted],
         matrix=_matrix(judged, counted),

@@ -10,6 +10,7 @@ from kepsilon.publish.charts.palette import BROWN, GREY, INK
 from kepsilon.publish.figures.figure import Table
 from kepsilon.publish.wording import NOTHING, exact, number, percent
 from kepsilon.reproduce import paper_says
+from kepsilon.reproduce.grid_panels import against_k
 from kepsilon.reproduce.noise_figures import distributions, uniform_noise
 from kepsilon.reproduce.panels import (
     ALGORITHM_NAMES,
@@ -25,7 +26,6 @@ from kepsilon.reproduce.panels import (
     shown_title,
 )
 from kepsilon.reproduce.release_figures import (
-    against_k,
     confident_k,
     error_by_epsilon,
     error_by_k,
@@ -103,7 +103,6 @@ def _dimensions_panel(ours: Json, largest: float) -> Panel:
     chart = line_chart(
         [Series(name, [(one["k"], one[key]) for one in ours["ks"]], look, has_dots=True) for name, key, look in lines],
         title=f"Loss of the k-quasis with and without {extra}, {title}",
-        x_label="k",
         y_label="precision loss, 0 to 1",
         y_holds=[largest],
         **against_k(ours),
@@ -174,7 +173,6 @@ def _times_panel(ours: Json, everywhere: Sequence[float], *, is_log: bool) -> Pa
     chart = line_chart(
         [Series(name, [(one["k"], one[key]) for one in ours["ks"]], look, has_dots=True) for name, key, look in lines],
         title=f"Running time against k, {title}",
-        x_label="k",
         y_label="seconds",
         y_log=is_log,
         y_holds=everywhere,
