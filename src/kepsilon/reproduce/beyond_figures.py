@@ -58,8 +58,10 @@ def beyond_figures(measurements: Measurements) -> list[ShownFigure]:
             title=what.title,
             reference="Beyond the paper",
             reading=[
-                f"At k = {', '.join(str(k) for k in sorted({ours['k'] for ours in measured}))}.{what.reading} "
-                "What was simulated has whiskers of two standard errors where they show."
+                (
+                    f"At k = {', '.join(str(k) for k in sorted({ours['k'] for ours in measured}))}.{what.reading} "
+                    "What was simulated has whiskers of two standard errors where they show."
+                )
             ],
             says=(),
             panels=[_panel(ours, what, _everywhere(measured, what)) for ours in measured],
