@@ -175,7 +175,7 @@ def _uniform_panel(ours: Json, largest: float) -> Panel:
     chart = bar_chart(
         bars,
         title=f"What uniform noise and noise by class give away, {title}",
-        label=f"share of records, k = {ours['k']}",
+        label=f"share, k = {ours['k']}",
         axis_words=axis_percent,
         holds=largest,
     )

@@ -12,6 +12,8 @@ WIDTH = 360
 """Charts are drawn for a telephone and scaled up, so that no text is ever smaller than there."""
 LETTER = 6.7
 """How wide a letter is on average; only the browser knows better."""
+_MARGIN = 20.0
+"""Around and between the charts of a sheet."""
 
 
 class Drawing(str):
@@ -40,19 +42,20 @@ def standalone(chart: Drawing) -> str:
 
 
 def sheet(charts: Sequence[tuple[str, Drawing]], *, title: str, columns: int) -> Drawing:
-    """Charts under their names on one paper, in lines of so many."""
+    """Charts under their names, in lines of so many, on a paper of its own colour: a file may be shown on any ground."""
     parts: list[str] = []
-    left, top, widest = 0.0, 30.0, 0.0
+    top, widest = _MARGIN, 0.0
     for i in range(0, len(charts), columns):
         line = [(name, *_opened(chart)) for name, chart in charts[i : i + columns]]
-        left = 0.0
+        left = _MARGIN
         for name, inner, wide, _ in line:
-            parts.append(text(left, top - 12, shortened(name, wide), "strong"))
-            parts.append(f'<g transform="translate({xy(left)} {xy(top)})">{inner}</g>')
-            left += wide + 24
-        widest = max(widest, left - 24)
-        top += max(height for *_, height in line) + 44
-    return drawing(parts, width=widest, height=top - 34, title=title)
+            parts.append(text(left, top + 12, shortened(name, wide), "strong"))
+            parts.append(f'<g transform="translate({xy(left)} {xy(top + 24)})">{inner}</g>')
+            left += wide + _MARGIN
+        widest = max(widest, left)
+        top += max(height for *_, height in line) + 24 + _MARGIN
+    paper = rectangle(0, 0, widest, top, "paper")
+    return drawing([paper, *parts], width=widest, height=top, title=title)
 
 
 def _opened(chart: Drawing) -> tuple[str, float, float]:

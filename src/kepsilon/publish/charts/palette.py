@@ -104,6 +104,7 @@ STYLE = (
     "svg.chart text{fill:var(--muted)}svg.chart .ink{fill:var(--ink)}svg.chart .strong{fill:var(--ink);font-weight:600}\n"
     "svg.chart .e{text-anchor:end}svg.chart .m{text-anchor:middle}\n"
     "svg.chart .grid{stroke:var(--line);stroke-width:1;fill:none}svg.chart .axis{stroke:var(--muted);fill:none}\n"
+    "svg.chart .paper{fill:var(--ground)}\n"
     "svg.chart .track{fill:var(--line)}svg.chart .hollow{fill:var(--ground);stroke:var(--muted);stroke-width:1.3}\n"
     "svg.chart .line{fill:none;stroke-width:2;stroke-linejoin:round}svg.chart .outline{fill:none;stroke:var(--ink);"
     "stroke-width:1.5}\n"
