@@ -13,7 +13,7 @@ VOID = {"meta", "br", "hr", "img", "input", "link", "wbr"}
 MAY_BE = {
     *("html", "head", "meta", "title", "style", "body", "header", "main", "footer", "section", "div", "span", "p"),
     *("h1", "h2", "h3", "strong", "figure", "figcaption", "details", "summary", "dl", "dt", "dd"),
-    *("table", "thead", "tbody", "tr", "th", "td", "svg", "g", "path", "rect", "circle", "text"),
+    *("a", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "svg", "g", "path", "rect", "circle", "text"),
 }
 
 
@@ -23,11 +23,17 @@ class ClosedTags(HTMLParser):
     def __init__(self):
         super().__init__(convert_charrefs=True)
         self.open, self.seen, self.words = [], [], []
+        self.links, self.ids = [], []
 
     def handle_starttag(self, tag, attrs):
         assert tag in MAY_BE, tag
-        for name, _ in attrs:
+        for name, value in attrs:
             assert not name.startswith("on"), (tag, name)
+            if (tag, name) == ("a", "href"):
+                self.links.append(value)
+                continue
+            if name == "id":
+                self.ids.append(value)
             assert name not in {"src", "href", "srcset", "action", "data", "poster", "xlink:href", "style"}, (tag, name)
         self.seen.append(tag)
         if tag not in VOID:
@@ -50,19 +56,25 @@ def drawings(page):
     return re.findall(r"<svg\b.*?</svg>", page, flags=re.DOTALL)
 
 
-def check_page(page, *, said=()):
-    """All that must hold of any page; what was parsed comes back. Names in `said` may say anything, once escaped."""
+def check_page(page, *, said=(), beside=(), largest=LARGEST_PAGE):
+    """All that must hold of any page; what was parsed comes back. Names in `said` may say anything, once escaped.
+
+    Links lead to the page itself, or to files `beside` it.
+    """
     parsed = ClosedTags()
     parsed.feed(page)
     parsed.close()
     assert parsed.open == []
+    assert len(set(parsed.ids)) == len(parsed.ids)
+    for link in parsed.links:
+        assert link in beside or (link.startswith("#") and link[1:] in parsed.ids), link
     assert page.startswith("<!DOCTYPE html>")
     rest = page.lower()
     for name in sorted(said, key=len, reverse=True):
         rest = rest.replace(escape(name).lower(), "").replace(escape(name).replace("&quot;", "&#34;").lower(), "")
     for loads in ("<script", "http:", "https:", "src=", "url(", "@import", "<link", "<iframe", "javascript:"):
         assert loads not in rest, loads
-    assert len(page.encode()) < LARGEST_PAGE
+    assert len(page.encode()) < largest
     for drawing in drawings(page):
         check_drawing(drawing)
     figures = re.findall(r"<figure>.*?</figure>", page, flags=re.DOTALL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages as Chromium lays them out: at three widths, in light, in dark and on paper.
+"""The pages as Chromium lays them out: at several widths, in light, in dark and on paper.
 
 A page has no script, so a wrapper holds it in frames of each width and looks into them from outside.
 """
@@ -16,9 +16,11 @@ from html import escape, unescape
 import pytest
 
 from kepsilon.publish.report import explore_page, release_page
+from kepsilon.reproduce.page import page as reproduce_page
+from made_up_measurements import made_up_claims, made_up_measurements, made_up_run
 from report_material import made_up_grid, made_up_pictures, made_up_record
 
-WIDTHS = (360, 800, 1400)
+WIDTHS = (360, 480, 800, 1200, 1400)
 LONG = "a_column_with_a_name_that_somebody_has_made_far_too_long_for_any_table_or_chart_" * 2
 RIGHT = "גובה\nבס\u202eמ"
 SMALLEST_LETTERS = 9.5
@@ -85,7 +87,7 @@ def browse(chromium, tmp_path):
 
 @pytest.fixture
 def look_at(browse, tmp_path):
-    """What Chromium sees of a page in frames of the three widths."""
+    """What Chromium sees of a page in frames of all widths."""
 
     def look(page, *, dark=False):
         frames = "".join(
@@ -119,6 +121,10 @@ def pages():
         "explore, one k": explore_page(made_up_grid(ks=(5,))),
         "explore, much distortion": explore_page(much_distortion(made_up_grid())),
         "from the right": release_page(made_up_record(names=(RIGHT,)), made_up_pictures(names=(RIGHT,)).as_json()),
+        "reproduce": reproduce_page(made_up_measurements(), made_up_claims(), made_up_run()),
+        "reproduce, Adult alone": reproduce_page(
+            made_up_measurements(("adult",)), made_up_claims(("adult",)), {"setting": {"ks": [2, 5]}}
+        ),
         "explore, many k": explore_page(made_up_grid(ks=range(2, 22), epsilons=(0.1, 1, 10))),
     }
 

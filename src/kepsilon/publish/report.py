@@ -26,7 +26,7 @@ def release_page(record: Mapping[str, Any], pictures: Mapping[str, Any] | None) 
     """
     known, drawn = without_undefined(all_visible(record)), all_visible(pictures or {})
     return (
-        _environment()
+        environment()
         .get_template("release.html")
         .render(
             style=STYLE,
@@ -46,7 +46,7 @@ def explore_page(grid: Mapping[str, Any]) -> str:
     grid = all_visible(grid)
     best = chosen(grid)
     return (
-        _environment()
+        environment()
         .get_template("explore.html")
         .render(
             style=STYLE,
@@ -63,7 +63,7 @@ def explore_page(grid: Mapping[str, Any]) -> str:
     )
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
     """Every value is escaped, and a name that a template misspells is an error. Imported here: only pages need it."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

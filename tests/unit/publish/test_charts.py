@@ -22,14 +22,17 @@ from kepsilon.publish.charts import (
     Mark,
     Part,
     Series,
+    Spread,
     bar_chart,
     histogram_pair,
     level_ladders,
     line_chart,
     look_of_k,
     looks_of,
+    looks_of_epsilon,
     scatter_chart,
     share_bar,
+    sheet,
     standalone,
 )
 from kepsilon.publish.charts.axes import Axis, fitted
@@ -245,3 +248,96 @@ def test_a_share_of_more_than_is_drawn_leaves_the_rest_empty():
 def test_the_style_needs_no_escaping():
     """Templates escape everything, and the style goes through them."""
     assert not set("<>&\"'") & set(STYLE)
+
+
+def whiskers(chart):
+    return re.findall(r'd="([^"]*)" class="whisker', chart)
+
+
+def test_runs_are_dots_with_whiskers_where_they_show():
+    """A whisker shorter than the dot would be a smudge, and would look like precision."""
+    runs = [Spread(1, 0.5, 0.2), Spread(2, 0.5, 0.0001)]
+    chart = line_chart([Series("a", [(1, 0.5), (2, 0.5)], Look(1), runs=runs)], y_holds=[1.0], **WORDS)
+    check_drawing(chart)
+    (drawn,) = whiskers(chart)
+    assert drawn.count("V") == 1
+    (dots,) = re.findall(r'd="([^"]*)" class="dots', chart)
+    assert dots.count("h0") == 2
+
+
+def test_a_whisker_is_as_long_as_the_spread():
+    chart = line_chart([Series("a", [(1, 0.5)], Look(1), runs=[Spread(1, 0.5, 0.25)])], y_holds=[1.0], **WORDS)
+    low, high = map(float, re.match(r"M[\d.]+ ([\d.]+)V([\d.]+)", whiskers(chart)[0]).groups())
+    bottom, top = 232 - 42, 24  # 0 and 1
+    assert low - high == pytest.approx((bottom - top) / 2, abs=0.1)
+
+
+def test_a_whisker_that_runs_off_the_paper_has_no_foot_there():
+    runs = [Spread(1, 0.01, 0.02)]
+    chart = line_chart([Series("a", [(1, 0.01), (2, 1)], Look(1), runs=runs)], y_log=True, **WORDS)
+    check_drawing(chart)
+    assert whiskers(chart)[0].count("h5") == 1
+
+
+def test_a_limit_can_be_several_lines():
+    series = [Series("a", [(1, 0.01), (2, 0.2)], Look(1))]
+    chart = line_chart(series, limit=Limit(0.05, "5 % and 10 %", (0.1,)), y_log=True, **WORDS)
+    across = [drawn for drawn in re.findall(r'd="([^"]*)" class="limit"', chart) if drawn.count("M") == 2]
+    assert len(across) == 1
+
+
+def test_the_papers_seven_epsilons_always_look_the_same_and_like_no_k():
+    seven = (0.05, 0.5, 1, 2, 4, 8, 16)
+    looks = looks_of_epsilon(seven)
+    assert [looks[epsilon].colour for epsilon in seven] == sorted({look.colour for look in looks.values()})
+    assert looks_of_epsilon((16, 1)) == {1: looks[1], 16: looks[16]}
+    of_k = {look.colour for look in looks_of((2, 5, 10, 20, 50, 100)).values()}
+    assert not of_k & {look.colour for look in looks.values()}
+
+
+@given(st.sets(st.floats(min_value=0.01, max_value=100), min_size=1, max_size=7))
+def test_any_epsilons_have_looks_that_grow_paler(epsilons):
+    looks = looks_of_epsilon(sorted(epsilons))
+    colours = [look.colour for look in looks.values()]
+    assert colours == sorted(set(colours))
+    assert all(f"--c{colour}:" in STYLE for colour in colours)
+
+
+def luminance(colour):
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["light", "dark"])
+def test_lines_and_words_can_be_told_from_the_ground(which):
+    """3 to 1 for lines and bold names, 4.5 to 1 for words: what WCAG asks for."""
+    variables = dict(re.findall(r"--(\w+):(#[0-9a-f]{6})", STYLE.split("@media")[which]))
+    ground = variables.pop("ground")
+    for name, colour in variables.items():
+        if name != "line":
+            assert contrast(colour, ground) >= (4.5 if name in ("ink", "muted") else 3), name
+
+
+def test_a_sheet_holds_every_chart_under_its_name():
+    chart = line_chart([Series("a", [(1, 0.5), (2, 0.7)], Look(1))], **WORDS)
+    paper = sheet([("one", chart), ("<two>", chart), ("three", chart)], title="all", columns=2)
+    root = check_drawing(paper)
+    assert len([child for child in root if child.tag == "g"]) == 3
+    assert [child.text for child in root if child.get("class") == "strong"] == ["one", "<two>", "three"]
+    _, _, width, height = map(float, root.get("viewBox").split())
+    assert width > 2 * 360
+    assert height > 2 * 232
+
+
+def test_bars_side_by_side_can_share_an_axis():
+    short, long = (
+        bar_chart([Bar("a", [Part("p", amount, 1)], "w")], title="t", label="l", holds=8) for amount in (2, 8)
+    )
+    widths = [float(re.search(r'width="([\d.]+)" height="16"', chart).group(1)) for chart in (short, long)]
+    assert widths[1] == pytest.approx(4 * widths[0], abs=0.5)

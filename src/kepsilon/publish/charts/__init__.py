@@ -2,11 +2,11 @@
 """Small SVG charts as strings, shared by the report, the explore page and the paper's figures."""
 
 from kepsilon.publish.charts.bars import Bar, Part, bar_chart, share_bar
-from kepsilon.publish.charts.drawing import Drawing, standalone
+from kepsilon.publish.charts.drawing import Drawing, sheet, standalone
 from kepsilon.publish.charts.histogram import histogram_pair
 from kepsilon.publish.charts.ladder import Ladder, level_ladders
-from kepsilon.publish.charts.lines import Limit, Mark, Series, line_chart
-from kepsilon.publish.charts.palette import STYLE, Look, look_of_k, looks_of
+from kepsilon.publish.charts.lines import Limit, Mark, Series, Spread, line_chart
+from kepsilon.publish.charts.palette import STYLE, Look, look_of_k, looks_of, looks_of_epsilon
 from kepsilon.publish.charts.scatter import Dot, scatter_chart
 
 __all__ = [
@@ -20,13 +20,16 @@ __all__ = [
     "Mark",
     "Part",
     "Series",
+    "Spread",
     "bar_chart",
     "histogram_pair",
     "level_ladders",
     "line_chart",
     "look_of_k",
     "looks_of",
+    "looks_of_epsilon",
     "scatter_chart",
     "share_bar",
+    "sheet",
     "standalone",
 ]

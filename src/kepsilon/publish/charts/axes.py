@@ -128,7 +128,7 @@ def room_after(words: Wording, ticks: Sequence[float]) -> float:
 def limit_words(words: str, width: float) -> list[str]:
     """What the dashed line across is, above the paper on the right, where no curve passes."""
     start = width - text_width(words)
-    return [path(f"M{xy(start - 20)} 8H{xy(start)}", "limit"), text(width, 12, words, "ink e")]
+    return [path(f"M{xy(start - 24)} 8H{xy(start - 4)}", "limit"), text(width, 12, words, "ink e")]
 
 
 def room_for(words: Wording, ticks: Sequence[float]) -> float:

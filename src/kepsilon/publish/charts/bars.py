@@ -48,13 +48,17 @@ def bar_chart(
     label: str,
     axis_words: Wording = plain,
     limit: Limit | None = None,
+    holds: float = 0,
     width: float = WIDTH,
 ) -> Drawing:
-    """Amounts on one axis from 0; a legend where there is more than one kind of part. `limit` is along the bars."""
+    """Amounts on one axis from 0; a legend where there is more than one kind of part. `limit` is along the bars.
+
+    The axis has room for `holds` too, so that charts side by side compare.
+    """
     totals = [sum(part.amount for part in bar.parts) for bar in bars]
     left = min(max((text_width(bar.name) for bar in bars), default=0), width / 3) + 10
     room = max((text_width(bar.words) for bar in bars), default=0) + 8
-    longest = max([*totals, limit.y if limit else 0]) or 1.0
+    longest = max([*totals, limit.y if limit else 0, holds]) or 1.0
     step = nice_step(longest / 4)
     high = max(longest, step)
     x = Axis(low=0, high=high, start=left, end=max(width - room, left + 60))

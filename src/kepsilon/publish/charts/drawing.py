@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from kepsilon.publish.charts.palette import STYLE
@@ -11,6 +12,8 @@ WIDTH = 360
 """Charts are drawn for a telephone and scaled up, so that no text is ever smaller than there."""
 LETTER = 6.7
 """How wide a letter is on average; only the browser knows better."""
+_MARGIN = 20.0
+"""Around and between the charts of a sheet."""
 
 
 class Drawing(str):
@@ -36,6 +39,30 @@ def standalone(chart: Drawing) -> str:
     return (
         f'{head} xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif"><style>{STYLE}</style>{tail}\n'
     )
+
+
+def sheet(charts: Sequence[tuple[str, Drawing]], *, title: str, columns: int) -> Drawing:
+    """Charts under their names, in lines of so many, on a paper of its own colour: a file may be shown on any ground."""
+    parts: list[str] = []
+    top, widest = _MARGIN, 0.0
+    for i in range(0, len(charts), columns):
+        line = [(name, *_opened(chart)) for name, chart in charts[i : i + columns]]
+        left = _MARGIN
+        for name, inner, wide, _ in line:
+            parts.append(text(left, top + 12, shortened(name, wide), "strong"))
+            parts.append(f'<g transform="translate({xy(left)} {xy(top + 24)})">{inner}</g>')
+            left += wide + _MARGIN
+        widest = max(widest, left)
+        top += max(height for *_, height in line) + 24 + _MARGIN
+    paper = rectangle(0, 0, widest, top, "paper")
+    return drawing([paper, *parts], width=widest, height=top, title=title)
+
+
+def _opened(chart: Drawing) -> tuple[str, float, float]:
+    """What is in a drawing, and how wide and high it is."""
+    head, inner = chart.removesuffix("</svg>").split(">", maxsplit=1)
+    _, _, width, height = head.split('viewBox="')[1].split('"')[0].split()
+    return inner, float(width), float(height)
 
 
 def xy(coordinate: float) -> str:

@@ -13,6 +13,17 @@ from kepsilon.publish.charts.palette import Look
 _APART = 13
 """Names at the ends of lines keep this distance."""
 _LONGEST_AT_END = 10
+_DOT = 5
+"""Whiskers no longer than a dot is wide are not drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The mean of some runs, and how far they lie about it on either side."""
+
+    x: float
+    mean: float
+    reach: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +35,8 @@ class Series:
     look: Look
     has_dots: bool = False
     has_line: bool = True
+    runs: Sequence[Spread] = ()
+    """What was measured where the line is what was expected: dots, with whiskers where they show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +50,11 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A line across that should not be crossed."""
+    """A line across that should not be crossed, or several under the same words."""
 
     y: float
     words: str
+    others: Sequence[float] = ()
 
 
 def line_chart(
@@ -66,7 +80,8 @@ def line_chart(
     """
     xs = [x for one in series for x, _ in one.points] + ([mark.x] if mark else [])
     ys = [y for one in series for _, y in one.points if y is not None] + ([mark.y] if mark else [])
-    ys += [limit.y] if limit else []
+    ys += [run.mean for one in series for run in one.runs]
+    ys += [limit.y, *limit.others] if limit else []
     ys += y_holds
     bottom, top = height - 42, 24.0
     fits = len(series) * _APART <= bottom - top
@@ -92,7 +107,8 @@ def line_chart(
         top_taken=top_taken - (width - x.end),
     )
     if limit:
-        parts.append(path(f"M{xy(x.start)} {xy(y.place(limit.y))}H{xy(x.end)}", "limit"))
+        across = [f"M{xy(x.start)} {xy(y.place(at))}H{xy(x.end)}" for at in (limit.y, *limit.others)]
+        parts.append(path("".join(across), "limit"))
         parts += limit_words(limit.words, width)
     for one in series:
         parts += _line(one, x, y)
@@ -121,7 +137,25 @@ def _line(one: Series, x: Axis, y: Axis) -> list[str]:
     parts = [path("".join(steps), f"line s{one.look.colour}", dash=one.look.dash)] if steps and one.has_line else []
     if one.has_dots and dots:  # lines of no length with round ends: one path for all, which keeps the page small
         parts.append(path("".join(f"M{xy(a)} {xy(b)}h0" for a, b in dots), f"dots s{one.look.colour}"))
-    return parts
+    return parts + _runs(one, x, y)
+
+
+def _runs(one: Series, x: Axis, y: Axis) -> list[str]:
+    dots, whiskers = [], []
+    for run in one.runs:
+        if y.is_log and run.mean <= 0:
+            continue
+        at = x.place(run.x)
+        dots.append(f"M{xy(at)} {xy(y.place(run.mean))}h0")
+        ends = [run.mean - run.reach, run.mean + run.reach]
+        low, high = (y.place(max(end, y.low)) for end in ends)
+        if low - high > _DOT:
+            whiskers.append(f"M{xy(at)} {xy(low)}V{xy(high)}")
+            # One that runs off the paper has no foot.
+            whiskers += [f"M{xy(at - 2.5)} {xy(y.place(end))}h5" for end in ends if y.low < end <= y.high]
+    colour = f"s{one.look.colour}"
+    parts = [path("".join(whiskers), f"whisker {colour}")] if whiskers else []
+    return parts + ([path("".join(dots), f"dots {colour}")] if dots else [])
 
 
 def _sample(one: Series) -> str:

@@ -22,6 +22,16 @@ _DARK = ("#56b4e9", "#f28a4b", "#2cc99b", "#e39bc4", "#f0b93a", "#9ad2f5", "#a9a
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY, VIOLET = range(1, 9)
 
+# One hue, so that no ε is taken for a k: the less noise, the paler.
+_LIGHT_EPSILONS = ("#1c0f45", "#371f7d", "#5030a1", "#6847b8", "#7b5fc6", "#8c74cf", "#9b85d6")
+_DARK_EPSILONS = ("#f3eeff", "#ddd1ff", "#c9b8fc", "#b7a0f3", "#a68be8", "#9679dc", "#896bd0")
+# Two ways of doing the same thing, compared.
+_LIGHT_WAYS = ("#1d2129", "#a0522d")
+_DARK_WAYS = ("#e8eaee", "#e0a17e")
+
+_FIRST_EPSILON = VIOLET + 1
+INK, BROWN = _FIRST_EPSILON + len(_LIGHT_EPSILONS), _FIRST_EPSILON + len(_LIGHT_EPSILONS) + 1
+
 _OF_K = {
     2: Look(VERMILLION),
     5: Look(ORANGE, "7 2"),
@@ -31,6 +41,9 @@ _OF_K = {
     100: Look(GREY, "4 3"),
 }
 _OTHER_DASHES = ("1 3", "9 3", "5 2 1 2", "")
+
+_PAPERS_EPSILONS = (0.05, 0.5, 1, 2, 4, 8, 16)
+_EPSILON_DASHES = ("", "6 2", "2 2")
 
 N_COLOURS = len(_LIGHT)
 
@@ -53,6 +66,19 @@ def look_of_k(k: int, ks: Sequence[int] = ()) -> Look:
     return looks_of([*ks, k])[k]
 
 
+def looks_of_epsilon(epsilons: Sequence[float]) -> dict[float, Look]:
+    """A look for every ε of one grid, paler as it grows; the paper's seven always look the same."""
+    ordered = sorted(epsilons)
+    shades = [_PAPERS_EPSILONS.index(one) for one in ordered if one in _PAPERS_EPSILONS]
+    if len(shades) < len(ordered):
+        last = max(len(ordered) - 1, 1)
+        shades = [round(i * (len(_PAPERS_EPSILONS) - 1) / last) for i in range(len(ordered))]
+    return {
+        epsilon: Look(_FIRST_EPSILON + shade, _EPSILON_DASHES[shade % len(_EPSILON_DASHES)])
+        for epsilon, shade in zip(ordered, shades, strict=True)
+    }
+
+
 def _dashes() -> Iterator[str]:
     yield from _OTHER_DASHES
     yield from (f"{long} 2 1 2" for long in count(6))
@@ -63,8 +89,12 @@ def _variables(colours: tuple[str, ...], *, ink: str, muted: str, line: str, gro
     return f"{numbered}--ink:{ink};--muted:{muted};--line:{line};--ground:{ground}"
 
 
-_LIGHT_VARIABLES = _variables(_LIGHT, ink="#1d2129", muted="#5b6370", line="#dfe2e7", ground="#ffffff")
-_DARK_VARIABLES = _variables(_DARK, ink="#e8eaee", muted="#a4acb9", line="#39404c", ground="#15181e")
+_LIGHT_VARIABLES = _variables(
+    (*_LIGHT, *_LIGHT_EPSILONS, *_LIGHT_WAYS), ink="#1d2129", muted="#5b6370", line="#dfe2e7", ground="#ffffff"
+)
+_DARK_VARIABLES = _variables(
+    (*_DARK, *_DARK_EPSILONS, *_DARK_WAYS), ink="#e8eaee", muted="#a4acb9", line="#39404c", ground="#15181e"
+)
 
 STYLE = (
     f":root{{{_LIGHT_VARIABLES}}}\n"
@@ -74,16 +104,16 @@ STYLE = (
     "svg.chart text{fill:var(--muted)}svg.chart .ink{fill:var(--ink)}svg.chart .strong{fill:var(--ink);font-weight:600}\n"
     "svg.chart .e{text-anchor:end}svg.chart .m{text-anchor:middle}\n"
     "svg.chart .grid{stroke:var(--line);stroke-width:1;fill:none}svg.chart .axis{stroke:var(--muted);fill:none}\n"
+    "svg.chart .paper{fill:var(--ground)}\n"
     "svg.chart .track{fill:var(--line)}svg.chart .hollow{fill:var(--ground);stroke:var(--muted);stroke-width:1.3}\n"
     "svg.chart .line{fill:none;stroke-width:2;stroke-linejoin:round}svg.chart .outline{fill:none;stroke:var(--ink);"
     "stroke-width:1.5}\n"
     "svg.chart .dots{fill:none;stroke-width:4.8;stroke-linecap:round}\n"
+    "svg.chart .whisker{fill:none;stroke-width:1.4}\n"
     "svg.chart .limit{stroke:var(--ink);stroke-dasharray:3 3;fill:none}\n"
     "svg.chart .ring{fill:none;stroke:var(--ink);stroke-width:2}svg.chart .halo{stroke:var(--ground);stroke-width:4;"
     "stroke-linejoin:round;paint-order:stroke}\n"
     "svg.chart .pale{opacity:.35}\n"
-    + "".join(
-        f"svg.chart .s{i}{{stroke:var(--c{i})}}svg.chart .f{i}{{fill:var(--c{i})}}" for i in range(1, 1 + len(_LIGHT))
-    )
+    + "".join(f"svg.chart .s{i}{{stroke:var(--c{i})}}svg.chart .f{i}{{fill:var(--c{i})}}" for i in range(1, 1 + BROWN))
 )
 """What the charts' classes mean, in a page or in a file of their own. It has no letter that HTML would escape."""

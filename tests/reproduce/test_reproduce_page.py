@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a reproduction: whole by itself, every claim marked by words, and reasons wherever one did not hold."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kepsilon.reproduce.judged import claims_of, scores
+from kepsilon.reproduce.page import figure_files, glued, page, write_pages
+from kepsilon.reproduce.paper_figures import paper_figures
+from made_up_measurements import FAILS, SENTENCES, made_up_claims, made_up_measurements, made_up_run
+from page_checks import check_page, drawings
+
+LARGEST = 700_000
+"""Bytes; 70 drawings and their tables."""
+ALL_FILES = {
+    f"figures/{name}.{kind}"
+    for name in (
+        *("dimensions", "error-distributions", "uniform-noise", "suppression-by-ola", "error-by-k", "error-by-epsilon"),
+        *("risk-by-epsilon", "confident-k", "times-mondrian", "times-ola"),
+        *("additions-error", "additions-risk", "additions-confident-k"),
+    )
+    for kind in ("svg", "csv")
+}
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return page(made_up_measurements(), made_up_claims(), made_up_run())
+
+
+def check(text, **more):
+    return check_page(text, beside=ALL_FILES, largest=LARGEST, **more)
+
+
+def words_of(parsed):
+    return " ".join(" ".join(parsed.words).replace("\N{NO-BREAK SPACE}", " ").split())
+
+
+def test_the_page_is_whole_by_itself(whole):
+    parsed = check(whole)
+    assert len(drawings(whole)) == 3 * 3 + 10 * 6
+    assert set(parsed.links) >= ALL_FILES
+
+
+@pytest.mark.parametrize("data_sets", [("adult",), ("florida",), ("adult", "michigan"), ()])
+def test_any_part_of_the_data_sets_makes_a_page(data_sets):
+    text = page(made_up_measurements(data_sets), made_up_claims(data_sets), {})
+    words = words_of(check(text))
+    if "florida" not in data_sets:
+        assert "Not measured in this run" in words
+    assert ("Florida and Michigan here are" in words) is bool({"florida", "michigan"} & set(data_sets))
+
+
+def test_the_headline_counts_the_claims_that_held(whole):
+    heading = re.search("<h1>(.*?)</h1>", whole).group(1)
+    n_failed = {name: len([one for one in FAILS if one[1] == name]) for name in ("adult", "florida", "michigan")}
+    assert f"{18 - n_failed['adult']} of 18 held on Adult" in heading
+    assert f"{19 - n_failed['florida']} of 19 on Florida" in heading
+    assert f"{19 - n_failed['michigan']} of 19 on Michigan" in heading
+
+
+def test_what_did_not_hold_always_says_why(whole):
+    """Beside its mark, its bound and what was measured; not only in a table elsewhere."""
+    words = words_of(check(whole))
+    for entry in made_up_claims()["claims"]:
+        assert entry["sentence"] in words
+        assert entry["measured"] in words
+        if not entry["held"]:
+            assert entry["why"] in words
+            block = re.search(rf'<details class="claim" id="claim-{entry["id"]}" open>.*?</details>', whole, re.DOTALL)
+            assert "✗ not held" in block.group()
+            assert "spread of the class ranges" in block.group()
+
+
+def test_a_claim_without_a_reason_is_seen_to_have_none():
+    claims = made_up_claims()
+    claims["claims"][2]["why"] = None
+    assert "No reason was recorded." in page(made_up_measurements(), claims, {})
+
+
+def test_every_mark_says_held_or_not_in_words(whole):
+    """Colour alone tells nothing to some readers, and nothing on paper."""
+    marks = re.findall(r'<span class="mark ([a-z-]+)">([^<]+)<', whole)
+    said = {"held": {"✓ held"}, "not-held": {"✗ not held"}, "not-judged": {"– not judged", "– seen"}}
+    assert {look for look, _ in marks} == {"held", "not-held", "not-judged"}
+    for look, words in marks:
+        assert words in said[look]
+
+
+def test_each_line_of_the_paper_stands_beside_what_was_measured(whole):
+    by_id = {claim.id: claim for claim in claims_of(made_up_claims())}
+    sections = dict(re.findall(r'<section id="([a-z-]+)">(.*?)</section>', whole, re.DOTALL))
+    for figure in paper_figures(made_up_measurements()):
+        lines = re.findall(r'<div class="line">(.*?)</div>\s*</div>', sections[figure.id], re.DOTALL)
+        assert len(lines) == len(figure.says)
+        for line, said in zip(lines, figure.says, strict=True):
+            assert line.count('class="mark') == max(sum(len(by_id[one].judgements) for one in said.claims), 1)
+
+
+def test_stand_ins_are_marked_wherever_they_are_named(whole):
+    """The two places that speak of both, and of the paper's own lists, say so in words."""
+    text = re.sub(r"<(style|title)>.*?</\1>", "", whole, flags=re.DOTALL)
+    text = text.replace('<span class="whole">(stand-in)</span>', "(stand-in)").replace("\N{NO-BREAK SPACE}", " ")
+    own_words = [said.words for figure in paper_figures(made_up_measurements()) for said in figure.says]
+    for words in (
+        *own_words,
+        *SENTENCES.values(),
+        "Florida and Michigan here are",
+        "Florida and Michigan are stand-ins",
+    ):
+        text = text.replace(words.replace("'", "&#39;"), "")
+    for name in ("Florida", "Michigan"):
+        assert re.findall(rf"{name}(?! \(stand-in\))", text) == []
+        assert f"{name} (stand-in)" in text
+
+
+HOSTILE = "<img src=x onerror=alert(1)> & </svg>"
+
+
+def test_titles_are_escaped():
+    measurements, claims = made_up_measurements(), made_up_claims()
+    for name, one in measurements.items():
+        if "adult" in name:
+            one["title"] = HOSTILE
+    for entry in claims["claims"]:
+        if entry["data_set"] == "adult":
+            entry |= {"title": HOSTILE, "sentence": HOSTILE, "measured": HOSTILE, "bound": HOSTILE}
+            entry |= {"why": HOSTILE, "held": False, "experiment": [{"words": HOSTILE, "value": HOSTILE}]}
+    run = {"python": HOSTILE, "tasks": [{"name": HOSTILE, "seconds": 1.0}]}
+    text = page(measurements, claims, run)
+    parsed = check(text, said=[HOSTILE])
+    assert "img" not in parsed.seen
+    assert "<img" not in text
+    files = dict(figure_files(paper_figures(measurements)))
+    assert all("<img" not in content for name, content in files.items() if name.endswith("svg"))
+
+
+def test_numbers_stay_with_their_signs():
+    assert glued("5 % at k = 2 on <Florida (stand-in)>") == (
+        '5\N{NO-BREAK SPACE}% at k\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}2 on &lt;Florida <span class="whole">(stand-in)</span>&gt;'
+    )
+
+
+def test_the_run_is_told(whole):
+    words = words_of(check(whole))
+    for told in ("python 3.11.9", "numpy 2.0.1", "seed 1", "seconds 412.25", "runs 30", "releases-adult-ola"):
+        assert told in words
+
+
+def test_a_claim_of_two_parts_holds_where_both_do():
+    claims = made_up_claims()
+    entries = [entry for entry in claims["claims"] if entry["id"] == 2 and entry["data_set"] == "adult"]
+    claims["claims"].append({**entries[0], "held": False, "why": "The second half does not hold."})
+    found = {claim.id: claim for claim in claims_of(claims)}
+    assert found[2].held_on("adult") is False
+    assert found[2].held_on("florida") is True
+    assert found[7].held_on("adult") is None
+    score = scores([*found.values()])[0]
+    assert (score.n_held, score.n_judged) == (15, 18)
+
+
+def test_a_claim_that_was_not_judged_does_not_count():
+    claims = made_up_claims(("adult",))
+    for entry in claims["claims"]:
+        if entry["id"] in (2, 4):
+            entry["held"] = None
+    score = scores(claims_of(claims))[0]
+    assert (score.n_held, score.n_judged) == (14, 16)
+    assert "– not judged" in page({}, claims, {})
+
+
+def test_everything_is_written_and_nothing_is_left_over(tmp_path):
+    write_pages(tmp_path, made_up_measurements(), made_up_claims(), made_up_run())
+    first = {path.relative_to(tmp_path).as_posix(): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert set(first) == {"index.html", *ALL_FILES}
+    write_pages(tmp_path, made_up_measurements(), made_up_claims(), made_up_run())
+    again = {path.relative_to(tmp_path).as_posix(): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert again == first
+
+
+def test_a_figure_that_is_no_longer_measured_leaves_no_file_behind(tmp_path):
+    """A file of an earlier run beside a page that does not speak of it would be taken for this run's."""
+    write_pages(tmp_path, made_up_measurements(), made_up_claims(), {})
+    partial = {name: one for name, one in made_up_measurements().items() if not name.startswith("times")}
+    write_pages(tmp_path, partial, made_up_claims(), {})
+    assert not list((tmp_path / "figures").glob("times-*"))
