@@ -14,9 +14,6 @@ import numpy as np
 
 from kepsilon.table.arrays import FloatArray, IntArray
 
-_AT_ONCE = 1 << 20
-"""Entries worked out together, so that memory in flight does not grow with the table."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbours:
@@ -52,17 +49,38 @@ class NeighbourTables:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    """Where the tables stand, by class."""
+
+    low: IntArray
+    high: IntArray
+    starts: IntArray
+
+    @property
+    def lengths(self) -> IntArray:
+        return self.high - self.low + 1
+
+    @property
+    def shift(self) -> IntArray:
+        """What an entry's position lacks to its value."""
+        return self.low - self.starts
+
+    @property
+    def n_entries(self) -> int:
+        return int(self.lengths.sum())
+
+
 def neighbour_tables(units: IntArray, class_ids: IntArray, *, n_classes: int, k: int) -> NeighbourTables:
     """`units` are the originals; every class has at least k of them."""
     low, high = np.full(n_classes, np.iinfo(np.int64).max), np.full(n_classes, np.iinfo(np.int64).min)
     np.minimum.at(low, class_ids, units)
     np.maximum.at(high, class_ids, units)
-    ends = np.cumsum(high - low + 1)
-    starts = np.concatenate([[0], ends[:-1]])
-    counts = np.bincount(starts[class_ids] + units - low[class_ids], minlength=int(ends[-1]))
+    layout = _Layout(low=low, high=high, starts=np.concatenate([[0], np.cumsum(high - low + 1)[:-1]]))
+    counts = np.bincount(units - layout.shift[class_ids], minlength=layout.n_entries)
     nearest, n_nearest = _nearest(counts)
-    kth = _kth_nearest(counts, np.repeat(starts, high - low + 1), np.repeat(ends, high - low + 1), k=k)
-    return NeighbourTables(starts=starts, low=low, high=high, nearest=nearest, n_nearest=n_nearest, kth=kth)
+    kth = _kth_nearest(units, class_ids, layout, k=k)
+    return NeighbourTables(starts=layout.starts, low=low, high=high, nearest=nearest, n_nearest=n_nearest, kth=kth)
 
 
 def _nearest(counts: IntArray) -> tuple[IntArray, IntArray]:
@@ -76,22 +94,24 @@ def _nearest(counts: IntArray) -> tuple[IntArray, IntArray]:
     return np.minimum(to_before, to_after).astype(np.int32), n_nearest.astype(np.int32)
 
 
-def _kth_nearest(counts: IntArray, starts: IntArray, ends: IntArray, *, k: int) -> IntArray:
-    """The least distance within which k originals of the class lie, by halving."""
-    up_to = np.concatenate([[0], np.cumsum(counts)])
-    found = np.empty(len(counts), dtype=np.int32)
-    for begin in range(0, len(counts), _AT_ONCE):
-        entry = np.arange(begin, min(begin + _AT_ONCE, len(counts)))
-        first, last = starts[entry], ends[entry]
-        least, most = np.zeros(len(entry), dtype=np.int64), last - first - 1
-        while (least < most).any():
-            middle = (least + most) // 2
-            n_within = up_to[np.minimum(entry + middle + 1, last)] - up_to[np.maximum(entry - middle, first)]
-            enough = n_within >= k
-            most = np.where(enough, middle, most)
-            least = np.where(enough, least, middle + 1)
-        found[entry] = least
-    return found
+def _kth_nearest(units: IntArray, class_ids: IntArray, tables: _Layout, *, k: int) -> IntArray:
+    """The k nearest are neighbours in the order of values: v_j to v_{j+k−1}, and from halfway between v_j and v_{j+k} on,
+    the next k. Counting those halfway points up to an entry tells which k they are.
+    """
+    order = np.lexsort((units, class_ids))
+    values, ids = units[order], class_ids[order]
+    first = np.flatnonzero(ids[:-k] == ids[k:])
+    halfway = (values[first] + values[first + k]) // 2 + 1
+    inside = halfway <= tables.high[ids[first]]
+    moves = np.bincount((halfway - tables.shift[ids[first]])[inside], minlength=tables.n_entries)
+    n_moves = np.cumsum(moves)
+    sizes = np.bincount(class_ids, minlength=len(tables.starts))
+    begins = np.cumsum(sizes) - sizes
+    before = n_moves[tables.starts] - moves[tables.starts]
+    window = n_moves + np.repeat(begins - before, tables.lengths)
+    at = np.arange(tables.n_entries) + np.repeat(tables.shift, tables.lengths)
+    kth: IntArray = np.maximum(at - values[window], values[window + k - 1] - at)
+    return kth.astype(np.int32)
 
 
 def in_units(values: FloatArray, precision: float) -> IntArray:

@@ -24,7 +24,7 @@ from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, class_ranges
 
 SMALL_KS = (2, 5)
-BETWEEN = (50, 101, 10)
+BETWEEN = (50, 60, 70, 80, 90, 100)
 N_OTHER_SEEDS = 5
 SHARES = (0.9, 0.8, 0.7, 0.6)
 STEPS = (1, 10, 40)
@@ -44,7 +44,7 @@ def reasons(data: CountedData, algorithm: str, setting: Setting) -> Json:
     }
     found["coarser_extra"] = [
         {"step": step, "ks": _with_coarser_extra(data, partitions, algorithm, step, setting)}
-        for step in (STEPS[:1] if algorithm == "ola" else STEPS)
+        for step in (STEPS[:1] if algorithm == "ola" else setting.ends_if_quick(STEPS))
     ]
     if algorithm == "ola":
         found["precision_as_loss"] = _with_precision_as_loss(data, setting)
@@ -160,7 +160,7 @@ def _with_precision_as_loss(data: CountedData, setting: Setting) -> list[Json]:
 def _between_large_ks(data: CountedData, setting: Setting) -> list[Json]:
     """At which k the linking risk comes down, between the paper's two largest."""
     largest = setting.epsilons[-1:]
-    partitions = data.partitions("mondrian", range(*BETWEEN))
+    partitions = data.partitions("mondrian", setting.ends_if_quick(BETWEEN))
     return [{"k": k, **_risks(data, partition, largest)} for k, partition in partitions.items()]
 
 
@@ -190,7 +190,7 @@ def _other_seeds(name: str, setting: Setting) -> list[Json]:
 def _thinned(data: DataSet, setting: Setting) -> list[Json]:
     """OLA's suppression for a part of the people, who are then spread more thinly over the same values."""
     found = []
-    for share in SHARES:
+    for share in setting.ends_if_quick(SHARES):
         n = round(share * data.n_records)
         part = dataclasses.replace(data, columns={name: column[:n].copy() for name, column in data.columns.items()})
         found.append({"share": share, **_suppressed_by_ola(part, setting)})
