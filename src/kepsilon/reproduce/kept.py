@@ -26,6 +26,8 @@ class Kept:
 
     def __init__(self, folder: Path, about: Mapping[str, Any], *, overwrite: bool) -> None:
         """`about` is what the measurements depend on; a folder with another one is not touched."""
+        if folder.exists() and not folder.is_dir():
+            raise EngineError(Problem(where=str(folder), what="is a file; the output is a folder."))
         self.folder = folder
         self._about = json.loads(json.dumps(about))
         before = _about(folder)
@@ -88,8 +90,6 @@ def _about(folder: Path) -> Any:
 
 
 def _refuse_other(folder: Path, before: Any) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise EngineError(Problem(where=str(folder), what="is a file; the output is a folder."))
     if before is None and not any((folder / name).exists() for name in OURS):
         return
     raise EngineError(
