@@ -129,7 +129,7 @@ def test_titles_are_escaped():
         if entry["data_set"] == "adult":
             entry |= {"title": HOSTILE, "sentence": HOSTILE, "measured": HOSTILE, "bound": HOSTILE}
             entry |= {"why": HOSTILE, "held": False, "experiment": [{"words": HOSTILE, "value": HOSTILE}]}
-    run = {"python": HOSTILE, "tasks": [{"name": HOSTILE, "seconds": 1.0}]}
+    run = {"versions": {"python": HOSTILE, HOSTILE: 1}, "seconds": {HOSTILE: 1.0}}
     text = page(measurements, claims, run)
     parsed = check(text, said=[HOSTILE])
     assert "img" not in parsed.seen
@@ -146,7 +146,7 @@ def test_numbers_stay_with_their_signs():
 
 def test_the_run_is_told(whole):
     words = words_of(check(whole))
-    for told in ("python 3.11.9", "numpy 2.0.1", "seed 1", "seconds 412.25", "runs 30", "releases-adult-ola"):
+    for told in ("python 3.11.9", "numpy 2.0.1", "seed 1", "runs per cell 30", "releases-adult-ola 1.5"):
         assert told in words
 
 
