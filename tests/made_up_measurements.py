@@ -322,5 +322,5 @@ def made_up_run():
     return {
         "about": {"setting": setting, "data_sets": list(TITLES), "adult": "ab" * 32, "code": "0123456789abcdef"},
         "versions": {"kepsilon": "0.1.0", "python": "3.11.9", "numpy": "2.0.1", "system": "Linux x86_64"},
-        "seconds": {name: 1.5 for name in made_up_measurements()},
+        "seconds": dict.fromkeys(made_up_measurements(), 1.5),
     }
