@@ -317,11 +317,10 @@ WHY = (
 
 
 def made_up_run():
+    """As in run.json."""
+    setting = made_up_claims()["setting"]
     return {
-        "kepsilon_version": "0.1.0",
-        "python": "3.11.9",
-        "numpy": "2.0.1",
-        "seed": 1,
-        "seconds": 412.25,
-        "tasks": [{"name": name, "seconds": 1.5} for name in made_up_measurements()],
+        "about": {"setting": setting, "data_sets": list(TITLES), "adult": "ab" * 32, "code": "0123456789abcdef"},
+        "versions": {"kepsilon": "0.1.0", "python": "3.11.9", "numpy": "2.0.1", "system": "Linux x86_64"},
+        "seconds": dict.fromkeys(made_up_measurements(), 1.5),
     }

@@ -122,9 +122,7 @@ def pages():
         "explore, much distortion": explore_page(much_distortion(made_up_grid())),
         "from the right": release_page(made_up_record(names=(RIGHT,)), made_up_pictures(names=(RIGHT,)).as_json()),
         "reproduce": reproduce_page(made_up_measurements(), made_up_claims(), made_up_run()),
-        "reproduce, Adult alone": reproduce_page(
-            made_up_measurements(("adult",)), made_up_claims(("adult",)), {"setting": {"ks": [2, 5]}}
-        ),
+        "reproduce, Adult alone": reproduce_page(made_up_measurements(("adult",)), made_up_claims(("adult",)), {}),
         "explore, many k": explore_page(made_up_grid(ks=range(2, 22), epsilons=(0.1, 1, 10))),
     }
 

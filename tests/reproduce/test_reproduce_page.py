@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 
 import pytest
 
+from kepsilon.publish.charts import STYLE
 from kepsilon.reproduce.judged import claims_of, scores
 from kepsilon.reproduce.page import figure_files, glued, page, write_pages
 from kepsilon.reproduce.paper_figures import paper_figures
-from made_up_measurements import FAILS, SENTENCES, made_up_claims, made_up_measurements, made_up_run
-from page_checks import check_page, drawings
+from made_up_measurements import FAILS, SENTENCES, made_up_claims, made_up_measurements, made_up_run, releases
+from page_checks import check_page, contrast, drawings
 
 LARGEST = 700_000
 """Bytes; 70 drawings and their tables."""
@@ -52,6 +54,24 @@ def test_any_part_of_the_data_sets_makes_a_page(data_sets):
     if "florida" not in data_sets:
         assert "Not measured in this run" in words
     assert ("Florida and Michigan here are" in words) is bool({"florida", "michigan"} & set(data_sets))
+
+
+@pytest.mark.parametrize(
+    ("ks", "epsilons", "confidences"),
+    [
+        ((2, 5, 20, 100), (0.05, 1, 8, 16), ("0.7", "0.99", "0.99999")),
+        ((2,), (1,), ("0.9",)),
+        ((3, 7), (0.3, 30), ("0.99",)),
+    ],
+    ids=["quick", "one cell", "not the paper's"],
+)
+def test_any_grid_makes_a_page(ks, epsilons, confidences):
+    found = made_up_measurements()
+    for name in found:
+        if name.startswith("releases"):
+            _, data_set, algorithm = name.split("-")
+            found[name] = releases(data_set, algorithm, ks=ks, epsilons=epsilons, confidences=confidences, runs=3)
+    check(page(found, made_up_claims(), {}))
 
 
 def test_the_headline_counts_the_claims_that_held(whole):
@@ -129,13 +149,13 @@ def test_titles_are_escaped():
         if entry["data_set"] == "adult":
             entry |= {"title": HOSTILE, "sentence": HOSTILE, "measured": HOSTILE, "bound": HOSTILE}
             entry |= {"why": HOSTILE, "held": False, "experiment": [{"words": HOSTILE, "value": HOSTILE}]}
-    run = {"python": HOSTILE, "tasks": [{"name": HOSTILE, "seconds": 1.0}]}
+    run = {"versions": {"python": HOSTILE, HOSTILE: 1}, "seconds": {HOSTILE: 1.0}}
     text = page(measurements, claims, run)
     parsed = check(text, said=[HOSTILE])
     assert "img" not in parsed.seen
     assert "<img" not in text
-    files = dict(figure_files(paper_figures(measurements)))
-    assert all("<img" not in content for name, content in files.items() if name.endswith("svg"))
+    written = dict(figure_files(paper_figures(measurements)))
+    assert all("<img" not in content for name, content in written.items() if name.endswith("svg"))
 
 
 def test_numbers_stay_with_their_signs():
@@ -144,9 +164,20 @@ def test_numbers_stay_with_their_signs():
     )
 
 
+@pytest.mark.parametrize("which", [0, 1], ids=["light", "dark"])
+def test_marks_and_links_can_be_told_from_the_ground(which):
+    """4.5 to 1, what WCAG asks for words."""
+    css = files("kepsilon.publish").joinpath("templates/page.css").read_text(encoding="utf-8")
+    own = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", css.splitlines()[which]))
+    ground = dict(re.findall(r"--(\w+):(#[0-9a-f]{6})", STYLE.split("@media")[which]))["ground"]
+    for name in ("accent", "alarm", "held"):
+        assert contrast(own[name], ground) >= 4.5
+        assert contrast(own[name], own["soft"]) >= 4.5
+
+
 def test_the_run_is_told(whole):
     words = words_of(check(whole))
-    for told in ("python 3.11.9", "numpy 2.0.1", "seed 1", "seconds 412.25", "runs 30", "releases-adult-ola"):
+    for told in ("python 3.11.9", "numpy 2.0.1", "seed 1", "runs per cell 30", "releases-adult-ola 1.5"):
         assert told in words
 
 

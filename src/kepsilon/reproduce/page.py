@@ -96,7 +96,7 @@ def page(measurements: Measurements, claims: Json, run: Json) -> str:
         style=STYLE,
         headline=headline(counted),
         stand_ins=any(one.get("is_stand_in") for one in measurements.values()),
-        made=_made(claims, run),
+        made=_made(claims),
         tiles=[*_tiles(counted)],
         data_sets=_data_sets(measurements),
         origins=[(title_of(name), words) for name, words in _WHAT.items()],
@@ -126,16 +126,12 @@ def _tiles(counted: Sequence[Score]) -> Iterator[Tile]:
         yield Tile(value=f"{one.n_held} of {one.n_judged}", meaning=where)
 
 
-def _made(claims: Json, run: Json) -> str:
-    found = {**claims, **run}
-    said = [f"kepsilon {found['kepsilon_version']}"] if found.get("kepsilon_version") else []
-    if found.get("created"):
-        said.append(str(found["created"]))
-    setting: Mapping[str, Any] = claims.get("setting") or run.get("setting") or {}
-    if setting.get("runs"):
-        said.append(plural(setting["runs"], "run") + " per cell")
-    if setting.get("is_quick"):
-        said.append("quick: fewer cells, too few to judge every claim by")
+def _made(claims: Json) -> str:
+    setting: Mapping[str, Any] = claims.get("setting") or {}
+    said = [f"kepsilon {claims['kepsilon_version']}"] if claims.get("kepsilon_version") else []
+    said += [str(claims["created"])[:10]] if claims.get("created") else []
+    said += [plural(setting["runs"], "run") + " per cell"] if setting.get("runs") else []
+    said += ["quick: fewer cells, too few to judge every claim by"] if setting.get("is_quick") else []
     return "; ".join(said)
 
 

@@ -1,49 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of a reproduction in words: versions, seeds and seconds, from run.json."""
+"""The log of a reproduction in words: versions, seeds and seconds, as run.json has them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kepsilon.publish.figures.figure import Table
 from kepsilon.publish.wording import number
 
 Json = Mapping[str, Any]
-_LISTED = ("tasks",)
-"""Shown as a table of its own."""
+
+_NAMES = {
+    "ks": "k",
+    "epsilons": "ε",
+    "confidences": "confidence",
+    "runs": "runs per cell",
+    "seed": "seed",
+    "is_quick": "quick",
+    "data_sets": "data sets",
+    "adult": "SHA-256 of Adult's file",
+    "code": "digest of the code",
+}
 
 
 def run_facts(claims: Json, run: Json) -> list[tuple[str, str]]:
-    """What is known about the run, one line each, nested keys joined by a dot."""
-    setting = {} if "setting" in run else {"setting": claims.get("setting") or {}}
-    return [*_flat({**run, **setting})]
+    """One line each: what was run, with what, and how long it took."""
+    about: Json = run.get("about") or {}
+    setting: Json = claims.get("setting") or about.get("setting") or {}
+    others = {key: value for key, value in about.items() if key != "setting"}
+    seconds: Json = run.get("seconds") or {}
+    return [
+        *_lines({key: claims.get(key) for key in ("created",)}),
+        *_lines(setting),
+        *_lines(others),
+        *_lines(run.get("versions") or {}),
+        *([("seconds of all tasks together", f"{sum(seconds.values()):,.0f}")] if seconds else []),
+    ]
 
 
 def run_times(run: Json) -> Table | None:
     """Seconds by task, the longest first."""
-    tasks = run.get("tasks")
-    if not tasks:
-        return None
-    seconds = {one["name"]: one.get("seconds") for one in tasks} if isinstance(tasks, Sequence) else dict(tasks)
-    ordered = sorted(seconds.items(), key=lambda one: -(one[1] or 0))
-    return Table(headers=["task", "seconds"], rows=[[name, number(took)] for name, took in ordered])
+    seconds: Json = run.get("seconds") or {}
+    ordered = sorted(seconds.items(), key=lambda one: -one[1])
+    return (
+        Table(headers=["task", "seconds"], rows=[[name, number(took)] for name, took in ordered]) if ordered else None
+    )
 
 
-def _flat(found: Json, before: str = "") -> Iterator[tuple[str, str]]:
+def _lines(found: Json) -> Iterator[tuple[str, str]]:
     for key, value in found.items():
-        if not before and key in _LISTED:
-            continue
-        name = f"{before}{key}".replace("_", " ")
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{key}, ")
-        elif isinstance(value, list | tuple):
-            yield name, ", ".join(_words(one) for one in value)
-        else:
-            yield name, _words(value)
+        if value is not None:
+            yield _NAMES.get(key, key.replace("_", " ")), _words(value)
 
 
 def _words(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(_words(one) for one in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

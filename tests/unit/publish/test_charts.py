@@ -37,7 +37,7 @@ from kepsilon.publish.charts import (
 )
 from kepsilon.publish.charts.axes import Axis, fitted
 from kepsilon.table.round_numbers import nice_step
-from page_checks import check_drawing
+from page_checks import check_drawing, contrast
 
 HOSTILE = ["<img src=x onerror=alert(1)>", '"><script>', "'&amp;", "身長 ε ✓", "a" * 400, "", "</svg>", "]]>"]
 WORDS = {"title": "t", "x_label": "x", "y_label": "y"}
@@ -301,17 +301,6 @@ def test_any_epsilons_have_looks_that_grow_paler(epsilons):
     colours = [look.colour for look in looks.values()]
     assert colours == sorted(set(colours))
     assert all(f"--c{colour}:" in STYLE for colour in colours)
-
-
-def luminance(colour):
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one, other):
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
 
 
 @pytest.mark.parametrize("which", [0, 1], ids=["light", "dark"])
