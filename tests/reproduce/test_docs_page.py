@@ -59,9 +59,9 @@ def test_where_everything_held_nothing_is_said_of_failures():
 
 def test_words_that_markdown_would_take_for_its_own_are_kept():
     claims = made_up_claims(("adult",))
-    claims["claims"][0] |= {"sentence": "a | b *c* <d>", "measured": "x_y_z\nand more"}
+    claims["claims"][0] |= {"sentence": "a | b *c* <d> < 5", "measured": "x_y_z\nand more"}
     text = docs_page(claims)
-    assert r"| 1. a \| b \*c\* \<d> |" in text
+    assert r"| 1. a \| b \*c\* \<d> < 5 |" in text
     assert r"x\_y\_z and more" in text
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -63,13 +64,15 @@ def _marks(judged: Sequence[Claim], counted: Sequence[Score]) -> Iterator[str]:
 def _failed(claim: Claim) -> Iterator[str]:
     yield f"### {claim.id}. {_text(claim.sentence)}"
     yield ""
-    yield f"Paper, section {claim.section}."
+    yield f"Paper, section {claim.section}." + (f" Bound: {_text(claim.bound)}" if claim.bound else "")
     for one in claim.failed:
         yield ""
         yield f"**Not held on {one.title}.**" if one.data_set else "**Not held.**"
         yield ""
-        yield f"- bound: {_text(one.bound)}"
-        yield f"- measured: {_text(one.measured)}"
+        if not claim.bound:
+            yield f"Bound: {_text(one.bound)}"
+            yield ""
+        yield f"Measured: {_text(one.measured)}"
         yield ""
         yield _text(one.why) or "No reason was recorded."
         if one.experiment:
@@ -92,9 +95,7 @@ def _measured(one: Judgement) -> str:
 def _text(words: str) -> str:
     """On one line, and with nothing that Markdown or HTML would take for its own."""
     whole = " ".join(words.split())
-    for sign in ("\\", "*", "_", "`", "[", "]", "<"):
-        whole = whole.replace(sign, f"\\{sign}")
-    return whole
+    return re.sub(r"[\\*_`\[\]]|<(?=[a-zA-Z/!?])", r"\\\g<0>", whole)
 
 
 def _cell(words: str) -> str:
