@@ -299,7 +299,9 @@ def made_up_claims(data_sets=tuple(TITLES)):
                     "figure": 3,
                     "held": held,
                     "why": None if held else WHY.format(number, data_set),
-                    "experiment": [] if held else [{"words": "spread of the class ranges", "value": 2.375}],
+                    "experiment": []
+                    if held
+                    else [{"words": "spread of the class ranges", "value": 2.375, "unit": "times"}],
                 }
             )
     return {

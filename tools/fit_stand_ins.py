@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits the few figures that the stand-ins for the voter lists are drawn from to census and survey tables.
 
-Writes `src/kepsilon/reproduce/stand_in_figures.py`; with `--check`, tells where a fresh fit would differ and exits 1.
+Writes `src/kepsilon/reproduce/data/stand_in_figures.py`; with `--check`, tells where a fresh fit would differ and exits 1.
 The tables are looked for in `KEPSILON_DATA`, or else in `shared/data` beside the project; no part of them is copied.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parent.parent
-MODULE = ROOT / "src" / "kepsilon" / "reproduce" / "stand_in_figures.py"
+MODULE = ROOT / "src" / "kepsilon" / "reproduce" / "data" / "stand_in_figures.py"
 FloatArray = NDArray[np.float64]
 
 AGE_KNOTS = (19, 20, 30, 40, 50, 60, 70, 80, 90, 100)

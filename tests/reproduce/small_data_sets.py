@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kepsilon.reproduce import data_sets
+from kepsilon.reproduce.data import data_sets
 from kepsilon.reproduce.setting import Setting
 
 SHORT = Setting(ks=(2, 20), epsilons=(1, 8), confidences=(0.99,), runs=4, seed=7)

@@ -11,10 +11,10 @@ from small_data_sets import FIXED_SEED, SHORT, assert_plain, short_michigan
 
 import kepsilon
 from kepsilon.engines.arrays import table_from
-from kepsilon.reproduce import additions as subject
-from kepsilon.reproduce import bodies, data_sets, voters
-from kepsilon.reproduce import stand_in_figures as figures
-from kepsilon.reproduce.counted_data import count_data
+from kepsilon.reproduce.data import bodies, data_sets, voters
+from kepsilon.reproduce.data import stand_in_figures as figures
+from kepsilon.reproduce.experiments import additions as subject
+from kepsilon.reproduce.experiments.counted_data import count_data
 
 ALGORITHMS = ("ola", "mondrian")
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import kepsilon
-from kepsilon.reproduce import data_sets
-from kepsilon.reproduce.adult_file import COLUMNS, read_adult
+from kepsilon.reproduce.data import data_sets
+from kepsilon.reproduce.data.adult_file import COLUMNS, read_adult
 from oracles.noise import SEED
 
 PEOPLE = [

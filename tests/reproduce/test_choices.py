@@ -8,8 +8,8 @@ from small_data_sets import assert_plain, of_people, short_michigan
 
 import kepsilon
 from kepsilon.engines.arrays import table_from
-from kepsilon.reproduce import choices as subject
-from kepsilon.reproduce.counted_data import count_data
+from kepsilon.reproduce.experiments import choices as subject
+from kepsilon.reproduce.experiments.counted_data import count_data
 from kepsilon.reproduce.setting import Setting
 
 GRID = Setting(ks=(5, 20, 100), epsilons=(0.5, 2, 8), seed=7)
@@ -65,7 +65,7 @@ def test_the_words_name_the_cell_its_costs_and_what_binds(found, cells):
     words, answer = found["words"], found["answer"]
     assert words.startswith("Michigan (stand-in): ")
     assert f"k = {answer['k']}, ε = {answer['epsilon']:g}" in words
-    assert f"{answer['risk']:.1%} of records linked" in words
+    assert f"{100 * answer['risk']:.1f}\N{NO-BREAK SPACE}% of records linked" in words
     assert ("ruled out by max_" in words) == (
         least_distorted(cells)["distortion"] > min(c["distortion"] for c in cells)
     )

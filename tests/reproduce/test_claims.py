@@ -8,8 +8,8 @@ import math
 
 import pytest
 
-from kepsilon.reproduce.claims import CLAIMS, judge_all
-from kepsilon.reproduce.claims_on_suppression import PAPER_ROWS
+from kepsilon.reproduce.claims.all_claims import CLAIMS, judge_all
+from kepsilon.reproduce.claims.on_suppression import PAPER_ROWS
 
 KS, EPSILONS, CONFIDENCES = (2, 5, 20, 50, 100), (0.05, 1, 8, 16), (0.7, 0.99, 0.99999)
 GROWTH = {"ola": 0.01, "mondrian": 0.02}

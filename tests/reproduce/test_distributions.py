@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from small_data_sets import SHORT, assert_plain, class_members, of_people, short_michigan
 
-from kepsilon.reproduce import distributions, experiment
-from kepsilon.reproduce.counted_data import count_data
+from kepsilon.reproduce.experiments import distributions, experiment
+from kepsilon.reproduce.experiments.counted_data import count_data
 from kepsilon.reproduce.setting import Setting
 
 FINE = 0.0001

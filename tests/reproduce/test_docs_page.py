@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from kepsilon.reproduce.docs_page import docs_page
+from kepsilon.reproduce.pages.docs_page import docs_page
 from made_up_measurements import FAILS, SENTENCES, made_up_claims
 
 
@@ -37,7 +37,7 @@ def test_what_did_not_hold_comes_with_bound_figure_reason_and_experiment():
         assert entry["bound"] in part
         assert entry["measured"] in part
         assert entry["why"] in part
-        assert "spread of the class ranges: 2.375" in part
+        assert "spread of the class ranges: 2.38\N{NO-BREAK SPACE}times" in part
         assert f"**{entry['id']}.**" not in held
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kepsilon.reproduce.draws import Draws
+from kepsilon.reproduce.data.draws import Draws
 from oracles.noise import SEED
 
 N = 200_000

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kepsilon.evaluate.confident_k import originals_in_reach
 from kepsilon.evaluate.linking_risk import realised_links
 from kepsilon.evaluate.sorted_classes import sort_classes
-from kepsilon.reproduce.neighbour_tables import in_units, neighbour_tables
+from kepsilon.reproduce.experiments.neighbour_tables import in_units, neighbour_tables
 from oracles.noise import SEED
 
 K = 3

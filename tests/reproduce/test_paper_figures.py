@@ -10,11 +10,11 @@ import re
 import pytest
 
 from kepsilon.publish.charts import standalone
-from kepsilon.reproduce.beyond_figures import beyond_figures, choices
-from kepsilon.reproduce.page import figure_files
-from kepsilon.reproduce.panels import csv_text, title_of
-from kepsilon.reproduce.paper_figures import paper_figures
-from kepsilon.reproduce.paper_says import SUPPRESSED_BY_OLA
+from kepsilon.reproduce.pages.beyond_figures import beyond_figures, choices
+from kepsilon.reproduce.pages.page import figure_files
+from kepsilon.reproduce.pages.panels import csv_text, title_of
+from kepsilon.reproduce.pages.paper_figures import paper_figures
+from kepsilon.reproduce.pages.paper_says import SUPPRESSED_BY_OLA
 from made_up_measurements import ALGORITHMS, KS, TITLES, made_up_measurements
 from page_checks import check_drawing
 

@@ -11,11 +11,11 @@ from kepsilon.evaluate.sorted_classes import sort_classes
 from kepsilon.noise_ranges import noise_ranges
 from kepsilon.perturb.laplace import perturb
 from kepsilon.policy.roles import fraction
-from kepsilon.reproduce import releases as module
-from kepsilon.reproduce.counted_data import count_data
-from kepsilon.reproduce.data_sets import DataSet, michigan
-from kepsilon.reproduce.experiment import noise_source
-from kepsilon.reproduce.releases import releases
+from kepsilon.reproduce.data.data_sets import DataSet, michigan
+from kepsilon.reproduce.experiments import releases as module
+from kepsilon.reproduce.experiments.counted_data import count_data
+from kepsilon.reproduce.experiments.experiment import noise_source
+from kepsilon.reproduce.experiments.releases import releases
 from kepsilon.reproduce.setting import Setting
 
 EPSILONS = (0.5, 8)

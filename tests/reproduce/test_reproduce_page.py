@@ -9,9 +9,9 @@ from importlib.resources import files
 import pytest
 
 from kepsilon.publish.charts import STYLE
-from kepsilon.reproduce.judged import claims_of, scores
-from kepsilon.reproduce.page import figure_files, glued, page, write_pages
-from kepsilon.reproduce.paper_figures import paper_figures
+from kepsilon.reproduce.pages.judged import claims_of, scores
+from kepsilon.reproduce.pages.page import figure_files, glued, page, write_pages
+from kepsilon.reproduce.pages.paper_figures import paper_figures
 from made_up_measurements import FAILS, SENTENCES, made_up_claims, made_up_measurements, made_up_run, releases
 from page_checks import check_page, contrast, drawings
 
@@ -148,7 +148,7 @@ def test_titles_are_escaped():
     for entry in claims["claims"]:
         if entry["data_set"] == "adult":
             entry |= {"title": HOSTILE, "sentence": HOSTILE, "measured": HOSTILE, "bound": HOSTILE}
-            entry |= {"why": HOSTILE, "held": False, "experiment": [{"words": HOSTILE, "value": HOSTILE}]}
+            entry |= {"why": HOSTILE, "held": False, "experiment": [{"words": HOSTILE, "value": 1.5, "unit": HOSTILE}]}
     run = {"versions": {"python": HOSTILE, HOSTILE: 1}, "seconds": {HOSTILE: 1.0}}
     text = page(measurements, claims, run)
     parsed = check(text, said=[HOSTILE])

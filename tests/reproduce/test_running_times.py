@@ -12,9 +12,9 @@ from small_data_sets import SHORT, assert_plain, short_michigan
 
 from kepsilon.kanonymise import mondrian, ola
 from kepsilon.kanonymise.lattice import Lattice
-from kepsilon.reproduce import running_times as subject
-from kepsilon.reproduce.counted_data import count_data
-from kepsilon.reproduce.experiment import with_extra_k_quasi
+from kepsilon.reproduce.experiments import running_times as subject
+from kepsilon.reproduce.experiments.counted_data import count_data
+from kepsilon.reproduce.experiments.experiment import with_extra_k_quasi
 
 
 @pytest.fixture(scope="module")

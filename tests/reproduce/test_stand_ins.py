@@ -16,7 +16,7 @@ from scipy import stats
 
 import kepsilon
 from kepsilon.engines.arrays import table_from
-from kepsilon.reproduce import data_sets, stand_in_figures, voters
+from kepsilon.reproduce.data import data_sets, stand_in_figures, voters
 from made_up import ROOT
 
 pytestmark = pytest.mark.shared_data

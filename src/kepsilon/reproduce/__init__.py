@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's evaluation, done again: its data sets first."""
+"""The paper's evaluation, done again: data sets, experiments, claims, pages."""

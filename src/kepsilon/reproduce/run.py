@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kepsilon.errors import DataError, EngineError, PolicyError, Problem
-from kepsilon.reproduce.adult_file import GET_IT, adult_path
-from kepsilon.reproduce.claims import judge_all
+from kepsilon.reproduce.claims.all_claims import judge_all
+from kepsilon.reproduce.data.adult_file import GET_IT, adult_path
 from kepsilon.reproduce.kept import PAGE, Kept, digest_of_code
-from kepsilon.reproduce.page import write_pages
+from kepsilon.reproduce.pages.page import write_pages
 from kepsilon.reproduce.setting import DATA_SETS, Json, Setting, quick_setting
 from kepsilon.reproduce.tasks import Task, all_tasks, gathered, measure
 from kepsilon.version import __version__

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 KS = (2, 5, 10, 20, 50, 100)
 EPSILONS = (0.05, 0.5, 1, 2, 4, 8, 16)
 CONFIDENCES = (0.7, 0.9, 0.99, 0.999, 0.9999, 0.99999)
-ALGORITHMS = ("ola", "mondrian")
+ALGORITHM_NAMES = {"ola": "OLA", "mondrian": "Mondrian"}
+ALGORITHMS = tuple(ALGORITHM_NAMES)
 DATA_SETS = ("adult", "florida", "michigan")
 
 SHOWN_CONFIDENCE = 0.99
@@ -23,6 +24,8 @@ SEED = 1
 """Draws the stand-ins and the noise; not chosen for what came out."""
 
 Json = dict[str, Any]
+Measurements = Mapping[str, Json]
+"""By experiment, data set and algorithm, as in `releases-adult-ola`."""
 T = TypeVar("T")
 
 

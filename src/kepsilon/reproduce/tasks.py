@@ -8,18 +8,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from kepsilon.reproduce.additions import additions
-from kepsilon.reproduce.choices import choices
-from kepsilon.reproduce.counted_data import CountedData, count_data
-from kepsilon.reproduce.data_sets import DataSet, adult, florida, michigan
-from kepsilon.reproduce.dimensions import dimensions
-from kepsilon.reproduce.distributions import distributions
-from kepsilon.reproduce.measured import Measurements
-from kepsilon.reproduce.reasons import reasons
-from kepsilon.reproduce.releases import releases
-from kepsilon.reproduce.running_times import running_times
-from kepsilon.reproduce.setting import ALGORITHMS, Json, Setting
-from kepsilon.reproduce.uniform_noise import uniform_noise
+from kepsilon.reproduce.data.data_sets import DataSet, adult, florida, michigan
+from kepsilon.reproduce.experiments.additions import additions
+from kepsilon.reproduce.experiments.choices import choices
+from kepsilon.reproduce.experiments.counted_data import CountedData, count_data
+from kepsilon.reproduce.experiments.dimensions import dimensions
+from kepsilon.reproduce.experiments.distributions import distributions
+from kepsilon.reproduce.experiments.reasons import reasons
+from kepsilon.reproduce.experiments.releases import releases
+from kepsilon.reproduce.experiments.running_times import running_times
+from kepsilon.reproduce.experiments.uniform_noise import uniform_noise
+from kepsilon.reproduce.setting import ALGORITHMS, Json, Measurements, Setting
 
 Experiment = Callable[[CountedData, str, Setting], Json]
 

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which k and ε to take for at most 5 % linking risk and 5 % suppression: the question a curator asks."""
+
+from __future__ import annotations
+
+from kepsilon import Choice, Grid, Limits, explore
+from kepsilon.engines.arrays import table_from
+from kepsilon.publish.wording import percent
+from kepsilon.reproduce.experiments.counted_data import CountedData
+from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, SHOWN_CONFIDENCE, Json, Setting
+
+MAX_RISK = 0.05
+MAX_SUPPRESSION = 0.05
+
+
+def choices(data: CountedData, setting: Setting) -> Json:
+    """The least distorted cell within the limits, of all and by algorithm; suppression for confident k is counted."""
+    limits = Limits(max_risk=MAX_RISK, max_suppression=MAX_SUPPRESSION)
+    table = table_from(data.data.columns)
+    grids = {
+        algorithm: explore(
+            table,
+            data.policy(algorithm=algorithm),
+            k=setting.ks,
+            epsilon=setting.epsilons,
+            algorithm=[algorithm],
+            confidence=SHOWN_CONFIDENCE,
+        )
+        for algorithm in ALGORITHMS
+    }
+    together = Grid(
+        cells=[cell for grid in grids.values() for cell in grid.cells],
+        policy=grids[ALGORITHMS[0]].policy,
+        n_read=data.data.n_records,
+        n_missing=0,
+        n_unlisted=0,
+        seconds={},
+    )
+    choice = together.choose(limits)
+    return {
+        "data_set": data.data.name,
+        "title": data.data.title,
+        "is_stand_in": data.data.is_stand_in,
+        "limits": {"max_risk": MAX_RISK, "max_suppression": MAX_SUPPRESSION},
+        "confidence": SHOWN_CONFIDENCE,
+        "answer": _answer(choice),
+        "words": _words(data.data.title, choice),
+        "by_algorithm": {algorithm: _answer(grid.choose(limits)) for algorithm, grid in grids.items()},
+        "words_by_algorithm": {
+            algorithm: _words(data.data.title, grid.choose(limits)) for algorithm, grid in grids.items()
+        },
+    }
+
+
+def _answer(choice: Choice) -> Json | None:
+    cell = choice.cell
+    if cell is None or cell.figures is None:
+        return None
+    return {
+        "algorithm": cell.algorithm,
+        "k": cell.k,
+        "epsilon": float(cell.epsilon),
+        "risk": cell.figures.linking_risk.total,
+        "suppression": cell.figures.suppression.total,
+        "error": cell.figures.largest_error,
+        "distortion": cell.figures.distortion,
+        "precision_loss": cell.figures.precision_loss,
+    }
+
+
+def _words(title: str, choice: Choice) -> str:
+    """The answer, what it costs, and which limit stands in the way of a better one."""
+    answer = _answer(choice)
+    if choice.cell is None or answer is None:
+        return f"{title}: {choice.why}"
+    costs = (
+        f"{percent(answer['risk'])} of records linked, {percent(answer['suppression'])} left out, "
+        f"{percent(answer['error'])} mean error, precision loss {answer['precision_loss']:.2f}"
+    )
+    name = f"{ALGORITHM_NAMES[choice.cell.algorithm]}, k = {choice.cell.k}, ε = {choice.cell.epsilon:g}"
+    return f"{title}: {name} ({costs}). {choice.why or ''}".strip()

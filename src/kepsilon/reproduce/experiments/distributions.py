@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How relative errors are distributed: noise per class, noise for the whole data set's range, and uniform noise. Paper Fig. 2.
+
+The figure has no ε; here it is the one that costs per class, on average, as much as the uniform noise does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from kepsilon.evaluate.error_curves import (
+    N_POINTS,
+    UNIFORM,
+    curve_end,
+    points,
+    relative_scales,
+    shares_within,
+    uniform_shares,
+)
+from kepsilon.evaluate.relative_error import epsilon_for_error
+from kepsilon.perturb.randomness import ByteSource
+from kepsilon.reproduce.experiments.counted_data import CountedData
+from kepsilon.reproduce.experiments.experiment import NoisyClasses, heading, look_at, noise_source
+from kepsilon.reproduce.setting import SHOWN_K, Json, Setting
+from kepsilon.table.arrays import FloatArray
+
+SHOWN_EPSILONS = (1, 8)
+"""Beside the ε of the figure."""
+
+
+EXCESSES = ("largest_excess", "largest_excess_runs", "largest_excess_standard_error", "largest_excess_at")
+
+
+def distributions(data: CountedData, algorithm: str, setting: Setting) -> Json:
+    """Curves at k = 20, expected and over the runs; and for every k how much worse the whole data set's range is."""
+    ks = tuple(dict.fromkeys((*setting.ks, SHOWN_K)))
+    partitions = data.partitions(algorithm, ks)
+    # Before k-anonymising nobody is left out, so the range of the whole is that of all counted records.
+    everybody = data.counted.columns.numbers(data.data.epsilon_quasi)
+    rivals = {}
+    for k in ks:
+        noisy = look_at(data, partitions[k], data.policy(algorithm=algorithm, k=k))
+        rivals[k] = (noisy, noisy.as_one_class(everybody))
+
+    def of_k(k: int, epsilon: float) -> Json:
+        source = noise_source(setting, "distributions", data.data.name, algorithm, k, epsilon)
+        return curves(*rivals[k], epsilon=epsilon, runs=setting.runs, source=source)
+
+    as_uniform = {k: epsilon_as_uniform(noisy) for k, (noisy, _) in rivals.items()}
+    alike = {k: of_k(k, as_uniform[k]) for k in ks}
+    return {
+        **heading(data.data, algorithm),
+        "k": SHOWN_K,
+        "epsilon_as_uniform": as_uniform[SHOWN_K],
+        "uniform": UNIFORM,
+        "uniform_error": UNIFORM / 2,
+        "runs": setting.runs,
+        "cells": [alike[SHOWN_K], *(of_k(SHOWN_K, epsilon) for epsilon in SHOWN_EPSILONS)],
+        "ks": [
+            {"k": k, **_ratio(*rivals[k]), **{name: alike[k][name] for name in ("epsilon", *EXCESSES)}}
+            for k in setting.ks
+        ],
+    }
+
+
+def epsilon_as_uniform(noisy: NoisyClasses) -> float:
+    """The ε that costs per class as much as uniform ±5 % noise; four decimals, for the sampler takes ε as it is written."""
+    return round(epsilon_for_error(UNIFORM / 2, error=noisy.error(1), epsilon=1), 4)
+
+
+def curves(noisy: NoisyClasses, wide: NoisyClasses, *, epsilon: float, runs: int, source: ByteSource) -> Json:
+    """The cumulative shares of one ε, and where the whole data set's curve comes nearest to that of the classes.
+
+    `wide` holds the same records with the noise of the whole data set's range.
+    """
+    both = (noisy, wide)
+    scales = [relative_scales(one.widths, one.values, epsilon=epsilon) for one in both]
+    n_active = np.ones(len(noisy.values), dtype=np.int64)
+    step = curve_end(scales[0], n_active) / N_POINTS
+    at = points(step)
+    per_class, whole = (shares_within(own, n_active, step=step) for own in scales)
+    class_runs, whole_runs = (
+        np.array([_shares_of(_errors(one, epsilon, source), at) for _ in range(runs)]) for one in both
+    )
+    return {
+        "epsilon": float(epsilon),
+        "at": list(at),
+        "per_class": per_class.tolist(),
+        "whole_data": whole.tolist(),
+        "uniform": uniform_shares(at).tolist(),
+        "per_class_runs": class_runs.mean(axis=0).tolist(),
+        "whole_data_runs": whole_runs.mean(axis=0).tolist(),
+        "per_class_mean": noisy.error(epsilon),
+        "whole_data_mean": wide.error(epsilon),
+        **_excess(at, whole - per_class, whole_runs - class_runs),
+    }
+
+
+def _errors(noisy: NoisyClasses, epsilon: float, source: ByteSource) -> FloatArray:
+    """Relative errors of one run, by record."""
+    errors: FloatArray = np.abs(noisy.draw(epsilon, source) - noisy.values) / noisy.values
+    return errors
+
+
+def _shares_of(errors: FloatArray, at: tuple[float, ...]) -> FloatArray:
+    """The share of records whose error is at most each of `at`, up to a double's rounding."""
+    first = np.searchsorted(np.array(at) * (1 + 1e-12), errors, side="left")
+    shares: FloatArray = np.cumsum(np.bincount(first, minlength=len(at) + 1)[: len(at)]) / len(errors)
+    return shares
+
+
+def _excess(at: tuple[float, ...], expected: FloatArray, runs: FloatArray) -> Mapping[str, float | None]:
+    """By how much the whole data set's curve is above that of the classes, at most; below 0 it never is.
+
+    Beyond 0, where neither has any record.
+    """
+    mean = runs[:, 1:].mean(axis=0)
+    worst = int(mean.argmax())
+    deviation = float(runs[:, 1 + worst].std(ddof=1)) if len(runs) > 1 else None
+    return {
+        "largest_excess": float(expected[1:].max()),
+        "largest_excess_runs": float(mean[worst]),
+        "largest_excess_standard_error": None if deviation is None else deviation / math.sqrt(len(runs)),
+        "largest_excess_at": at[1 + worst],
+    }
+
+
+def _ratio(noisy: NoisyClasses, wide: NoisyClasses) -> Json:
+    """Mean errors at ε = 1; their ratio is the same at every ε."""
+    return {"class_error": noisy.error(1), "whole_error": wide.error(1), "ratio": wide.error(1) / noisy.error(1)}

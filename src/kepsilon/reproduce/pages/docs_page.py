@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page "What we reproduced, and what we did not" of the documentation, made from claims.json alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kepsilon.publish.wording import plural
+from kepsilon.reproduce.pages.judged import Claim, Judgement, Score, claims_of, scores
+
+SIGNS = {True: "✓", False: "✗", None: "–"}
+
+
+def docs_page(claims: Mapping[str, Any]) -> str:
+    """Markdown: a table of marks, then what did not hold with its reasons, then what did."""
+    judged = claims_of(claims)
+    counted = scores(judged)
+    failed = [claim for claim in judged if claim.failed]
+    held = [claim for claim in judged if not claim.failed]
+    lines = ["# What we reproduced, and what we did not", "", *_lead(claims, counted), "", *_marks(judged, counted)]
+    if failed:
+        lines += ["", "## What did not hold"]
+        for claim in failed:
+            lines += ["", *_failed(claim)]
+    if held:
+        lines += ["", "## What held", ""]
+        lines += [f"- **{claim.id}.** {_text(claim.sentence)} {_found(claim)}" for claim in held]
+    return "\n".join(lines) + "\n"
+
+
+def _lead(claims: Mapping[str, Any], counted: Sequence[Score]) -> Iterator[str]:
+    setting: Mapping[str, Any] = claims.get("setting") or {}
+    runs = f", {plural(setting['runs'], 'run')} per cell" if setting.get("runs") else ""
+    seed = f", seed {setting['seed']}" if setting.get("seed") is not None else ""
+    yield (
+        f"Made by `kepsilon reproduce` from the `claims.json` of a {'quick' if setting.get('is_quick') else 'full'} run "
+        f"(kepsilon {claims.get('kepsilon_version')}{runs}{seed}); do not edit it."
+    )
+    yield "The paper is Holohan, Antonatos, Braghin, Mac Aonghusa, *(k,ε)-Anonymity: k-Anonymity with ε-Differential Privacy*."
+    yield ""
+    yield (
+        "Florida and Michigan are **stand-ins**: the paper's voter lists name real people and were not used "
+        "([data sets](data-sets.md))."
+    )
+    yield "What holds or fails on a stand-in says how the method behaves on such data, not what the paper's samples would show."
+    yield ""
+    for one in counted:
+        where = f"on {one.title}" if one.data_set else "of those about all data sets together"
+        yield f"- {one.n_held} of {plural(one.n_judged, 'claim')} held {where}."
+
+
+def _marks(judged: Sequence[Claim], counted: Sequence[Score]) -> Iterator[str]:
+    yield "| claim | " + " | ".join(one.title for one in counted) + " |"
+    yield "|---|" + ":-:|" * len(counted)
+    for claim in judged:
+        cells = [SIGNS[claim.held_on(one.data_set)] if claim.on(one.data_set) else "" for one in counted]
+        yield f"| {claim.id}. {_cell(claim.sentence)} | {' | '.join(cells)} |"
+    yield ""
+    yield "✓ held, ✗ not held, – not judged; empty where the claim does not speak of the data set."
+
+
+def _failed(claim: Claim) -> Iterator[str]:
+    yield f"### {claim.id}. {_text(claim.sentence)}"
+    yield ""
+    yield f"Paper, section {claim.section}." + (f" Bound: {_text(claim.bound)}" if claim.bound else "")
+    for one in claim.failed:
+        yield ""
+        yield f"**Not held on {one.title}.**" if one.data_set else "**Not held.**"
+        yield ""
+        if not claim.bound:
+            yield f"Bound: {_text(one.bound)}"
+            yield ""
+        yield f"Measured: {_text(one.measured)}"
+        yield ""
+        yield _text(one.why) or "No reason was recorded."
+        if one.experiment:
+            yield ""
+            yield from (f"- {_text(finding)}" for finding in one.experiment)
+    others = [one for one in claim.judgements if one.held]
+    if others:
+        yield ""
+        yield "Held: " + "; ".join(_measured(one) for one in others) + "."
+
+
+def _found(claim: Claim) -> str:
+    return " ".join(f"{_measured(one)}." for one in claim.judgements if one.held is not None)
+
+
+def _measured(one: Judgement) -> str:
+    return f"{one.title}: {_text(one.measured).removesuffix('.')}"
+
+
+def _text(words: str) -> str:
+    """On one line, and with nothing that Markdown or HTML would take for its own."""
+    whole = " ".join(words.split())
+    return re.sub(r"[\\*_`\[\]]|<(?=[a-zA-Z/!?])", r"\\\g<0>", whole)
+
+
+def _cell(words: str) -> str:
+    return _text(words).replace("|", "\\|")

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Panels over the grid of k and ε: one line per k or per ε, axes by ratio, and the same ones in every panel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kepsilon.publish.charts import Limit, Look, Series, line_chart, looks_of, looks_of_epsilon
+from kepsilon.publish.charts.axes import percent as axis_percent
+from kepsilon.publish.charts.palette import GREY
+from kepsilon.publish.figures.figure import Table
+from kepsilon.publish.wording import exact
+from kepsilon.reproduce.pages.panels import Json, Panel, both, described, expected, runs_of, shown_title, spread_columns
+
+_HEIGHT = 270
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """What is measured in every cell of the grid, and how it is shown."""
+
+    title: str
+    spread: Callable[[Json], Json]
+    """Closed form, mean and deviation, of a cell."""
+    y_label: Callable[[Json], str]
+    limit: Limit
+    table: Callable[[Json], Table] | None = None
+    """Of one panel, where it is not k down and ε across."""
+    shows_ola: bool = False
+    """What OLA left out itself is a grey line."""
+
+
+def panels_against_k(measured: Sequence[Json], what: Quantity) -> list[Panel]:
+    """One line per ε."""
+    return [
+        _panel(ours, what, _lines_of_epsilons(ours, what), _everywhere(measured, what), **against_k(ours))
+        for ours in measured
+    ]
+
+
+def panels_against_epsilon(measured: Sequence[Json], what: Quantity) -> list[Panel]:
+    """One line per k."""
+    return [
+        _panel(ours, what, _lines_of_ks(ours, what), _everywhere(measured, what), **against_epsilon(epsilons_of(ours)))
+        for ours in measured
+    ]
+
+
+def cell_rows(measured: Sequence[Json], columns: Callable[[Json], Iterable[Json]]) -> list[Json]:
+    """Rows of a CSV file: for every cell those that `columns` makes of it."""
+    return [
+        {
+            **described(ours),
+            "k": one["k"],
+            "epsilon": cell["epsilon"],
+            "runs": ours["runs"],
+            "suppressed_by_k": one["suppressed_by_k"],
+            **row,
+        }
+        for ours in measured
+        for one in ours["ks"]
+        for cell in one["cells"]
+        for row in columns(cell)
+    ]
+
+
+def spread_rows(spread: Callable[[Json], Json]) -> Callable[[Json], Iterable[Json]]:
+    """One row per cell."""
+    return lambda cell: [spread_columns(spread(cell))]
+
+
+def epsilons_of(ours: Json) -> list[float]:
+    return sorted({cell["epsilon"] for one in ours["ks"] for cell in one["cells"]})
+
+
+def against_k(ours: Json) -> dict[str, Any]:
+    """How a chart lays out k: by ratio, a tick at each."""
+    ks = [one["k"] for one in ours["ks"]]
+    return {"x_label": "k", **_by_ratio(ks)}
+
+
+def against_epsilon(epsilons: Sequence[float]) -> dict[str, Any]:
+    return {"x_label": "ε (larger: less noise)", **_by_ratio(epsilons)}
+
+
+def _by_ratio(numbers: Sequence[float]) -> dict[str, Any]:
+    if len(numbers) < 2:
+        return {"x_ticks": numbers}
+    return {"x_log": True, "x_ticks": numbers, "x_reach": (numbers[0], numbers[-1])}
+
+
+def _panel(ours: Json, what: Quantity, lines: Sequence[Series], everywhere: Sequence[float], **layout: Any) -> Panel:
+    title = shown_title(ours)
+    chart = line_chart(
+        lines,
+        title=f"{what.title}, {title}",
+        y_label=what.y_label(ours),
+        y_words=axis_percent,
+        y_log=True,
+        y_holds=everywhere,
+        limit=what.limit,
+        height=_HEIGHT,
+        **layout,
+    )
+    return Panel(title=title, drawing=chart, table=what.table(ours) if what.table else _table(ours, what))
+
+
+def _lines_of_epsilons(ours: Json, what: Quantity) -> list[Series]:
+    lines = []
+    for epsilon, look in looks_of_epsilon(epsilons_of(ours)).items():
+        found = [
+            (one["k"], what.spread(cell)) for one in ours["ks"] for cell in one["cells"] if cell["epsilon"] == epsilon
+        ]
+        lines.append(_line(f"ε = {exact(epsilon)}", found, look))
+    if what.shows_ola and ours["algorithm"] == "ola":
+        own = [(one["k"], one["suppressed_by_k"]) for one in ours["ks"]]
+        lines.append(Series("OLA itself", own, Look(GREY)))
+    return lines
+
+
+def _lines_of_ks(ours: Json, what: Quantity) -> list[Series]:
+    looks = looks_of([one["k"] for one in ours["ks"]])
+    return [
+        _line(f"k = {one['k']}", [(cell["epsilon"], what.spread(cell)) for cell in one["cells"]], looks[one["k"]])
+        for one in ours["ks"]
+    ]
+
+
+def _line(name: str, found: Sequence[tuple[float, Json]], look: Look) -> Series:
+    """The closed form as the line, the runs as dots."""
+    return Series(name, [(x, expected(spread)) for x, spread in found], look, runs=runs_of(found))
+
+
+def _table(ours: Json, what: Quantity) -> Table:
+    return Table(
+        headers=["k", *(f"ε = {exact(epsilon)}" for epsilon in epsilons_of(ours))],
+        rows=[[exact(one["k"]), *(both(what.spread(cell)) for cell in one["cells"])] for one in ours["ks"]],
+        n_words=0,
+    )
+
+
+def _everywhere(measured: Sequence[Json], what: Quantity) -> list[float]:
+    found = [expected(what.spread(cell)) for ours in measured for one in ours["ks"] for cell in one["cells"]]
+    return [value for value in found if value is not None]

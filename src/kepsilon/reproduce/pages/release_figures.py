@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures that come from releases: suppression by OLA, error, linking risk and confident k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kepsilon.publish.charts import Limit, Look, Series, line_chart
+from kepsilon.publish.charts.axes import percent as axis_percent
+from kepsilon.publish.charts.palette import BROWN, INK
+from kepsilon.publish.figures.figure import Table
+from kepsilon.publish.wording import NOTHING, exact, percent
+from kepsilon.reproduce.pages import paper_says
+from kepsilon.reproduce.pages.grid_panels import (
+    Quantity,
+    against_k,
+    cell_rows,
+    epsilons_of,
+    panels_against_epsilon,
+    panels_against_k,
+    spread_rows,
+)
+from kepsilon.reproduce.pages.panels import (
+    EPSILON_QUASIS,
+    Json,
+    Panel,
+    ShownFigure,
+    both,
+    described,
+    expected,
+    in_order,
+    known,
+    n_columns,
+    not_measured,
+    shown_title,
+    spread_columns,
+)
+from kepsilon.reproduce.setting import SHOWN_CONFIDENCE, Measurements
+
+ERROR_LIMIT = Limit(0.05, "5 %")
+RISK_LIMITS = Limit(0.05, "5 % and 10 %", (0.1,))
+SUPPRESSION_LIMIT = Limit(0.05, "5 %")
+_TASK = "releases"
+
+
+def suppression_table(measurements: Measurements) -> ShownFigure:
+    """What OLA alone leaves out, beside the paper's table."""
+    measured = in_order(measurements, _TASK, algorithms=("ola",))
+    panels, rows = [], []
+    everywhere = [one["suppressed_by_k"] for ours in measured for one in ours["ks"]]
+    for ours in measured:
+        papers = paper_says.SUPPRESSED_BY_OLA[ours["data_set"]]
+        points = [(one["k"], one["suppressed_by_k"]) for one in ours["ks"]]
+        theirs = [(k, papers[k]) for k, _ in points if k in papers]
+        title = shown_title(ours)
+        chart = line_chart(
+            [
+                Series("here", points, Look(INK), has_dots=True),
+                Series("paper", theirs, Look(BROWN, "5 5"), has_dots=True),
+            ],
+            title=f"Records left out by OLA against k, {title}",
+            y_label="records left out by OLA",
+            y_words=axis_percent,
+            limit=SUPPRESSION_LIMIT,
+            y_holds=[*everywhere, *(share for row in paper_says.SUPPRESSED_BY_OLA.values() for share in row.values())],
+            height=190,
+            **against_k(ours),
+        )
+        table = Table(
+            headers=["k", "paper", "here", "classes", "levels"],
+            rows=[
+                [
+                    exact(one["k"]),
+                    _two_decimals(papers.get(one["k"])),
+                    _two_decimals(one["suppressed_by_k"]),
+                    exact(one["n_classes"]),
+                    NOTHING if one["levels"] is None else " ".join(str(level) for level in one["levels"]),
+                ]
+                for one in ours["ks"]
+            ],
+            n_words=0,
+        )
+        panels.append(Panel(title=title, drawing=chart, table=table))
+        rows += [
+            {
+                **described(ours),
+                "k": one["k"],
+                "suppressed_by_k": one["suppressed_by_k"],
+                "papers_suppressed_by_k": papers.get(one["k"]),
+                "n_classes": one["n_classes"],
+                "n_released": one["n_released"],
+                "n_counted": ours["n_counted"],
+            }
+            for one in ours["ks"]
+        ]
+    return ShownFigure(
+        id="suppression-by-ola",
+        title="What OLA leaves out to reach k",
+        reference="Table IV",
+        reading=["Share of the records, at most 5 %; no noise is involved, so there is nothing to average."],
+        says=paper_says.suppression_by_ola(),
+        panels=panels,
+        rows=rows,
+        missing=not_measured(measurements, _TASK, algorithms=("ola",)),
+        columns=n_columns(measured),
+    )
+
+
+def error_by_k(measurements: Measurements) -> ShownFigure:
+    measured = in_order(measurements, _TASK)
+    what = _error("Error of height and weight against k")
+    return ShownFigure(
+        id="error-by-k",
+        title=what.title,
+        reference="Figure 3",
+        reading=[_lines(measured)],
+        says=paper_says.error_by_k(measured),
+        panels=panels_against_k(measured, what),
+        rows=cell_rows(measured, spread_rows(what.spread)),
+        missing=not_measured(measurements, _TASK),
+        columns=n_columns(measured),
+    )
+
+
+def error_by_epsilon(measurements: Measurements) -> ShownFigure:
+    measured = in_order(measurements, _TASK)
+    what = _error("Error of height and weight against ε")
+    return ShownFigure(
+        id="error-by-epsilon",
+        title=what.title,
+        reference="Figure 4",
+        reading=[
+            _lines(measured),
+            "Both axes are by ratio, so that 1/ε is a straight line.",
+            "Where the lines of all k lie on one another, k hardly matters; the figure before this one tells them apart.",
+        ],
+        says=paper_says.error_by_epsilon(),
+        panels=panels_against_epsilon(measured, what),
+        rows=cell_rows(measured, spread_rows(what.spread)),
+        missing=not_measured(measurements, _TASK),
+        columns=n_columns(measured),
+    )
+
+
+def _error(title: str) -> Quantity:
+    return Quantity(
+        title=title,
+        spread=lambda cell: cell["error"],
+        y_label=lambda ours: f"mean relative error of {EPSILON_QUASIS[ours['data_set']]}",
+        limit=ERROR_LIMIT,
+    )
+
+
+def risk_by_epsilon(measurements: Measurements) -> ShownFigure:
+    measured = in_order(measurements, _TASK)
+    what = Quantity(
+        title="Linking risk against ε",
+        spread=lambda cell: cell["risk"],
+        y_label=lambda _: "records linked",
+        limit=RISK_LIMITS,
+        table=_risk_table,
+    )
+    return ShownFigure(
+        id="risk-by-epsilon",
+        title=what.title,
+        reference="Figure 5",
+        reading=[
+            _lines(measured),
+            "The paper cuts its plot at 10 %; here nothing is cut. ▲ in the tables: above 1/k.",
+            "A tie of t originals counts as 1/t; the file also has the paper's rule, by which every tie is a link.",
+        ],
+        says=paper_says.risk_by_epsilon(),
+        panels=panels_against_epsilon(measured, what),
+        rows=cell_rows(measured, _risk_rows),
+        missing=not_measured(measurements, _TASK),
+        columns=n_columns(measured),
+    )
+
+
+def confident_k(measurements: Measurements) -> ShownFigure:
+    """The paper's figure at 99 %; the tables and the file have every confidence."""
+    measured = in_order(measurements, _TASK)
+    what = Quantity(
+        title=f"What confident k leaves out at {percent(SHOWN_CONFIDENCE)}",
+        spread=lambda cell: cell["suppressed"].get(f"{SHOWN_CONFIDENCE:g}", {}),
+        y_label=lambda _: "records left out",
+        limit=SUPPRESSION_LIMIT,
+        table=_confidence_table,
+        shows_ola=True,
+    )
+    return ShownFigure(
+        id="confident-k",
+        title=what.title,
+        reference="Figure 6",
+        reading=[
+            _lines(measured),
+            "The grey line is what OLA left out before, as in the paper. The tables have the other confidences.",
+        ],
+        says=paper_says.confident_k(),
+        panels=panels_against_k(measured, what),
+        rows=cell_rows(measured, _confidence_rows),
+        missing=not_measured(measurements, _TASK),
+        columns=n_columns(measured),
+    )
+
+
+def _lines(measured: Sequence[Json]) -> str:
+    """What lines and dots are."""
+    runs = " or ".join(str(n) for n in sorted({ours["runs"] for ours in measured}))
+    return (
+        f"Lines are closed forms, known before any noise is drawn. Dots are means of {runs or 'no'} runs, with whiskers of two "
+        "standard deviations where they are longer than a dot."
+    )
+
+
+def _risk_rows(cell: Json) -> Iterable[Json]:
+    paper = known(cell["risk_paper_ties"].get("expected"))
+    return [{**spread_columns(cell["risk"]), "expected_paper_ties": paper}]
+
+
+def _confidence_rows(cell: Json) -> Iterable[Json]:
+    return [{"confidence": float(c), **spread_columns(spread)} for c, spread in cell["suppressed"].items()]
+
+
+def _risk_table(ours: Json) -> Table:
+    def words(cell: Json, k: int) -> str:
+        risk = expected(cell["risk"])
+        return both(cell["risk"]) + (" ▲" if risk is not None and risk > 1 / k else "")
+
+    return Table(
+        headers=["k", "1/k", *(f"ε = {exact(epsilon)}" for epsilon in epsilons_of(ours))],
+        rows=[
+            [exact(one["k"]), percent(1 / one["k"]), *(words(cell, one["k"]) for cell in one["cells"])]
+            for one in ours["ks"]
+        ],
+        n_words=0,
+    )
+
+
+def _confidences(ours: Json) -> list[str]:
+    """The one that is drawn first."""
+    found = list(dict.fromkeys(c for one in ours["ks"] for cell in one["cells"] for c in cell["suppressed"]))
+    return sorted(found, key=lambda c: (float(c) != SHOWN_CONFIDENCE, float(c)))
+
+
+def _confidence_table(ours: Json) -> Table:
+    return Table(
+        headers=["confidence", "k", "by k alone", *(f"ε = {exact(epsilon)}" for epsilon in epsilons_of(ours))],
+        rows=[
+            [
+                _confidence_words(confidence),
+                exact(one["k"]),
+                percent(one["suppressed_by_k"]),
+                *(both(cell["suppressed"].get(confidence, {})) for cell in one["cells"]),
+            ]
+            for confidence in _confidences(ours)
+            for one in ours["ks"]
+        ],
+        n_words=0,
+    )
+
+
+def _confidence_words(confidence: str | float) -> str:
+    """All its digits: 99.999 % is not 99.99 %."""
+    return f"{100 * float(confidence):.10g} %"
+
+
+def _two_decimals(share: float | None) -> str:
+    """As the paper's table has them."""
+    return NOTHING if share is None else f"{100 * share:.2f} %"
