@@ -301,7 +301,7 @@ def made_up_claims(data_sets=tuple(TITLES)):
                     "why": None if held else WHY.format(number, data_set),
                     "experiment": []
                     if held
-                    else [{"words": "spread of the class ranges", "value": 2.375, "unit": "times"}],
+                    else [{"words": "spread of the class ranges", "value": 2.25, "unit": "times"}],
                 }
             )
     return {
