@@ -65,7 +65,7 @@ def test_the_words_name_the_cell_its_costs_and_what_binds(found, cells):
     words, answer = found["words"], found["answer"]
     assert words.startswith("Michigan (stand-in): ")
     assert f"k = {answer['k']}, ε = {answer['epsilon']:g}" in words
-    assert f"{100 * answer['risk']:.1f}\N{NO-BREAK SPACE}% of records linked" in words
+    assert f"{100 * answer['risk']:.1f} % of records linked" in words
     assert ("ruled out by max_" in words) == (
         least_distorted(cells)["distortion"] > min(c["distortion"] for c in cells)
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from kepsilon import Choice, Grid, Limits, explore
 from kepsilon.engines.arrays import table_from
-from kepsilon.publish.wording import percent
 from kepsilon.reproduce.experiments.counted_data import CountedData
 from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, SHOWN_CONFIDENCE, Json, Setting
 
@@ -74,8 +73,8 @@ def _words(title: str, choice: Choice) -> str:
     if choice.cell is None or answer is None:
         return f"{title}: {choice.why}"
     costs = (
-        f"{percent(answer['risk'])} of records linked, {percent(answer['suppression'])} left out, "
-        f"{percent(answer['error'])} mean error, precision loss {answer['precision_loss']:.2f}"
+        f"{100 * answer['risk']:.1f} % of records linked, {100 * answer['suppression']:.1f} % left out, "
+        f"{100 * answer['error']:.1f} % mean error, precision loss {answer['precision_loss']:.2f}"
     )
     name = f"{ALGORITHM_NAMES[choice.cell.algorithm]}, k = {choice.cell.k}, ε = {choice.cell.epsilon:g}"
     return f"{title}: {name} ({costs}). {choice.why or ''}".strip()

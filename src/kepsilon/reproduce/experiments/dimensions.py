@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from kepsilon.evaluate.precision_loss import precision_loss
@@ -53,8 +55,7 @@ def _of_k(
 def _by_loss(data: CountedData, crowded: CountedData, loss: str, setting: Setting) -> list[Json]:
     """The same losses and levels if OLA had minimised something else."""
     without, together = (
-        count_data(one.data, document={**one.document, "loss": loss}).partitions("ola", setting.ks)
-        for one in (data, crowded)
+        replace(one, document={**one.document, "loss": loss}).partitions("ola", setting.ks) for one in (data, crowded)
     )
     return [{"k": k, **_compared(data, crowded, without[k], together[k])} for k in setting.ks]
 

@@ -25,7 +25,7 @@ from kepsilon.perturb.randomness import system_bytes
 from kepsilon.policy.policy import Policy
 from kepsilon.reproduce.experiments.counted_data import CountedData, count_data
 from kepsilon.reproduce.experiments.experiment import heading, look_at, with_extra_k_quasi
-from kepsilon.reproduce.setting import Json, Setting
+from kepsilon.reproduce.setting import SHOWN_K, Json, Setting
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import Recoding
@@ -47,7 +47,7 @@ def running_times(data: CountedData, algorithm: str, setting: Setting) -> Json:
     crowded = count_data(data.data, document=with_extra_k_quasi(data.data))
     counting = [_counting(one) for one in (crowded, data)]
     ks = []
-    for k in setting.ends_if_quick(setting.ks):
+    for k in (SHOWN_K,) if setting.is_quick else setting.ks:
         together = _search(crowded, crowded.policy(algorithm=algorithm, k=k))
         alone = _search(data, data.policy(algorithm=algorithm, k=k))
         noise = _noise(data, alone.partition, data.policy(algorithm=algorithm, k=k))
