@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench format clean
+.PHONY: demo test lint bench reproduce format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kepsilon demo -o kepsilon-demo
@@ -24,8 +24,13 @@ format: $(VENV)/.installed-lint
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/run.py
 
+# The paper's evaluation, and the documentation's page about it; Adult's folder in KEPSILON_DATA.
+reproduce: $(VENV)/.installed
+	$(BIN)/kepsilon reproduce -o reproduction
+	$(BIN)/python tools/write_reproduced.py reproduction
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis kepsilon-demo
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis kepsilon-demo reproduction
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kepsilon needs Python 3.11 or newer; try make PYTHON=python3.12")'

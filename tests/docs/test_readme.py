@@ -37,7 +37,7 @@ def blocks(language: str) -> list[str]:
 def test_the_two_commands_are_make_targets():
     """`make demo` and `make test` do everything on a fresh machine."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in ("demo", "test", "lint", "bench"):
+    for target in ("demo", "test", "lint", "bench", "reproduce"):
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE)
     assert "make demo" in blocks("sh")[0]
     assert "make test" in blocks("sh")[0]
