@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from textwrap import shorten
 
 import click
 
@@ -62,11 +64,17 @@ def _show(found: kepsilon.Reproduction) -> None:
     titles = {claim["data_set"]: claim["title"] for claim in found.claims}
     sentences = {claim["id"]: claim["sentence"] for claim in found.claims}
     verdicts = {(claim["id"], claim["data_set"]): claim["held"] for claim in found.claims}
+    headers = ["claim", *titles.values(), "what the paper says"]
+    room = max(30, shutil.get_terminal_size().columns - sum(len(word) + 2 for word in headers[:-1]))
     rows = [
-        [str(number), *(_word(verdicts.get((number, name))) for name in titles), sentence]
+        [
+            str(number),
+            *(_word(verdicts.get((number, name))) for name in titles),
+            shorten(sentence, room, placeholder=" …"),
+        ]
         for number, sentence in sentences.items()
     ]
-    show_table(["claim", *titles.values(), "what the paper says"], rows)
+    show_table(headers, rows)
     click.echo()
     for answer in found.answers.values():
         show_wrapped(answer)
