@@ -107,8 +107,8 @@ def _why_not_growing(measured: Measured) -> Reason:
         split = [one["error_by_sex"] for one in by_k.values()]
         rises = all(b >= a * (1 - 1e-3) for a, b in itertools.pairwise(split))
         sentences.append(
-            f"OLA publishes no gender at {_ks(mixed)}, so that classes hold men and women, who differ most in this "
-            f"attribute, and their ranges are wide. With the same classes divided by sex the error at ε = 1 would be "
+            f"OLA publishes no gender at {_ks(mixed)}, so that classes hold men and women, whose {_measure(measured)}s "
+            f"differ, and their ranges are wide. With the same classes divided by sex the error at ε = 1 would be "
             f"{', '.join(percent(one) for one in split)} for the k in order{', and never fall' if rises else ''}. (The paper "
             "puts its own jumps down to how many records OLA suppressed; here gender is enough.)"
         )
@@ -122,8 +122,7 @@ def _why_not_growing(measured: Measured) -> Reason:
             "The larger a class, the wider its range; nothing else is at work: with values shuffled among the people of one "
             f"sex the error grows by {shuffled['ola']:.2f} with OLA and {shuffled['mondrian']:.2f} with Mondrian, as it does "
             f"with the true ones. From the smallest k to the largest, OLA's mean class grows from {sizes['ola'][0]:.0f} to "
-            f"{sizes['ola'][-1]:.0f} records, Mondrian's from {sizes['mondrian'][0]:.0f} to {sizes['mondrian'][-1]:.0f}: "
-            "with so few values to tell apart, Mondrian has no smaller classes to begin with."
+            f"{sizes['ola'][-1]:.0f} records, Mondrian's from {sizes['mondrian'][0]:.0f} to {sizes['mondrian'][-1]:.0f}."
         )
         experiment += [
             (f"growth of the error, values shuffled, {ALGORITHM_NAMES[n]}", shuffled[n], TIMES) for n in ALGORITHMS
