@@ -109,7 +109,8 @@ def _why_not_growing(measured: Measured) -> Reason:
         sentences.append(
             f"OLA publishes no gender at {_ks(mixed)}, so that classes hold men and women, whose {_measure(measured)}s "
             f"differ, and their ranges are wide. With the same classes divided by sex the error at ε = 1 would be "
-            f"{', '.join(percent(one) for one in split)} for the k in order{', and grow or stay the same to a thousandth' if rises else ''}. (The paper "
+            f"{', '.join(percent(one) for one in split)} for the k in order{', and grow or stay the same to a thousandth' if rises else ''}. "
+            "(The paper "
             "puts its own jumps down to how many records OLA suppressed; here gender is enough.)"
         )
         experiment += [
