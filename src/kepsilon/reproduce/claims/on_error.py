@@ -106,10 +106,11 @@ def _why_not_growing(measured: Measured) -> Reason:
         mixed = [k for k, one in by_k.items() if one["mixed"] > 0.5]
         split = [one["error_by_sex"] for one in by_k.values()]
         rises = all(b >= a * (1 - 1e-3) for a, b in itertools.pairwise(split))
+        trend = ", and grow or stay the same to a thousandth" if rises else ""
         sentences.append(
             f"OLA publishes no gender at {_ks(mixed)}, so that classes hold men and women, whose {_measure(measured)}s "
             f"differ, and their ranges are wide. With the same classes divided by sex the error at ε = 1 would be "
-            f"{', '.join(percent(one) for one in split)} for the k in order{', and grow or stay the same to a thousandth' if rises else ''}. "
+            f"{', '.join(percent(one) for one in split)} for the k in order{trend}. "
             "(The paper "
             "puts its own jumps down to how many records OLA suppressed; here gender is enough.)"
         )
