@@ -77,11 +77,11 @@ def test_suppression_is_the_closed_form(measured):
     assert abs(off) < 5 * np.sqrt(variance)
 
 
-def test_a_class_counts_once_for_records_and_whole_classes(measured):
-    """Who goes with a class is among those who go."""
+def test_those_of_small_classes_are_among_those_who_go(measured):
+    """And no more than there are."""
     for _, cell in cells(measured):
         for found in cell["suppressed"].values():
-            assert 0 <= found["with_class"] <= found["mean"] + 1e-12
+            assert 0 <= found["in_small_classes"] <= found["mean"] + 1e-12
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)

@@ -10,7 +10,7 @@ from typing import Any
 from kepsilon.reproduce.claims.measured import Measured
 from kepsilon.reproduce.setting import DATA_SETS, Json
 
-SHARE, TIMES, RECORDS, CLASSES, LOSS = "share", "times", "records", "classes", "loss"
+SHARE, TIMES, RECORDS, CLASSES, LOSS, EPSILON = "share", "times", "records", "classes", "loss", "epsilon"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +22,12 @@ class Verdict:
     """In words, with the figure and where it is from."""
     figure: float | None
     """The figure that decides, as a number."""
+    parts: Sequence[tuple[str, bool]] = ()
+    """What a claim of several parts says in each, and whether that held; it holds if all do."""
+
+    def __post_init__(self) -> None:
+        if self.parts and self.held != all(held for _, held in self.parts):
+            raise ValueError("a claim holds if all of its parts do")
 
 
 Found = tuple[str, float | Sequence[float] | None] | tuple[str, float | None, str]
@@ -63,6 +69,7 @@ class Claim:
             "measured": verdict.measured,
             "figure": verdict.figure,
             "held": verdict.held,
+            "parts": [{"words": words, "held": held} for words, held in verdict.parts],
             "why": None if reason is None else reason.why,
             "experiment": [] if reason is None else [_found(*one) for one in reason.experiment],
         }

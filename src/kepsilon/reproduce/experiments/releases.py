@@ -95,7 +95,7 @@ def _cell(
             raise ValueError("a policy with a confidence asks for confident k")
         suppressed[f"{confidence:g}"] = {
             **spread(gone.total / n_counted, [one.gone[i] / n_counted for one in run]),
-            "with_class": float(np.mean([one.gone_with_class[i] for one in run])) / n_counted,
+            "in_small_classes": float(np.mean([one.gone_in_small_classes[i] for one in run])) / n_counted,
         }
     return {
         "epsilon": policy.epsilon,
@@ -120,8 +120,8 @@ class _Run:
     paper: int
     gone: list[int]
     """Records that confident k leaves out, one number per confidence."""
-    gone_with_class: list[int]
-    """Those of them that had enough originals around them, but too few records of their class left."""
+    gone_in_small_classes: list[int]
+    """Those of them in classes of fewer than 2k."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,26 +176,25 @@ class _NoisyClasses:
         per_unit = (self.precision * float(policy.exact_epsilon)) * _reciprocal(self.high - self.low)[:, 0]
         scale = per_unit[self.class_ids]
         first, kth = (near.nearest - 0.5) * scale, (near.kth - 0.5) * scale
-        gone, gone_with_class = zip(*self._gone(first, kth, confidences, k=policy.k), strict=True)
+        gone, in_small = zip(*self._gone(first, kth, confidences, k=policy.k), strict=True)
         return _Run(
             error=float(np.mean(np.abs(published - self.values[:, 0]) / np.abs(self.values[:, 0]))),
             fair=float(np.sum(is_link / near.n_nearest)),
             paper=int(np.count_nonzero(is_link)),
             gone=[*gone],
-            gone_with_class=[*gone_with_class],
+            gone_in_small_classes=[*in_small],
         )
 
     def _gone(
         self, first: FloatArray, kth: FloatArray, confidences: Sequence[float], *, k: int
     ) -> Iterator[tuple[int, int]]:
-        """0 < ℓ < k goes, and then whole classes left with fewer than k: all that go, and those of them that go then."""
+        """0 < ℓ < k goes, and then whole classes left with fewer than k: all that go, and those of them in small classes."""
         for confidence in confidences:
             reach = -math.log1p(-confidence)
             goes = (first <= reach) & (kth > reach)
             n_gone = np.bincount(self.class_ids[goes], minlength=len(self.sizes))
-            n_left = self.sizes - n_gone
-            with_class = int(n_left[n_left < k].sum())
-            yield int(n_gone.sum()) + with_class, with_class
+            n_gone = np.where(self.sizes - n_gone < k, self.sizes, n_gone)
+            yield int(n_gone.sum()), int(n_gone[self.sizes < 2 * k].sum())
 
 
 def _reciprocal(ranges: FloatArray) -> FloatArray:

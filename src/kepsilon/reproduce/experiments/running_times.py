@@ -114,7 +114,8 @@ def _of_k(k: int, together: Search, alone: Search, *, counting: list[float], noi
         "search_seconds_with": together.seconds,
         "search_seconds_without": alone.seconds,
         "noise_seconds": noise,
-        "search_ratio": together.seconds / (alone.seconds + noise),
+        "search_only_ratio": together.seconds / alone.seconds,
+        "without_counting_ratio": together.seconds / (alone.seconds + noise),
         "nodes_counted_with": together.partition.nodes_counted,
         "nodes_counted_without": alone.partition.nodes_counted,
     }

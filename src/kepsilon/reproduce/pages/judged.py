@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kepsilon.publish.wording import NO_BREAK, number, percent
-from kepsilon.reproduce.claims.claim import LOSS, SHARE
+from kepsilon.reproduce.claims.claim import EPSILON, LOSS, SHARE
 from kepsilon.reproduce.pages.panels import title_of
 from kepsilon.reproduce.setting import DATA_SETS
 
@@ -140,4 +140,4 @@ def _with_unit(value: float | None, unit: str) -> str:
         return "undefined"
     if unit == SHARE:
         return percent(value)
-    return number(value, 3) if unit == LOSS else f"{number(value, 3)}{NO_BREAK}{unit}"
+    return number(value, 3) if unit in (LOSS, EPSILON) else f"{number(value, 3)}{NO_BREAK}{unit}"
