@@ -31,9 +31,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "demo": set(),
     "propose": {"errors", "engines"},
     "total_suppression": {"errors", "policy", "evaluate"},
+    "class_by_class": {"errors", "policy", "table", "perturb", "engines", "evaluate", "noise_ranges", "stopwatch"},
     "pipeline": {
         "errors", "policy", "table", "kanonymise", "perturb", "evaluate", "engines", "publish",
-        "counting", "noise_ranges", "stopwatch", "total_suppression",
+        "counting", "class_by_class", "stopwatch", "total_suppression",
     },
     "feasibility": {
         "errors", "policy", "table", "kanonymise", "evaluate", "engines", "publish",

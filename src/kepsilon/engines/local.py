@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from kepsilon.engines.files import CODED_TEXT, FileSource, decoded, writer_for
 from kepsilon.engines.frames import FrameSource
 from kepsilon.engines.moving import label_column, movable, number_column, stored, taken
 from kepsilon.engines.numpy_arrays import from_numpy
-from kepsilon.engines.protocol import Distinct, LeftOut, Shuffle
+from kepsilon.engines.protocol import Batch, Distinct, LeftOut, RandomBytes, Shuffle
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles, EpsilonQuasi, KQuasi
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -101,6 +101,9 @@ class LocalColumns:
             self._table = self._table.drop_columns([name])
         return self._numbers[name]
 
+    def largest(self, name: str) -> float:
+        return float(np.fmax.reduce(np.abs(self.numbers(name)), initial=0.0))
+
     def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
         unlisted = np.zeros(self.n_records, dtype=np.bool_)
         for name, listed in is_listed.items():
@@ -149,11 +152,23 @@ class LocalColumns:
             return 0
         return pc.sum(pc.match_substring_regex(column, r"^([=@\t\r]|[+-][^0-9.])")).as_py() or 0
 
+    def classes(self, recoding: Recoding) -> LocalClasses:
+        return LocalClasses(self, self.by_class(recoding), n_classes=recoding.n_classes)
+
+    def epsilon_quasis(self, records: IntArray) -> FloatArray:
+        """The ε-quasis of some of the records that stayed, shape (n_records, n_epsilon_quasis)."""
+        names = self._roles.epsilon_quasis
+        values = np.empty((len(records), len(names)))
+        for j, name in enumerate(names):
+            values[:, j] = self.numbers(name)[records]
+        return values
+
     def merge(
         self,
         recoding: Recoding,
+        released: IntArray,
         class_ids: IntArray,
-        published: Mapping[str, FloatArray],
+        published: FloatArray,
         *,
         whole: Collection[str],
         shuffle: Shuffle,
@@ -161,14 +176,13 @@ class LocalColumns:
         """Labels, noisy values and untouched columns of the released records in one shuffled table.
 
         Algorithm 1, lines 8 to 10. Every column is taken anew, so that no value of a record that was left out is
-        kept alive by a shared buffer, a dictionary or metadata. `published` holds the noisy values of
-        the released records in the order of the input; `whole` names the ε-quasis with a whole precision.
+        kept alive by a shared buffer, a dictionary or metadata. `released` says which of the records that stayed they
+        are, and the other arrays go with it.
         """
         self._numbers.clear()
-        released = np.flatnonzero(class_ids != SUPPRESSED)
         order = shuffle(len(released))
+        class_ids = class_ids[order]
         released = released[order]
-        class_ids = class_ids[released]
         rows = released if self._stays is None else self._stays[released]
         labels = dict(zip(self._roles.k_quasis, recoding.attributes, strict=True))
         fields, columns = [], []
@@ -176,9 +190,10 @@ class LocalColumns:
             if name in labels:
                 column = label_column(labels[name].labels, labels[name].of_class, class_ids)
                 field = pa.field(name, column.type, metadata=CODED_TEXT)
-            elif name in published:
+            elif name in self._roles.epsilon_quasis:
                 stays_whole = name in whole and name in self._integers
-                column = number_column(published[name][order], stays_whole=stays_whole)
+                noisy = published[:, self._roles.epsilon_quasis.index(name)]
+                column = number_column(noisy[order], stays_whole=stays_whole)
                 field = pa.field(name, column.type)
             else:
                 before = self._table.schema.field(name)
@@ -193,6 +208,49 @@ class LocalColumns:
         return LocalMerged(table, rows, class_ids, self._source)
 
 
+class LocalClasses:
+    """All classes in one batch, its records in the order of the input."""
+
+    def __init__(self, columns: LocalColumns, class_ids: IntArray, *, n_classes: int) -> None:
+        self.n_classes = n_classes
+        self._columns = columns
+        self._released = np.flatnonzero(class_ids != SUPPRESSED)
+        self._class_ids = class_ids if len(self._released) == len(class_ids) else class_ids[self._released]
+        self._batch: Batch | None = None
+        self._published: FloatArray = np.zeros((0, 0))
+        self._stays: BoolArray | None = None
+
+    def batches(self) -> Iterator[Batch]:
+        if self._batch is None:
+            values = self._columns.epsilon_quasis(self._released)
+            self._batch = Batch(classes=slice(0, self.n_classes), class_ids=self._class_ids, values=values)
+        yield self._batch
+
+    def keep(self, batch: Batch, published: FloatArray, stays: BoolArray, *, random_bytes: RandomBytes) -> None:
+        del batch, random_bytes
+        self._published = published
+        self._stays = None if stays.all() else stays
+
+    def kept(self, new_ids: IntArray) -> Iterator[FloatArray]:
+        del new_ids  # classes that lost all their records have none that stayed
+        yield self._published if self._stays is None else self._published[self._stays]
+
+    def merge(self, recoding: Recoding, new_ids: IntArray, *, whole: Collection[str], shuffle: Shuffle) -> LocalMerged:
+        self._batch = None
+        chosen = slice(None) if self._stays is None else self._stays
+        return self._columns.merge(
+            recoding,
+            self._released[chosen],
+            new_ids[self._class_ids[chosen]],
+            self._published[chosen],
+            whole=whole,
+            shuffle=shuffle,
+        )
+
+    def close(self) -> None:
+        """Nothing is on disk."""
+
+
 class LocalMerged:
     """The released records, shuffled, not yet written."""
 
@@ -201,7 +259,7 @@ class LocalMerged:
     ) -> None:
         self._table = table
         self._source = source
-        self.source_path = source.path if isinstance(source, FileSource) else None
+        self.inputs: tuple[Path, ...] = (source.path,) if isinstance(source, FileSource) else ()
         self.n_records: int = table.num_rows
         self.original_rows = original_rows
         self.class_ids = class_ids
@@ -224,3 +282,6 @@ class LocalMerged:
             "class_id": self.class_ids.astype(np.int64),
         }
         return pa.table({name: from_numpy(values) for name, values in columns.items()})
+
+    def close(self) -> None:
+        """Nothing is on disk."""

@@ -56,9 +56,7 @@ class Release:
         output = Path(path)
         linkage_path = None if linkage is None else Path(linkage)
         report_path = None if report is None else Path(report)
-        source = self._merged.source_path
-        inputs = () if source is None else (source,)
-        check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=inputs)
+        check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=self._merged.inputs)
         paths = [path for path in (output, linkage_path, report_path) if path is not None]
         with Staging(path.parent for path in paths) as staging:
             with staging.new_file(output, owner_only=False) as temporary:
