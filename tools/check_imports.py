@@ -16,14 +16,15 @@ EXPLAIN_FROM = 400
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "version": set(),
+    "private_folders": {"errors"},
     "policy": {"errors"},
     "table": {"errors", "policy"},
     "classify": {"errors", "policy", "table"},
     "kanonymise": {"errors", "policy", "table"},
     "perturb": {"errors", "policy", "table"},
     "evaluate": {"errors", "policy", "table"},
-    "engines": {"errors", "policy", "table"},
-    "publish": {"errors", "version", "policy", "table", "engines", "evaluate"},
+    "engines": {"errors", "private_folders", "policy", "table"},
+    "publish": {"errors", "version", "private_folders", "policy", "table", "engines", "evaluate"},
     "stopwatch": set(),
     "counting": {"errors", "policy", "table", "classify", "perturb", "engines", "stopwatch"},
     "noise_ranges": {"errors", "policy", "table", "perturb", "engines", "evaluate"},
@@ -41,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "counting", "noise_ranges", "stopwatch", "total_suppression",
     },
     "grid": {
-        "errors", "version", "policy", "table", "kanonymise", "evaluate", "engines", "publish",
+        "errors", "version", "private_folders", "policy", "table", "kanonymise", "evaluate", "engines", "publish",
         "counting", "noise_ranges", "stopwatch",
     },
     "reproduce": {

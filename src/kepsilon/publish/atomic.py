@@ -10,7 +10,6 @@ left lying about.
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import os
@@ -23,11 +22,7 @@ from types import TracebackType
 from typing import Self
 
 from kepsilon.errors import EngineError, Problem
-
-try:
-    import fcntl
-except ImportError:  # Windows: no such locks, so left-overs of a killed run are left for the user to remove
-    fcntl = None  # type: ignore[assignment]
+from kepsilon.private_folders import lock, locked, remove_left_overs, require_folder, worded
 
 PREFIX = ".kepsilon-staging-"
 JOURNAL = "journal.json"
@@ -44,12 +39,12 @@ class Staging:
     def __enter__(self) -> Self:
         try:
             for folder in self._folders:
-                with _worded(folder):
+                with worded(folder):
                     require_folder(folder)
-                    with _locked(folder):
-                        remove_left_overs(folder)
+                    with locked(folder):
+                        remove_left_overs(folder, prefix=PREFIX, known={JOURNAL}, before=_take_back_unfinished)
                         private = Path(tempfile.mkdtemp(prefix=PREFIX, dir=folder))
-                        self._private[folder] = (private, _lock(private, wait=False))
+                        self._private[folder] = (private, lock(private, wait=False))
         except BaseException:
             self._remove()
             raise
@@ -61,17 +56,17 @@ class Staging:
         self._remove()
 
     def _remove(self) -> None:
-        for private, lock in self._private.values():
+        for private, held in self._private.values():
             shutil.rmtree(private, ignore_errors=True)
-            if lock is not None:
-                os.close(lock)
+            if held is not None:
+                os.close(held)
 
     @contextlib.contextmanager
     def new_file(self, final: Path, *, owner_only: bool) -> Iterator[Path]:
         """A path to write what will become `final`. The private folder is closed to others in any case."""
         private, _ = self._private[final.parent]
         temporary = private / f"{len(self._planned)}{final.suffix}"
-        with _worded(final):
+        with worded(final):
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if owner_only else 0o666))
             yield temporary
             _sync(temporary)
@@ -82,7 +77,7 @@ class Staging:
 
         What is about to happen is written down first, so that the next run can take back what a killed one had begun.
         """
-        with _worded(self._planned[0][1]), _all_locked(self._folders):
+        with worded(self._planned[0][1]), _all_locked(self._folders):
             steps = [self._step(temporary, final, overwrite=overwrite) for temporary, final in reversed(self._planned)]
             data = steps[-1]
             digest = _digest(data.temporary)
@@ -91,7 +86,7 @@ class Staging:
             done: list[Step] = []
             try:
                 for step in steps:
-                    with _worded(step.final):
+                    with worded(step.final):
                         _move(step.temporary, step.final, overwrite=overwrite)
                     done.append(step)
             except BaseException:
@@ -159,40 +154,10 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def remove_left_overs(folder: Path) -> None:
-    """Removes the private folders of runs that were killed; those of runs that are alive are locked."""
-    if fcntl is None:
-        return
-    for path in folder.glob(f"{PREFIX}*"):
-        if path.is_dir() and not path.is_symlink() and _is_ours(path):
-            with contextlib.suppress(OSError):
-                lock = _lock(path, wait=False)
-                _take_back_unfinished(path)
-                shutil.rmtree(path, ignore_errors=True)
-                if lock is not None:
-                    os.close(lock)
-
-
-def _is_ours(folder: Path) -> bool:
-    """Made by us and by this user: the mode is what `mkdtemp` gives, and everything inside has a number for a name."""
-    status = folder.stat()
-    if status.st_uid != os.geteuid() or status.st_mode & 0o777 != 0o700:
-        return False
-    names = [path.stem.removeprefix("before-") for path in folder.iterdir() if path.name != JOURNAL]
-    return all(name.isdigit() for name in names)
-
-
 def refuse_input(path: Path, inputs: Iterable[Path]) -> None:
     if any(path.exists() and source.exists() and path.samefile(source) for source in inputs):
         raise EngineError(
             Problem(where=str(path), what="is an input, which is never overwritten.", fix="Choose another name.")
-        )
-
-
-def require_folder(folder: Path) -> None:
-    if not folder.is_dir():
-        raise EngineError(
-            Problem(where=str(folder), what="there is no such folder to write to.", fix="Create it first.")
         )
 
 
@@ -227,49 +192,12 @@ def _move(temporary: Path, final: Path, *, overwrite: bool) -> None:
 
 
 @contextlib.contextmanager
-def _worded(path: Path) -> Iterator[None]:
-    """Trouble with disk or permissions, worded for the user."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            what, fix = "the disk is full; nothing was released.", "Free some space, or write to another disk."
-        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            what, fix = "cannot be written: permission denied.", "Choose a folder that you may write to."
-        else:
-            what, fix = f"cannot be written: {os.strerror(error.errno) if error.errno else 'input/output error'}.", ""
-        raise EngineError(Problem(where=str(path), what=what, fix=fix)) from None
-
-
-@contextlib.contextmanager
 def _all_locked(folders: Iterable[Path]) -> Iterator[None]:
     """All folders, always in the same order, so that two runs cannot wait for each other."""
     with contextlib.ExitStack() as stack:
         for folder in sorted({folder.resolve() for folder in folders}):
-            stack.enter_context(_locked(folder))
+            stack.enter_context(locked(folder))
         yield
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    lock = _lock(folder, wait=True)
-    try:
-        yield
-    finally:
-        if lock is not None:
-            os.close(lock)
-
-
-def _lock(folder: Path, *, wait: bool) -> int | None:
-    if fcntl is None:
-        return None
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
 
 
 def _sync(path: Path) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 
 from kepsilon.engines.protocol import Merged
 from kepsilon.errors import EngineError, Problem
-from kepsilon.publish.atomic import Staging, refuse_existing, refuse_input, require_folder
+from kepsilon.private_folders import require_folder
+from kepsilon.publish.atomic import Staging, refuse_existing, refuse_input
 from kepsilon.publish.manifest import Json, public
 
 
