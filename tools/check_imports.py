@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "engines": {"errors", "private_folders", "policy", "table"},
     "publish": {"errors", "version", "private_folders", "policy", "table", "engines", "evaluate"},
     "stopwatch": set(),
-    "counting": {"errors", "policy", "table", "classify", "perturb", "engines", "stopwatch"},
+    "counting": {"errors", "private_folders", "policy", "table", "classify", "perturb", "engines", "stopwatch"},
     "noise_ranges": {"errors", "policy", "table", "perturb", "engines", "evaluate"},
     "auditing": {"errors", "policy", "table", "classify", "engines", "evaluate"},
     "demo": set(),

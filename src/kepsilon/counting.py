@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Generic
 
 from kepsilon.classify import classify
@@ -111,3 +113,15 @@ def local_engine() -> Engine[ColumnsInMemory]:
     from kepsilon.engines import local
 
     return local
+
+
+def spilling_engine(memory: str | int, folder: str | Path | None, *, linkage: bool) -> Engine[Columns]:
+    """The local engine under a limit on memory; a folder that cannot be spilt to is refused before any work."""
+    from kepsilon.engines.limits import bytes_of
+    from kepsilon.engines.spilling import SpillingEngine
+    from kepsilon.private_folders import SpillFolder
+
+    limit = bytes_of(memory)
+    where = Path(tempfile.gettempdir() if folder is None else folder)
+    SpillFolder(where).close()
+    return SpillingEngine(memory=limit, folder=where, linkage=linkage)

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from kepsilon.class_by_class import Measured, Outlook, count_in_cells, look_ahead, perturb_and_measure
-from kepsilon.counting import Counted, local_engine, read_and_count
+from kepsilon.counting import Counted, local_engine, read_and_count, spilling_engine
 from kepsilon.engines.protocol import Classes, Columns, Engine, Merged
 from kepsilon.errors import Problem, UnsatisfiableError
 from kepsilon.evaluate.confident_k import ConfidentK
@@ -35,15 +36,23 @@ def anonymise(
     policy: Policy,
     *,
     engine: Engine[Columns] | None = None,
+    memory: str | int | None = None,
+    spill_folder: str | Path | None = None,
+    with_linkage: bool = True,
     unsafe_seed: int | None = None,
     on_step: Callable[[str], None] = ignore_step,
 ) -> Release:
     """A (k,ε)-anonymous release of a file or frame.
 
+    With `memory`, such as "2GB", Parquet larger than that can be released: records go to a private folder inside
+    `spill_folder` (the system's folder for temporary files unless it is given) until the release is closed or forgotten.
+    `with_linkage=False` saves room there if nobody will ask for the release's `linkage`.
+
     `unsafe_seed` makes noise and order repeatable, so that whoever knows it can undo them: for tests only, never for
     publishing, and the manifest says so.
     """
-    engine = engine or local_engine()
+    if engine is None:
+        engine = local_engine() if memory is None else spilling_engine(memory, spill_folder, linkage=with_linkage)
     random = system_bytes() if unsafe_seed is None else unsafe_seeded_bytes(unsafe_seed)
     clock = Stopwatch(on_step)
     counted = read_and_count(source, policy, engine=engine, clock=clock)

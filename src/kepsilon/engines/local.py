@@ -16,6 +16,7 @@ from kepsilon.engines.files import CODED_TEXT, FileSource, decoded, writer_for
 from kepsilon.engines.frames import FrameSource
 from kepsilon.engines.moving import label_column, movable, number_column, stored, taken
 from kepsilon.engines.numpy_arrays import from_numpy
+from kepsilon.engines.parquet_files import ParquetFiles, is_many
 from kepsilon.engines.protocol import Batch, Distinct, LeftOut, RandomBytes, Shuffle
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles, EpsilonQuasi, KQuasi
@@ -31,12 +32,13 @@ name = "local"
 def open_source(source: object) -> LocalSource:
     """A path or a frame, known by its columns and not read yet."""
     if isinstance(source, str | Path):
-        return LocalSource(FileSource(Path(source)))
+        path = Path(source)
+        return LocalSource(ParquetFiles(path) if is_many(path) else FileSource(path))
     return LocalSource(FrameSource(source))
 
 
 class LocalSource:
-    def __init__(self, source: FileSource | FrameSource) -> None:
+    def __init__(self, source: FileSource | FrameSource | ParquetFiles) -> None:
         self._source = source
         self.name = source.name
         self.column_names = source.column_names
@@ -74,7 +76,7 @@ class LocalSource:
 class LocalColumns:
     """The columns that will be published; after `leave_out` only of the records that stay."""
 
-    def __init__(self, table: pa.Table, roles: ColumnRoles, source: FileSource | FrameSource) -> None:
+    def __init__(self, table: pa.Table, roles: ColumnRoles, source: FileSource | FrameSource | ParquetFiles) -> None:
         self._table = table
         self._roles = roles
         self._source = source
@@ -255,11 +257,15 @@ class LocalMerged:
     """The released records, shuffled, not yet written."""
 
     def __init__(
-        self, table: pa.Table, original_rows: IntArray, class_ids: IntArray, source: FileSource | FrameSource
+        self,
+        table: pa.Table,
+        original_rows: IntArray,
+        class_ids: IntArray,
+        source: FileSource | FrameSource | ParquetFiles,
     ) -> None:
         self._table = table
         self._source = source
-        self.inputs: tuple[Path, ...] = (source.path,) if isinstance(source, FileSource) else ()
+        self.inputs: tuple[Path, ...] = () if isinstance(source, FrameSource) else source.paths
         self.n_records: int = table.num_rows
         self.original_rows = original_rows
         self.class_ids = class_ids
@@ -276,12 +282,20 @@ class LocalMerged:
 
     def linkage(self) -> pa.Table:
         """Which original record each released record was: for the curator only."""
-        columns = {
-            "original_row": self.original_rows.astype(np.int64),
-            "released_row": np.arange(self.n_records, dtype=np.int64),
-            "class_id": self.class_ids.astype(np.int64),
-        }
-        return pa.table({name: from_numpy(values) for name, values in columns.items()})
+        return linkage_table(self.original_rows, self.class_ids, first=0)
+
+    def write_linkage(self, target: Path, *, final_name: Path) -> None:
+        writer_for(final_name)(self.linkage(), target)
 
     def close(self) -> None:
         """Nothing is on disk."""
+
+
+def linkage_table(original_rows: IntArray, class_ids: IntArray, *, first: int) -> pa.Table:
+    """One line for each released record, from the first-th on."""
+    columns = {
+        "original_row": original_rows.astype(np.int64),
+        "released_row": np.arange(first, first + len(original_rows), dtype=np.int64),
+        "class_id": class_ids.astype(np.int64),
+    }
+    return pa.table({name: from_numpy(values) for name, values in columns.items()})

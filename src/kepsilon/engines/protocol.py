@@ -52,9 +52,12 @@ class Batch:
 class LargeClass(Protocol):
     """One class that is looked at in parts."""
 
-    class_id: int
-    most_values: int
-    """Distinct values that there is room for."""
+    @property
+    def class_id(self) -> int: ...
+
+    @property
+    def most_values(self) -> int:
+        """Distinct values that there is room for."""
 
     def parts(self) -> Iterator[Batch]:
         """Its records, as often as asked for and always in the same order."""
@@ -75,6 +78,9 @@ class Merged(Protocol):
 
     def linkage(self) -> Any:
         """Which original record each released record was: for the curator only."""
+
+    def write_linkage(self, target: Path, *, final_name: Path) -> None:
+        """Writes the same to `target`, as the suffix of `final_name` asks for."""
 
     def close(self) -> None:
         """Removes what was kept on disk; nothing can be written or looked at afterwards."""

@@ -8,7 +8,7 @@ import html
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from kepsilon.engines.protocol import Merged
 from kepsilon.errors import EngineError, Problem
@@ -73,10 +73,8 @@ class Release:
                         json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
                     )
             if linkage_path is not None:
-                from kepsilon.engines.files import writer_for
-
                 with staging.new_file(linkage_path, owner_only=True) as temporary:
-                    writer_for(linkage_path)(self.linkage, temporary)
+                    self._merged.write_linkage(temporary, final_name=linkage_path)
             if report_path is not None:
                 with staging.new_file(report_path, owner_only=True) as temporary:
                     temporary.write_text(self._page(), encoding="utf-8")
@@ -90,6 +88,16 @@ class Release:
             with staging.new_file(target, owner_only=True) as temporary:
                 temporary.write_text(self._page(), encoding="utf-8")
             staging.publish(overwrite=overwrite)
+
+    def close(self) -> None:
+        """Removes what a release that was larger than memory keeps on disk; it cannot be written any more."""
+        self._merged.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _page(self) -> str:
         from kepsilon.publish.report import release_page
