@@ -23,6 +23,9 @@ _BYTES_PER_RECORD = 120
 _BYTES_PER_VALUE = 120
 """What the kernels hold at most for a record and each of its ε-quasis; measured."""
 
+_BYTES_PER_DISTINCT = 160
+"""The same for a distinct value of a class that is too large for a batch."""
+
 _LARGEST_PART = 1 << 20
 
 
@@ -68,7 +71,7 @@ class Limits:
     @property
     def most_values(self) -> int:
         """Distinct values that may stand for a class that is too large for a batch."""
-        return self.memory // 8 // 64
+        return self.memory // 2 // _BYTES_PER_DISTINCT
 
     @property
     def most_cells(self) -> int:
