@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from kepsilon.engines.files import BYTES_PER_POSITION, CODED_TEXT, PARQUET
 from kepsilon.engines.moving import movable
-from kepsilon.errors import DataError, EngineError, Problem
+from kepsilon.errors import AnonymisationError, DataError, EngineError, Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ class ParquetFiles:
     def _refuse_changed(self, file: Path) -> None:
         try:
             now = _stamp(file)
-        except DataError:
+        except AnonymisationError:
             raise changed(file) from None
         then = self._stamps[file]
         if (now.size, now.changed, now.n_records) != (then.size, then.changed, then.n_records) or not now.schema.equals(

@@ -113,11 +113,11 @@ class Bucket:
         return self.n_records if last is None else min(last, self.n_records)
 
     def _append(self, suffix: str, content: IntArray | FloatArray | pa.Buffer) -> None:
-        with worded(self._path.parent), self._path.with_suffix(suffix).open("ab") as file:
+        with worded(self._path.parent.parent), self._path.with_suffix(suffix).open("ab") as file:
             file.write(memoryview(content) if isinstance(content, pa.Buffer) else np.ascontiguousarray(content).data)
 
     def _read(self, suffix: str, kind: np.dtype[np.generic], first: int, last: int) -> np.ndarray:
-        with worded(self._path.parent), self._path.with_suffix(suffix).open("rb") as file:
+        with worded(self._path.parent.parent), self._path.with_suffix(suffix).open("rb") as file:
             return np.fromfile(file, dtype=kind, count=-1 if last < 0 else last - first, offset=first * kind.itemsize)
 
 
