@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +80,13 @@ def writer_for(path: Path, *, delimiter: str = ",") -> Callable[[Any, Path], Non
             write(table)
 
     return write_table
+
+
+def write_folder(tables: Iterable[Any], folder: Path) -> None:
+    """A Parquet file for each table."""
+    for i, table in enumerate(tables):
+        name = Path(f"part-{i:05d}.parquet")
+        writer_for(name)(table, folder / name)
 
 
 @contextlib.contextmanager

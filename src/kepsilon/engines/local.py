@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kepsilon.engines.coding import as_doubles, encode, is_finite_number, missingness, only_occurring, rank_by_hash
-from kepsilon.engines.files import CODED_TEXT, FileSource, decoded, writer_for
+from kepsilon.engines.files import CODED_TEXT, FileSource, decoded, write_folder, writer_for
 from kepsilon.engines.frames import FrameSource
 from kepsilon.engines.moving import label_column, movable, number_column, stored, taken
 from kepsilon.engines.numpy_arrays import from_numpy
@@ -27,6 +27,8 @@ from kepsilon.table.domains import place_values
 from kepsilon.table.frequency import FrequencyTable, count_combinations
 
 name = "local"
+
+_RECORDS_PER_FILE = 1 << 22
 
 
 def open_source(source: object) -> LocalSource:
@@ -276,7 +278,10 @@ class LocalMerged:
         return self._source.like(table) if isinstance(self._source, FrameSource) else table
 
     def write(self, target: Path, *, final_name: Path) -> None:
-        """Writes to `target` what the suffix of `final_name` asks for."""
+        if target.is_dir():
+            parts = range(0, self.n_records, _RECORDS_PER_FILE)
+            write_folder((self._table.slice(first, _RECORDS_PER_FILE) for first in parts), target)
+            return
         dialect = getattr(self._source, "dialect", None)
         writer_for(final_name, delimiter=dialect.delimiter if dialect else ",")(self._table, target)
 

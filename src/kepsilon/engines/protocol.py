@@ -74,7 +74,7 @@ class Merged(Protocol):
         """The release as the kind of object that was read."""
 
     def write(self, target: Path, *, final_name: Path) -> None:
-        """Writes to `target` what the suffix of `final_name` asks for."""
+        """Writes to `target` what the suffix of `final_name` asks for; Parquet files into it, if it is a folder."""
 
     def linkage(self) -> Any:
         """Which original record each released record was: for the curator only."""

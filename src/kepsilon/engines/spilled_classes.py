@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kepsilon.engines.files import CODED_TEXT, decoded, writing
+from kepsilon.engines.files import CODED_TEXT, decoded, write_folder, writing
 from kepsilon.engines.limits import Limits
 from kepsilon.engines.local import linkage_table
 from kepsilon.engines.moving import label_column, number_column, taken_as_is
@@ -195,9 +195,13 @@ class SpilledMerged:
         return decoded(pa.concat_tables([self._table(bucket) for bucket in self._buckets]))
 
     def write(self, target: Path, *, final_name: Path) -> None:
+        tables = (self._table(bucket) for bucket in self._buckets)
+        if target.is_dir():
+            write_folder(tables, target)
+            return
         with writing(final_name, target) as write:
-            for bucket in self._buckets:
-                write(self._table(bucket))
+            for table in tables:
+                write(table)
 
     def linkage(self) -> pa.Table:
         """All of it in memory."""

@@ -10,7 +10,6 @@ left lying about.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import shutil
@@ -23,6 +22,7 @@ from typing import Self
 
 from kepsilon.errors import EngineError, Problem
 from kepsilon.private_folders import lock, locked, remove_left_overs, require_folder, worded
+from kepsilon.publish.digests import digest
 
 PREFIX = ".kepsilon-staging-"
 JOURNAL = "journal.json"
@@ -72,6 +72,20 @@ class Staging:
             _sync(temporary)
         self._planned.append((temporary, final))
 
+    @contextlib.contextmanager
+    def new_folder(self, final: Path) -> Iterator[Path]:
+        """A folder to write files into, which will become `final`."""
+        private, _ = self._private[final.parent]
+        temporary = private / str(len(self._planned))
+        with worded(final):
+            temporary.mkdir()
+            yield temporary
+            for file in temporary.iterdir():
+                _sync(file)
+            with contextlib.suppress(OSError):  # some file systems cannot sync a folder
+                _sync(temporary)
+        self._planned.append((temporary, final))
+
     def publish(self, *, overwrite: bool) -> None:
         """Moves every file to its name, the one begun first (the data) last; after a failure all is as it was.
 
@@ -80,9 +94,11 @@ class Staging:
         with worded(self._planned[0][1]), _all_locked(self._folders):
             steps = [self._step(temporary, final, overwrite=overwrite) for temporary, final in reversed(self._planned)]
             data = steps[-1]
-            digest = _digest(data.temporary)
+            content = digest(data.temporary)
             for folder, (private, _) in self._private.items():
-                _write_journal(private, [s for s in steps if s.final.parent == folder], data=data.final, digest=digest)
+                _write_journal(
+                    private, [s for s in steps if s.final.parent == folder], data=data.final, content=content
+                )
             done: list[Step] = []
             try:
                 for step in steps:
@@ -114,20 +130,22 @@ class Step:
     before: Path | None
 
     def take_back(self) -> None:
-        if self.before is None:
+        if self.before is None and self.final.is_dir():
+            shutil.rmtree(self.final)
+        elif self.before is None:
             self.final.unlink(missing_ok=True)
         elif os.path.lexists(self.before):
             self.before.replace(self.final)
 
 
-def _write_journal(private: Path, steps: Iterable[Step], *, data: Path, digest: str) -> None:
-    content = {
+def _write_journal(private: Path, steps: Iterable[Step], *, data: Path, content: str) -> None:
+    written = {
         "data": str(data.resolve()),
-        "digest": digest,
+        "digest": content,
         "steps": [[str(s.final.resolve()), None if s.before is None else s.before.name] for s in steps],
     }
     journal = private / JOURNAL
-    journal.write_text(json.dumps(content), encoding="utf-8")
+    journal.write_text(json.dumps(written), encoding="utf-8")
     _sync(journal)
 
 
@@ -141,7 +159,7 @@ def _take_back_unfinished(private: Path) -> None:
     except ValueError:  # killed while writing it, so nothing had been moved
         return
     data = Path(content["data"])
-    if data.exists() and _digest(data) == content["digest"]:
+    if data.exists() and digest(data) == content["digest"]:
         return
     for i, (final, before) in enumerate(content["steps"]):
         step = Step(temporary=private / str(i), final=Path(final), before=None if before is None else private / before)
@@ -149,12 +167,16 @@ def _take_back_unfinished(private: Path) -> None:
             step.take_back()
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def refuse_input(path: Path, inputs: Iterable[Path]) -> None:
+    inside = [source for source in inputs if source.is_dir() and source.resolve() in path.resolve().parents]
+    if inside:
+        raise EngineError(
+            Problem(
+                where=str(path),
+                what="is inside the folder that is read, and would be read as a part of it.",
+                fix="Choose another folder.",
+            )
+        )
     if any(path.exists() and source.exists() and path.samefile(source) for source in inputs):
         raise EngineError(
             Problem(where=str(path), what="is an input, which is never overwritten.", fix="Choose another name.")
@@ -163,7 +185,9 @@ def refuse_input(path: Path, inputs: Iterable[Path]) -> None:
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
     if path.is_dir():
-        raise EngineError(Problem(where=str(path), what="is a folder; a release is a file."))
+        raise EngineError(
+            Problem(where=str(path), what="is a folder, and a folder is never replaced.", fix="Choose another name.")
+        )
     if not overwrite and os.path.lexists(path):
         raise EngineError(
             Problem(where=str(path), what="exists already.", fix="Choose another name, or replace it with --overwrite.")
