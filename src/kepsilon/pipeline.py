@@ -51,6 +51,8 @@ def anonymise(
     `unsafe_seed` makes noise and order repeatable, so that whoever knows it can undo them: for tests only, never for
     publishing, and the manifest says so.
     """
+    if engine is not None and memory is not None:
+        raise ValueError("an engine has its own limit on memory: give one or the other")
     if engine is None:
         engine = local_engine() if memory is None else spilling_engine(memory, spill_folder, linkage=with_linkage)
     random = system_bytes() if unsafe_seed is None else unsafe_seeded_bytes(unsafe_seed)

@@ -41,6 +41,11 @@ class SpillFolder:
         self._remove()
 
 
+def owner_only(path: str, flags: int) -> int:
+    """For `open`: a new file that only its owner may read."""
+    return os.open(path, flags, 0o600)
+
+
 def _remove(folder: Path, held: int | None) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     if held is not None:

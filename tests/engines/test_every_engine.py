@@ -204,3 +204,27 @@ def test_several_epsilon_quasis(engine, tmp_path):
     gone = [record["confident_k"] for record in (here, there)]
     error = math.hypot(*(own["expected_standard_error"] for own in gone))
     assert abs(gone[0]["expected"] - gone[1]["expected"]) < 5 * error
+
+
+def test_a_class_in_parts_that_keeps_too_few_is_taken_back(tmp_path, monkeypatch):
+    """Part of it was kept on disk before that was known; none of it may be released, shown, drawn or linked."""
+    case = CASES["giant among others"]()
+    case.policy["confidence"] = 0.9
+    case.policy["attributes"]["height"]["range"] = "class"
+
+    def nobody_counts(in_reach, *, k, rule):
+        return np.zeros(len(in_reach), dtype=bool), np.ones(len(in_reach), dtype=bool)
+
+    monkeypatch.setattr("kepsilon.evaluate.large_class.goes_alone", nobody_counts)
+    released = release(case, "spilling", tmp_path)
+    giant = {i for i, zip_code in enumerate(case.table.column("zip").to_pylist()) if zip_code == "00031"}
+    rows = set(released.linkage.column("original_row").to_pylist())
+    records = released.record["records"]
+    assert records["released"] == released.frame.num_rows == len(rows) > 500
+    assert sum(n for name, n in records.items() if name != "read") == records["read"]
+    assert not rows & giant
+    assert released.record["classes"]["largest"] < 1_000
+    shown = released._pictures["values"][0]
+    assert sum(n or 0 for n in shown["after"]) <= records["released"] < sum(n or 0 for n in shown["before"])
+    released.write(tmp_path / "out.parquet")
+    assert "00031" not in parquet.read_table(tmp_path / "out.parquet").column("zip").to_pylist()

@@ -193,6 +193,7 @@ def test_killed_while_spilling_the_next_start_tidies_up(large, kepsilon_command)
     run = stopped(large)
     (folder,) = spill_folders(large)
     assert folder.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
     SpillFolder(large).close()
     assert folder.exists(), "its run is alive"
     run.kill()

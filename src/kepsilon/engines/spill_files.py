@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from kepsilon.private_folders import worded
+from kepsilon.private_folders import owner_only, worded
 from kepsilon.table.arrays import FloatArray, IntArray
 
 
@@ -113,7 +113,7 @@ class Bucket:
         return self.n_records if last is None else min(last, self.n_records)
 
     def _append(self, suffix: str, content: IntArray | FloatArray | pa.Buffer) -> None:
-        with worded(self._path.parent.parent), self._path.with_suffix(suffix).open("ab") as file:
+        with worded(self._path.parent.parent), open(self._path.with_suffix(suffix), "ab", opener=owner_only) as file:
             file.write(memoryview(content) if isinstance(content, pa.Buffer) else np.ascontiguousarray(content).data)
 
     def _read(self, suffix: str, kind: np.dtype[np.generic], first: int, last: int) -> np.ndarray:
