@@ -48,40 +48,59 @@ class Outlook:
         return self.high - self.low
 
 
-def look_ahead(classes: Classes, policy: Policy, cells: Sequence[tuple[float, ConfidentK | None]]) -> Outlook:
-    """Ranges of all classes, and what to expect at each ε, with or without confident k."""
+Cell = tuple[float, ConfidentK | None]
+"""An ε to expect figures at, with or without confident k."""
+
+
+def look_ahead(classes: Classes, policy: Policy, cells: Sequence[Cell]) -> Outlook:
+    """Ranges of all classes, and what to expect in each cell."""
     low = np.empty((classes.n_classes, len(policy.epsilon_quasis)))
     high = np.empty_like(low)
     clipped: dict[str, int] = {}
-    expected: list[list[Expected]] = [[] for _ in cells]
+    expected: list[Expected] = []
     for number, batch in enumerate(classes.batches()):
-        if isinstance(batch, Batch):
-            ranges = ranges_of(
-                batch.values, batch.class_ids, n_classes=batch.classes.stop - batch.classes.start, policy=policy
-            )
-            own, expectations = batch.classes, _expectations(ranges, policy, stream=number)
-        else:
-            own = slice(batch.class_id, batch.class_id + 1)
-            ranges, expectations = _expect_large(batch, policy)
-        low[own], high[own] = ranges.low, ranges.high
-        clipped = {name: clipped.get(name, 0) + n for name, n in ranges.clipped.items()}
-        for sums, (epsilon, confident) in zip(expected, cells, strict=True):
-            sums.append(expectations.at(epsilon, confident=confident))
+        own = look_at(batch, policy, cells, stream=number)
+        low[own.classes], high[own.classes] = own.low, own.high
+        clipped = {name: clipped.get(name, 0) + n for name, n in own.clipped.items()}
+        pairs = zip(expected, own.expected, strict=True)
+        expected = [one + more for one, more in pairs] if expected else list(own.expected)
     refuse_too_fine(low, high, policy)
     return Outlook(
         low=low,
         high=high,
         clipped=clipped,
         constant_classes=constant_classes(low, high, policy),
-        expected=tuple(_total(sums) for sums in expected),
+        expected=tuple(expected),
     )
 
 
-def _total(sums: Sequence[Expected]) -> Expected:
-    total = sums[0]
-    for more in sums[1:]:
-        total += more
-    return total
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOutlook:
+    """The same of one batch: small, and made without looking at any other."""
+
+    classes: slice
+    low: FloatArray
+    high: FloatArray
+    clipped: dict[str, int]
+    expected: tuple[Expected, ...]
+
+
+def look_at(batch: Batch | LargeClass, policy: Policy, cells: Sequence[Cell], *, stream: int) -> BatchOutlook:
+    """What to expect of one batch; batches need different `stream` numbers, for what is simulated."""
+    if isinstance(batch, Batch):
+        own = batch.classes
+        ranges = ranges_of(batch.values, batch.class_ids, n_classes=own.stop - own.start, policy=policy)
+        expectations = _expectations(ranges, policy, stream=stream)
+    else:
+        own = slice(batch.class_id, batch.class_id + 1)
+        ranges, expectations = _expect_large(batch, policy)
+    return BatchOutlook(
+        classes=own,
+        low=ranges.low,
+        high=ranges.high,
+        clipped=ranges.clipped,
+        expected=tuple(expectations.at(epsilon, confident=confident) for epsilon, confident in cells),
+    )
 
 
 def _expectations(ranges: NoiseRanges, policy: Policy, *, stream: int) -> Expectations:
@@ -159,41 +178,27 @@ def perturb_and_measure(
     classes: Classes, outlook: Outlook, policy: Policy, *, random: ByteSource, clock: Stopwatch
 ) -> Measured:
     """Noise for every record, drawn once, and what it did. Algorithm 1, lines 6 and 7."""
-    confident = ConfidentK.asked_by(policy)
-    n_entering = outlook.expected[0].n_records
     measured = Measured(
         sizes=np.zeros(classes.n_classes, dtype=np.int64), spreads=[Spread()] * len(policy.epsilon_quasis)
     )
-    sampling = _Sampling(sample_positions(n_entering))
+    sampling = _Sampling(sample_positions(outlook.expected[0].n_records))
     for batch in classes.batches():
         figures = None if isinstance(batch, Batch) else _figures_of_large(batch, outlook, policy)
         for part in _parts(batch):
             with clock.step("perturb"):
-                moved, clipped = clip(part.values, policy)
-                low, high = outlook.low[part.classes], outlook.high[part.classes]
-                published = perturb_records(moved, part.class_ids, low, high, policy, random=random)
+                noisy = _perturb(part, outlook, policy, random=random)
             with clock.step("measure"):
-                columns = [published[:, j] for j in range(published.shape[1])]
-                originals = part.values if any(clipped.values()) else None
                 if figures is None:
-                    stays, realised = realise(
-                        moved,
-                        columns,
-                        part.class_ids,
-                        ranges=high - low,
-                        epsilon=float(policy.exact_epsilon),
-                        confident=confident,
-                        originals=originals,
-                    )
+                    stays, realised = _realise(part, noisy, outlook, policy)
                     measured.add(realised)
                 else:
-                    stays = figures.measure(moved, columns, originals=originals)
+                    stays = figures.measure(noisy.values, noisy.columns, originals=noisy.originals)
                 staying = part.class_ids if stays.all() else part.class_ids[stays]
                 measured.sizes[part.classes] += np.bincount(staying, minlength=part.classes.stop - part.classes.start)
-                measured.spreads = [own + spread(moved[:, j]) for j, own in enumerate(measured.spreads)]
-                measured.samples.append(sampling.of(part, moved, columns, stays))
+                measured.spreads = [own + spread(noisy.values[:, j]) for j, own in enumerate(measured.spreads)]
+                measured.samples.append(sampling.of(part, noisy, stays))
             with clock.step("keep"):
-                classes.keep(part, published, stays, random_bytes=random.bytes)
+                classes.keep(part, noisy.published, stays, random_bytes=random.bytes)
         if figures is not None and not isinstance(batch, Batch):
             of_class = figures.realised()
             if of_class is None:
@@ -201,6 +206,53 @@ def perturb_and_measure(
             else:
                 measured.add(of_class)
     return measured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Noisy:
+    """Values of some records that got noise, and what they became."""
+
+    values: FloatArray
+    """Shape (n_records, n_epsilon_quasis); clipped where bounds were declared."""
+    originals: FloatArray | None
+    """As they were, where some were clipped."""
+    published: FloatArray
+
+    @property
+    def columns(self) -> list[FloatArray]:
+        """What is published, one array per ε-quasi."""
+        return [self.published[:, j] for j in range(self.published.shape[1])]
+
+
+def _perturb(part: Batch, outlook: Outlook, policy: Policy, *, random: ByteSource) -> _Noisy:
+    """Noise on the ε-quasis of records, each record as one unit."""
+    values, clipped = clip(part.values, policy)
+    quasis = policy.epsilon_quasis.values()
+    published = values
+    if quasis:
+        published = perturb(
+            values,
+            part.class_ids,
+            outlook.low[part.classes],
+            outlook.high[part.classes],
+            epsilon=policy.exact_epsilon,
+            precisions=[fraction(attribute.precision) for attribute in quasis],
+            domains=[None if a.domain is None else (fraction(a.domain[0]), fraction(a.domain[1])) for a in quasis],
+            source=random,
+        )
+    return _Noisy(values=values, originals=part.values if any(clipped.values()) else None, published=published)
+
+
+def _realise(part: Batch, noisy: _Noisy, outlook: Outlook, policy: Policy) -> tuple[BoolArray, Realised]:
+    return realise(
+        noisy.values,
+        noisy.columns,
+        part.class_ids,
+        ranges=outlook.high[part.classes] - outlook.low[part.classes],
+        epsilon=float(policy.exact_epsilon),
+        confident=ConfidentK.asked_by(policy),
+        originals=noisy.originals,
+    )
 
 
 def _figures_of_large(batch: LargeClass, outlook: Outlook, policy: Policy) -> LargeClassFigures:
@@ -211,25 +263,6 @@ def _figures_of_large(batch: LargeClass, outlook: Outlook, policy: Policy) -> La
         widths=outlook.widths[batch.class_id : batch.class_id + 1],
         epsilon=float(policy.exact_epsilon),
         confident=ConfidentK.asked_by(policy),
-    )
-
-
-def perturb_records(
-    values: FloatArray, class_ids: IntArray, low: FloatArray, high: FloatArray, policy: Policy, *, random: ByteSource
-) -> FloatArray:
-    """Noise on the ε-quasis of records, each record as one unit, shaped like `values`."""
-    quasis = policy.epsilon_quasis.values()
-    if not quasis:
-        return values
-    return perturb(
-        values,
-        class_ids,
-        low,
-        high,
-        epsilon=policy.exact_epsilon,
-        precisions=[fraction(attribute.precision) for attribute in quasis],
-        domains=[None if a.domain is None else (fraction(a.domain[0]), fraction(a.domain[1])) for a in quasis],
-        source=random,
     )
 
 
@@ -264,13 +297,13 @@ class _Sampling:
     positions: IntArray
     n_passed: int = 0
 
-    def of(self, part: Batch, values: FloatArray, published: Sequence[FloatArray], stays: BoolArray) -> Sample:
-        first, last = np.searchsorted(self.positions, [self.n_passed, self.n_passed + len(values)])
+    def of(self, part: Batch, noisy: _Noisy, stays: BoolArray) -> Sample:
+        first, last = np.searchsorted(self.positions, [self.n_passed, self.n_passed + len(stays)])
         chosen = self.positions[first:last] - self.n_passed
-        self.n_passed += len(values)
+        self.n_passed += len(stays)
         return Sample(
-            values=values[chosen],
-            published=[column[chosen] for column in published],
+            values=noisy.values[chosen],
+            published=[column[chosen] for column in noisy.columns],
             class_ids=part.class_ids[chosen] + part.classes.start,
             stays=stays[chosen],
         )

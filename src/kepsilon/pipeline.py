@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from kepsilon.class_by_class import Measured, Outlook, count_in_cells, look_ahead, perturb_and_measure
+from kepsilon.class_by_class import Cell, Measured, Outlook, count_in_cells, look_ahead, perturb_and_measure
 from kepsilon.counting import Counted, local_engine, read_and_count, spilling_engine
 from kepsilon.engines.protocol import Classes, Columns, Engine, Merged
 from kepsilon.errors import Problem, UnsatisfiableError
@@ -108,7 +108,7 @@ def _release(
     return merged, record, pictures
 
 
-def _cells(policy: Policy) -> list[tuple[float, ConfidentK | None]]:
+def _cells(policy: Policy) -> list[Cell]:
     """The policy's own ε first, and then others that the report shows the risk at."""
     chosen = float(policy.exact_epsilon)
     others = [epsilon for epsilon in EPSILONS if epsilon != chosen] if policy.epsilon_quasis else []
