@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from kepsilon.engines.coding import WrongNumbers, missingness, read_doubles
+from kepsilon.engines.coding import WrongNumbers, read_doubles
+from kepsilon.engines.combinations import CountedCombinations
 from kepsilon.engines.files import PARQUET
 from kepsilon.engines.growing_counts import CombinationIndex, GrowingCodes, GrowingCounts
 from kepsilon.engines.limits import Limits, refuse_full_disk
@@ -24,10 +25,9 @@ from kepsilon.errors import DataError, EngineError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.private_folders import SpillFolder
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
-from kepsilon.table.classes import SUPPRESSED, Recoding
+from kepsilon.table.classes import Recoding
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
-from kepsilon.table.keys import number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,12 +91,15 @@ class SpilledColumns:
         self._has_missing = dict.fromkeys(roles.epsilon_quasis, False)
         self._coded = files.coded(roles.published, roles.k_quasis)
         refuse_full_disk(engine.folder, self._bytes_on_disk())
-        columns, self._counts = self._count_all()
-        self._codes = dict(zip((*roles.k_quasis, *roles.epsilon_quasis), columns, strict=True))
-        """By combination; of an ε-quasi, whether it is missing."""
-        self._stays = np.ones(len(self._counts), dtype=np.bool_)
-        self._combination: IntArray = np.zeros(0, dtype=np.int64)
-        """In the frequency table, of every combination that stays."""
+        self._columns, counts = self._count_all()
+        """Codes of all combinations: of k-quasi values, and of whether an ε-quasi is missing."""
+        n_k_quasis = len(roles.k_quasis)
+        self._combinations = CountedCombinations(
+            {name: own.values for name, own in self._values.items()},
+            dict(zip(roles.k_quasis, self._columns[:n_k_quasis], strict=True)),
+            {n: own == 1 for n, own in zip(roles.epsilon_quasis, self._columns[n_k_quasis:], strict=True)},
+            counts,
+        )
 
     def _bytes_on_disk(self) -> int:
         """Twice all records, as class ids, doubles and Arrow columns."""
@@ -149,17 +152,7 @@ class SpilledColumns:
         yield from self._files.parts(columns, coded=coded, n_records=self._limits.records_per_part)
 
     def distinct(self, name: str) -> Distinct:
-        values, codes = self._occurring(name)
-        return Distinct(
-            values=values,
-            counts=np.bincount(codes, weights=self._counts[self._stays], minlength=len(values)).astype(np.int64),
-        )
-
-    def _occurring(self, name: str) -> tuple[tuple[str | None, ...], IntArray]:
-        """The values that some record that stays holds, and the position of every such combination's among them."""
-        known = self._values[name].values
-        occurring, positions = np.unique(self._codes[name][self._stays], return_inverse=True)
-        return tuple(known[i] for i in occurring.tolist()), positions
+        return self._combinations.distinct(name)
 
     def largest(self, name: str) -> float:
         if name in self._refused:
@@ -168,34 +161,12 @@ class SpilledColumns:
         return self._largest[name]
 
     def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
-        unlisted = np.zeros(len(self._counts), dtype=np.bool_)
-        for name, listed in is_listed.items():
-            unlisted |= ~listed[self._occurring(name)[1]]
-        missing = np.zeros(len(self._counts), dtype=np.bool_)
-        for name in drop_missing:
-            missing |= self._codes[name] == 1
-        missing &= ~unlisted
-        self._stays = ~(unlisted | missing)
-        return LeftOut(missing=int(self._counts[missing].sum()), unlisted=int(self._counts[unlisted].sum()))
+        return self._combinations.leave_out(is_listed, drop_missing=drop_missing)
 
     def count(
         self, domains: Mapping[str, tuple[Domain, IntArray]], *, missing_in_class: Sequence[str]
     ) -> FrequencyTable:
-        columns = [code_of_value[self._occurring(name)[1]] for name, (_, code_of_value) in domains.items()]
-        all_domains = [domain for domain, _ in domains.values()]
-        for name in missing_in_class:
-            domain, is_missing = missingness(name, self._codes[name][self._stays] == 1)
-            columns.append(is_missing)
-            all_domains.append(domain)
-        counts = self._counts[self._stays]
-        self._combination, n = number(columns, sizes=[d.n_values for d in all_domains], length=len(counts))
-        first = np.empty(n, dtype=np.int64)
-        first[self._combination] = np.arange(len(counts))
-        return FrequencyTable(
-            domains=tuple(all_domains),
-            codes=tuple(column[first] for column in columns),
-            counts=np.bincount(self._combination, weights=counts, minlength=n).astype(np.int64),
-        )
+        return self._combinations.count(domains, missing_in_class=missing_in_class)
 
     def classes(self, recoding: Recoding) -> SpilledClasses:
         """Reads all records again and puts them on disk, those of a batch of classes together."""
@@ -233,11 +204,10 @@ class SpilledColumns:
             raise changed(self._files.path)
 
     def _index(self, recoding: Recoding) -> CombinationIndex:
-        class_of = np.full(len(self._counts), SUPPRESSED, dtype=np.int64)
-        class_of[self._stays] = recoding.class_of[self._combination]
         sizes = [len(self._values[name]) for name in self._roles.k_quasis]
         sizes += [1 + self._has_missing[name] for name in self._roles.epsilon_quasis]
-        return CombinationIndex(list(self._codes.values()), sizes, class_of, most_cells=self._limits.most_cells)
+        class_of = self._combinations.class_of(recoding)
+        return CombinationIndex(self._columns, sizes, class_of, most_cells=self._limits.most_cells)
 
     def _records(self, index: CombinationIndex) -> Iterator[Records]:
         """All records with their class ids, a part at a time; refused where they are not those that were counted."""
