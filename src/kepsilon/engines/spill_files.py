@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,6 +96,10 @@ class Bucket:
                 with pa.ipc.open_stream(file) as stream:
                     yield stream.read_all()
 
+    def remove_kept(self) -> None:
+        """All but class ids and ε-quasis."""
+        self.remove((".r", ".k"))
+
     def keep_order(self, order: IntArray) -> int:
         """Which of the records are released, in their last order; and how many they are."""
         self._append(".o", order.astype(np.int32))
@@ -105,8 +109,8 @@ class Bucket:
         order: IntArray = self._read(".o", np.dtype(np.int32), 0, -1)
         return order
 
-    def remove(self) -> None:
-        for suffix in (".c", ".e", ".r", ".k", ".o"):
+    def remove(self, suffixes: Sequence[str] = (".c", ".e", ".r", ".k", ".o")) -> None:
+        for suffix in suffixes:
             self._path.with_suffix(suffix).unlink(missing_ok=True)
 
     def _end(self, last: int | None) -> int:

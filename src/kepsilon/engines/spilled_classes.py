@@ -150,6 +150,8 @@ class _KeptColumns:
     def next(self, n: int) -> tuple[IntArray | None, pa.Table]:
         """Positions in the input, where they are known, and columns of the next records, all in one bucket."""
         if self._bucket is None or self._n_passed == self._bucket.n_records:
+            if self._bucket is not None:
+                self._bucket.remove_kept()
             self._bucket = next(self._buckets)
             self._n_passed = 0
             self._parts = self._bucket.kept()
