@@ -134,7 +134,7 @@ def _read_parquet(path: Path, columns: Sequence[str], coded: Sequence[str]) -> A
     from pyarrow import parquet
 
     schema = _parquet_schema(path)
-    repeating = {*coded, *_few_valued(path)}
+    repeating = {*coded, *few_valued(path)}
     texts = [name for name in columns if name in repeating and pa.types.is_string(schema.field(name).type)]
     try:
         table = parquet.read_table(path, columns=list(columns), read_dictionary=texts, partitioning=None)
@@ -146,7 +146,7 @@ def _read_parquet(path: Path, columns: Sequence[str], coded: Sequence[str]) -> A
     return table
 
 
-def _few_valued(path: Path) -> set[str]:
+def few_valued(path: Path) -> set[str]:
     """Columns whose values repeat so often that the file needs less for each than a position in a dictionary does."""
     from pyarrow import parquet
 

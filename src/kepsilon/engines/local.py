@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from kepsilon.engines.coding import as_doubles, encode, is_finite_number, missingness, only_occurring, rank_by_hash
 from kepsilon.engines.files import CODED_TEXT, FileSource, decoded, write_folder, writer_for
 from kepsilon.engines.frames import FrameSource
-from kepsilon.engines.moving import label_column, movable, number_column, stored, taken
+from kepsilon.engines.merging import merged_table
+from kepsilon.engines.moving import movable, stored, taken
 from kepsilon.engines.numpy_arrays import from_numpy
 from kepsilon.engines.parquet_files import ParquetFiles, is_many
 from kepsilon.engines.protocol import Batch, Distinct, LeftOut, RandomBytes, Shuffle
@@ -188,27 +189,23 @@ class LocalColumns:
         class_ids = class_ids[order]
         released = released[order]
         rows = released if self._stays is None else self._stays[released]
-        labels = dict(zip(self._roles.k_quasis, recoding.attributes, strict=True))
-        fields, columns = [], []
-        for name in self._roles.published:
-            if name in labels:
-                column = label_column(labels[name].labels, labels[name].of_class, class_ids)
-                field = pa.field(name, column.type, metadata=CODED_TEXT)
-            elif name in self._roles.epsilon_quasis:
-                stays_whole = name in whole and name in self._integers
-                noisy = published[:, self._roles.epsilon_quasis.index(name)]
-                column = number_column(noisy[order], stays_whole=stays_whole)
-                field = pa.field(name, column.type)
-            else:
-                before = self._table.schema.field(name)
-                column = taken(self._table.column(name), rows)
-                is_text_outside = before.metadata == CODED_TEXT or not pa.types.is_dictionary(before.type)
-                is_coded = is_text_outside and pa.types.is_dictionary(column.type)
-                field = pa.field(name, column.type, metadata=CODED_TEXT if is_coded else None)
-                self._table = self._table.drop_columns([name])
-            columns.append(column)
-            fields.append(field)
-        table = pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+        def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
+            before = self._table.schema.field(name)
+            column = taken(self._table.column(name), rows)
+            is_text_outside = before.metadata == CODED_TEXT or not pa.types.is_dictionary(before.type)
+            is_coded = is_text_outside and pa.types.is_dictionary(column.type)
+            self._table = self._table.drop_columns([name])
+            return pa.field(name, column.type, metadata=CODED_TEXT if is_coded else None), column
+
+        table = merged_table(
+            self._roles,
+            recoding,
+            class_ids,
+            published[order],
+            kept,
+            integers=self._integers.intersection(whole),
+        )
         return LocalMerged(table, rows, class_ids, self._source)
 
 

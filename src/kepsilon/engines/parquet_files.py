@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from kepsilon.engines.files import BYTES_PER_POSITION, CODED_TEXT, PARQUET
+from kepsilon.engines.files import CODED_TEXT, PARQUET, few_valued
 from kepsilon.engines.moving import movable
 from kepsilon.errors import AnonymisationError, DataError, EngineError, Problem
 
@@ -80,7 +80,8 @@ class ParquetFiles:
 
     def coded(self, columns: Sequence[str], k_quasis: Sequence[str]) -> list[str]:
         """The columns of text that are worth reading as dictionaries: k-quasis, and whatever repeats often."""
-        few = set(k_quasis) | set.intersection(*(_few_valued(file) for file in self.paths))
+        filled = [few_valued(file) for file, stamp in self._stamps.items() if stamp.n_records]
+        few = {*k_quasis, *(set.intersection(*filled) if filled else ())}
         return [name for name in columns if name in few and pa.types.is_string(self.schema.field(name).type)]
 
     def parts(self, columns: Sequence[str], *, coded: Sequence[str], n_records: int) -> Iterator[pa.Table]:
@@ -174,16 +175,3 @@ def _refuse_other_columns(file: Path, schema: pa.Schema, expected: pa.Schema, *,
                 fix="All files of a table need the same columns.",
             )
         )
-
-
-def _few_valued(file: Path) -> set[str]:
-    """Columns whose values repeat so often that the file needs less for each than a position in a dictionary does."""
-    metadata = parquet.read_metadata(file)
-    n_bytes: dict[str, int] = {}
-    for group in range(metadata.num_row_groups):
-        for i in range(metadata.num_columns):
-            column = metadata.row_group(group).column(i)
-            n_bytes[column.path_in_schema] = n_bytes.get(column.path_in_schema, 0) + column.total_uncompressed_size
-    if not metadata.num_rows:
-        return set(metadata.schema.to_arrow_schema().names)
-    return {name for name, size in n_bytes.items() if size <= BYTES_PER_POSITION * metadata.num_rows}

@@ -18,7 +18,8 @@ import pyarrow as pa
 from kepsilon.engines.files import CODED_TEXT, decoded, write_folder, writing
 from kepsilon.engines.limits import Limits
 from kepsilon.engines.local import linkage_table
-from kepsilon.engines.moving import label_column, number_column, taken_as_is
+from kepsilon.engines.merging import merged_table
+from kepsilon.engines.moving import taken_as_is
 from kepsilon.engines.parquet_files import ParquetFiles
 from kepsilon.engines.protocol import Batch, RandomBytes, Shuffle
 from kepsilon.engines.spill_files import Bucket, Records, scatter
@@ -229,24 +230,18 @@ class SpilledMerged:
     def _table(self, bucket: Bucket) -> pa.Table:
         """Algorithm 1, lines 8 to 10, for one bucket; columns are taken anew, so that nothing else comes along."""
         order = bucket.order()
-        class_ids, published = self._new_ids[bucket.class_ids()[order]], bucket.values()[order]
-        labels = dict(zip(self._roles.k_quasis, self._recoding.attributes, strict=True))
-        parts = list(bucket.kept())
-        kept = pa.concat_tables(parts) if parts else None
-        fields, columns = [], []
-        for name in self._roles.published:
-            if name in labels:
-                column = label_column(labels[name].labels, labels[name].of_class, class_ids)
-                field = pa.field(name, column.type, metadata=CODED_TEXT)
-            elif name in self._roles.epsilon_quasis:
-                noisy = published[:, self._roles.epsilon_quasis.index(name)]
-                column = number_column(noisy, stays_whole=name in self._integers)
-                field = pa.field(name, column.type)
-            elif kept is not None:
-                before = kept.schema.field(name)
-                column = taken_as_is(kept.column(name), order)
-                is_coded = before.metadata == CODED_TEXT
-                field = pa.field(name, column.type, metadata=CODED_TEXT if is_coded else None)
-            columns.append(column)
-            fields.append(field)
-        return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+        columns = pa.concat_tables(parts) if (parts := list(bucket.kept())) else pa.table({})
+
+        def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
+            column = taken_as_is(columns.column(name), order)
+            is_coded = columns.schema.field(name).metadata == CODED_TEXT
+            return pa.field(name, column.type, metadata=CODED_TEXT if is_coded else None), column
+
+        return merged_table(
+            self._roles,
+            self._recoding,
+            self._new_ids[bucket.class_ids()[order]],
+            bucket.values()[order],
+            kept,
+            integers=self._integers,
+        )
