@@ -15,13 +15,14 @@ HERE = Path(__file__).resolve().parent
 PARTS = {
     "At the command line": ["command.py"],
     "A whole release beside a plain read-shuffle-write": ["release.py"],
+    "Larger than memory": ["scale.py", "10", "100"],
     "Counting and searching": ["search.py"],
     "The grid of k × ε × algorithm beside one release": ["explore.py"],
     "Nearest-neighbour links": ["linking.py"],
     "Drawing noise": ["noise.py"],
     "Peers from PyPI": ["peers.py"],
 }
-PACKAGES = ("numpy", "pyarrow", "pandas", "anonypy")
+PACKAGES = ("numpy", "pyarrow", "duckdb", "pandas", "anonypy")
 
 
 def machine() -> str:

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import parquet
 
 K_QUASIS = ("zip", "gender", "birth_year", "race")
 EPSILON_QUASI = "height"
 SENSITIVE = ("party", "score")
 
+RECORDS_PER_FILE = 5_000_000
 N_ZIPS = 900
 LAST_BIRTH_YEAR = 1998
 FIRST_BIRTH_YEAR = LAST_BIRTH_YEAR - 79
@@ -27,7 +30,22 @@ def voter_list(n_records: int, *, seed: int = 20_17) -> pa.Table:
     return pa.table(voter_columns(n_records, seed=seed))
 
 
-def voter_columns(n_records: int, *, seed: int = 20_17) -> dict[str, pa.Array]:
+def write_voters(folder: Path, n_records: int, *, seed: int = 20_17) -> None:
+    """A longer list than fits into memory, as Parquet files of a few million records each."""
+    zip_shares = _zip_shares(np.random.default_rng(seed))
+    for i, first in enumerate(range(0, n_records, RECORDS_PER_FILE)):
+        n_here = min(RECORDS_PER_FILE, n_records - first)
+        voters = pa.table(voter_columns(n_here, seed=seed + i, zip_shares=zip_shares))
+        parquet.write_table(as_plain_text(voters), folder / f"part-{i:03d}.parquet", row_group_size=1 << 20)
+
+
+def as_plain_text(voters: pa.Table) -> pa.Table:
+    """Text as text, not as dictionaries."""
+    kinds = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in voters.schema]
+    return voters.cast(pa.schema(zip(voters.column_names, kinds, strict=True)))
+
+
+def voter_columns(n_records: int, *, seed: int = 20_17, zip_shares: np.ndarray | None = None) -> dict[str, pa.Array]:
     """The same, as Arrow arrays by name; text is dictionary-coded as a Parquet reader would hand it over."""
     rng = np.random.default_rng(seed)
     genders = tuple(HEIGHT_BY_GENDER)
@@ -36,7 +54,7 @@ def voter_columns(n_records: int, *, seed: int = 20_17) -> dict[str, pa.Array]:
     height = rng.standard_normal(n_records, dtype=np.float32) * deviations[gender] + means[gender]
     score = rng.gamma(2.0, 15.0, n_records).round(1)
     return {
-        "zip": _text(_draw(rng, _zip_shares(rng), n_records), _zips()),
+        "zip": _text(_draw(rng, _zip_shares(rng) if zip_shares is None else zip_shares, n_records), _zips()),
         "gender": _text(gender, genders),
         "birth_year": pa.array(_draw(rng, _age_shares(), n_records).astype(np.int16) + np.int16(FIRST_BIRTH_YEAR)),
         "race": _text(_draw(rng, RACE_SHARES, n_records), RACES),

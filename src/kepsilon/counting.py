@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
-
-import numpy as np
+from pathlib import Path
+from typing import Generic
 
 from kepsilon.classify import classify
-from kepsilon.engines.protocol import Columns, Distinct, Engine, LeftOut, Source
+from kepsilon.engines.protocol import AnyColumns, Columns, ColumnsInMemory, Distinct, Engine, LeftOut, Source
 from kepsilon.errors import DataError, Problem
 from kepsilon.perturb.precision import largest_unit
 from kepsilon.policy.policy import Policy
@@ -19,11 +20,11 @@ from kepsilon.table.frequency import FrequencyTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class Counted(Generic[AnyColumns]):
     """Data that fits its policy, counted and ready for the search."""
 
-    source: Source
-    columns: Columns
+    source: Source[AnyColumns]
+    columns: AnyColumns
     roles: ColumnRoles
     table: FrequencyTable
     left_out: LeftOut
@@ -33,7 +34,9 @@ class Counted:
         return self.columns.n_records - self.left_out.missing - self.left_out.unlisted
 
 
-def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Stopwatch) -> Counted:
+def read_and_count(
+    source: object, policy: Policy, *, engine: Engine[AnyColumns], clock: Stopwatch
+) -> Counted[AnyColumns]:
     """Reads the columns to publish, checks them against the policy, and counts combinations of k-quasis."""
     with clock.step("read"):
         opened = engine.open_source(source)
@@ -86,10 +89,9 @@ def _unlisted(placed: tuple[PlacedValues, Distinct], policy: Policy) -> tuple[Pr
 def _unusable(columns: Columns, name: str, attribute: EpsilonQuasi, source: str) -> tuple[Problem, ...]:
     """Why an ε-quasi cannot be given noise: not numbers, or too large for its precision."""
     try:
-        values = columns.numbers(name)
+        largest = columns.largest(name)
     except DataError as error:
         return error.problems
-    largest = np.nanmax(np.abs(values)) if not np.isnan(values).all() else 0.0
     precision = fraction(attribute.precision)
     # Half of what can be written exactly leaves room for noise, which R/2^24 ≤ precision keeps far below the other half.
     if largest < float(largest_unit(precision) * precision) / 2:
@@ -107,7 +109,19 @@ def _at(where: str, source: str) -> str:
     return where if where.startswith((source, "attributes.")) else f"{source}: {where}"
 
 
-def local_engine() -> Engine:
+def local_engine() -> Engine[ColumnsInMemory]:
     from kepsilon.engines import local
 
     return local
+
+
+def spilling_engine(memory: str | int, folder: str | Path | None, *, linkage: bool) -> Engine[Columns]:
+    """The local engine under a limit on memory; a folder that cannot be spilt to is refused before any work."""
+    from kepsilon.engines.limits import bytes_of
+    from kepsilon.engines.spilling import SpillingEngine
+    from kepsilon.private_folders import SpillFolder
+
+    limit = bytes_of(memory)
+    where = Path(tempfile.gettempdir() if folder is None else folder)
+    SpillFolder(where).close()
+    return SpillingEngine(memory=limit, folder=where, linkage=linkage)

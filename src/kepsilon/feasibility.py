@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kepsilon.counting import local_engine, read_and_count
-from kepsilon.engines.protocol import Engine, Source
+from kepsilon.engines.protocol import ColumnsInMemory, Engine, Source
 from kepsilon.errors import DataError, Problem
 from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.precision_loss import precision_loss
@@ -50,7 +50,11 @@ class Finding:
 
 
 def check(
-    source: object, policy: Policy, *, engine: Engine | None = None, on_step: Callable[[str], None] = ignore_step
+    source: object,
+    policy: Policy,
+    *,
+    engine: Engine[ColumnsInMemory] | None = None,
+    on_step: Callable[[str], None] = ignore_step,
 ) -> Finding:
     """What the policy achieves, or every reason why it cannot be applied."""
     engine = engine or local_engine()
@@ -63,8 +67,14 @@ def check(
         released = class_ids[class_ids != SUPPRESSED]
         ranges = noise_ranges(counted.columns, class_ids, recoding, policy)
         expectations = expect_noise(code_all(counted.columns, policy), class_ids, ranges)
-        expected = expectations.at(float(policy.exact_epsilon), confident=ConfidentK.asked_by(policy))
-        refuse_above_total(expectations, expected, n_counted=counted.n_staying, policy=policy)
+        confident = ConfidentK.asked_by(policy)
+        expected = expectations.at(float(policy.exact_epsilon), confident=confident)
+        refuse_above_total(
+            expected,
+            at=lambda epsilon: expectations.at(epsilon, confident=confident),
+            n_counted=counted.n_staying,
+            policy=policy,
+        )
         notes = [
             *_repeating_persons(counted.source, policy),
             *_constant(ranges.constant_classes, recoding.n_classes),
@@ -97,7 +107,7 @@ def check(
 
 
 def offending_values(
-    source: object, policy: Policy, column: str, *, engine: Engine | None = None
+    source: object, policy: Policy, column: str, *, engine: Engine[ColumnsInMemory] | None = None
 ) -> list[tuple[str, int]]:
     """Values of one column that the policy cannot place, most frequent first, with how many records hold each.
 
@@ -109,7 +119,7 @@ def offending_values(
     return opened.offending(column, policy.attributes[column])
 
 
-def _repeating_persons(opened: Source, policy: Policy) -> list[Problem]:
+def _repeating_persons(opened: Source[ColumnsInMemory], policy: Policy) -> list[Problem]:
     notes = []
     for name in policy.identifiers:
         n_distinct, n_records = opened.n_distinct(name)

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from kepsilon.engines.protocol import Columns
+from kepsilon.engines.protocol import ColumnsInMemory
 from kepsilon.errors import PolicyError, Problem
 from kepsilon.evaluate.class_values import CodedValues, code_values
 from kepsilon.evaluate.expectations import Expectations, expect
@@ -43,44 +43,56 @@ class NoiseRanges:
         return self.high - self.low
 
 
-def noise_ranges(columns: Columns, class_ids: IntArray, recoding: Recoding, policy: Policy) -> NoiseRanges:
+def noise_ranges(columns: ColumnsInMemory, class_ids: IntArray, recoding: Recoding, policy: Policy) -> NoiseRanges:
     """What sets the noise of every class, from the records that are released in it."""
-    quasis = policy.epsilon_quasis
     released = class_ids != SUPPRESSED
-    ids = class_ids[released]
-    values = np.empty((len(ids), len(quasis)))
-    low = np.empty((recoding.n_classes, len(quasis)))
+    values = np.empty((int(np.count_nonzero(released)), len(policy.epsilon_quasis)))
+    for j, name in enumerate(policy.epsilon_quasis):
+        values[:, j] = columns.numbers(name)[released]
+    ranges = ranges_of(values, class_ids[released], n_classes=recoding.n_classes, policy=policy)
+    refuse_too_fine(ranges.low, ranges.high, policy)
+    return ranges
+
+
+def ranges_of(values: FloatArray, class_ids: IntArray, *, n_classes: int, policy: Policy) -> NoiseRanges:
+    """The same for some whole classes, from the ε-quasis of their records as they are in the data."""
+    clipped_values, clipped = clip(values, policy)
+    low = np.empty((n_classes, values.shape[1]))
     high = np.empty_like(low)
-    clipped, constant = {}, {}
-    problems: list[Problem] = []
-    for j, (name, attribute) in enumerate(quasis.items()):
-        own = columns.numbers(name)[released]
-        chosen = _range(attribute)
-        if isinstance(chosen, DeclaredRange):
-            own, clipped[name] = clip_to_range(own, float(chosen.low), float(chosen.high))
-        precision = fraction(attribute.precision)
-        extremes = class_ranges(own, ids, n_classes=recoding.n_classes)
-        low[:, j], high[:, j] = chosen.of_classes(*extremes, precision=precision)
-        constant[name] = int(np.count_nonzero(high[:, j] == low[:, j]))
-        problems += _too_fine(name, low[:, j], high[:, j], precision)
-        values[:, j] = own
-    if problems:
-        raise PolicyError(problems)
-    unclipped = None
-    if any(clipped.values()):
-        unclipped = np.column_stack([columns.numbers(name)[released] for name in quasis])
+    for j, attribute in enumerate(policy.epsilon_quasis.values()):
+        extremes = class_ranges(clipped_values[:, j], class_ids, n_classes=n_classes)
+        low[:, j], high[:, j] = _range(attribute).of_classes(*extremes, precision=fraction(attribute.precision))
     return NoiseRanges(
-        values=values,
-        class_ids=ids,
+        values=clipped_values,
+        class_ids=class_ids,
         low=low,
         high=high,
-        unclipped=unclipped,
+        unclipped=values if any(clipped.values()) else None,
         clipped=clipped,
-        constant_classes=constant,
+        constant_classes=constant_classes(low, high, policy),
     )
 
 
-def code_all(columns: Columns, policy: Policy) -> list[CodedValues]:
+def clip(values: FloatArray, policy: Policy) -> tuple[FloatArray, dict[str, int]]:
+    """The values that get noise, inside the bounds where some are declared, and how many were outside."""
+    clipped = {}
+    moved = values
+    for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
+        chosen = _range(attribute)
+        if isinstance(chosen, DeclaredRange):
+            own, clipped[name] = clip_to_range(values[:, j], float(chosen.low), float(chosen.high))
+            if clipped[name]:
+                moved = values.copy() if moved is values else moved
+                moved[:, j] = own
+    return moved, clipped
+
+
+def constant_classes(low: FloatArray, high: FloatArray, policy: Policy) -> dict[str, int]:
+    """Classes whose range is 0, by ε-quasi."""
+    return {name: int(np.count_nonzero(high[:, j] == low[:, j])) for j, name in enumerate(policy.epsilon_quasis)}
+
+
+def code_all(columns: ColumnsInMemory, policy: Policy) -> list[CodedValues]:
     """The ε-quasis of all records that stay, as they will get noise, coded once for whatever partition."""
     coded = []
     for name, attribute in policy.epsilon_quasis.items():
@@ -101,6 +113,15 @@ def expect_noise(coded: Sequence[CodedValues], class_ids: IntArray, ranges: Nois
         ranges=ranges.widths,
         originals=ranges.unclipped,
     )
+
+
+def refuse_too_fine(low: FloatArray, high: FloatArray, policy: Policy) -> None:
+    """Refuses precisions so fine that the grid of the noise would show; `low` and `high` are those of all classes."""
+    problems: list[Problem] = []
+    for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
+        problems += _too_fine(name, low[:, j], high[:, j], fraction(attribute.precision))
+    if problems:
+        raise PolicyError(problems)
 
 
 def _range(attribute: EpsilonQuasi) -> Range:

@@ -3,21 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from pathlib import Path
 
-import numpy as np
-
-from kepsilon.counting import Counted, local_engine, read_and_count
-from kepsilon.engines.protocol import Engine
+from kepsilon.class_by_class import Cell, Measured, Outlook, count_in_cells, look_ahead, perturb_and_measure
+from kepsilon.counting import Counted, local_engine, read_and_count, spilling_engine
+from kepsilon.engines.protocol import Classes, Columns, Engine, Merged
 from kepsilon.errors import Problem, UnsatisfiableError
 from kepsilon.evaluate.confident_k import ConfidentK
-from kepsilon.evaluate.expectations import Expectations
-from kepsilon.evaluate.pictures import KQuasiPicture, picture_release
+from kepsilon.evaluate.pictures import KQuasiPicture, picture_sample
 from kepsilon.evaluate.precision_loss import precision_loss
-from kepsilon.evaluate.tally import Expected, Tally, realise
+from kepsilon.evaluate.tally import Tally
 from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
-from kepsilon.noise_ranges import NoiseRanges, code_all, expect_noise, noise_ranges
-from kepsilon.perturb.laplace import perturb
 from kepsilon.perturb.randomness import ByteSource, system_bytes, unsafe_seeded_bytes
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
@@ -26,8 +23,8 @@ from kepsilon.publish.manifest import Json
 from kepsilon.publish.release import Release
 from kepsilon.publish.shuffle import shuffled_positions
 from kepsilon.stopwatch import Stopwatch, ignore_step
-from kepsilon.table.arrays import BoolArray, FloatArray
-from kepsilon.table.classes import SUPPRESSED, Recoding, only_released
+from kepsilon.table.arrays import IntArray
+from kepsilon.table.classes import Recoding, only_released
 from kepsilon.total_suppression import refuse_above_total
 
 EPSILONS = (0.05, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
@@ -38,106 +35,105 @@ def anonymise(
     source: object,
     policy: Policy,
     *,
-    engine: Engine | None = None,
+    engine: Engine[Columns] | None = None,
+    memory: str | int | None = None,
+    spill_folder: str | Path | None = None,
+    with_linkage: bool = True,
     unsafe_seed: int | None = None,
     on_step: Callable[[str], None] = ignore_step,
 ) -> Release:
     """A (k,ε)-anonymous release of a file or frame.
 
+    With `memory`, such as "2GB", Parquet larger than that can be released: records go to a private folder inside
+    `spill_folder` (the system's folder for temporary files unless it is given) until the release is closed or forgotten.
+    `with_linkage=False` saves room there if nobody will ask for the release's `linkage`.
+
     `unsafe_seed` makes noise and order repeatable, so that whoever knows it can undo them: for tests only, never for
     publishing, and the manifest says so.
     """
-    engine = engine or local_engine()
+    if engine is not None and memory is not None:
+        raise ValueError("an engine has its own limit on memory: give one or the other")
+    if engine is None:
+        engine = local_engine() if memory is None else spilling_engine(memory, spill_folder, linkage=with_linkage)
     random = system_bytes() if unsafe_seed is None else unsafe_seeded_bytes(unsafe_seed)
     clock = Stopwatch(on_step)
-    confident = ConfidentK.asked_by(policy)
     counted = read_and_count(source, policy, engine=engine, clock=clock)
     with clock.step("k-anonymise"):
         anonymous = k_anonymise(counted.table, policy)
-        recoding = anonymous.recoding
-        class_ids = counted.columns.by_class(recoding)
-    with clock.step("expect"):
-        ranges = noise_ranges(counted.columns, class_ids, recoding, policy)
-        expectations = expect_noise(code_all(counted.columns, policy), class_ids, ranges)
-        expected = expectations.at(float(policy.exact_epsilon), confident=confident)
-        refuse_above_total(expectations, expected, n_counted=counted.n_staying, policy=policy)
-        curve = risk_by_epsilon(expectations, expected, policy)
-        del expectations
-    with clock.step("perturb"):
-        published = perturb_released(ranges, policy, random=random)
-    with clock.step("measure"):
-        all_published = list(published.values())
-        stays, realised = realise(
-            ranges.values,
-            all_published,
-            ranges.class_ids,
-            ranges=ranges.widths,
-            epsilon=float(policy.exact_epsilon),
-            confident=confident,
-            originals=ranges.unclipped,
-        )
-        if not realised.sizes.n_records:
-            raise _nobody_left(policy)
-        if not stays.all():
-            released = np.flatnonzero(class_ids != SUPPRESSED)
-            class_ids[released[~stays]] = SUPPRESSED
-            published = {name: values[stays] for name, values in published.items()}
-            recoding, class_ids = only_released(recoding, class_ids)
-        pictures = _pictures(counted, anonymous, recoding, ranges, all_published, stays, curve, policy)
-    tally = Tally(expected=expected, realised=realised)
-    record = _record(counted, anonymous, ranges, tally, policy, engine=engine.name, seeded=random.seeded)
-    del ranges, all_published
-    with clock.step("merge and shuffle"):
-        merged = counted.columns.merge(
-            recoding,
-            class_ids,
-            published,
-            whole=[n for n, a in policy.epsilon_quasis.items() if fraction(a.precision).denominator == 1],
-            shuffle=lambda n: shuffled_positions(n, random_bytes=random.bytes),
-        )
-    record["seconds"] = clock.seconds
+    with clock.step("bring classes together"):
+        classes = counted.columns.classes(anonymous.recoding)
+    try:
+        merged, record, pictures = _release(classes, anonymous, counted, policy, random=random, clock=clock)
+    except BaseException:
+        classes.close()
+        raise
+    record = {**records.opening(policy, seeded=random.seeded, engine=engine.name), **record, "seconds": clock.seconds}
     return Release(merged, record, pictures)
 
 
-def perturb_released(ranges: NoiseRanges, policy: Policy, *, random: ByteSource) -> dict[str, FloatArray]:
-    """Noise on the ε-quasis of the released records, each record as one unit. Algorithm 1, lines 6 and 7."""
-    quasis = policy.epsilon_quasis
-    if not quasis:
-        return {}
-    published = perturb(
-        ranges.values,
-        ranges.class_ids,
-        ranges.low,
-        ranges.high,
-        epsilon=policy.exact_epsilon,
-        precisions=[fraction(attribute.precision) for attribute in quasis.values()],
-        domains=[None if a.domain is None else (fraction(a.domain[0]), fraction(a.domain[1])) for a in quasis.values()],
-        source=random,
-    )
-    return {name: published[:, j] for j, name in enumerate(quasis)}
+def _release(
+    classes: Classes,
+    anonymous: KAnonymised,
+    counted: Counted[Columns],
+    policy: Policy,
+    *,
+    random: ByteSource,
+    clock: Stopwatch,
+) -> tuple[Merged, Json, Json]:
+    """Class by class: what to expect, noise, what it did; then all records together in an order nobody can guess."""
+    with clock.step("expect"):
+        outlook = look_ahead(classes, policy, _cells(policy))
+        expected = outlook.expected[0]
+        refuse_above_total(
+            expected,
+            at=lambda epsilon: look_ahead(classes, policy, [(epsilon, ConfidentK.asked_by(policy))]).expected[0],
+            n_counted=counted.n_staying,
+            policy=policy,
+        )
+    measured = perturb_and_measure(classes, outlook, policy, random=random, clock=clock)
+    if measured.realised is None or not measured.realised.sizes.n_records:
+        raise _nobody_left(policy)
+    recoding, new_ids = only_released(anonymous.recoding, measured.sizes)
+    with clock.step("picture"):
+        pictures = _pictures(classes, measured, outlook, anonymous, recoding, new_ids, counted, policy)
+    tally = Tally(expected=expected, realised=measured.realised)
+    record = _record(counted, anonymous, outlook, tally, policy)
+    with clock.step("merge and shuffle"):
+        merged = classes.merge(
+            recoding,
+            new_ids,
+            whole=[n for n, a in policy.epsilon_quasis.items() if fraction(a.precision).denominator == 1],
+            shuffle=lambda n: shuffled_positions(n, random_bytes=random.bytes),
+        )
+    return merged, record, pictures
 
 
-def risk_by_epsilon(expectations: Expectations, expected: Expected, policy: Policy) -> list[tuple[float, float]]:
+def _cells(policy: Policy) -> list[Cell]:
+    """The policy's own ε first, and then others that the report shows the risk at."""
+    chosen = float(policy.exact_epsilon)
+    others = [epsilon for epsilon in EPSILONS if epsilon != chosen] if policy.epsilon_quasis else []
+    return [(chosen, ConfidentK.asked_by(policy)), *((epsilon, None) for epsilon in others)]
+
+
+def _risk_by_epsilon(outlook: Outlook, policy: Policy) -> list[tuple[float, float]]:
     """The linking risk that other ε would have left, for the report."""
     if not policy.epsilon_quasis:
         return []
-    chosen = float(policy.exact_epsilon)
-    others = {epsilon: expectations.at(epsilon) for epsilon in EPSILONS if epsilon != chosen}
-    curve = {**others, chosen: expected}
-    return [(epsilon, curve[epsilon].links.fair.total / expected.n_records) for epsilon in sorted(curve)]
+    curve = zip(_cells(policy), outlook.expected, strict=True)
+    return sorted((epsilon, expected.links.fair.total / expected.n_records) for (epsilon, _), expected in curve)
 
 
 def _pictures(
-    counted: Counted,
+    classes: Classes,
+    measured: Measured,
+    outlook: Outlook,
     anonymous: KAnonymised,
     recoding: Recoding,
-    ranges: NoiseRanges,
-    published: Sequence[FloatArray],
-    stays: BoolArray,
-    curve: Sequence[tuple[float, float]],
+    new_ids: IntArray,
+    counted: Counted[Columns],
     policy: Policy,
 ) -> Json:
-    """What the report draws, while the arrays are there."""
+    """What the report draws, while the records are there."""
     levels = recoding.levels or [None] * len(recoding.attributes)
     losses = precision_loss(anonymous.recoding).by_attribute
     k_quasis = [
@@ -153,18 +149,18 @@ def _pictures(
             counted.table.domains, levels, recoding.attributes, losses, strict=False
         )
     ]
-    return picture_release(
+    return picture_sample(
         k=policy.k,
         names=list(policy.epsilon_quasis),
-        values=ranges.values,
-        published=published,
-        class_ids=ranges.class_ids,
-        stays=stays,
-        ranges=ranges.widths,
+        sample=measured.sample(),
+        spreads=measured.spreads,
+        count=lambda cells: count_in_cells(classes, cells, policy, new_ids=new_ids),
+        sizes=recoding.sizes,
+        ranges=outlook.widths,
         epsilon=float(policy.exact_epsilon),
         precisions=[fraction(attribute.precision) for attribute in policy.epsilon_quasis.values()],
         k_quasis=k_quasis,
-        risk_by_epsilon=curve,
+        risk_by_epsilon=_risk_by_epsilon(outlook, policy),
     ).as_json()
 
 
@@ -178,17 +174,8 @@ def _nobody_left(policy: Policy) -> UnsatisfiableError:
     )
 
 
-def _record(
-    counted: Counted,
-    anonymous: KAnonymised,
-    ranges: NoiseRanges,
-    tally: Tally,
-    policy: Policy,
-    *,
-    engine: str,
-    seeded: bool,
-) -> Json:
-    """Everything known about the release."""
+def _record(counted: Counted[Columns], anonymous: KAnonymised, outlook: Outlook, tally: Tally, policy: Policy) -> Json:
+    """Everything known about the release but how it was made."""
     names = counted.roles.k_quasis
     n_released, n_entering = tally.realised.sizes.n_records, tally.expected.n_records
     fates = records.Fates(
@@ -199,11 +186,10 @@ def _record(
         missing=counted.left_out.missing,
         unlisted=counted.left_out.unlisted,
     )
-    record = {
-        **records.opening(policy, seeded=seeded, engine=engine),
+    record: Json = {
         "records": records.records_json(fates),
-        "clipped": ranges.clipped,
-        "constant_classes": ranges.constant_classes,
+        "clipped": outlook.clipped,
+        "constant_classes": outlook.constant_classes,
     }
     if anonymous.recoding.levels is not None:
         record["levels"] = dict(zip(names, anonymous.recoding.levels, strict=True))

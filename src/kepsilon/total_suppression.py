@@ -4,17 +4,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from kepsilon.errors import Problem, UnsatisfiableError
-from kepsilon.evaluate.confident_k import ConfidentK
-from kepsilon.evaluate.expectations import Expectations
 from kepsilon.evaluate.tally import Expected
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import written
 
 
-def refuse_above_total(expectations: Expectations, expected: Expected, *, n_counted: int, policy: Policy) -> None:
-    """Decided on the expected figure: deciding on the drawn one would select noise."""
+def refuse_above_total(expected: Expected, *, at: Callable[[float], Expected], n_counted: int, policy: Policy) -> None:
+    """Decided on the expected figure: deciding on the drawn one would select noise. `at` gives it for another ε."""
     limit = policy.max_total_suppression
     if limit is None:
         return
@@ -31,10 +30,9 @@ def refuse_above_total(expectations: Expectations, expected: Expected, *, n_coun
             f"{(by_k + gone.total) / n_counted:.2%} together"
         )
         what += f" ({total:.2%} with three standard errors of what was simulated)" if gone.variance else ""
-        confident = ConfidentK.asked_by(policy)
         epsilon = float(policy.exact_epsilon)
         while (epsilon := epsilon / 2) >= 0.0001:
-            less = expectations.at(epsilon, confident=confident)
+            less = at(epsilon)
             if (by_k + less.most_suppressed) / n_counted <= limit:
                 ways.append(f"epsilon = {epsilon:g}")
                 break

@@ -141,7 +141,7 @@ def test_an_interrupt_cleans_up_and_exits_130(case, sent):
         "from kepsilon.publish import release\n"
         "def slow(path):\n"
         "    print('writing', flush=True); time.sleep(60)\n"
-        "release._digest = slow\n"
+        "release.digest = slow\n"
         f"sys.argv = ['kepsilon', 'anonymise', {str(case / 'people.csv')!r}, '-p', {str(case / 'policy.toml')!r},\n"
         f"            '-o', {str(case / 'out.csv')!r}]\n"
         "main.main()"

@@ -101,6 +101,11 @@ def _read(path: Path) -> Figures | None:
 
 
 def _digest(path: Path) -> str:
+    """Of a folder, that of what `sha256sum *` prints inside it."""
+    if path.is_dir():
+        files = sorted(file.name for file in path.iterdir())
+        listed = "".join(f"{_digest(path / name).removeprefix('sha256:')}  {name}\n" for name in files)
+        return "sha256:" + hashlib.sha256(listed.encode()).hexdigest()
     with path.open("rb") as file:
         return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -36,6 +36,12 @@ from kepsilon.cli.screen import progress, show_record
     metavar="R.html",
     help="Also write a page with pictures of what changed, what it cost and what risk is left. For the curator only.",
 )
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="For Parquet larger than memory: hold no more than this (2GB, 500MB) and put the rest beside the output, in a "
+    "folder for you only that is gone afterwards.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace an existing release.")
 @click.option(
     "--unsafe-seed",
@@ -50,6 +56,7 @@ def anonymise(
     output: Path,
     linkage: Path | None,
     report: Path | None,
+    memory: str | None,
     overwrite: bool,
     unsafe_seed: int | None,
     as_json: bool,
@@ -63,9 +70,18 @@ def anonymise(
     inputs = (input_path, policy_path, *policy.files)
     kepsilon.check_outputs(output, linkage, report=report, overwrite=overwrite, inputs=inputs)
     with progress() as on_step:
-        release = kepsilon.anonymise(input_path, policy, unsafe_seed=unsafe_seed, on_step=on_step)
-        on_step("write")
-        release.write(output, linkage=linkage, report=report, overwrite=overwrite)
+        release = kepsilon.anonymise(
+            input_path,
+            policy,
+            memory=memory,
+            spill_folder=output.parent,
+            with_linkage=linkage is not None,
+            unsafe_seed=unsafe_seed,
+            on_step=on_step,
+        )
+        with release:
+            on_step("write")
+            release.write(output, linkage=linkage, report=report, overwrite=overwrite)
     try:
         _show(release, output, linkage, report, as_json=as_json)
     except BrokenPipeError:

@@ -16,6 +16,7 @@ from kepsilon.engines.files import CSV, PARQUET, FileSource, _arrow_reader, _par
 from kepsilon.engines.frames import FrameSource
 from kepsilon.engines.moving import movable
 from kepsilon.engines.numpy_arrays import in_one_piece, null_mask, to_doubles
+from kepsilon.engines.parquet_files import ParquetFiles, is_many
 from kepsilon.errors import DataError, Problem
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.codes import Label
@@ -26,7 +27,7 @@ class AuditedTable:
 
     def __init__(self, source: object) -> None:
         self.path: Path | None = Path(source) if isinstance(source, str | Path) else None
-        self._source: Any = FileSource(self.path) if self.path is not None else FrameSource(source)
+        self._source: Any = FrameSource(source) if self.path is None else _opened(self.path)
         self._beside_frame = () if self.path is not None else _beside_frame(source)
         self.name: str = self._source.name
         self.column_names: tuple[str, ...] = self._source.column_names
@@ -49,6 +50,8 @@ class AuditedTable:
             single = [name for name in self.column_names if self.column_names.count(name) == 1]
             found = [] if self._source.library == "pandas" else _names_of(self._source.arrow_table(single).schema)
             return (*found, *self._beside_frame)
+        if isinstance(self._source, ParquetFiles):
+            return tuple(sorted({name for file in self._source.paths for name in _names_of(_parquet_schema(file))}))
         suffix = self.path.suffix.lower()
         if suffix in CSV:
             return ()
@@ -116,6 +119,10 @@ class AuditedTable:
         if self._n_records is None:
             self._n_records = len(column)
         return column
+
+
+def _opened(path: Path) -> FileSource | ParquetFiles:
+    return ParquetFiles(path) if is_many(path) else FileSource(path)
 
 
 def _names_of(schema: Any) -> list[str]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -49,20 +50,59 @@ def only_occurring(values: tuple[Label, ...], codes: IntArray) -> tuple[tuple[La
 
 
 def as_doubles(column: pa.ChunkedArray, name: str, source: str) -> FloatArray:
-    where = f'{source}: column "{name}"'
+    values, wrong = read_doubles(column, name, source)
+    wrong.refuse(name, source)
+    return values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongNumbers:
+    """Records whose ε-quasi cannot be given noise; they add up over parts of a column."""
+
+    n_texts: int = 0
+    n_not_finite: int = 0
+
+    def __add__(self, other: WrongNumbers) -> WrongNumbers:
+        return WrongNumbers(n_texts=self.n_texts + other.n_texts, n_not_finite=self.n_not_finite + other.n_not_finite)
+
+    def refuse(self, name: str, source: str) -> None:
+        where = f'{source}: column "{name}"'
+        if self.n_texts:
+            raise DataError(
+                Problem(
+                    where=where,
+                    what=f"is an epsilon-quasi, but {self.n_texts:,} records hold text that is not a number.",
+                    fix="They are not shown, because they come from records. To see them here: kepsilon check --show-values "
+                    "with this column\nWrite missing values as an empty cell, and numbers with a decimal point.",
+                )
+            )
+        if self.n_not_finite:
+            raise DataError(
+                Problem(
+                    where=where,
+                    what=f"{self.n_not_finite:,} records hold NaN or an infinity, which no noise can hide.",
+                    fix="Write missing values as null (an empty cell).",
+                )
+            )
+
+
+def read_doubles(column: pa.ChunkedArray, name: str, source: str) -> tuple[FloatArray, WrongNumbers]:
+    """A column as doubles, NaN where it is null, and what in it is no number; where something is, do not use the doubles."""
     if pa.types.is_null(column.type):
         column = column.cast(pa.float64())
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        column = _parsed(column, where)
+        column, n_texts = _parsed(column)
+        if n_texts:
+            return np.zeros(0), WrongNumbers(n_texts=n_texts)
     is_number = (
         pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
     )
     if not is_number:
         raise DataError(
             Problem(
-                where=where,
+                where=f'{source}: column "{name}"',
                 what=f"is an epsilon-quasi, but holds {column.type}, not numbers.",
                 fix="Give it another role.",
             )
@@ -70,37 +110,21 @@ def as_doubles(column: pa.ChunkedArray, name: str, source: str) -> FloatArray:
     # A null becomes NaN here, so NaN in excess of the nulls was NaN in the data.
     values: FloatArray = to_doubles(column)
     n_wrong = len(values) - int(np.count_nonzero(np.isfinite(values))) - column.null_count
-    if n_wrong:
-        raise DataError(
-            Problem(
-                where=where,
-                what=f"{n_wrong:,} records hold NaN or an infinity, which no noise can hide.",
-                fix="Write missing values as null (an empty cell).",
-            )
-        )
-    return values
+    return values, WrongNumbers(n_not_finite=n_wrong)
 
 
-def _parsed(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
-    """Numbers given as text; blank is missing."""
+def _parsed(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, int]:
+    """Numbers given as text, blank being missing, and how many texts are no numbers."""
     try:
-        return column.cast(pa.float64())
+        return column.cast(pa.float64()), 0
     except pa.ArrowInvalid:  # blanks around numbers, or instead of them
         text = pc.utf8_trim_whitespace(column.cast(pa.string()))
         text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
     try:
-        return text.cast(pa.float64())
+        return text.cast(pa.float64()), 0
     except pa.ArrowInvalid:
         is_number = pc.match_substring_regex(text, NUMBER)
-        n_wrong = pc.sum(pc.invert(is_number)).as_py() or 0
-        raise DataError(
-            Problem(
-                where=where,
-                what=f"is an epsilon-quasi, but {n_wrong:,} records hold text that is not a number.",
-                fix="They are not shown, because they come from records. To see them here: kepsilon check --show-values "
-                "with this column\nWrite missing values as an empty cell, and numbers with a decimal point.",
-            )
-        ) from None
+        return text, pc.sum(pc.invert(is_number)).as_py() or 0
 
 
 def is_finite_number(text: str) -> bool:

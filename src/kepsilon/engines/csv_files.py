@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from kepsilon.errors import DataError, Problem
 
@@ -171,14 +171,15 @@ def _n_blank_at_end(path: Path) -> int:
     return max(0, len(tail) - len(tail.rstrip(b"\n")) - 1)
 
 
-def write_csv(table: Any, path: Path, *, delimiter: str) -> None:
+def write_csv(table: Any, file: BinaryIO, *, delimiter: str) -> None:
+    """Appends the records to a file, after a header if it is empty."""
     from pyarrow import csv as arrow_csv
 
     if table.num_columns == 1 and table.column(0).null_count:
         # A null alone on its line would be an empty line, which readers skip.
         table = table.set_column(0, table.schema.names[0], table.column(0).cast("string").fill_null(""))
-    with path.open("wb") as file:
-        arrow_csv.write_csv(table, file, arrow_csv.WriteOptions(delimiter=delimiter, quoting_style="needed"))
+    options = arrow_csv.WriteOptions(delimiter=delimiter, quoting_style="needed", include_header=file.tell() == 0)
+    arrow_csv.write_csv(table, file, options)
 
 
 def _ragged(path: Path, dialect: CsvDialect) -> Problem:

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ class FileSource:
         if path.is_dir():
             raise DataError(Problem(where=str(path), what="is a folder, not a file.", fix=f"Name one file: {KINDS}."))
         self.path = path
+        self.paths = (path,)
         self.name = path.name
         self.dialect: CsvDialect | None = None
         suffix = path.suffix.lower()
@@ -66,15 +68,40 @@ class FileSource:
         return table
 
 
+Write = Callable[[Any], None]
+"""Writes some more records, all of one schema."""
+
+
 def writer_for(path: Path, *, delimiter: str = ",") -> Callable[[Any, Path], None]:
     """How to write a table whose final name is `path`: the suffix decides."""
+
+    def write_table(table: Any, target: Path) -> None:
+        with writing(path, target, delimiter=delimiter) as write:
+            write(table)
+
+    return write_table
+
+
+def write_folder(tables: Iterable[Any], folder: Path) -> None:
+    """A Parquet file for each table."""
+    for i, table in enumerate(tables):
+        name = Path(f"part-{i:05d}.parquet")
+        writer_for(name)(table, folder / name)
+
+
+@contextlib.contextmanager
+def writing(path: Path, target: Path, *, delimiter: str = ",") -> Iterator[Write]:
+    """Writes a table whose final name is `path` to `target`, as many records at a time as there are at hand."""
     suffix = path.suffix.lower()
-    if suffix in CSV:
-        chosen = "\t" if suffix == ".tsv" else delimiter
-        return lambda table, target: write_csv(_writable_as_csv(table, path), target, delimiter=chosen)
-    if suffix in PARQUET:
-        return _write_parquet
-    return _write_arrow
+    with contextlib.ExitStack() as stack:
+        if suffix in CSV:
+            chosen = "\t" if suffix == ".tsv" else delimiter
+            file = stack.enter_context(target.open("wb"))
+            yield lambda table: write_csv(_writable_as_csv(table, path), file, delimiter=chosen)
+        elif suffix in PARQUET:
+            yield _ParquetWriter(target, stack).write
+        else:
+            yield _ArrowWriter(target, stack).write
 
 
 def _writable_as_csv(table: Any, path: Path) -> Any:
@@ -107,7 +134,7 @@ def _read_parquet(path: Path, columns: Sequence[str], coded: Sequence[str]) -> A
     from pyarrow import parquet
 
     schema = _parquet_schema(path)
-    repeating = {*coded, *_few_valued(path)}
+    repeating = {*coded, *few_valued(path)}
     texts = [name for name in columns if name in repeating and pa.types.is_string(schema.field(name).type)]
     try:
         table = parquet.read_table(path, columns=list(columns), read_dictionary=texts, partitioning=None)
@@ -119,7 +146,7 @@ def _read_parquet(path: Path, columns: Sequence[str], coded: Sequence[str]) -> A
     return table
 
 
-def _few_valued(path: Path) -> set[str]:
+def few_valued(path: Path) -> set[str]:
     """Columns whose values repeat so often that the file needs less for each than a position in a dictionary does."""
     from pyarrow import parquet
 
@@ -166,23 +193,40 @@ def _arrow_reader(path: Path) -> Any:
             raise DataError(Problem(where=str(path), what="is not an Arrow or Feather file.")) from None
 
 
-def _write_parquet(table: Any, target: Path) -> None:
+class _ParquetWriter:
     """Coded text is handed over as dictionaries, which is fast, but recorded as text, which is what it is."""
-    import pyarrow as pa
-    from pyarrow import parquet
 
-    shown = pa.schema([pa.field(field.name, _shown_type(field)) for field in table.schema])
-    with parquet.ParquetWriter(target, table.schema, compression="snappy", store_schema=False) as writer:
-        writer.write_table(table, row_group_size=1 << 20)
-        writer.add_key_value_metadata({"ARROW:schema": base64.b64encode(shown.serialize().to_pybytes()).decode()})
+    def __init__(self, target: Path, stack: contextlib.ExitStack) -> None:
+        self._target, self._stack = target, stack
+        self._writer: Any = None
+
+    def write(self, table: Any) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        if self._writer is None:
+            shown = pa.schema([pa.field(field.name, _shown_type(field)) for field in table.schema])
+            self._writer = self._stack.enter_context(
+                parquet.ParquetWriter(self._target, table.schema, compression="snappy", store_schema=False)
+            )
+            recorded = base64.b64encode(shown.serialize().to_pybytes()).decode()
+            self._writer.add_key_value_metadata({"ARROW:schema": recorded})
+        self._writer.write_table(table, row_group_size=1 << 20)
 
 
-def _write_arrow(table: Any, target: Path) -> None:
-    import pyarrow as pa
+class _ArrowWriter:
+    def __init__(self, target: Path, stack: contextlib.ExitStack) -> None:
+        self._target, self._stack = target, stack
+        self._writer: Any = None
 
-    shown = decoded(table)
-    with pa.OSFile(str(target), "wb") as file, pa.ipc.new_file(file, shown.schema) as writer:
-        writer.write_table(shown, max_chunksize=1 << 20)
+    def write(self, table: Any) -> None:
+        import pyarrow as pa
+
+        shown = decoded(table)
+        if self._writer is None:
+            file = self._stack.enter_context(pa.OSFile(str(self._target), "wb"))
+            self._writer = self._stack.enter_context(pa.ipc.new_file(file, shown.schema))
+        self._writer.write_table(shown, max_chunksize=1 << 20)
 
 
 def decoded(table: Any) -> Any:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kepsilon.engines.coding import as_doubles, encode, is_finite_number, missingness, only_occurring, rank_by_hash
-from kepsilon.engines.files import CODED_TEXT, FileSource, decoded, writer_for
+from kepsilon.engines.files import CODED_TEXT, FileSource, decoded, write_folder, writer_for
 from kepsilon.engines.frames import FrameSource
-from kepsilon.engines.moving import label_column, movable, number_column, stored, taken
+from kepsilon.engines.merging import merged_table
+from kepsilon.engines.moving import movable, stored, taken
 from kepsilon.engines.numpy_arrays import from_numpy
-from kepsilon.engines.protocol import Distinct, LeftOut, Shuffle
+from kepsilon.engines.parquet_files import ParquetFiles, is_many
+from kepsilon.engines.protocol import Batch, Distinct, LeftOut, RandomBytes, Shuffle
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles, EpsilonQuasi, KQuasi
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -27,16 +29,19 @@ from kepsilon.table.frequency import FrequencyTable, count_combinations
 
 name = "local"
 
+_RECORDS_PER_FILE = 1 << 22
+
 
 def open_source(source: object) -> LocalSource:
     """A path or a frame, known by its columns and not read yet."""
     if isinstance(source, str | Path):
-        return LocalSource(FileSource(Path(source)))
+        path = Path(source)
+        return LocalSource(ParquetFiles(path) if is_many(path) else FileSource(path))
     return LocalSource(FrameSource(source))
 
 
 class LocalSource:
-    def __init__(self, source: FileSource | FrameSource) -> None:
+    def __init__(self, source: FileSource | FrameSource | ParquetFiles) -> None:
         self._source = source
         self.name = source.name
         self.column_names = source.column_names
@@ -74,7 +79,7 @@ class LocalSource:
 class LocalColumns:
     """The columns that will be published; after `leave_out` only of the records that stay."""
 
-    def __init__(self, table: pa.Table, roles: ColumnRoles, source: FileSource | FrameSource) -> None:
+    def __init__(self, table: pa.Table, roles: ColumnRoles, source: FileSource | FrameSource | ParquetFiles) -> None:
         self._table = table
         self._roles = roles
         self._source = source
@@ -100,6 +105,9 @@ class LocalColumns:
                 self._integers.add(name)
             self._table = self._table.drop_columns([name])
         return self._numbers[name]
+
+    def largest(self, name: str) -> float:
+        return float(np.fmax.reduce(np.abs(self.numbers(name)), initial=0.0))
 
     def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
         unlisted = np.zeros(self.n_records, dtype=np.bool_)
@@ -149,11 +157,23 @@ class LocalColumns:
             return 0
         return pc.sum(pc.match_substring_regex(column, r"^([=@\t\r]|[+-][^0-9.])")).as_py() or 0
 
+    def classes(self, recoding: Recoding) -> LocalClasses:
+        return LocalClasses(self, self.by_class(recoding), n_classes=recoding.n_classes)
+
+    def epsilon_quasis(self, records: IntArray) -> FloatArray:
+        """The ε-quasis of some of the records that stayed, shape (n_records, n_epsilon_quasis)."""
+        names = self._roles.epsilon_quasis
+        values = np.empty((len(records), len(names)))
+        for j, name in enumerate(names):
+            values[:, j] = self.numbers(name)[records]
+        return values
+
     def merge(
         self,
         recoding: Recoding,
+        released: IntArray,
         class_ids: IntArray,
-        published: Mapping[str, FloatArray],
+        published: FloatArray,
         *,
         whole: Collection[str],
         shuffle: Shuffle,
@@ -161,47 +181,90 @@ class LocalColumns:
         """Labels, noisy values and untouched columns of the released records in one shuffled table.
 
         Algorithm 1, lines 8 to 10. Every column is taken anew, so that no value of a record that was left out is
-        kept alive by a shared buffer, a dictionary or metadata. `published` holds the noisy values of
-        the released records in the order of the input; `whole` names the ε-quasis with a whole precision.
+        kept alive by a shared buffer, a dictionary or metadata. `released` says which of the records that stayed they
+        are, and the other arrays go with it.
         """
         self._numbers.clear()
-        released = np.flatnonzero(class_ids != SUPPRESSED)
         order = shuffle(len(released))
+        class_ids = class_ids[order]
         released = released[order]
-        class_ids = class_ids[released]
         rows = released if self._stays is None else self._stays[released]
-        labels = dict(zip(self._roles.k_quasis, recoding.attributes, strict=True))
-        fields, columns = [], []
-        for name in self._roles.published:
-            if name in labels:
-                column = label_column(labels[name].labels, labels[name].of_class, class_ids)
-                field = pa.field(name, column.type, metadata=CODED_TEXT)
-            elif name in published:
-                stays_whole = name in whole and name in self._integers
-                column = number_column(published[name][order], stays_whole=stays_whole)
-                field = pa.field(name, column.type)
-            else:
-                before = self._table.schema.field(name)
-                column = taken(self._table.column(name), rows)
-                is_text_outside = before.metadata == CODED_TEXT or not pa.types.is_dictionary(before.type)
-                is_coded = is_text_outside and pa.types.is_dictionary(column.type)
-                field = pa.field(name, column.type, metadata=CODED_TEXT if is_coded else None)
-                self._table = self._table.drop_columns([name])
-            columns.append(column)
-            fields.append(field)
-        table = pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+        def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
+            before = self._table.schema.field(name)
+            column = taken(self._table.column(name), rows)
+            is_text_outside = before.metadata == CODED_TEXT or not pa.types.is_dictionary(before.type)
+            is_coded = is_text_outside and pa.types.is_dictionary(column.type)
+            self._table = self._table.drop_columns([name])
+            return pa.field(name, column.type, metadata=CODED_TEXT if is_coded else None), column
+
+        table = merged_table(
+            self._roles,
+            recoding,
+            class_ids,
+            published[order],
+            kept,
+            integers=self._integers.intersection(whole),
+        )
         return LocalMerged(table, rows, class_ids, self._source)
+
+
+class LocalClasses:
+    """All classes in one batch, its records in the order of the input."""
+
+    def __init__(self, columns: LocalColumns, class_ids: IntArray, *, n_classes: int) -> None:
+        self.n_classes = n_classes
+        self._columns = columns
+        self._released = np.flatnonzero(class_ids != SUPPRESSED)
+        self._class_ids = class_ids if len(self._released) == len(class_ids) else class_ids[self._released]
+        self._batch: Batch | None = None
+        self._published: FloatArray = np.zeros((0, 0))
+        self._stays: BoolArray | None = None
+
+    def batches(self) -> Iterator[Batch]:
+        if self._batch is None:
+            values = self._columns.epsilon_quasis(self._released)
+            self._batch = Batch(classes=slice(0, self.n_classes), class_ids=self._class_ids, values=values)
+        yield self._batch
+
+    def keep(self, batch: Batch, published: FloatArray, stays: BoolArray, *, random_bytes: RandomBytes) -> None:
+        del batch, random_bytes
+        self._published = published
+        self._stays = None if stays.all() else stays
+
+    def kept(self, new_ids: IntArray) -> Iterator[FloatArray]:
+        del new_ids  # classes that lost all their records have none that stayed
+        yield self._published if self._stays is None else self._published[self._stays]
+
+    def merge(self, recoding: Recoding, new_ids: IntArray, *, whole: Collection[str], shuffle: Shuffle) -> LocalMerged:
+        self._batch = None
+        chosen = slice(None) if self._stays is None else self._stays
+        return self._columns.merge(
+            recoding,
+            self._released[chosen],
+            new_ids[self._class_ids[chosen]],
+            self._published[chosen],
+            whole=whole,
+            shuffle=shuffle,
+        )
+
+    def close(self) -> None:
+        """Nothing is on disk."""
 
 
 class LocalMerged:
     """The released records, shuffled, not yet written."""
 
     def __init__(
-        self, table: pa.Table, original_rows: IntArray, class_ids: IntArray, source: FileSource | FrameSource
+        self,
+        table: pa.Table,
+        original_rows: IntArray,
+        class_ids: IntArray,
+        source: FileSource | FrameSource | ParquetFiles,
     ) -> None:
         self._table = table
         self._source = source
-        self.source_path = source.path if isinstance(source, FileSource) else None
+        self.inputs: tuple[Path, ...] = () if isinstance(source, FrameSource) else source.paths
         self.n_records: int = table.num_rows
         self.original_rows = original_rows
         self.class_ids = class_ids
@@ -212,15 +275,29 @@ class LocalMerged:
         return self._source.like(table) if isinstance(self._source, FrameSource) else table
 
     def write(self, target: Path, *, final_name: Path) -> None:
-        """Writes to `target` what the suffix of `final_name` asks for."""
+        if target.is_dir():
+            parts = range(0, self.n_records, _RECORDS_PER_FILE)
+            write_folder((self._table.slice(first, _RECORDS_PER_FILE) for first in parts), target)
+            return
         dialect = getattr(self._source, "dialect", None)
         writer_for(final_name, delimiter=dialect.delimiter if dialect else ",")(self._table, target)
 
     def linkage(self) -> pa.Table:
         """Which original record each released record was: for the curator only."""
-        columns = {
-            "original_row": self.original_rows.astype(np.int64),
-            "released_row": np.arange(self.n_records, dtype=np.int64),
-            "class_id": self.class_ids.astype(np.int64),
-        }
-        return pa.table({name: from_numpy(values) for name, values in columns.items()})
+        return linkage_table(self.original_rows, self.class_ids, first=0)
+
+    def write_linkage(self, target: Path, *, final_name: Path) -> None:
+        writer_for(final_name)(self.linkage(), target)
+
+    def close(self) -> None:
+        """Nothing is on disk."""
+
+
+def linkage_table(original_rows: IntArray, class_ids: IntArray, *, first: int) -> pa.Table:
+    """One line for each released record, from the first-th on."""
+    columns = {
+        "original_row": original_rows.astype(np.int64),
+        "released_row": np.arange(first, first + len(original_rows), dtype=np.int64),
+        "class_id": class_ids.astype(np.int64),
+    }
+    return pa.table({name: from_numpy(values) for name, values in columns.items()})

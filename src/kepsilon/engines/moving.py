@@ -47,11 +47,16 @@ def number_column(values: FloatArray, *, stays_whole: bool) -> pa.Array:
 
 
 def taken(column: pa.ChunkedArray, rows: IntArray) -> pa.Array | pa.ChunkedArray:
-    """The values of some records, with nothing of the others: dictionaries hold used entries only."""
-    if pa.types.is_dictionary(column.type):
-        return _taken_dictionary(in_one_piece(with_one_dictionary(column)), rows)
+    """The values of some records, with nothing of the others; text that repeats comes as a dictionary."""
     if (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)) and _repeats(column):
         return _taken_dictionary(in_one_piece(column.dictionary_encode()), rows)
+    return taken_as_is(column, rows)
+
+
+def taken_as_is(column: pa.ChunkedArray, rows: IntArray) -> pa.Array | pa.ChunkedArray:
+    """The same, and of the same type: dictionaries hold used entries only."""
+    if pa.types.is_dictionary(column.type):
+        return _taken_dictionary(in_one_piece(with_one_dictionary(column)), rows)
     return in_one_piece(column).take(from_numpy(rows))
 
 

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from kepsilon.engines.files import FileSource
 from kepsilon.engines.frames import FrameSource
+from kepsilon.engines.parquet_files import ParquetFiles, is_many
 from kepsilon.errors import DataError, Problem
 
 FEW = 30
@@ -115,7 +116,8 @@ class ColumnProfile:
 
 def profile_columns(source: object) -> tuple[str, list[ColumnProfile]]:
     """The name of a file or frame, and the profile of each of its columns, in order."""
-    opened = FileSource(Path(source)) if isinstance(source, str | Path) else FrameSource(source)
+    path = Path(source) if isinstance(source, str | Path) else None
+    opened = FrameSource(source) if path is None else ParquetFiles(path) if is_many(path) else FileSource(path)
     for name, times in Counter(opened.column_names).items():
         if times > 1:
             raise DataError(
@@ -160,7 +162,7 @@ def profile_column(name: str, column: pa.ChunkedArray) -> ColumnProfile:
     return ColumnProfile(**facts, **_facts_of_values(filled.column("texts"), filled.column("counts")))
 
 
-def _columns(opened: FileSource | FrameSource) -> Iterator[tuple[str, pa.ChunkedArray]]:
+def _columns(opened: FileSource | FrameSource | ParquetFiles) -> Iterator[tuple[str, pa.ChunkedArray]]:
     """Columns one at a time where the file allows it; CSV has to be read whole, and is read once."""
     is_csv = isinstance(opened, FileSource) and opened.dialect is not None
     whole = opened.arrow_table(opened.column_names) if is_csv else None

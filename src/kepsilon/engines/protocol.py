@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.frequency import FrequencyTable
+
+RandomBytes = Callable[[int], bytes]
+"""So many bytes that nobody can guess."""
 
 Shuffle = Callable[[int], IntArray]
 """A permutation of so many positions that nobody can guess."""
@@ -34,21 +37,78 @@ class Distinct:
     counts: IntArray
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """The records of some whole classes, or one part of a class that is too large to be looked at whole."""
+
+    classes: slice
+    """Which classes of the recoding."""
+    class_ids: IntArray
+    """Counted from the first of them, shape (n_records,)."""
+    values: FloatArray
+    """ε-quasis as they are in the data, NaN where missing, shape (n_records, n_epsilon_quasis)."""
+
+
+class LargeClass(Protocol):
+    """One class that is looked at in parts."""
+
+    @property
+    def class_id(self) -> int: ...
+
+    @property
+    def most_values(self) -> int:
+        """Distinct values that there is room for."""
+
+    def parts(self) -> Iterator[Batch]:
+        """Its records, as often as asked for and always in the same order."""
+
+
 class Merged(Protocol):
     """The released records, shuffled, not yet written."""
 
     n_records: int
-    source_path: Path | None
-    """The file that was read, which is never written to."""
+    inputs: tuple[Path, ...]
+    """The files that were read, which are never written to."""
 
     def frame(self) -> Any:
         """The release as the kind of object that was read."""
 
     def write(self, target: Path, *, final_name: Path) -> None:
-        """Writes to `target` what the suffix of `final_name` asks for."""
+        """Writes to `target` what the suffix of `final_name` asks for; Parquet files into it, if it is a folder."""
 
     def linkage(self) -> Any:
         """Which original record each released record was: for the curator only."""
+
+    def write_linkage(self, target: Path, *, final_name: Path) -> None:
+        """Writes the same to `target`, as the suffix of `final_name` asks for."""
+
+    def close(self) -> None:
+        """Removes what was kept on disk; nothing can be written or looked at afterwards."""
+
+
+class Classes(Protocol):
+    """The records that are in a class, whole classes together; noisy values come back to here, once."""
+
+    n_classes: int
+
+    def batches(self) -> Iterator[Batch | LargeClass]:
+        """All classes, as often as asked for and always in the same order."""
+
+    def keep(self, batch: Batch, published: FloatArray, stays: BoolArray, *, random_bytes: RandomBytes) -> None:
+        """Takes what is published of a batch or part; they have to come once, in the order of `batches`."""
+
+    def kept(self, new_ids: IntArray) -> Iterator[FloatArray]:
+        """What is published of released records, a part at a time in any order. `new_ids` as for `merge`."""
+
+    def merge(self, recoding: Recoding, new_ids: IntArray, *, whole: Collection[str], shuffle: Shuffle) -> Merged:
+        """Labels, noisy values and untouched columns of the released records in one shuffled table.
+
+        `recoding` is of the classes that are left, and `new_ids` says for each old one which it is now, or SUPPRESSED.
+        `whole` names the ε-quasis with a whole precision.
+        """
+
+    def close(self) -> None:
+        """Removes what was kept on disk, where it did not come to a release."""
 
 
 class Columns(Protocol):
@@ -58,14 +118,14 @@ class Columns(Protocol):
 
     def distinct(self, name: str) -> Distinct: ...
 
-    def numbers(self, name: str) -> FloatArray:
-        """An ε-quasi as finite doubles, NaN where it is missing."""
+    def largest(self, name: str) -> float:
+        """The largest absolute value of an ε-quasi, 0 where all are missing; refused where it is not all numbers."""
 
     def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
         """Leaves out records with an unlisted k-quasi value or a missing ε-quasi, before anything is counted.
 
-        `is_listed` says for every distinct value of a k-quasi whether it may stay. Afterwards `distinct` and `numbers`
-        speak only of the records that stay, so that nothing published depends on the others.
+        `is_listed` says for every distinct value of a k-quasi whether it may stay. Afterwards everything speaks only
+        of the records that stay, so that nothing published depends on the others.
         """
 
     def count(
@@ -73,31 +133,34 @@ class Columns(Protocol):
     ) -> FrequencyTable:
         """The frequency table. A domain comes with the code of every distinct value."""
 
+    def classes(self, recoding: Recoding) -> Classes:
+        """Carries the recoding back to the records."""
+
+
+class ColumnsInMemory(Columns, Protocol):
+    """The same as arrays, for whatever needs all records at once."""
+
+    def numbers(self, name: str) -> FloatArray:
+        """An ε-quasi as finite doubles, NaN where it is missing."""
+
     def by_class(self, recoding: Recoding) -> IntArray:
         """Class id of every record that stayed, or SUPPRESSED."""
 
     def formula_cells(self, name: str) -> int:
         """How many cells of a kept column a spreadsheet would take for formulas."""
 
-    def merge(
-        self,
-        recoding: Recoding,
-        class_ids: IntArray,
-        published: Mapping[str, FloatArray],
-        *,
-        whole: Collection[str],
-        shuffle: Shuffle,
-    ) -> Merged:
-        """Labels, noisy values and untouched columns of the released records in one shuffled table."""
+
+AnyColumns = TypeVar("AnyColumns", bound=Columns)
+OwnColumns_co = TypeVar("OwnColumns_co", bound=Columns, covariant=True)
 
 
-class Source(Protocol):
+class Source(Protocol[OwnColumns_co]):
     """A file or frame that is known by its columns, and not read yet."""
 
     name: str
     column_names: tuple[str, ...]
 
-    def read(self, roles: ColumnRoles) -> Columns: ...
+    def read(self, roles: ColumnRoles) -> OwnColumns_co: ...
 
     def n_distinct(self, column: str) -> tuple[int, int]:
         """Distinct non-null values of one column, and how many records hold one."""
@@ -106,7 +169,8 @@ class Source(Protocol):
         """Values the attribute's role cannot place, with how many records hold each; the curator has asked."""
 
 
-class Engine(Protocol):
-    name: str
+class Engine(Protocol[OwnColumns_co]):
+    @property
+    def name(self) -> str: ...
 
-    def open_source(self, source: object) -> Source: ...
+    def open_source(self, source: object) -> Source[OwnColumns_co]: ...

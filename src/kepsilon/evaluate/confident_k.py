@@ -101,10 +101,14 @@ def suppressed_for_confidence(
     One pass: a class that lost records is not looked at again with fewer originals in it, because the attacker's
     originals do not go away.
     """
-    too_few = in_reach < k
-    is_zero = in_reach == 0
-    goes = too_few if rule is ZeroRule.SUPPRESS_ZERO else too_few & ~is_zero
-    counts_as_gone = goes if rule is ZeroRule.TEXT else too_few
+    goes, counts_as_gone = goes_alone(in_reach, k=k, rule=rule)
     n_left = np.bincount(class_ids[~counts_as_gone], minlength=n_classes)
     suppressed: BoolArray = goes | (n_left < k)[class_ids]
     return suppressed
+
+
+def goes_alone(in_reach: IntArray, *, k: int, rule: ZeroRule) -> tuple[BoolArray, BoolArray]:
+    """Which records go whatever becomes of their class, and which count as gone when the others are counted."""
+    too_few = in_reach < k
+    goes = too_few if rule is ZeroRule.SUPPRESS_ZERO else too_few & (in_reach != 0)
+    return goes, goes if rule is ZeroRule.TEXT else too_few

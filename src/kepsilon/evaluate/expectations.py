@@ -14,7 +14,7 @@ from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.expected_confident_k import PreparedClasses, prepare
 from kepsilon.evaluate.linking_risk import ExpectedLinks, LinkGaps, link_gaps
 from kepsilon.evaluate.noise_size import expected_noise
-from kepsilon.evaluate.relative_error import ErrorSums, expected_errors
+from kepsilon.evaluate.relative_error import ErrorSums, expected_errors, expected_errors_of_counts
 from kepsilon.evaluate.simulated_links import expected_links_of_several
 from kepsilon.evaluate.simulated_suppression import expected_suppression
 from kepsilon.evaluate.tally import Expected
@@ -46,8 +46,12 @@ def expect(
     *,
     ranges: FloatArray,
     originals: FloatArray | None = None,
+    stream: int = 0,
 ) -> Expectations:
-    """`values`, `originals` and `ranges` as in `tally.realise`; `coded` are the values, coded once for all partitions."""
+    """`values`, `originals` and `ranges` as in `tally.realise`; `coded` are the values, coded once for all partitions.
+
+    Batches of classes need different `stream` numbers, for what is simulated.
+    """
     unclipped = values if originals is None else originals
     unit_noise = expected_noise(ranges, epsilon=1.0)
     unit_errors = tuple(
@@ -55,7 +59,7 @@ def expect(
     )
     outlook: _OneQuasi | _SeveralQuasis
     if len(coded) > 1:
-        outlook = _SeveralQuasis(values=values, class_ids=class_ids, ranges=ranges)
+        outlook = _SeveralQuasis(values=values, class_ids=class_ids, ranges=ranges, stream=stream)
     else:
         # Without any ε-quasi all records of a class look alike, as if they agreed on one.
         only = coded[0] if coded else CodedValues(distinct=np.zeros(1), codes=np.zeros(len(class_ids), dtype=np.int64))
@@ -63,6 +67,25 @@ def expect(
         classes = count_values(only, class_ids, n_classes=len(ranges))
         outlook = _OneQuasi(classes=classes, gaps=link_gaps(classes, ranges=own_ranges[:, 0]), ranges=own_ranges)
     return Expectations(n_records=len(class_ids), unit_errors=unit_errors, outlook=outlook)
+
+
+def expect_of_counts(
+    classes: ClassValues, *, ranges: FloatArray, original_values: FloatArray, original_counts: IntArray
+) -> Expectations:
+    """The same for one class with at most one ε-quasi, known by its distinct values and how many records hold each.
+
+    `ranges` has shape (1, n_epsilon_quasis); the originals differ from the class's values where some were clipped.
+    """
+    unit_noise = expected_noise(ranges, epsilon=1.0)
+    own_ranges = ranges if ranges.shape[1] else np.zeros((1, 1))
+    return Expectations(
+        n_records=int(classes.counts.sum()),
+        unit_errors=tuple(
+            expected_errors_of_counts(original_values, original_counts, expected_noise=float(noise))
+            for noise in unit_noise[0]
+        ),
+        outlook=_OneQuasi(classes=classes, gaps=link_gaps(classes, ranges=own_ranges[:, 0]), ranges=own_ranges),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,9 +122,12 @@ class _SeveralQuasis:
     values: FloatArray
     class_ids: IntArray
     ranges: FloatArray
+    stream: int
 
     def links(self, epsilon: float) -> ExpectedLinks:
-        return expected_links_of_several(self.values, self.class_ids, ranges=self.ranges, epsilon=epsilon)
+        return expected_links_of_several(
+            self.values, self.class_ids, ranges=self.ranges, epsilon=epsilon, stream=self.stream
+        )
 
     def suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
         return expected_suppression(
@@ -112,6 +138,7 @@ class _SeveralQuasis:
             epsilon=epsilon,
             k=confident.k,
             rule=confident.rule,
+            stream=self.stream,
             precisions=confident.precisions,
             domains=[None if d is None else (float(d[0]), float(d[1])) for d in confident.domains] or None,
         )

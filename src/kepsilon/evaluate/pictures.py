@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
@@ -97,64 +97,140 @@ def picture_release(
     `stays` is False where confidence-based suppression removed the record: it counts before, and not after.
     """
     keep = None if bool(stays.all()) else stays
-    sampled = _sample(len(values))
-    ids = class_ids[sampled]
-    extremes = [_extremes(values[:, j]) for j in range(len(names))]
-    n_active = np.count_nonzero(ranges > 0, axis=1)
-    n_wide = sum(high > low for low, high in extremes)
-    kept = None if keep is None else keep[sampled]
-    pictured, errors = [], []
-    for j, name in enumerate(names):
-        own, out = values[sampled, j], published[j][sampled]
-        low, high = extremes[j]
-        if low > high:
-            continue
-        cells = _cells(own, out if kept is None else out[kept], precision=precisions[j])
-        pictured.append(
-            _value_picture(name, values[:, j], published[j], keep=keep, cells=cells, extremes=(low, high), k=k)
+    sampled = sample_positions(len(values))
+
+    def count(cells: Mapping[int, Cells]) -> dict[int, tuple[IntArray, IntArray]]:
+        return {j: (own.count(values[:, j]), own.count(published[j], keep)) for j, own in cells.items()}
+
+    return picture_sample(
+        k=k,
+        names=names,
+        sample=Sample(
+            values=values[sampled],
+            published=[column[sampled] for column in published],
+            class_ids=class_ids[sampled],
+            stays=stays[sampled],
+        ),
+        spreads=[spread(values[:, j]) for j in range(len(names))],
+        count=count,
+        sizes=np.bincount(class_ids if keep is None else class_ids[keep]),
+        ranges=ranges,
+        epsilon=epsilon,
+        precisions=precisions,
+        k_quasis=k_quasis,
+        risk_by_epsilon=risk_by_epsilon,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Some records, each as likely as any other."""
+
+    values: FloatArray
+    """Shape (n_sampled, n_epsilon_quasis)."""
+    published: Sequence[FloatArray]
+    class_ids: IntArray
+    stays: BoolArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """What the pictures need to know of all values of one ε-quasi; it adds up over parts of the records."""
+
+    low: float = math.inf
+    """(inf, −inf) where all are missing."""
+    high: float = -math.inf
+    n_nonzero: int = 0
+    """Neither 0 nor missing."""
+    n_zeros: int = 0
+
+    def __add__(self, other: Spread) -> Spread:
+        return Spread(
+            low=min(self.low, other.low),
+            high=max(self.high, other.high),
+            n_nonzero=self.n_nonzero + other.n_nonzero,
+            n_zeros=self.n_zeros + other.n_zeros,
         )
-        n_zeros = int(np.count_nonzero(values[:, j] == 0))
-        error = error_picture(
-            name,
-            own,
-            out,
+
+
+def spread(values: FloatArray) -> Spread:
+    n_zeros = int(np.count_nonzero(values == 0))
+    return Spread(
+        low=float(np.fmin.reduce(values, initial=math.inf)),
+        high=float(np.fmax.reduce(values, initial=-math.inf)),
+        n_nonzero=len(values) - int(np.count_nonzero(np.isnan(values))) - n_zeros,
+        n_zeros=n_zeros,
+    )
+
+
+def picture_sample(
+    *,
+    k: int,
+    names: Sequence[str],
+    sample: Sample,
+    spreads: Sequence[Spread],
+    count: Callable[[Mapping[int, Cells]], Mapping[int, tuple[IntArray, IntArray]]],
+    sizes: IntArray,
+    ranges: FloatArray,
+    epsilon: float,
+    precisions: Sequence[Fraction],
+    k_quasis: Sequence[KQuasiPicture] = (),
+    risk_by_epsilon: Sequence[tuple[float, float]] = (),
+) -> Pictures:
+    """The same where not all records are at hand.
+
+    `count` counts all records, before noise and as published, in the cells of each ε-quasi by its number; `sizes` are
+    of classes as released.
+    """
+    kept = None if bool(sample.stays.all()) else sample.stays
+    n_active = np.count_nonzero(ranges > 0, axis=1)[sample.class_ids]
+    n_wide = sum(own.high > own.low for own in spreads)
+    present = [j for j, own in enumerate(spreads) if own.low <= own.high]
+    cells = {
+        j: _cells(
+            sample.values[:, j],
+            sample.published[j] if kept is None else sample.published[j][kept],
+            precision=precisions[j],
+        )
+        for j in present
+    }
+    counts = count(cells)
+    errors = [
+        error_picture(
+            names[j],
+            sample.values[:, j],
+            sample.published[j],
             kept=kept,
-            ranges=ranges[ids, j],
-            n_active=n_active[ids],
-            whole=(high - low, n_wide),
+            ranges=ranges[sample.class_ids, j],
+            n_active=n_active,
+            whole=(spreads[j].high - spreads[j].low, n_wide),
             epsilon=epsilon,
             k=k,
-            n_records=len(values) - int(np.count_nonzero(np.isnan(values[:, j]))) - n_zeros,
-            n_zeros=n_zeros,
+            n_records=spreads[j].n_nonzero,
+            n_zeros=spreads[j].n_zeros,
         )
-        if error is not None:
-            errors.append(error)
+        for j in present
+    ]
     return Pictures(
         k=k,
         epsilon=epsilon,
-        values=tuple(pictured),
-        errors=tuple(errors),
-        class_sizes=_class_sizes(class_ids if keep is None else class_ids[keep], k=k),
+        values=tuple(_value_picture(names[j], cells[j], counts[j], spreads[j], k=k) for j in present),
+        errors=tuple(error for error in errors if error is not None),
+        class_sizes=_class_sizes(sizes, k=k),
         k_quasis=tuple(k_quasis),
         risk_by_epsilon=tuple((float(at), float(risk)) for at, risk in risk_by_epsilon),
     )
 
 
-def _sample(n: int) -> IntArray | slice:
+def sample_positions(n: int) -> IntArray:
+    """Which of n records to look at, rising."""
     if n <= MOST_SAMPLED:
-        return slice(None)
+        return np.arange(n)
     return np.sort(np.random.default_rng(_SAMPLE_SEED).choice(n, MOST_SAMPLED, replace=False, shuffle=False))
 
 
-def _extremes(values: FloatArray) -> tuple[float, float]:
-    """Smallest and largest value; (inf, −inf) where all are missing."""
-    low = float(np.fmin.reduce(values, initial=math.inf))
-    high = float(np.fmax.reduce(values, initial=-math.inf))
-    return low, high
-
-
 @dataclass(frozen=True, slots=True)
-class _Cells:
+class Cells:
     """Edges at first·step, (first + 1)·step and so on."""
 
     step: float
@@ -164,7 +240,7 @@ class _Cells:
     def edge(self, i: int) -> float:
         return float(f"{(self.first + i) * self.step:.12g}")
 
-    def count(self, values: FloatArray, keep: BoolArray | None) -> IntArray:
+    def count(self, values: FloatArray, keep: BoolArray | None = None) -> IntArray:
         """Records per cell. A value on an edge in decimals belongs above it, also where binary puts it just below."""
         counts = np.zeros(self.n_edges + 1, dtype=np.int64)
         for start in range(0, len(values), _CHUNK):
@@ -182,7 +258,7 @@ class _Cells:
         return counts
 
 
-def _cells(before: FloatArray, after: FloatArray, *, precision: Fraction) -> _Cells:
+def _cells(before: FloatArray, after: FloatArray, *, precision: Fraction) -> Cells:
     """Round cells over the bulk of the values, and of the noise as far as that leaves a third to the values."""
     low, high = _bulk(before)
     bulk = high - low
@@ -195,7 +271,7 @@ def _cells(before: FloatArray, after: FloatArray, *, precision: Fraction) -> _Ce
     offset = 0.5 if step < 2 * precision else 0.0
     first = math.floor((low - padding) / step - offset + 1e-9)
     last = math.ceil((high + padding) / step - offset - 1e-9)
-    return _Cells(step, first + offset, last - first + 1)
+    return Cells(step, first + offset, last - first + 1)
 
 
 def _bulk(values: FloatArray) -> tuple[float, float]:
@@ -214,26 +290,17 @@ def _step(target: float, *, precision: Fraction) -> float:
 
 
 def _value_picture(
-    name: str,
-    before: FloatArray,
-    after: FloatArray,
-    *,
-    keep: BoolArray | None,
-    cells: _Cells,
-    extremes: tuple[float, float],
-    k: int,
+    name: str, cells: Cells, counts: tuple[IntArray, IntArray], spread: Spread, *, k: int
 ) -> ValuePicture:
     """Counts in round cells. An edge that is the smallest or largest value is taken out: it would tell that value."""
-    shown = [i for i in range(cells.n_edges) if cells.edge(i) not in extremes]
+    shown = [i for i in range(cells.n_edges) if cells.edge(i) not in (spread.low, spread.high)]
     first_of_cell = [0, *(i + 1 for i in shown)]
-    counts = [
-        np.add.reduceat(cells.count(*arrays), first_of_cell) for arrays in ((before, None), (after, keep))
-    ]  # fmt: skip
+    before, after = (np.add.reduceat(own, first_of_cell) for own in counts)
     return ValuePicture(
         name=name,
         edges=tuple(cells.edge(i) for i in shown),
-        before=_not_below(counts[0], k),
-        after=_not_below(counts[1], k),
+        before=_not_below(before, k),
+        after=_not_below(after, k),
     )
 
 
@@ -249,9 +316,8 @@ def _not_below(counts: IntArray, k: int) -> tuple[int | None, ...]:
     return tuple(shown)
 
 
-def _class_sizes(class_ids: IntArray, *, k: int) -> tuple[ClassSizePicture, ...]:
+def _class_sizes(sizes: IntArray, *, k: int) -> tuple[ClassSizePicture, ...]:
     """Classes by size, from k to 2k − 1, 5k − 1, 10k − 1 and so on; those that hold no class are left out."""
-    sizes = np.bincount(class_ids)
     sizes = sizes[sizes > 0]
     if not sizes.size:
         return ()

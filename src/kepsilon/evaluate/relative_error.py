@@ -91,6 +91,24 @@ def expected_errors(values: FloatArray, class_ids: IntArray, *, expected_noise: 
     return sum((_error_sums(values[p], expected_noise[class_ids[p]]) for p in parts), start=ErrorSums())
 
 
+def expected_errors_of_counts(values: FloatArray, counts: IntArray, *, expected_noise: float) -> ErrorSums:
+    """The same for one class that is known by its distinct values, and by how many records hold each."""
+    present = ~np.isnan(values)
+    values, counts = values[present], counts[present]
+    one_each = _error_sums(values, np.full(len(values), expected_noise))
+    sizes = np.abs(values)
+    defined = sizes > 0
+    with np.errstate(over="ignore"):
+        relative_sum = float(np.sum(counts[defined] * (expected_noise / sizes[defined])))
+    return dataclasses.replace(
+        one_each,
+        n_values=int(counts.sum()),
+        n_zeros=int(counts[~defined].sum()),
+        relative_sum=relative_sum,
+        distance_sum=float(counts.sum()) * expected_noise if values.size else 0.0,
+    )
+
+
 def realised_errors(values: FloatArray, published: FloatArray) -> ErrorSums:
     """The error of what was published."""
     parts = _parts(len(values))

@@ -18,7 +18,8 @@ from kepsilon.errors import EngineError, Problem
 from kepsilon.grid.cells import Cell, Json
 from kepsilon.grid.choice import Choice, Limits, choose
 from kepsilon.policy.policy import Policy
-from kepsilon.publish.atomic import Staging, refuse_existing, refuse_input, require_folder
+from kepsilon.private_folders import require_folder
+from kepsilon.publish.atomic import Staging, refuse_existing, refuse_input
 from kepsilon.publish.manifest import normalised
 from kepsilon.version import __version__
 

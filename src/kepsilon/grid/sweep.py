@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from kepsilon.counting import Counted, local_engine, read_and_count
-from kepsilon.engines.protocol import Engine
+from kepsilon.engines.protocol import ColumnsInMemory, Engine
 from kepsilon.errors import AnonymisationError, PolicyError, Problem
 from kepsilon.evaluate.class_values import CodedValues
 from kepsilon.evaluate.confident_k import ConfidentK
@@ -37,7 +37,7 @@ def explore(
     epsilon: float | Sequence[float] | None = None,
     algorithm: str | Sequence[str] | None = None,
     confidence: float | None = None,
-    engine: Engine | None = None,
+    engine: Engine[ColumnsInMemory] | None = None,
     on_step: Callable[[str], None] = ignore_step,
 ) -> Grid:
     """What every combination of k, ε and algorithm would cost and leave at risk; everything else as the policy says.
@@ -90,7 +90,7 @@ def _cells_of(
     partition: KAnonymised | AnonymisationError,
     policy: Policy,
     epsilons: Sequence[float],
-    counted: Counted,
+    counted: Counted[ColumnsInMemory],
     coded: Sequence[CodedValues],
     clock: Stopwatch,
     *,
@@ -113,14 +113,16 @@ def _cells_of(
         yield Cell(algorithm=policy.algorithm, k=policy.k, epsilon=epsilon, figures=figures)
 
 
-def _look_at(partition: KAnonymised, policy: Policy, counted: Counted, coded: Sequence[CodedValues]) -> Expectations:
+def _look_at(
+    partition: KAnonymised, policy: Policy, counted: Counted[ColumnsInMemory], coded: Sequence[CodedValues]
+) -> Expectations:
     class_ids = counted.columns.by_class(partition.recoding)
     ranges = noise_ranges(counted.columns, class_ids, partition.recoding, policy)
     return expect_noise(coded, class_ids, ranges)
 
 
 def _figures(
-    partition: KAnonymised, expected: Expected, policy: Policy, counted: Counted, *, epsilon: float
+    partition: KAnonymised, expected: Expected, policy: Policy, counted: Counted[ColumnsInMemory], *, epsilon: float
 ) -> Figures:
     names, n_counted = counted.roles.k_quasis, counted.n_staying
     loss, levels = precision_loss(partition.recoding), partition.recoding.levels

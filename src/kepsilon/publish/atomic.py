@@ -10,8 +10,6 @@ left lying about.
 from __future__ import annotations
 
 import contextlib
-import errno
-import hashlib
 import json
 import os
 import shutil
@@ -23,11 +21,8 @@ from types import TracebackType
 from typing import Self
 
 from kepsilon.errors import EngineError, Problem
-
-try:
-    import fcntl
-except ImportError:  # Windows: no such locks, so left-overs of a killed run are left for the user to remove
-    fcntl = None  # type: ignore[assignment]
+from kepsilon.private_folders import lock, locked, remove_left_overs, require_folder, worded
+from kepsilon.publish.digests import digest
 
 PREFIX = ".kepsilon-staging-"
 JOURNAL = "journal.json"
@@ -44,12 +39,12 @@ class Staging:
     def __enter__(self) -> Self:
         try:
             for folder in self._folders:
-                with _worded(folder):
+                with worded(folder):
                     require_folder(folder)
-                    with _locked(folder):
-                        remove_left_overs(folder)
+                    with locked(folder):
+                        remove_left_overs(folder, prefix=PREFIX, known={JOURNAL}, before=_take_back_unfinished)
                         private = Path(tempfile.mkdtemp(prefix=PREFIX, dir=folder))
-                        self._private[folder] = (private, _lock(private, wait=False))
+                        self._private[folder] = (private, lock(private, wait=False))
         except BaseException:
             self._remove()
             raise
@@ -61,20 +56,34 @@ class Staging:
         self._remove()
 
     def _remove(self) -> None:
-        for private, lock in self._private.values():
+        for private, held in self._private.values():
             shutil.rmtree(private, ignore_errors=True)
-            if lock is not None:
-                os.close(lock)
+            if held is not None:
+                os.close(held)
 
     @contextlib.contextmanager
     def new_file(self, final: Path, *, owner_only: bool) -> Iterator[Path]:
         """A path to write what will become `final`. The private folder is closed to others in any case."""
         private, _ = self._private[final.parent]
         temporary = private / f"{len(self._planned)}{final.suffix}"
-        with _worded(final):
+        with worded(final):
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if owner_only else 0o666))
             yield temporary
             _sync(temporary)
+        self._planned.append((temporary, final))
+
+    @contextlib.contextmanager
+    def new_folder(self, final: Path) -> Iterator[Path]:
+        """A folder to write files into, which will become `final`."""
+        private, _ = self._private[final.parent]
+        temporary = private / str(len(self._planned))
+        with worded(final):
+            temporary.mkdir()
+            yield temporary
+            for file in temporary.iterdir():
+                _sync(file)
+            with contextlib.suppress(OSError):  # some file systems cannot sync a folder
+                _sync(temporary)
         self._planned.append((temporary, final))
 
     def publish(self, *, overwrite: bool) -> None:
@@ -82,16 +91,18 @@ class Staging:
 
         What is about to happen is written down first, so that the next run can take back what a killed one had begun.
         """
-        with _worded(self._planned[0][1]), _all_locked(self._folders):
+        with worded(self._planned[0][1]), _all_locked(self._folders):
             steps = [self._step(temporary, final, overwrite=overwrite) for temporary, final in reversed(self._planned)]
             data = steps[-1]
-            digest = _digest(data.temporary)
+            content = digest(data.temporary)
             for folder, (private, _) in self._private.items():
-                _write_journal(private, [s for s in steps if s.final.parent == folder], data=data.final, digest=digest)
+                _write_journal(
+                    private, [s for s in steps if s.final.parent == folder], data=data.final, content=content
+                )
             done: list[Step] = []
             try:
                 for step in steps:
-                    with _worded(step.final):
+                    with worded(step.final):
                         _move(step.temporary, step.final, overwrite=overwrite)
                     done.append(step)
             except BaseException:
@@ -119,20 +130,22 @@ class Step:
     before: Path | None
 
     def take_back(self) -> None:
-        if self.before is None:
+        if self.before is None and self.final.is_dir():
+            shutil.rmtree(self.final)
+        elif self.before is None:
             self.final.unlink(missing_ok=True)
         elif os.path.lexists(self.before):
             self.before.replace(self.final)
 
 
-def _write_journal(private: Path, steps: Iterable[Step], *, data: Path, digest: str) -> None:
-    content = {
+def _write_journal(private: Path, steps: Iterable[Step], *, data: Path, content: str) -> None:
+    written = {
         "data": str(data.resolve()),
-        "digest": digest,
+        "digest": content,
         "steps": [[str(s.final.resolve()), None if s.before is None else s.before.name] for s in steps],
     }
     journal = private / JOURNAL
-    journal.write_text(json.dumps(content), encoding="utf-8")
+    journal.write_text(json.dumps(written), encoding="utf-8")
     _sync(journal)
 
 
@@ -146,7 +159,7 @@ def _take_back_unfinished(private: Path) -> None:
     except ValueError:  # killed while writing it, so nothing had been moved
         return
     data = Path(content["data"])
-    if data.exists() and _digest(data) == content["digest"]:
+    if data.exists() and digest(data) == content["digest"]:
         return
     for i, (final, before) in enumerate(content["steps"]):
         step = Step(temporary=private / str(i), final=Path(final), before=None if before is None else private / before)
@@ -154,51 +167,27 @@ def _take_back_unfinished(private: Path) -> None:
             step.take_back()
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def remove_left_overs(folder: Path) -> None:
-    """Removes the private folders of runs that were killed; those of runs that are alive are locked."""
-    if fcntl is None:
-        return
-    for path in folder.glob(f"{PREFIX}*"):
-        if path.is_dir() and not path.is_symlink() and _is_ours(path):
-            with contextlib.suppress(OSError):
-                lock = _lock(path, wait=False)
-                _take_back_unfinished(path)
-                shutil.rmtree(path, ignore_errors=True)
-                if lock is not None:
-                    os.close(lock)
-
-
-def _is_ours(folder: Path) -> bool:
-    """Made by us and by this user: the mode is what `mkdtemp` gives, and everything inside has a number for a name."""
-    status = folder.stat()
-    if status.st_uid != os.geteuid() or status.st_mode & 0o777 != 0o700:
-        return False
-    names = [path.stem.removeprefix("before-") for path in folder.iterdir() if path.name != JOURNAL]
-    return all(name.isdigit() for name in names)
-
-
 def refuse_input(path: Path, inputs: Iterable[Path]) -> None:
+    inside = [source for source in inputs if source.is_dir() and source.resolve() in path.resolve().parents]
+    if inside:
+        raise EngineError(
+            Problem(
+                where=str(path),
+                what="is inside the folder that is read, and would be read as a part of it.",
+                fix="Choose another folder.",
+            )
+        )
     if any(path.exists() and source.exists() and path.samefile(source) for source in inputs):
         raise EngineError(
             Problem(where=str(path), what="is an input, which is never overwritten.", fix="Choose another name.")
         )
 
 
-def require_folder(folder: Path) -> None:
-    if not folder.is_dir():
-        raise EngineError(
-            Problem(where=str(folder), what="there is no such folder to write to.", fix="Create it first.")
-        )
-
-
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
     if path.is_dir():
-        raise EngineError(Problem(where=str(path), what="is a folder; a release is a file."))
+        raise EngineError(
+            Problem(where=str(path), what="is a folder, and a folder is never replaced.", fix="Choose another name.")
+        )
     if not overwrite and os.path.lexists(path):
         raise EngineError(
             Problem(where=str(path), what="exists already.", fix="Choose another name, or replace it with --overwrite.")
@@ -227,49 +216,12 @@ def _move(temporary: Path, final: Path, *, overwrite: bool) -> None:
 
 
 @contextlib.contextmanager
-def _worded(path: Path) -> Iterator[None]:
-    """Trouble with disk or permissions, worded for the user."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            what, fix = "the disk is full; nothing was released.", "Free some space, or write to another disk."
-        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            what, fix = "cannot be written: permission denied.", "Choose a folder that you may write to."
-        else:
-            what, fix = f"cannot be written: {os.strerror(error.errno) if error.errno else 'input/output error'}.", ""
-        raise EngineError(Problem(where=str(path), what=what, fix=fix)) from None
-
-
-@contextlib.contextmanager
 def _all_locked(folders: Iterable[Path]) -> Iterator[None]:
     """All folders, always in the same order, so that two runs cannot wait for each other."""
     with contextlib.ExitStack() as stack:
         for folder in sorted({folder.resolve() for folder in folders}):
-            stack.enter_context(_locked(folder))
+            stack.enter_context(locked(folder))
         yield
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    lock = _lock(folder, wait=True)
-    try:
-        yield
-    finally:
-        if lock is not None:
-            os.close(lock)
-
-
-def _lock(folder: Path, *, wait: bool) -> int | None:
-    if fcntl is None:
-        return None
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
 
 
 def _sync(path: Path) -> None:

@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import html
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from kepsilon.engines.protocol import Merged
 from kepsilon.errors import EngineError, Problem
-from kepsilon.publish.atomic import Staging, refuse_existing, refuse_input, require_folder
+from kepsilon.private_folders import require_folder
+from kepsilon.publish.atomic import Staging, refuse_existing, refuse_input
+from kepsilon.publish.digests import digest
 from kepsilon.publish.manifest import Json, public
 
 
@@ -52,19 +53,20 @@ class Release:
         report: str | Path | None = None,
         overwrite: bool = False,
     ) -> None:
-        """Writes the release, PATH.manifest.json and the owner-only PATH.curator.json; whole, or not at all."""
+        """Writes the release, PATH.manifest.json and the owner-only PATH.curator.json; whole, or not at all.
+
+        A path without a suffix becomes a folder of Parquet files.
+        """
         output = Path(path)
         linkage_path = None if linkage is None else Path(linkage)
         report_path = None if report is None else Path(report)
-        source = self._merged.source_path
-        inputs = () if source is None else (source,)
-        check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=inputs)
+        check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=self._merged.inputs)
         paths = [path for path in (output, linkage_path, report_path) if path is not None]
         with Staging(path.parent for path in paths) as staging:
-            with staging.new_file(output, owner_only=False) as temporary:
+            new = staging.new_folder(output) if is_folder(output) else staging.new_file(output, owner_only=False)
+            with new as temporary:
                 self._merged.write(temporary, final_name=output)
-                digest = _digest(temporary)
-            self._record["digest"] = digest
+                self._record["digest"] = f"sha256:{digest(temporary)}"
             for final, content, owner_only in (
                 (manifest_path(output), self.manifest, False),
                 (curator_path(output), self._record, True),
@@ -74,10 +76,8 @@ class Release:
                         json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
                     )
             if linkage_path is not None:
-                from kepsilon.engines.files import writer_for
-
                 with staging.new_file(linkage_path, owner_only=True) as temporary:
-                    writer_for(linkage_path)(self.linkage, temporary)
+                    self._merged.write_linkage(temporary, final_name=linkage_path)
             if report_path is not None:
                 with staging.new_file(report_path, owner_only=True) as temporary:
                     temporary.write_text(self._page(), encoding="utf-8")
@@ -91,6 +91,16 @@ class Release:
             with staging.new_file(target, owner_only=True) as temporary:
                 temporary.write_text(self._page(), encoding="utf-8")
             staging.publish(overwrite=overwrite)
+
+    def close(self) -> None:
+        """Removes what a release that was larger than memory keeps on disk; it cannot be written any more."""
+        self._merged.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _page(self) -> str:
         from kepsilon.publish.report import release_page
@@ -107,6 +117,11 @@ class Release:
     def __repr__(self) -> str:
         records, classes = self._record["records"], self._record["classes"]
         return f"<Release of {records['released']:,} of {records['read']:,} records in {classes['count']:,} classes>"
+
+
+def is_folder(output: Path) -> bool:
+    """Whether a release of that name is a folder of Parquet files."""
+    return not output.suffix
 
 
 def manifest_path(output: Path) -> Path:
@@ -132,7 +147,8 @@ def check_outputs(
     beside = [output, manifest_path(output), curator_path(output)]
     for path in (output, linkage):
         if path is not None:
-            require_known_kind(path)
+            if path is linkage or not is_folder(path):
+                require_known_kind(path)
             require_folder(path.parent)
             refuse_input(path, inputs)
     for path in beside:
@@ -160,8 +176,3 @@ def check_report_output(path: Path, *, overwrite: bool, inputs: Iterable[Path] =
 def _refuse_taken(path: Path, taken: set[Path], what: str) -> None:
     if path.resolve() in taken:
         raise EngineError(Problem(where=str(path), what=f"the {what} needs a name of its own."))
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()

@@ -44,13 +44,11 @@ class Recoding:
         return len(self.sizes)
 
 
-def only_released(recoding: Recoding, class_ids: IntArray) -> tuple[Recoding, IntArray]:
-    """The recoding of the records that are still released, by their class ids, and those ids numbered anew.
+def only_released(recoding: Recoding, sizes: IntArray) -> tuple[Recoding, IntArray]:
+    """The recoding of the records that are still released, so many of every class, and the new id of every class.
 
     Classes that have none left go, and with them labels that nobody else shows: what is written must not hold them.
     """
-    is_released = class_ids != SUPPRESSED
-    sizes = np.bincount(class_ids[is_released], minlength=recoding.n_classes)
     kept = sizes > 0
     new_ids = np.append(np.where(kept, np.cumsum(kept) - 1, SUPPRESSED), SUPPRESSED)  # the last entry is that of −1
     attributes = []
@@ -64,7 +62,7 @@ def only_released(recoding: Recoding, class_ids: IntArray) -> tuple[Recoding, In
         attributes=tuple(attributes),
         levels=recoding.levels,
     )
-    return left, new_ids[class_ids]
+    return left, new_ids
 
 
 def distinct_labels(labels: Sequence[Label]) -> tuple[tuple[Label, ...], IntArray]:

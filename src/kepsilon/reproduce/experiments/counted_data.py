@@ -9,6 +9,7 @@ from typing import Any
 
 from kepsilon.counting import Counted, local_engine, read_and_count
 from kepsilon.engines.arrays import table_from
+from kepsilon.engines.protocol import ColumnsInMemory
 from kepsilon.errors import AnonymisationError
 from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k
 from kepsilon.policy.policy import Policy
@@ -21,7 +22,7 @@ class CountedData:
     data: DataSet
     document: Mapping[str, Any]
     """The data set's policy document, or what an experiment made of it."""
-    counted: Counted
+    counted: Counted[ColumnsInMemory]
 
     def policy(self, **changes: Any) -> Policy:
         return _policy(self.document, **changes)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a limit on memory leaves room for; said before work starts, and before noise is drawn."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kepsilon.errors import EngineError, Problem
+from kepsilon.table.arrays import IntArray
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
+LEAST = 200 * 10**6
+"""Python and its libraries take as much before there is a single record."""
+
+_BYTES_PER_RECORD = 120
+_BYTES_PER_VALUE = 120
+"""What the kernels hold at most for a record and each of its ε-quasis; measured."""
+
+_BYTES_PER_DISTINCT = 160
+"""The same for a distinct value of a class that is too large for a batch."""
+
+_LARGEST_PART = 1 << 20
+
+
+def bytes_of(memory: str | int) -> int:
+    """ "2GB" and the like as bytes; refused where it is no size, or too small to work with."""
+    text = str(memory).strip().upper()
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?I?B?)", text)
+    unit = "" if found is None else found[2] if found[2].endswith("B") or not found[2] else found[2] + "B"
+    if found is None or unit not in _UNITS:
+        raise EngineError(
+            Problem(where="memory", what=f'"{memory}" is not a size.', fix="Write 2GB, 500MB or the like.")
+        )
+    n_bytes = int(float(found[1]) * _UNITS[unit])
+    if n_bytes < LEAST:
+        raise EngineError(
+            Problem(where="memory", what=f"{memory} is too little to work with.", fix="The least is 200MB.")
+        )
+    return n_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much is looked at together."""
+
+    memory: int
+    """In bytes."""
+    n_epsilon_quasis: int
+
+    @property
+    def records_per_part(self) -> int:
+        """Read and moved together, with all their columns."""
+        return min(_LARGEST_PART, self.memory // 2048)
+
+    @property
+    def bytes_per_record(self) -> int:
+        return _BYTES_PER_RECORD + _BYTES_PER_VALUE * self.n_epsilon_quasis
+
+    @property
+    def records_per_batch(self) -> int:
+        """Records of whole classes that go through the kernels together."""
+        return self.memory // 2 // self.bytes_per_record
+
+    @property
+    def most_values(self) -> int:
+        """Distinct values that may stand for a class that is too large for a batch."""
+        return self.memory // 2 // _BYTES_PER_DISTINCT
+
+    @property
+    def most_cells(self) -> int:
+        """Cells of a table that is looked up by position."""
+        return self.memory // 16 // 4
+
+    def refuse_combinations(self, n_combinations: int, values: Mapping[str, int], source: str) -> None:
+        """The frequency table has to fit into memory, a few times over while it is searched."""
+        most = self.memory // 4 // (8 * (2 * len(values) + 4))
+        if n_combinations <= most:
+            return
+        largest = sorted(values, key=lambda name: values[name], reverse=True)[:3]
+        listed = ", ".join(f'"{name}" ({values[name]:,} values)' for name in largest)
+        raise EngineError(
+            Problem(
+                where=source,
+                what=f"its k-quasis have at least {n_combinations:,} combinations, and the memory has room for {most:,}.",
+                fix=f"Coarsen the k-quasis with the most values before anything else: {listed}. Their combinations have to "
+                f"become at least {n_combinations / most:.1f} times fewer. Or give more memory.",
+            )
+        )
+
+    def batches(self, sizes: IntArray) -> list[slice]:
+        """Which classes go through the kernels together: as many as there is room for, and at least one."""
+        ends = np.cumsum(sizes)
+        planned, first, done = [], 0, 0
+        while first < len(sizes):
+            last = max(first + 1, int(np.searchsorted(ends, done + self.records_per_batch, side="right")))
+            planned.append(slice(first, last))
+            first, done = last, int(ends[last - 1])
+        return planned
+
+    def refuse_large_class(self, largest: int, source: str) -> None:
+        """With several ε-quasis a class has to be looked at whole."""
+        if self.n_epsilon_quasis < 2 or largest <= self.records_per_batch:
+            return
+        needed = 2 * largest * self.bytes_per_record / 10**9
+        raise EngineError(
+            Problem(
+                where=source,
+                what=f"the largest class has {largest:,} records, and with several epsilon-quasis the memory has room for "
+                f"{self.records_per_batch:,} at a time. No noise was drawn.",
+                fix=f"Give {needed:.1f}GB of memory, or coarsen less, so that classes are smaller.",
+            )
+        )
+
+
+def refuse_full_disk(folder: Path, n_bytes: int) -> None:
+    """Twice the records have to fit: by class, and in their last order."""
+    free = shutil.disk_usage(folder).free
+    if free < n_bytes:
+        raise EngineError(
+            Problem(
+                where=str(folder),
+                what=f"about {n_bytes / 10**9:.1f} GB are needed to spill to, and {free / 10**9:.1f} GB are free.",
+                fix="Free some space, or spill to another disk.",
+            )
+        )

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parquet in one file or many, by path, folder or glob: which files, the same columns in all, and reading them in parts."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from kepsilon.engines.files import CODED_TEXT, PARQUET, few_valued
+from kepsilon.engines.moving import movable
+from kepsilon.errors import AnonymisationError, DataError, EngineError, Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """What a file looked like when it was first opened."""
+
+    n_records: int
+    size: int
+    changed: int
+    """When it was last written to, in nanoseconds."""
+    schema: pa.Schema
+
+
+def is_many(path: Path) -> bool:
+    """Whether a path stands for several files: a folder, or a pattern where there is no such file."""
+    return path.is_dir() or (not path.exists() and glob.has_magic(str(path)))
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """The Parquet files that a path, folder or pattern stands for, in the order of their names."""
+    if path.is_dir():
+        found = [file for file in path.rglob("*") if file.suffix.lower() in PARQUET and file.is_file()]
+        # What begins with a dot or an underscore is a mark or a left-over of whoever wrote the folder.
+        found = [file for file in found if not any(p.startswith((".", "_")) for p in file.relative_to(path).parts)]
+        by_value = {p for file in found for p in file.relative_to(path).parts[:-1] if "=" in p}
+        if by_value:
+            raise DataError(
+                Problem(
+                    where=str(path),
+                    what="its folders are named after values of a column, which is then not in the files.",
+                    fix="Write the table with all columns inside its files.",
+                )
+            )
+    elif is_many(path):
+        found = [Path(file) for file in glob.glob(str(path), recursive=True)]  # noqa: PTH207 (a pattern may be absolute)
+        found = [file for file in found if file.suffix.lower() in PARQUET and file.is_file()]
+    else:
+        found = [path]
+        if not path.exists():
+            raise DataError(Problem(where=str(path), what="there is no such file."))
+    if not found:
+        raise DataError(
+            Problem(
+                where=str(path), what="holds no Parquet file.", fix="Files are known by their suffix, .parquet or .pq."
+            )
+        )
+    return tuple(sorted(found))
+
+
+class ParquetFiles:
+    """Files with the same columns, read as one table, in parts and more than once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
+        self.paths = files_of(path)
+        self._stamps = {file: _stamp(file) for file in self.paths}
+        self.schema: pa.Schema = self._stamps[self.paths[0]].schema
+        for file, stamp in self._stamps.items():
+            _refuse_other_columns(file, stamp.schema, self.schema, first=self.paths[0])
+        self.column_names: tuple[str, ...] = tuple(self.schema.names)
+        self.n_records = sum(stamp.n_records for stamp in self._stamps.values())
+
+    def coded(self, columns: Sequence[str], k_quasis: Sequence[str]) -> list[str]:
+        """The columns of text that are worth reading as dictionaries: k-quasis, and whatever repeats often."""
+        filled = [few_valued(file) for file, stamp in self._stamps.items() if stamp.n_records]
+        few = {*k_quasis, *(set.intersection(*filled) if filled else ())}
+        return [name for name in columns if name in few and pa.types.is_string(self.schema.field(name).type)]
+
+    def parts(self, columns: Sequence[str], *, coded: Sequence[str], n_records: int) -> Iterator[pa.Table]:
+        """The named columns of all files, so many records at a time; refused where a file is no longer what it was."""
+        for file in self.paths:
+            self._refuse_changed(file)
+            n_seen = 0
+            try:
+                with parquet.ParquetFile(file, read_dictionary=list(coded), buffer_size=1 << 20) as opened:
+                    for batch in opened.iter_batches(batch_size=n_records, columns=list(columns)):
+                        n_seen += batch.num_rows
+                        yield _marked(pa.Table.from_batches([batch]).select(list(columns)), coded)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, KeyError):
+                raise DataError(
+                    Problem(where=str(file), what="is damaged: some of its columns cannot be read.")
+                ) from None
+            except OSError as error:
+                if error.errno is None:
+                    raise DataError(
+                        Problem(where=str(file), what="is damaged: some of its columns cannot be read.")
+                    ) from None
+                raise EngineError(
+                    Problem(where=str(file), what=f"cannot be read: {error.strerror or 'input/output error'}.")
+                ) from None
+            if n_seen != self._stamps[file].n_records:
+                raise changed(file)
+
+    def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
+        """All records at once."""
+        texts = self.coded(columns, coded)
+        parts = list(self.parts(columns, coded=texts, n_records=1 << 20))
+        empty = pa.schema([self.schema.field(name) for name in columns]).empty_table()
+        return pa.concat_tables(parts) if parts else empty
+
+    def _refuse_changed(self, file: Path) -> None:
+        try:
+            now = _stamp(file)
+        except AnonymisationError:
+            raise changed(file) from None
+        then = self._stamps[file]
+        if (now.size, now.changed, now.n_records) != (then.size, then.changed, then.n_records) or not now.schema.equals(
+            then.schema
+        ):
+            raise changed(file)
+
+
+def changed(file: Path) -> EngineError:
+    return EngineError(
+        Problem(
+            where=str(file),
+            what="was changed while it was being read; nothing was released.",
+            fix="Start again once nobody writes to it any more.",
+        )
+    )
+
+
+def _marked(table: pa.Table, coded: Sequence[str]) -> pa.Table:
+    for name in coded:
+        if name in table.column_names:
+            i = table.schema.get_field_index(name)
+            table = table.set_column(i, table.schema.field(i).with_metadata(CODED_TEXT), table.column(i))
+    return movable(table)
+
+
+def _stamp(file: Path) -> Stamp:
+    try:
+        status = file.stat()
+        metadata = parquet.read_metadata(file)
+        schema = metadata.schema.to_arrow_schema().remove_metadata()
+    except pa.ArrowInvalid:
+        raise DataError(Problem(where=str(file), what="is not a Parquet file.")) from None
+    except OSError as error:
+        raise EngineError(
+            Problem(where=str(file), what=f"cannot be read: {error.strerror or 'input/output error'}.")
+        ) from None
+    return Stamp(n_records=metadata.num_rows, size=status.st_size, changed=status.st_mtime_ns, schema=schema)
+
+
+def _refuse_other_columns(file: Path, schema: pa.Schema, expected: pa.Schema, *, first: Path) -> None:
+    def kinds(own: pa.Schema) -> dict[str, Any]:
+        return {field.name: field.type for field in own}
+
+    mine, theirs = kinds(schema), kinds(expected)
+    differing = [name for name in {**theirs, **mine} if mine.get(name) != theirs.get(name)]
+    if differing:
+        listed = ", ".join(f'"{name}"' for name in differing)
+        raise DataError(
+            Problem(
+                where=str(file),
+                what=f"columns {listed} are missing, new, or of another type than in {first.name}.",
+                fix="All files of a table need the same columns.",
+            )
+        )

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records on disk in buckets: whole numbers and doubles as they are in memory, other columns as Arrow, appended to files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from kepsilon.private_folders import owner_only, worded
+from kepsilon.table.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """Some records: class ids, ε-quasis, positions in the input where they are wanted, and the columns kept as they are."""
+
+    class_ids: IntArray
+    values: FloatArray
+    """Shape (n_records, n_epsilon_quasis)."""
+    rows: IntArray | None
+    kept: pa.Table
+    """With as many rows, unless it has no column."""
+
+    def take(self, order: IntArray) -> Records:
+        return Records(
+            class_ids=self.class_ids[order],
+            values=self.values[order],
+            rows=None if self.rows is None else self.rows[order],
+            kept=self.kept.take(pa.array(order)) if self.kept.num_columns else self.kept,
+        )
+
+    def part(self, first: int, last: int) -> Records:
+        return Records(
+            class_ids=self.class_ids[first:last],
+            values=self.values[first:last],
+            rows=None if self.rows is None else self.rows[first:last],
+            kept=self.kept.slice(first, last - first) if self.kept.num_columns else self.kept,
+        )
+
+
+def joined(parts: list[Records]) -> Records:
+    if len(parts) == 1:
+        return parts[0]
+    rows = [part.rows for part in parts if part.rows is not None]
+    return Records(
+        class_ids=np.concatenate([part.class_ids for part in parts]),
+        values=np.concatenate([part.values for part in parts]),
+        rows=np.concatenate(rows) if rows else None,
+        kept=pa.concat_tables([part.kept for part in parts]),
+    )
+
+
+class Bucket:
+    """Records in files of their own, which only grow. Nothing stays open, so that there may be many buckets."""
+
+    def __init__(self, folder: Path, number: int, *, n_values: int) -> None:
+        self._path = folder / str(number)
+        self._n_values = n_values
+        self.n_records = 0
+
+    def append(self, records: Records) -> None:
+        self._append(".c", records.class_ids.astype(np.int32, copy=False))
+        self._append(".e", records.values)
+        if records.rows is not None:
+            self._append(".r", records.rows)
+        if records.kept.num_columns:
+            self._append(".k", _as_stream(records.kept))
+        self.n_records += len(records.class_ids)
+
+    def class_ids(self, first: int = 0, last: int | None = None) -> IntArray:
+        ids: IntArray = self._read(".c", np.dtype(np.int32), first, self._end(last))
+        return ids
+
+    def values(self, first: int = 0, last: int | None = None) -> FloatArray:
+        end = self._end(last)
+        values: FloatArray = self._read(".e", np.dtype(np.float64), first * self._n_values, end * self._n_values)
+        return values.reshape(end - first, self._n_values)
+
+    def rows(self, first: int = 0, last: int | None = None) -> IntArray | None:
+        if not self._path.with_suffix(".r").exists():
+            return None
+        rows: IntArray = self._read(".r", np.dtype(np.int64), first, self._end(last))
+        return rows
+
+    def kept(self) -> Iterator[pa.Table]:
+        """The other columns, as many records at a time as were appended at a time."""
+        path = self._path.with_suffix(".k")
+        if not path.exists():
+            return
+        with pa.OSFile(str(path), "rb") as file:
+            while file.tell() < file.size():
+                with pa.ipc.open_stream(file) as stream:
+                    yield stream.read_all()
+
+    def remove_kept(self) -> None:
+        """All but class ids and ε-quasis."""
+        self.remove((".r", ".k"))
+
+    def keep_order(self, order: IntArray) -> int:
+        """Which of the records are released, in their last order; and how many they are."""
+        self._append(".o", order.astype(np.int32))
+        return len(order)
+
+    def order(self) -> IntArray:
+        order: IntArray = self._read(".o", np.dtype(np.int32), 0, -1)
+        return order
+
+    def remove(self, suffixes: Sequence[str] = (".c", ".e", ".r", ".k", ".o")) -> None:
+        for suffix in suffixes:
+            self._path.with_suffix(suffix).unlink(missing_ok=True)
+
+    def _end(self, last: int | None) -> int:
+        return self.n_records if last is None else min(last, self.n_records)
+
+    def _append(self, suffix: str, content: IntArray | FloatArray | pa.Buffer) -> None:
+        with worded(self._path.parent.parent), open(self._path.with_suffix(suffix), "ab", opener=owner_only) as file:
+            file.write(memoryview(content) if isinstance(content, pa.Buffer) else np.ascontiguousarray(content).data)
+
+    def _read(self, suffix: str, kind: np.dtype[np.generic], first: int, last: int) -> np.ndarray:
+        with worded(self._path.parent.parent), self._path.with_suffix(suffix).open("rb") as file:
+            return np.fromfile(file, dtype=kind, count=-1 if last < 0 else last - first, offset=first * kind.itemsize)
+
+
+def scatter(records: Records, places: IntArray, buckets: list[Bucket]) -> None:
+    """Appends every record to the bucket it belongs in; a place beyond the last bucket is none. Order is kept."""
+    order = np.argsort(places, kind="stable")
+    ends = np.cumsum(np.bincount(places, minlength=len(buckets)))[: len(buckets)]
+    ordered = records.take(order[: int(ends[-1])])
+    first = 0
+    for bucket, last in zip(buckets, ends.tolist(), strict=True):
+        if last > first:
+            bucket.append(ordered.part(first, last))
+        first = last
+
+
+def _as_stream(table: pa.Table) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parquet larger than memory: counted in one reading, brought together by class on disk in a second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from kepsilon.engines.coding import WrongNumbers, read_doubles
+from kepsilon.engines.combinations import CountedCombinations
+from kepsilon.engines.files import PARQUET
+from kepsilon.engines.growing_counts import CombinationIndex, GrowingCodes, GrowingCounts
+from kepsilon.engines.limits import Limits, refuse_full_disk
+from kepsilon.engines.local import LocalSource
+from kepsilon.engines.moving import with_one_dictionary
+from kepsilon.engines.parquet_files import ParquetFiles, changed, is_many
+from kepsilon.engines.protocol import Distinct, LeftOut
+from kepsilon.engines.spill_files import Bucket, Records, scatter
+from kepsilon.engines.spilled_classes import SpilledClasses
+from kepsilon.errors import DataError, EngineError, Problem
+from kepsilon.policy.roles import Attribute, ColumnRoles
+from kepsilon.private_folders import SpillFolder
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.classes import Recoding
+from kepsilon.table.codes import Domain
+from kepsilon.table.frequency import FrequencyTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpillingEngine:
+    """The local engine under a limit on memory."""
+
+    memory: int
+    """In bytes."""
+    folder: Path
+    """Where a private folder is made for what does not fit."""
+    linkage: bool = True
+    """Whether it may be asked later which record was which."""
+    name: str = "local"
+
+    def open_source(self, source: object) -> SpilledSource:
+        path = Path(source) if isinstance(source, str | Path) else None
+        if path is None or not (is_many(path) or path.suffix.lower() in PARQUET):
+            raise EngineError(
+                Problem(
+                    where="input" if path is None else str(path),
+                    what="under a memory limit only Parquet can be read, in a file, a folder or by a pattern.",
+                    fix="Give no limit, or write the table as Parquet first.",
+                )
+            )
+        return SpilledSource(ParquetFiles(path), self)
+
+
+class SpilledSource:
+    def __init__(self, files: ParquetFiles, engine: SpillingEngine) -> None:
+        self._files = files
+        self._engine = engine
+        self.name = files.name
+        self.column_names = files.column_names
+
+    def read(self, roles: ColumnRoles) -> SpilledColumns:
+        """Reads and counts; identifiers are not even taken from the files."""
+        if not self._files.n_records:
+            raise DataError(Problem(where=self.name, what="has columns, but no records."))
+        return SpilledColumns(self._files, roles, self._engine)
+
+    def n_distinct(self, column: str) -> tuple[int, int]:
+        """This one column has to fit into memory."""
+        return LocalSource(self._files).n_distinct(column)
+
+    def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
+        """The same."""
+        return LocalSource(self._files).offending(column, attribute)
+
+
+class SpilledColumns:
+    """What one reading tells: combinations of k-quasis with counts. Records stay in their files."""
+
+    def __init__(self, files: ParquetFiles, roles: ColumnRoles, engine: SpillingEngine) -> None:
+        self._files, self._roles, self._engine = files, roles, engine
+        self._limits = Limits(memory=engine.memory, n_epsilon_quasis=len(roles.epsilon_quasis))
+        self.n_records = files.n_records
+        self._values = {name: GrowingCodes(name, files.name) for name in roles.k_quasis}
+        self._wrong = dict.fromkeys(roles.epsilon_quasis, WrongNumbers())
+        self._refused: dict[str, DataError] = {}
+        self._largest = dict.fromkeys(roles.epsilon_quasis, 0.0)
+        self._has_missing = dict.fromkeys(roles.epsilon_quasis, False)
+        self._coded = files.coded(roles.published, roles.k_quasis)
+        refuse_full_disk(engine.folder, self._bytes_on_disk())
+        self._columns, counts = self._count_all()
+        """Codes of all combinations: of k-quasi values, and of whether an ε-quasi is missing."""
+        n_k_quasis = len(roles.k_quasis)
+        self._combinations = CountedCombinations(
+            {name: own.values for name, own in self._values.items()},
+            dict(zip(roles.k_quasis, self._columns[:n_k_quasis], strict=True)),
+            {n: own == 1 for n, own in zip(roles.epsilon_quasis, self._columns[n_k_quasis:], strict=True)},
+            counts,
+        )
+
+    def _bytes_on_disk(self) -> int:
+        """Twice all records, as class ids, doubles and Arrow columns."""
+        width = 4 + 8 * len(self._roles.epsilon_quasis) + 8 * self._engine.linkage
+        for name in self._roles.kept:
+            kind = self._files.schema.field(name).type
+            is_fixed = pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
+            width += (kind.bit_width + 7) // 8 if is_fixed else 4 if name in self._coded else 24
+        return 2 * width * self.n_records
+
+    def _count_all(self) -> tuple[tuple[IntArray, ...], IntArray]:
+        names = (*self._roles.k_quasis, *self._roles.epsilon_quasis)
+        counts = GrowingCounts(len(names))
+        for part in self._parts(names):
+            columns = [self._values[name].learn(part.column(name)) for name in self._roles.k_quasis]
+            columns += [self._learn(part.column(name), name) for name in self._roles.epsilon_quasis]
+            sizes = [len(self._values[name]) for name in self._roles.k_quasis]
+            counts.add(columns, [*sizes, *(1 + n for n in self._has_missing.values())], n_records=len(part))
+            self._refuse_too_many(counts.n_combinations)
+        columns_of_all, totals = counts.total()
+        self._refuse_too_many(len(totals))
+        return columns_of_all, totals
+
+    def _refuse_too_many(self, n_combinations: int) -> None:
+        values = {name: len(own) for name, own in self._values.items()}
+        self._limits.refuse_combinations(n_combinations, values, self._files.name)
+
+    def _learn(self, column: pa.ChunkedArray, name: str) -> IntArray:
+        """Which records miss an ε-quasi; what is wrong with its numbers is said when they are asked for."""
+        try:
+            values, wrong = read_doubles(column, name, self._files.name)
+        except DataError as error:
+            self._refused[name] = error
+            return np.zeros(len(column), dtype=np.int32)
+        self._wrong[name] += wrong
+        if wrong != WrongNumbers():
+            return np.zeros(len(column), dtype=np.int32)
+        self._largest[name] = float(np.fmax.reduce(np.abs(values), initial=self._largest[name]))
+        is_missing = np.isnan(values)
+        self._has_missing[name] |= bool(is_missing.any())
+        return is_missing.astype(np.int32)
+
+    def _parts(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        coded = [name for name in self._coded if name in columns]
+        if not columns:  # nothing to read, but records to count
+            for first in range(0, self.n_records, self._limits.records_per_part):
+                n = min(self._limits.records_per_part, self.n_records - first)
+                yield pa.table({"": pa.nulls(n)})
+            return
+        yield from self._files.parts(columns, coded=coded, n_records=self._limits.records_per_part)
+
+    def distinct(self, name: str) -> Distinct:
+        return self._combinations.distinct(name)
+
+    def largest(self, name: str) -> float:
+        if name in self._refused:
+            raise self._refused[name]
+        self._wrong[name].refuse(name, self._files.name)
+        return self._largest[name]
+
+    def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
+        return self._combinations.leave_out(is_listed, drop_missing=drop_missing)
+
+    def count(
+        self, domains: Mapping[str, tuple[Domain, IntArray]], *, missing_in_class: Sequence[str]
+    ) -> FrequencyTable:
+        return self._combinations.count(domains, missing_in_class=missing_in_class)
+
+    def classes(self, recoding: Recoding) -> SpilledClasses:
+        """Reads all records again and puts them on disk, those of a batch of classes together."""
+        self._limits.refuse_large_class(int(recoding.sizes.max()), self._files.name)
+        batches = self._limits.batches(recoding.sizes)
+        folder = SpillFolder(self._engine.folder)
+        n_values = len(self._roles.epsilon_quasis)
+        buckets = [Bucket(folder.path, i, n_values=n_values) for i in range(len(batches))]
+        try:
+            self._bring_together(recoding, batches, buckets)
+        except BaseException:
+            folder.close()
+            raise
+        return SpilledClasses(
+            batches,
+            buckets,
+            folder,
+            files=self._files,
+            roles=self._roles,
+            limits=self._limits,
+            n_classes=recoding.n_classes,
+            record_width=self._bytes_on_disk() // (2 * self.n_records),
+        )
+
+    def _bring_together(self, recoding: Recoding, batches: list[slice], buckets: list[Bucket]) -> None:
+        bucket_of_class = np.repeat(np.arange(len(batches)), [own.stop - own.start for own in batches])
+        # The last entry is that of SUPPRESSED, which is −1: no bucket. NumPy sorts 16 bits by counting.
+        places: IntArray = np.append(bucket_of_class, len(batches))
+        places = places.astype(np.uint16) if len(batches) < 1 << 16 else places
+        found = np.zeros(recoding.n_classes + 1, dtype=np.int64)
+        for records in self._records(self._index(recoding)):
+            found += np.bincount(records.class_ids + 1, minlength=len(found))
+            scatter(records, places[records.class_ids], buckets)
+        if not np.array_equal(found[1:], recoding.sizes):
+            raise changed(self._files.path)
+
+    def _index(self, recoding: Recoding) -> CombinationIndex:
+        sizes = [len(self._values[name]) for name in self._roles.k_quasis]
+        sizes += [1 + self._has_missing[name] for name in self._roles.epsilon_quasis]
+        class_of = self._combinations.class_of(recoding)
+        return CombinationIndex(self._columns, sizes, class_of, most_cells=self._limits.most_cells)
+
+    def _records(self, index: CombinationIndex) -> Iterator[Records]:
+        """All records with their class ids, a part at a time; refused where they are not those that were counted."""
+        first = 0
+        for part in self._parts(self._roles.published):
+            numbers = [read_doubles(part.column(n), n, self._files.name)[0] for n in self._roles.epsilon_quasis]
+            codes = [self._values[name].look_up(part.column(name)) for name in self._roles.k_quasis]
+            if any(len(own) != len(part) for own in numbers):
+                raise changed(self._files.path)
+            codes += [np.isnan(own).astype(np.int32) for own in numbers]
+            class_ids = index.find(codes, n_records=len(part))
+            if class_ids is None:
+                raise changed(self._files.path)
+            values: FloatArray = np.column_stack(numbers) if numbers else np.zeros((len(part), 0))
+            kept = part.select([name for name in self._roles.published if name in self._roles.kept])
+            for i, field in enumerate(kept.schema):
+                if pa.types.is_dictionary(field.type):
+                    kept = kept.set_column(i, field, with_one_dictionary(kept.column(i)))
+            rows = np.arange(first, first + len(part), dtype=np.int64) if self._engine.linkage else None
+            first += len(part)
+            yield Records(class_ids=class_ids, values=values, rows=rows, kept=kept)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One class with more records than can be looked at together: its distinct values with counts stand for all of it.
+
+Everything asked about a record is answered from its own value and the distinct values of its class, so the records may
+come in parts. Only whether the class keeps k records is known at the end, and then for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from kepsilon.evaluate.class_values import ClassValues, without_missing
+from kepsilon.evaluate.confident_k import ConfidentK, goes_alone, originals_in_reach
+from kepsilon.evaluate.linking_risk import LinkSums, link_sums
+from kepsilon.evaluate.reidentification import ClassSizes, class_sizes
+from kepsilon.evaluate.relative_error import ErrorSums, realised_errors
+from kepsilon.evaluate.sorted_classes import SortedClasses
+from kepsilon.evaluate.tally import Realised
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+
+_BLOCK = 1 << 17
+"""Records looked at together, at least: sums over the distinct values are formed anew for each block."""
+
+
+class TooManyValuesError(Exception):
+    """A class has more distinct values than may be held."""
+
+
+def count_parts(parts: Iterable[FloatArray], *, most: int) -> tuple[FloatArray, IntArray]:
+    """Distinct values of one ε-quasi in rising order, missing ones as one NaN, and how many records hold each."""
+    values: FloatArray = np.zeros(0)
+    counts: IntArray = np.zeros(0, dtype=np.int64)
+    for part in parts:
+        own, own_counts = np.unique(part, return_counts=True)
+        values, counts = merge_counts(np.concatenate([values, own]), np.concatenate([counts, own_counts]))
+        if len(values) > most:
+            raise TooManyValuesError
+    return values, counts
+
+
+def merge_counts(values: FloatArray, counts: IntArray) -> tuple[FloatArray, IntArray]:
+    """Values of which some are equal, each once, and their counts added up."""
+    distinct, places = np.unique(values, return_inverse=True)
+    merged = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(merged, places, counts)
+    return distinct, merged
+
+
+def one_class(values: FloatArray, counts: IntArray) -> ClassValues:
+    """Distinct values and their counts as those of a single class; missing ones stand for themselves."""
+    return ClassValues(
+        values=without_missing(values),
+        class_ids=np.zeros(len(values), dtype=np.int64),
+        counts=counts,
+        starts=np.array([0, len(values)]),
+    )
+
+
+class LargeClassFigures:
+    """What a large class became, its records measured part by part."""
+
+    def __init__(
+        self, classes: ClassValues, *, widths: FloatArray, epsilon: float, confident: ConfidentK | None
+    ) -> None:
+        self._classes = classes
+        self._epsilon = epsilon
+        self._confident = confident
+        self._ranges = widths if widths.shape[1] else np.zeros((1, 1))
+        self._errors = tuple(ErrorSums() for _ in range(widths.shape[1]))
+        self._links = LinkSums()
+        self._n_staying = 0
+        self._n_left = 0
+
+    def measure(
+        self, values: FloatArray, published: Sequence[FloatArray], *, originals: FloatArray | None = None
+    ) -> BoolArray:
+        """Which records of a part stay, if the class does. Arguments as for `tally.realise`."""
+        stays = np.ones(len(values), dtype=np.bool_)
+        for block in self._blocks(len(values)):
+            stays[block] = self._measure(values[block], [column[block] for column in published])
+        unclipped = values if originals is None else originals
+        self._errors = tuple(
+            sums + realised_errors(unclipped[stays, j], column[stays])
+            for j, (sums, column) in enumerate(zip(self._errors, published, strict=True))
+        )
+        self._n_staying += int(np.count_nonzero(stays))
+        return stays
+
+    def realised(self) -> Realised | None:
+        """The figures of the class; None where it has fewer than k records left, so that none of it is released."""
+        if self._confident is not None and self._n_left < self._confident.k:
+            return None
+        sizes = (np.array([self._n_staying]), np.array([int(self._classes.counts.sum())]))
+        return Realised(
+            sizes=class_sizes(*sizes) if self._n_staying else ClassSizes(), errors=self._errors, links=self._links
+        )
+
+    def _blocks(self, n: int) -> Iterator[slice]:
+        step = max(_BLOCK, len(self._classes.values))
+        return (slice(start, start + step) for start in range(0, n, step))
+
+    def _measure(self, values: FloatArray, published: Sequence[FloatArray]) -> BoolArray:
+        # Without any ε-quasi all records of a class look alike, as if they agreed on one.
+        own = without_missing(values[:, 0]) if published else np.zeros(len(values))
+        noisy = published[0] if published else np.zeros(len(values))
+        place = np.searchsorted(self._classes.values, own)
+        classes = SortedClasses(
+            values=self._classes.values,
+            class_ids=self._classes.class_ids,
+            counts=self._classes.counts,
+            starts=self._classes.starts,
+            order=np.arange(len(own)),
+            place=place,
+        )
+        stays = np.ones(len(own), dtype=np.bool_)
+        if self._confident is not None:
+            in_reach = originals_in_reach(
+                classes,
+                noisy,
+                linking_ranges=self._confident.reach(self._ranges, epsilon=self._epsilon)[:, 0],
+                precision=self._confident.precisions[0],
+            )
+            goes, counts_as_gone = goes_alone(in_reach, k=self._confident.k, rule=self._confident.rule)
+            stays = ~goes
+            self._n_left += int(np.count_nonzero(~counts_as_gone))
+        self._links += link_sums(
+            classes,
+            noisy,
+            ranges=self._ranges[:, 0],
+            epsilon=self._epsilon,
+            stays=stays,
+            largest_elsewhere=self._links.largest,
+        )
+        return stays

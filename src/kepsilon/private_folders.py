@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders that only their owner can look into, locked while their run is alive, and removed by the next run if it was killed.
+
+Locks are taken on the folders themselves, so that no lock file is left lying about.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+from kepsilon.errors import EngineError, Problem
+
+try:
+    import fcntl
+except ImportError:  # Windows: no such locks, so left-overs of a killed run are left for the user to remove
+    fcntl = None  # type: ignore[assignment]
+
+SPILL_PREFIX = ".kepsilon-spill-"
+
+
+class SpillFolder:
+    """A private folder for records that do not fit into memory; gone when closed, forgotten, or when the program ends."""
+
+    def __init__(self, parent: Path) -> None:
+        with worded(parent):
+            require_folder(parent)
+            with locked(parent):
+                remove_left_overs(parent, prefix=SPILL_PREFIX)
+                self.path = Path(tempfile.mkdtemp(prefix=SPILL_PREFIX, dir=parent))
+                held = lock(self.path, wait=False)
+        self._remove = weakref.finalize(self, _remove, self.path, held)
+
+    def close(self) -> None:
+        self._remove()
+
+
+def owner_only(path: str, flags: int) -> int:
+    """For `open`: a new file that only its owner may read."""
+    return os.open(path, flags, 0o600)
+
+
+def _remove(folder: Path, held: int | None) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if held is not None:
+        os.close(held)
+
+
+def _nothing(folder: Path) -> None:
+    """Nothing to do before a folder goes."""
+
+
+def remove_left_overs(
+    folder: Path, *, prefix: str, known: Collection[str] = (), before: Callable[[Path], None] = _nothing
+) -> None:
+    """Removes the private folders of runs that were killed; those of runs that are alive are locked."""
+    if fcntl is None:
+        return
+    for path in folder.glob(f"{prefix}*"):
+        if path.is_dir() and not path.is_symlink() and _is_ours(path, known):
+            with contextlib.suppress(OSError):
+                held = lock(path, wait=False)
+                before(path)
+                shutil.rmtree(path, ignore_errors=True)
+                if held is not None:
+                    os.close(held)
+
+
+def _is_ours(folder: Path, known: Collection[str]) -> bool:
+    """Made by us and by this user: the mode is what `mkdtemp` gives, and everything inside has a number for a name."""
+    status = folder.stat()
+    if status.st_uid != os.geteuid() or status.st_mode & 0o777 != 0o700:
+        return False
+    names = [path.stem.removeprefix("before-") for path in folder.iterdir() if path.name not in known]
+    return all(name.isdigit() for name in names)
+
+
+def require_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        raise EngineError(
+            Problem(where=str(folder), what="there is no such folder to write to.", fix="Create it first.")
+        )
+
+
+@contextlib.contextmanager
+def worded(path: Path) -> Iterator[None]:
+    """Trouble with disk or permissions, worded for the user."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            what, fix = "the disk is full; nothing was released.", "Free some space, or write to another disk."
+        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            what, fix = "cannot be written: permission denied.", "Choose a folder that you may write to."
+        else:
+            what, fix = f"cannot be written: {os.strerror(error.errno) if error.errno else 'input/output error'}.", ""
+        raise EngineError(Problem(where=str(path), what=what, fix=fix)) from None
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    held = lock(folder, wait=True)
+    try:
+        yield
+    finally:
+        if held is not None:
+            os.close(held)
+
+
+def lock(folder: Path, *, wait: bool) -> int | None:
+    if fcntl is None:
+        return None
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables that engines find hard, with policies, and how every engine releases one."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+import kepsilon
+from kepsilon.engines import local
+from kepsilon.engines.spilling import SpillingEngine
+
+SEED = 20160712
+MEMORY = 200_000
+"""So little that a few hundred records make a batch, and a few thousand a class that is too large for one."""
+
+POLICY = """
+k = 5
+epsilon = 2
+algorithm = "ola"
+max_suppression = 0.2
+[attributes.name]
+role = "identifier"
+[attributes.zip]
+role = "k-quasi"
+hierarchy = { type = "mask" }
+[attributes.sex]
+role = "k-quasi"
+hierarchy = { type = "suppress" }
+[attributes.height]
+role = "epsilon-quasi"
+precision = 0.1
+range = "class"
+[attributes.illness]
+role = "sensitive"
+[attributes.score]
+role = "insensitive"
+"""
+
+ENGINES = {
+    "in memory": lambda folder, memory: local,
+    "spilling": lambda folder, memory: SpillingEngine(memory=memory, folder=folder),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table in pieces, and the policy it is released under."""
+
+    table: pa.Table
+    policy: dict[str, Any]
+    n_files: int = 3
+    cuts: tuple[int, ...] = field(default=())
+    """Where the files begin, if not evenly."""
+    memory: int = MEMORY
+
+    def write(self, folder: Path) -> Path:
+        source = folder / "table"
+        source.mkdir()
+        cuts = [*(self.cuts or np.arange(1, self.n_files) * len(self.table) // self.n_files), len(self.table)]
+        first = 0
+        for i, last in enumerate(cuts):
+            parquet.write_table(self.table.slice(first, last - first), source / f"part-{i}.parquet")
+            first = last
+        return source
+
+
+def document(**attributes: dict[str, Any]) -> dict[str, Any]:
+    """The policy with some attributes changed."""
+    policy = tomllib.loads(POLICY)
+    policy["attributes"] |= attributes
+    return policy
+
+
+def people(n: int, *, zips: np.ndarray | None = None, seed: int = SEED) -> dict[str, Any]:
+    """Made-up people; every name is a canary that must never be seen again."""
+    rng = np.random.default_rng(seed)
+    zips = rng.integers(0, 40, n) if zips is None else zips
+    return {
+        "name": [f"CANARY-{i}" for i in range(n)],
+        "zip": [f"{z:05d}" for z in zips.tolist()],
+        "sex": np.array(["F", "M"])[rng.integers(0, 2, n)].tolist(),
+        "height": np.round(rng.normal(170, 9, n), 1),
+        "illness": [f"illness {i}" for i in rng.integers(0, 12, n)],
+        "score": rng.integers(0, 10_000, n),
+    }
+
+
+def plain() -> Case:
+    return Case(pa.table(people(3_000)), document())
+
+
+def nulls() -> Case:
+    """In a k-quasi, in an ε-quasi, and in what is kept."""
+    columns = people(3_000)
+    for name, step in (("zip", 7), ("height", 11), ("illness", 5)):
+        columns[name] = [None if i % step == 0 else value for i, value in enumerate(columns[name])]
+    return Case(pa.table(columns), document())
+
+
+def missing_in_class() -> Case:
+    """A missing height is part of the class."""
+    columns = people(3_000)
+    columns["height"] = [None if i % 4 == 0 else value for i, value in enumerate(columns["height"].tolist())]
+    height = {"role": "epsilon-quasi", "precision": 0.1, "range": "class", "missing": "class"}
+    return Case(pa.table(columns), document(height=height))
+
+
+def empty_partitions() -> Case:
+    """Files without a single record: the first, two in the middle, and the last."""
+    return Case(pa.table(people(2_000)), document(), cuts=(0, 900, 900, 900, 2_000))
+
+
+def giant_class() -> Case:
+    """All in one class, which is many times larger than a batch."""
+    columns = people(6_000, zips=np.zeros(6_000, dtype=int))
+    columns["sex"] = ["F"] * 6_000
+    return Case(pa.table(columns), document())
+
+
+def giant_among_others() -> Case:
+    """One class of several batches between smaller ones, and values that are declared, clipped and missing."""
+    zips = np.concatenate([np.arange(600) % 30, np.full(4_000, 31), 32 + np.arange(600) % 30])
+    columns = people(5_200, zips=np.random.default_rng(SEED).permutation(zips))
+    columns["height"] = [None if i % 50 == 0 else value for i, value in enumerate(columns["height"].tolist())]
+    height = {"role": "epsilon-quasi", "precision": 0.5, "range": [155, 180], "missing": "suppress"}
+    return Case(pa.table(columns), document(height=height))
+
+
+def tiny_classes() -> Case:
+    """Ten thousand classes of two."""
+    columns = people(20_000, zips=np.repeat(np.arange(10_000), 2))
+    columns["sex"] = ["F"] * 20_000
+    return Case(pa.table(columns), {**document(), "k": 2, "max_suppression": 0}, memory=20 * MEMORY)
+
+
+def skewed_keys() -> Case:
+    """Most in a few classes, many classes with a few."""
+    zips = np.minimum(np.random.default_rng(SEED).zipf(1.6, 5_000), 300)
+    return Case(pa.table(people(5_000, zips=zips)), {**document(), "max_suppression": 0.3})
+
+
+ODD_NAMES = {
+    "zip": "post code",
+    "sex": "a.sex",
+    "height": 'the "height"',
+    "illness": "a",
+    "score": "größe 'ß'; DROP TABLE",
+}
+
+
+def odd_names() -> Case:
+    """Spaces, dots, quotes and other letters; and one name that another begins with."""
+    renamed = {ODD_NAMES.get(name, name): values for name, values in people(2_000).items()}
+    policy = document()
+    policy["attributes"] = {ODD_NAMES.get(name, name): own for name, own in policy["attributes"].items()}
+    return Case(pa.table(renamed), policy)
+
+
+def no_epsilon_quasi() -> Case:
+    return Case(pa.table(people(6_000)), document(height={"role": "sensitive"}))
+
+
+def whole_numbers() -> Case:
+    """Integers stay integers where the precision is whole."""
+    columns = people(3_000)
+    columns["height"] = np.rint(columns["height"]).astype(np.int16)
+    height = {"role": "epsilon-quasi", "precision": 1, "range": {"coarse": 5}}
+    return Case(pa.table(columns), document(height=height))
+
+
+def confident() -> Case:
+    return Case(pa.table(people(4_000)), {**document(), "epsilon": 8, "confidence": 0.9})
+
+
+def confident_giant() -> Case:
+    """A class in parts some records of which have to go, because the values have gaps."""
+    columns = people(6_000, zips=np.zeros(6_000, dtype=int))
+    columns["sex"] = ["F"] * 6_000
+    columns["height"][:3] = [60.0, 250.0, 300.0]
+    policy = {**document(), "epsilon": 16, "confidence": 0.9, "confidence_rule": "suppress_zero"}
+    return Case(pa.table(columns), policy)
+
+
+def mondrian() -> Case:
+    return Case(pa.table(people(4_000)), {**document(), "algorithm": "mondrian"})
+
+
+def unlisted() -> Case:
+    """Records whose value the hierarchy lacks leave before counting."""
+    sexes = {"type": "groups", "levels": [{"Person": ["F"]}]}
+    return Case(pa.table(people(3_000)), document(sex={"role": "k-quasi", "hierarchy": sexes, "unlisted": "suppress"}))
+
+
+def coded_columns() -> Case:
+    """Dictionaries in the file, one of them ordered, and types that need care."""
+    columns = people(3_000)
+    columns["zip"] = pa.array(columns["zip"]).dictionary_encode()
+    positions = pa.array((np.arange(3_000) * 7 % 3).astype(np.int8))
+    columns["illness"] = pa.DictionaryArray.from_arrays(positions, pa.array(["mild", "bad", "worst"]), ordered=True)
+    columns["score"] = pa.array([{"a": [i, i + 1]} for i in range(3_000)])
+    return Case(pa.table(columns), document())
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    make.__name__.replace("_", " "): make
+    for make in (
+        plain,
+        nulls,
+        missing_in_class,
+        empty_partitions,
+        giant_class,
+        giant_among_others,
+        tiny_classes,
+        skewed_keys,
+        odd_names,
+        no_epsilon_quasi,
+        whole_numbers,
+        confident,
+        confident_giant,
+        mondrian,
+        unlisted,
+        coded_columns,
+    )
+}
+
+
+def release(case: Case, engine: str, folder: Path, *, seed: int | None = None) -> kepsilon.Release:
+    source = folder / "table"
+    if not source.exists():
+        case.write(folder)
+    return kepsilon.anonymise(
+        source, kepsilon.Policy.from_dict(case.policy), engine=ENGINES[engine](folder, case.memory), unsafe_seed=seed
+    )

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parquet in folders and by patterns: read as one table, and released as a folder that appears whole."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import kepsilon
+from engines.tables import ENGINES, POLICY, Case, document, people, plain, release
+from kepsilon.engines.parquet_files import ParquetFiles, files_of
+
+TABLE = pa.table({"a": [1, 2], "b": ["x", "y"]})
+
+
+def write(folder: Path, *names: str, table: pa.Table = TABLE) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(table, folder / name)
+
+
+def test_files_of_a_folder_in_the_order_of_their_names(tmp_path):
+    """Folders inside count; marks and left-overs of whoever wrote it do not."""
+    write(tmp_path, "b.parquet", "a.pq", "inner/c.parquet", "_SUCCESS.parquet", ".crc/d.parquet")
+    (tmp_path / "readme.txt").write_text("hello", encoding="utf-8")
+    assert [str(path.relative_to(tmp_path)) for path in files_of(tmp_path)] == ["a.pq", "b.parquet", "inner/c.parquet"]
+
+
+def test_files_of_a_pattern(tmp_path):
+    """Also one with ** in it; a file whose own name looks like a pattern is a file."""
+    write(tmp_path, "x-1.parquet", "x-2.parquet", "y-1.parquet", "inner/x-3.parquet", "[z].parquet")
+    assert [path.name for path in files_of(tmp_path / "x-*.parquet")] == ["x-1.parquet", "x-2.parquet"]
+    assert len(files_of(tmp_path / "**" / "x-*.parquet")) == 3
+    assert [path.name for path in files_of(tmp_path / "[z].parquet")] == ["[z].parquet"]
+
+
+def test_nothing_to_read_is_said(tmp_path):
+    """An empty folder, and a pattern that matches nothing."""
+    for path in (tmp_path, tmp_path / "*.parquet"):
+        with pytest.raises(kepsilon.DataError, match="holds no Parquet file"):
+            files_of(path)
+
+
+def test_folders_named_after_values_are_refused(tmp_path):
+    """The column would be missing from the release without a word."""
+    write(tmp_path, "year=2020/a.parquet")
+    with pytest.raises(kepsilon.DataError, match="named after values of a column"):
+        files_of(tmp_path)
+
+
+def test_files_with_other_columns_are_refused(tmp_path):
+    """Named by file and column; the order of columns does not matter."""
+    write(tmp_path, "a.parquet")
+    write(tmp_path, "b.parquet", table=TABLE.select(["b", "a"]))
+    assert ParquetFiles(tmp_path).arrow_table(["a"]).column(0).to_pylist() == [1, 2, 1, 2]
+    write(tmp_path, "c.parquet", table=TABLE.set_column(0, "a", pa.array([1.5, 2.5])))
+    with pytest.raises(kepsilon.DataError, match=r'c\.parquet: columns "a" are missing, new, or of another type'):
+        ParquetFiles(tmp_path)
+
+
+def test_a_damaged_file_is_refused_by_name(tmp_path):
+    """Without anything it holds."""
+    write(tmp_path, "a.parquet")
+    (tmp_path / "b.parquet").write_bytes(b"PAR1 CANARY")
+    with pytest.raises(kepsilon.DataError, match=r"b\.parquet: is not a Parquet file"):
+        ParquetFiles(tmp_path)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_folder_is_released_whole(engine, tmp_path):
+    """Parquet files that together are the release; the digest is that of the list of their digests."""
+    released = release(plain(), engine, tmp_path)
+    released.write(tmp_path / "out", linkage=tmp_path / "links.parquet")
+    table = parquet.read_table(tmp_path / "out")
+    assert (
+        table.num_rows == released.record["records"]["released"] == len(parquet.read_table(tmp_path / "links.parquet"))
+    )
+    assert table.equals(released.frame)
+    manifest = json.loads((tmp_path / "out.manifest.json").read_text(encoding="utf-8"))
+    printed = subprocess.run(
+        "sha256sum * | sha256sum", shell=True, cwd=tmp_path / "out", capture_output=True, text=True, check=True
+    )
+    assert manifest["digest"] == "sha256:" + printed.stdout.split()[0]
+    assert [path.name for path in tmp_path.glob(".kepsilon-staging-*")] == []
+
+
+def test_a_folder_is_never_replaced(tmp_path):
+    """It might hold anything; also with overwrite."""
+    released = release(plain(), "in memory", tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "precious").write_text("mine", encoding="utf-8")
+    for overwrite in (False, True):
+        with pytest.raises(kepsilon.EngineError, match="a folder is never replaced"):
+            released.write(tmp_path / "out", overwrite=overwrite)
+    assert (tmp_path / "out" / "precious").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_release_is_not_written_into_the_folder_that_is_read(tmp_path, kepsilon_command):
+    """The next run would read it as a part of the table."""
+    Case(pa.table(people(300)), document()).write(tmp_path)
+    (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
+    for name in ("out.parquet", "inner"):
+        output = tmp_path / "table" / name
+        outcome = kepsilon_command("anonymise", tmp_path / "table", "-p", tmp_path / "policy.toml", "-o", output)
+        assert outcome.code == 2
+        assert "inside the folder that is read" in outcome.err
+
+
+def test_check_init_and_audit_read_folders_too(tmp_path, kepsilon_command):
+    """From the first look at the data to the audit of a released folder."""
+    Case(pa.table(people(2_000)), document()).write(tmp_path)
+    (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
+    source, policy = tmp_path / "table", tmp_path / "policy.toml"
+    assert kepsilon_command("init", source, "-o", tmp_path / "proposed.toml").code == 0
+    assert kepsilon_command("check", source, "-p", policy).code == 0
+    made = kepsilon_command(
+        "anonymise", f"{source}/*.parquet", "-p", policy, "-o", tmp_path / "out", "--memory", "300MB",
+        "--linkage", tmp_path / "links.parquet",
+    )  # fmt: skip
+    assert made.code == 0, made.err
+    audit = kepsilon_command("audit", source, tmp_path / "out", "-p", policy, "--linkage", tmp_path / "links.parquet")
+    assert audit.code == 0, audit.out + audit.err

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trouble while records are on disk: one clear message, no release, and nothing of the records left behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import kepsilon
+from engines.tables import MEMORY, POLICY, SEED, Case, document, people, plain, release
+from kepsilon.engines.limits import Limits, bytes_of
+from kepsilon.engines.spilling import SpilledColumns, SpillingEngine
+from kepsilon.private_folders import SPILL_PREFIX, SpillFolder
+
+N = 40_000
+
+
+@pytest.fixture
+def large(tmp_path):
+    """A folder of Parquet and its policy, to be released into the same place."""
+    Case(pa.table(people(N)), document()).write(tmp_path)
+    (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
+    return tmp_path
+
+
+def arguments(folder: Path, *extra: object) -> list[str]:
+    words = ["anonymise", folder / "table", "-p", folder / "policy.toml", "-o", folder / "out.parquet"]
+    return [str(word) for word in [*words, "--memory", "200MB", *extra]]
+
+
+def only_inputs(folder: Path) -> bool:
+    return sorted(path.name for path in folder.iterdir()) == ["policy.toml", "table"]
+
+
+def spill_folders(folder: Path) -> list[Path]:
+    return list(folder.glob(f"{SPILL_PREFIX}*"))
+
+
+def test_the_command_releases_a_folder_under_a_memory_limit(large, kepsilon_command):
+    """And leaves the release, its manifest and its record, and nothing else."""
+    outcome = kepsilon_command(*arguments(large))
+    assert outcome.code == 0, outcome.err
+    names = sorted(path.name for path in large.iterdir() if path.name not in ("policy.toml", "table"))
+    assert names == ["out.parquet", "out.parquet.curator.json", "out.parquet.manifest.json"]
+    assert len(parquet.read_table(large / "out.parquet")) > 0.7 * N
+
+
+def test_disk_full_while_spilling(large):
+    """A limit on file size stands in for a full disk; the operating system refuses the write for real."""
+    outcome = subprocess.run(
+        [sys.executable, "-m", "kepsilon", *arguments(large)],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
+    )
+    assert outcome.returncode == 2, outcome.stderr
+    assert f"{large}: the disk is full; nothing was released" in outcome.stderr
+    assert only_inputs(large)
+
+
+def test_too_little_disk_is_said_before_any_work(large, kepsilon_command, monkeypatch):
+    """Both figures are in the message."""
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 1))
+    monkeypatch.setattr(SpilledColumns, "_count_all", lambda _: pytest.fail("work has begun"))
+    outcome = kepsilon_command(*arguments(large))
+    assert outcome.code == 2
+    assert "GB are needed to spill to, and 0.0 GB are free" in outcome.err
+    assert only_inputs(large)
+
+
+def test_a_folder_that_cannot_be_written_to_is_said_before_any_work():
+    """As a plain user, for root may write anywhere."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        folder.chmod(0o755)
+        Case(pa.table(people(50)), document()).write(folder)
+        (folder / "locked").mkdir(mode=0o555)
+        program = (
+            "import os, kepsilon, kepsilon.pipeline, kepsilon.engines.spilling\n"
+            "if os.geteuid() == 0: os.setgid(65534); os.setuid(65534)\n"
+            "try:\n"
+            f"    kepsilon.anonymise({str(folder / 'table')!r}, None, memory='1GB', spill_folder={str(folder / 'locked')!r})\n"
+            "except kepsilon.EngineError as error:\n"
+            "    print(error)"
+        )
+        outcome = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd="/")
+        assert "locked: cannot be written: permission denied" in outcome.stdout
+
+
+def add_records(file: Path) -> None:
+    parquet.write_table(pa.concat_tables([parquet.read_table(file)] * 2), file)
+
+
+def change_a_type(file: Path) -> None:
+    table = parquet.read_table(file)
+    i = table.schema.get_field_index("score")
+    parquet.write_table(table.set_column(i, "score", table.column(i).cast(pa.float64())), file)
+
+
+def take_away(file: Path) -> None:
+    file.unlink()
+
+
+def cut_short(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def change_values(file: Path) -> None:
+    """As many records, of the same size and time: only counting again tells."""
+    status = file.stat()
+    table = parquet.read_table(file)
+    i = table.schema.get_field_index("zip")
+    zips = table.column(i).to_pylist()
+    zips[:20] = [zips[0]] * 20
+    parquet.write_table(table.set_column(i, "zip", pa.array(zips)), file)
+    with file.open("ab") as opened:
+        opened.truncate(file.stat().st_size)
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+@pytest.mark.parametrize("change", [add_records, change_a_type, take_away, cut_short, change_values])
+def test_input_changed_between_the_two_readings_is_refused(change, tmp_path, monkeypatch):
+    """By count, schema, size and time of every file, and at last by the classes that the records make."""
+    case = plain()
+    file = case.write(tmp_path) / "part-1.parquet"
+    second = SpilledColumns.classes
+
+    def changed_meanwhile(self, recoding):
+        change(file)
+        return second(self, recoding)
+
+    monkeypatch.setattr(SpilledColumns, "classes", changed_meanwhile)
+    if change is change_values:
+        monkeypatch.setattr("kepsilon.engines.parquet_files.ParquetFiles._refuse_changed", lambda *_: None)
+    with pytest.raises(kepsilon.EngineError, match="was changed while it was being read") as caught:
+        release(case, "spilling", tmp_path)
+    assert "CANARY" not in str(caught.value)
+    assert spill_folders(tmp_path) == []
+
+
+def test_out_of_memory_on_one_batch(large, kepsilon_command, monkeypatch):
+    """One line, no release, nothing left."""
+
+    def too_much(*_arguments: object, **_options: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("kepsilon.class_by_class.realise", too_much)
+    outcome = kepsilon_command(*arguments(large))
+    assert outcome.code == 2
+    assert outcome.err == "kepsilon: out of memory; nothing was released.\n"
+    assert only_inputs(large)
+
+
+STOPPED = """
+import os, signal, sys, time
+from kepsilon.engines.spilled_classes import SpilledClasses
+from kepsilon.cli.main import main
+
+def stop(*_arguments, **_options):
+    print("records are on disk", flush=True)
+    time.sleep(60)
+
+SpilledClasses.keep = stop
+sys.argv = ["kepsilon", *sys.argv[1:]]
+main()
+"""
+
+
+def stopped(folder: Path) -> subprocess.Popen[str]:
+    """A run that waits while its records are on disk."""
+    run = subprocess.Popen(
+        [sys.executable, "-c", STOPPED, *arguments(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert run.stdout.readline() == "records are on disk\n"
+    return run
+
+
+def test_killed_while_spilling_the_next_start_tidies_up(large, kepsilon_command):
+    """While it is alive its folder is private and left alone; once it is dead, any start in that place removes it."""
+    run = stopped(large)
+    (folder,) = spill_folders(large)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+    SpillFolder(large).close()
+    assert folder.exists(), "its run is alive"
+    run.kill()
+    run.communicate()
+    assert folder.exists()
+    assert kepsilon_command(*arguments(large)).code == 0
+    assert spill_folders(large) == []
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "kill"])
+def test_an_interrupt_leaves_nothing(large, sent):
+    """One line, no traceback, nothing left."""
+    run = stopped(large)
+    run.send_signal(sent)
+    _, err = run.communicate(timeout=30)
+    assert run.returncode == 130
+    assert err.strip() == "kepsilon: interrupted; nothing was released."
+    assert only_inputs(large)
+
+
+def test_no_identifier_is_ever_spilt(tmp_path, monkeypatch):
+    """Not even for the owner's eyes: they are not read."""
+    from kepsilon.engines.spilled_classes import SpilledClasses
+
+    seen = []
+    merge = SpilledClasses.merge
+
+    def look(self, *arguments, **options):
+        files = [path for path in self._folder.path.iterdir() if path.is_file()]
+        seen.extend(path.read_bytes() for path in files)
+        return merge(self, *arguments, **options)
+
+    monkeypatch.setattr(SpilledClasses, "merge", look)
+    release(plain(), "spilling", tmp_path)
+    assert len(seen) > 10
+    assert not any(b"CANARY" in content for content in seen)
+
+
+def test_the_folder_goes_with_the_release(tmp_path):
+    """When it is closed, or when nobody holds it any more."""
+    with release(plain(), "spilling", tmp_path):
+        assert len(spill_folders(tmp_path)) == 1
+    assert spill_folders(tmp_path) == []
+    forgotten = release(plain(), "spilling", tmp_path)
+    assert len(spill_folders(tmp_path)) == 1
+    del forgotten
+    gc.collect()
+    assert spill_folders(tmp_path) == []
+
+
+def test_a_large_class_with_too_many_values_is_refused(tmp_path):
+    """Its distinct values have to fit, and the message says so without any of them."""
+    columns = people(6_000, zips=np.zeros(6_000, dtype=int))
+    columns["height"] = np.random.default_rng(SEED).normal(170, 9, 6_000)
+    with pytest.raises(kepsilon.EngineError, match='distinct values of "height"'):
+        release(Case(pa.table(columns), document(sex={"role": "sensitive"})), "spilling", tmp_path)
+    assert spill_folders(tmp_path) == []
+
+
+def test_a_large_class_with_several_epsilon_quasis_is_refused_with_what_it_needs(tmp_path):
+    """Before records are spilt or noise is drawn."""
+    columns = people(6_000, zips=np.zeros(6_000, dtype=int))
+    policy = document(score={"role": "epsilon-quasi", "precision": 1, "range": "class"})
+    with pytest.raises(kepsilon.EngineError, match="No noise was drawn") as caught:
+        release(Case(pa.table(columns), policy), "spilling", tmp_path)
+    assert "GB of memory" in str(caught.value)
+
+
+def test_too_many_combinations_are_refused_with_what_to_coarsen(tmp_path):
+    """The attribute with the most values is named first, and by how much to coarsen."""
+    case = Case(pa.table(people(4_000, zips=np.arange(4_000))), {**document(), "k": 2})
+    with pytest.raises(kepsilon.EngineError, match=r"at least 4,000 combinations") as caught:
+        release(case, "spilling", tmp_path)
+    assert 'most values before anything else: "zip" (4,000 values)' in str(caught.value)
+    assert "5.1 times fewer" in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "size"), [("2GB", 2 * 10**9), ("1.5 GiB", 1610612736), ("500m", 500 * 10**6)])
+def test_sizes_are_read_as_people_write_them(text, size):
+    """Decimal and binary units, with or without the B."""
+    assert bytes_of(text) == size
+
+
+@pytest.mark.parametrize("text", ["much", "-2GB", "2PB", "", "100MB", "5"])
+def test_sizes_that_make_no_sense_are_refused(text):
+    """Also those that leave no room for a single record."""
+    with pytest.raises(kepsilon.EngineError, match="memory: "):
+        bytes_of(text)
+
+
+def test_only_parquet_can_be_read_in_parts(tmp_path):
+    """Text and tables in memory are refused with what to do."""
+    (tmp_path / "a.csv").write_text("a\n1\n", encoding="utf-8")
+    engine = SpillingEngine(memory=MEMORY, folder=tmp_path)
+    for source in (tmp_path / "a.csv", pa.table({"a": [1]})):
+        with pytest.raises(kepsilon.EngineError, match="only Parquet"):
+            engine.open_source(source)
+
+
+def test_batches_hold_whole_classes_and_no_more_than_fits():
+    """Every class is in one batch; a batch of several classes fits."""
+    limits = Limits(memory=MEMORY, n_epsilon_quasis=1)
+    sizes = np.random.default_rng(SEED).integers(5, 600, 200)
+    batches = limits.batches(sizes)
+    assert [i for own in batches for i in range(own.start, own.stop)] == list(range(200))
+    assert all(sizes[own].sum() <= limits.records_per_batch or own.stop - own.start == 1 for own in batches)
