@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "reproduce": {
         "kepsilon", "errors", "version", "policy", "table", "kanonymise", "perturb", "evaluate", "engines", "publish",
-        "counting", "noise_ranges", "stopwatch",
+        "counting", "noise_ranges", "private_folders", "stopwatch",
     },
     "cli": {"kepsilon"},
     "__main__": {"cli"},

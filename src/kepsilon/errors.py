@@ -33,6 +33,10 @@ class AnonymisationError(Exception):
         self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
+    def __reduce__(self) -> tuple[type[AnonymisationError], tuple[tuple[Problem, ...]]]:
+        """What a worker sends home: the problems, not the text made of them."""
+        return type(self), (self.problems,)
+
 
 class PolicyError(AnonymisationError):
     """The policy, or a file it names, is wrong."""

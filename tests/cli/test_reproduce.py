@@ -69,7 +69,8 @@ def test_every_claim_is_decided_on_every_data_set_it_speaks_of(quick):
         if not claim["held"]:
             assert len(claim["why"]) > 100
             assert claim["experiment"]
-    assert f"{sum(claim['held'] for claim in claims)} of {len(claims)} verdicts held" in " ".join(shown.split())
+    assert f"Held: {sum(claim['held'] for claim in claims)} of {len(claims)}" in shown
+    assert "too few cells to judge the claims by" in shown
 
 
 @pytest.mark.shared_data
@@ -145,6 +146,7 @@ def test_an_interrupted_run_keeps_what_it_measured(tmp_path):
     _, shown = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "the same command goes on" in shown
+    assert "nothing was released" not in shown
     assert "Traceback" not in shown
     kept = [*measured.glob("*.json")]
     assert 2 <= len(kept) < len(all_tasks(quick_setting(), ["michigan"]))
@@ -178,3 +180,15 @@ def test_nonsense_is_refused_before_anything_is_measured(kepsilon_command, tmp_p
     assert found.code == 2
     assert words in found.err
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.shared_data
+def test_a_wrong_adult_is_told_by_line_and_leaves_the_folder_free(kepsilon_command, adult_path, tmp_path):
+    """The same folder can be used once the file is right."""
+    text = adult_path.read_text(encoding="utf-8").splitlines()
+    wrong = tmp_path / "adult.data"
+    wrong.write_text("\n".join([*text[:50], "not, a, record"]), encoding="utf-8")
+    found = kepsilon_command("reproduce", "--quick", "--data", wrong, "-o", tmp_path / "out")
+    assert found.code == 2
+    assert "line 51" in found.err
+    assert not (tmp_path / "out").exists()

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from kepsilon import EngineError
-from kepsilon.reproduce.kept import Kept, digest_of_code
+from kepsilon.reproduce.kept import Kept, digest_of_code, versions
 from kepsilon.reproduce.setting import Setting, quick_setting
 from kepsilon.reproduce.tasks import all_tasks, gathered
 
@@ -17,7 +17,8 @@ ABOUT = {"setting": {"runs": 3}, "code": "abc"}
 
 def test_what_was_kept_is_found_by_the_same_run(tmp_path):
     """An interrupted run goes on where it stopped."""
-    Kept(tmp_path / "out", ABOUT, overwrite=False).keep("one", {"figure": 1})
+    with Kept(tmp_path / "out", ABOUT, overwrite=False) as kept:
+        kept.keep("one", {"figure": 1})
     again = Kept(tmp_path / "out", ABOUT, overwrite=False)
     assert "one" in again
     assert "two" not in again
@@ -27,7 +28,8 @@ def test_what_was_kept_is_found_by_the_same_run(tmp_path):
 @pytest.mark.parametrize("other", [{"setting": {"runs": 30}, "code": "abc"}, {"setting": {"runs": 3}, "code": "abd"}])
 def test_another_run_is_refused_and_nothing_of_the_first_is_lost(tmp_path, other):
     """Other settings or other code would make figures that never belonged together."""
-    Kept(tmp_path, ABOUT, overwrite=False).keep("one", {"figure": 1})
+    with Kept(tmp_path, ABOUT, overwrite=False) as kept:
+        kept.keep("one", {"figure": 1})
     with pytest.raises(EngineError, match="another reproduction"):
         Kept(tmp_path, other, overwrite=False)
     assert Kept(tmp_path, ABOUT, overwrite=False)["one"] == {"figure": 1}
@@ -35,7 +37,8 @@ def test_another_run_is_refused_and_nothing_of_the_first_is_lost(tmp_path, other
 
 def test_overwriting_removes_what_was_measured_and_nothing_else(tmp_path):
     """A file of the user's beside the run is not ours to remove."""
-    Kept(tmp_path, ABOUT, overwrite=False).keep("one", {"figure": 1})
+    with Kept(tmp_path, ABOUT, overwrite=False) as kept:
+        kept.keep("one", {"figure": 1})
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     other = Kept(tmp_path, {"setting": {}}, overwrite=True)
     assert "one" not in other
@@ -43,17 +46,20 @@ def test_overwriting_removes_what_was_measured_and_nothing_else(tmp_path):
 
 
 def test_a_measurement_cut_off_while_writing_is_measured_again(tmp_path):
-    """Only a whole file has the name of a measurement."""
+    """Only a whole file is a measurement, whatever a power cut left."""
     kept = Kept(tmp_path, ABOUT, overwrite=False)
     (tmp_path / "measurements" / "one.json.part").write_text('{"fig', encoding="utf-8")
+    (tmp_path / "measurements" / "two.json").write_text("", encoding="utf-8")
     assert "one" not in kept
+    assert "two" not in kept
 
 
 def test_a_folder_with_files_of_our_names_and_no_log_is_refused(tmp_path):
     """Whoever wrote that index.html did not ask us to replace it."""
     (tmp_path / "index.html").write_text("somebody's", encoding="utf-8")
-    with pytest.raises(EngineError, match="another reproduction"):
-        Kept(tmp_path, ABOUT, overwrite=False)
+    for overwrite in (False, True):
+        with pytest.raises(EngineError, match="is not of a reproduction"):
+            Kept(tmp_path, ABOUT, overwrite=overwrite)
     assert (tmp_path / "index.html").read_text(encoding="utf-8") == "somebody's"
 
 
@@ -68,7 +74,7 @@ def test_a_file_is_no_folder(tmp_path):
 def test_the_log_says_what_the_run_depended_on(tmp_path):
     """Versions, settings and seconds."""
     kept = Kept(tmp_path, ABOUT, overwrite=False)
-    kept.finish({"claims": []}, seconds={"one": 1.5})
+    kept.finish({"claims": []}, facts={"versions": versions()}, seconds={"one": 1.5})
     log = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     assert log["about"] == ABOUT
     assert log["seconds"] == {"one": 1.5}
@@ -88,3 +94,27 @@ def test_tasks_cover_the_paper_and_have_names_of_their_own(setting):
     assert {name.split("-")[0] for name in found} == {
         "releases", "dimensions", "distributions", "uniform", "reasons", "additions", "times", "choice",
     }  # fmt: skip
+
+
+def test_two_runs_in_one_folder_are_kept_apart(tmp_path):
+    """They would time each other's work."""
+    with Kept(tmp_path, ABOUT, overwrite=False), pytest.raises(EngineError, match="another run"):
+        Kept(tmp_path, ABOUT, overwrite=False)
+    with Kept(tmp_path, ABOUT, overwrite=False) as kept:
+        assert "one" not in kept
+
+
+def test_a_folder_in_which_nothing_was_measured_is_taken(tmp_path):
+    """As after a run that was refused for its data."""
+    with Kept(tmp_path, ABOUT, overwrite=False):
+        pass
+    with Kept(tmp_path, {"code": "other"}, overwrite=False) as kept:
+        kept.keep("one", {})
+
+
+def test_what_differs_is_said(tmp_path):
+    """So that the right thing is changed."""
+    with Kept(tmp_path, ABOUT, overwrite=False) as kept:
+        kept.keep("one", {})
+    with pytest.raises(EngineError, match="of other settings, other code"):
+        Kept(tmp_path, {"setting": {}, "code": "x"}, overwrite=False)

@@ -14,6 +14,7 @@ from kepsilon.cli.listed import Listed
 from kepsilon.cli.screen import progress_bar, show_table, show_wrapped
 
 HELD, NOT_HELD, SILENT = "held", "NOT held", "–"
+INTERRUPTED = 130
 
 
 @click.command()
@@ -42,7 +43,7 @@ HELD, NOT_HELD, SILENT = "held", "NOT held", "–"
 @click.option("--overwrite", is_flag=True, help="Replace another reproduction in the folder.")
 def reproduce(
     output: Path, data: Path | None, runs: int | None, quick: bool, data_sets: list[str] | None, overwrite: bool
-) -> None:
+) -> int | None:
     """Reproduce the paper's evaluation: every table and figure, and claim by claim what held.
 
     Adult is read from a file of yours; Florida and Michigan are made-up stand-ins, because the paper's voter lists name
@@ -55,9 +56,12 @@ def reproduce(
                 output, data=data, runs=runs, quick=quick, overwrite=overwrite, on_task=on_task, **given
             )
     except KeyboardInterrupt:
-        click.echo(f"kepsilon: what was measured is kept in {output}; the same command goes on.", err=True)
-        raise
+        click.echo(
+            f"kepsilon: interrupted; what was measured is kept in {output}, and the same command goes on.", err=True
+        )
+        return INTERRUPTED
     _show(found)
+    return None
 
 
 def _show(found: kepsilon.Reproduction) -> None:
@@ -79,8 +83,11 @@ def _show(found: kepsilon.Reproduction) -> None:
     for answer in found.answers.values():
         show_wrapped(answer)
     n_held = sum(claim["held"] for claim in found.claims)
+    for note in found.notes:
+        show_wrapped(note)
     show_wrapped(
-        f"{n_held} of {len(found.claims)} verdicts held. Why the others did not, and every figure: {found.page}"
+        f"Held: {n_held} of {len(found.claims)}, each claim counted once per data set. "
+        f"Why the others did not, and every figure: {found.page}"
     )
 
 

@@ -44,8 +44,9 @@ def progress_bar() -> Iterator[Callable[[str, float], None]]:
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),
-        TextColumn("left"),
+        TextColumn("so far, about"),
         TimeRemainingColumn(),
+        TextColumn("left;"),
         TextColumn("{task.description}"),
     )
     with Progress(*columns, console=Console(stderr=True), speed_estimate_period=120) as shown:

@@ -5,20 +5,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import shutil
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from kepsilon.errors import EngineError, Problem
+from kepsilon.private_folders import lock, worded
 from kepsilon.reproduce.setting import Json
 from kepsilon.version import __version__
 
 RUN, CLAIMS, PAGE, FIGURES, MEASUREMENTS = "run.json", "claims.json", "index.html", "figures", "measurements"
 OURS = (RUN, CLAIMS, PAGE, FIGURES, MEASUREMENTS)
 LIBRARIES = ("numpy", "pyarrow", "duckdb")
+NOT_MEASURING = ("cli/", "publish/", "reproduce/claims/", "reproduce/pages/")
+"""Words and pictures, which are made anew from what was measured."""
 
 
 class Kept:
@@ -31,27 +35,55 @@ class Kept:
         self.folder = folder
         self._about = json.loads(json.dumps(about))
         before = _about(folder)
-        if before != self._about:
-            if not overwrite:
-                _refuse_other(folder, before)
+        if before is None:
+            _refuse_foreign(folder)
+        elif overwrite:
             for name in OURS:
                 _remove(folder / name)
-        (folder / MEASUREMENTS).mkdir(parents=True, exist_ok=True)
-        _write(folder / RUN, {"about": self._about})
+        elif before != self._about and any((folder / MEASUREMENTS).glob("*.json")):
+            raise EngineError(
+                Problem(
+                    where=str(folder),
+                    what=f"holds another reproduction: of {_what_differs(before, self._about)}.",
+                    fix="Choose another folder with -o, or replace it with --overwrite.",
+                )
+            )
+        with worded(folder):
+            (folder / MEASUREMENTS).mkdir(parents=True, exist_ok=True)
+            self._lock = _lock(folder)
+            _write(folder / RUN, {"about": self._about})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
 
     def __contains__(self, name: str) -> bool:
-        return self._path(name).exists()
+        return self.find(name) is not None
 
     def __getitem__(self, name: str) -> Json:
-        found: Json = json.loads(self._path(name).read_text(encoding="utf-8"))
+        found = self.find(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def find(self, name: str) -> Json | None:
+        """A measurement; None where there is none, or not a whole one."""
+        try:
+            found: Json = json.loads(self._path(name).read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            return None
         return found
 
     def keep(self, name: str, measured: Json) -> None:
-        _write(self._path(name), measured)
+        with worded(self._path(name)):
+            _write(self._path(name), measured)
 
-    def finish(self, claims: Json, *, seconds: Mapping[str, float]) -> Json:
-        """Writes the verdicts and the log, and gives the log."""
-        log = {"about": self._about, "versions": versions(), "seconds": dict(seconds)}
+    def finish(self, claims: Json, *, facts: Json, seconds: Mapping[str, float]) -> Json:
+        """Writes the verdicts and the log, and gives the log. `facts` are of the run that finished, and change nothing."""
+        log = {"about": self._about, **facts, "seconds": dict(seconds)}
         _write(self.folder / CLAIMS, claims)
         _write(self.folder / RUN, log)
         return log
@@ -61,6 +93,7 @@ class Kept:
 
 
 def versions() -> Json:
+    """What the measurements may depend on."""
     return {
         "kepsilon": __version__,
         "python": platform.python_version(),
@@ -70,12 +103,14 @@ def versions() -> Json:
 
 
 def digest_of_code() -> str:
-    """Of all modules of this package: measurements of one code are not mixed with those of another."""
+    """Of all modules that measure: what one code measured is not mixed with what another did."""
     package = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
-        digest.update(path.relative_to(package).as_posix().encode())
-        digest.update(path.read_bytes())
+        name = path.relative_to(package).as_posix()
+        if not name.startswith(NOT_MEASURING):
+            digest.update(name.encode())
+            digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -89,16 +124,42 @@ def _about(folder: Path) -> Any:
         return {}
 
 
-def _refuse_other(folder: Path, before: Any) -> None:
-    if before is None and not any((folder / name).exists() for name in OURS):
-        return
-    raise EngineError(
-        Problem(
-            where=str(folder),
-            what="holds another reproduction, of other settings, data or code.",
-            fix="Choose another folder with -o, or replace it with --overwrite.",
-        )
-    )
+def _refuse_foreign(folder: Path) -> None:
+    """Whoever made files of our names there did not ask us to replace them, whatever the options."""
+    for name in OURS:
+        if (folder / name).exists():
+            raise EngineError(
+                Problem(
+                    where=str(folder / name),
+                    what="exists already, and is not of a reproduction.",
+                    fix="Choose another folder with -o.",
+                )
+            )
+
+
+def _what_differs(before: Any, now: Mapping[str, Any]) -> str:
+    names = {
+        "setting": "other settings",
+        "data_sets": "other data sets",
+        "adult": "another Adult",
+        "code": "other code",
+    }
+    known = before if isinstance(before, dict) else {}
+    return ", ".join(names.get(key, "other versions") for key in now if known.get(key) != now[key])
+
+
+def _lock(folder: Path) -> int | None:
+    """One run at a time: two would time each other's work."""
+    try:
+        return lock(folder / MEASUREMENTS, wait=False)
+    except BlockingIOError:
+        raise EngineError(
+            Problem(
+                where=str(folder),
+                what="another run is writing there.",
+                fix="Wait for it, or choose another folder with -o.",
+            )
+        ) from None
 
 
 def _remove(path: Path) -> None:
@@ -111,5 +172,8 @@ def _remove(path: Path) -> None:
 def _write(path: Path, content: Json) -> None:
     """Whole or not at all: what is cut off while writing has another name."""
     partial = path.with_name(f"{path.name}.part")
-    partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    partial.replace(path)
+    try:
+        partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -17,10 +17,11 @@ from pathlib import Path
 
 from kepsilon.errors import DataError, EngineError, PolicyError, Problem
 from kepsilon.reproduce.claims.all_claims import judge_all
-from kepsilon.reproduce.data.adult_file import GET_IT, adult_path
-from kepsilon.reproduce.kept import PAGE, Kept, digest_of_code
+from kepsilon.reproduce.data.adult_file import GET_IT, adult_path, read_adult
+from kepsilon.reproduce.data.data_sets import N_ADULT
+from kepsilon.reproduce.kept import PAGE, Kept, digest_of_code, versions
 from kepsilon.reproduce.pages.page import write_pages
-from kepsilon.reproduce.setting import DATA_SETS, Json, Setting, quick_setting
+from kepsilon.reproduce.setting import DATA_SETS, Json, Measurements, Setting, quick_setting
 from kepsilon.reproduce.tasks import Task, all_tasks, gathered, measure
 from kepsilon.version import __version__
 
@@ -39,6 +40,8 @@ class Reproduction:
     """One entry per claim and data set, as in claims.json."""
     answers: dict[str, str]
     """Which k and ε to take, by data set, in words."""
+    notes: list[str]
+    """What to know before believing the verdicts."""
     seconds: float
 
     @property
@@ -69,28 +72,47 @@ def reproduce_paper(
         "data_sets": chosen,
         "adult": None if source is None else hashlib.sha256(source.read_bytes()).hexdigest(),
         "code": digest_of_code(),
+        "versions": versions(),
     }
-    kept = Kept(Path(folder), about, overwrite=overwrite)
     tasks = all_tasks(setting, chosen)
-    _measure_missing(tasks, kept, setting, source, on_task)
-    on_task("writing", 1.0)
-    found = {task.name: kept[task.name] for task in tasks}
-    measurements = gathered(tasks, found)
-    claims = judge_all(measurements)
-    content = {
-        "kepsilon_version": __version__,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "setting": setting.to_json(),
-        "claims": claims,
-    }
-    log = kept.finish(content, seconds={name: one["seconds"] for name, one in found.items()})
-    write_pages(Path(folder), measurements, content, log)
+    with Kept(Path(folder), about, overwrite=overwrite) as kept:
+        _measure_missing(tasks, kept, setting, source, on_task)
+        on_task("writing", 1.0)
+        found = {task.name: kept[task.name] for task in tasks}
+        measurements = gathered(tasks, found)
+        created, seconds = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter() - started
+        claims = judge_all(measurements)
+        content: Json = {
+            "kepsilon_version": __version__,
+            "created": created,
+            "setting": setting.to_json(),
+            "code": about["code"],
+            "claims": claims,
+        }
+        facts = {
+            "created": created,
+            "versions": versions(),
+            "n_workers": _n_workers(),
+            "wall_seconds": round(seconds, 1),
+        }
+        log = kept.finish(content, facts=facts, seconds={name: one["seconds"] for name, one in found.items()})
+        write_pages(Path(folder), measurements, content, log)
     return Reproduction(
         folder=Path(folder),
         claims=claims,
         answers={name: str(measurements[f"choice-{name}"]["words"]) for name in chosen},
-        seconds=time.perf_counter() - started,
+        notes=[*_notes(setting, measurements)],
+        seconds=seconds,
     )
+
+
+def _notes(setting: Setting, measurements: Measurements) -> Iterator[str]:
+    """What to know before believing the verdicts."""
+    if setting.is_quick:
+        yield "A quick run: too few cells to judge the claims by."
+    adult = measurements.get("releases-adult-ola")
+    if adult is not None and adult["n_counted"] != N_ADULT:
+        yield f"This Adult has {adult['n_counted']:,} records of persons under 80; the paper's has {N_ADULT:,}."
 
 
 def _setting(runs: int | None, *, quick: bool) -> Setting:
@@ -123,7 +145,9 @@ def _adult(data: str | Path | None) -> Path:
                 fix=f"{GET_IT} Without it: --data-sets florida,michigan.",
             )
         )
-    return adult_path(Path(data)).resolve()
+    path = adult_path(Path(data)).resolve()
+    read_adult(path)  # what is wrong with it is said before anything is measured or written
+    return path
 
 
 def _measure_missing(tasks: Sequence[Task], kept: Kept, setting: Setting, source: Path | None, on_task: OnTask) -> None:
@@ -135,7 +159,7 @@ def _measure_missing(tasks: Sequence[Task], kept: Kept, setting: Setting, source
     for task, measured in _measured(missing, setting, source):
         kept.keep(task.name, measured)
         done += task.cost
-        on_task(task.name, done / total)
+        on_task(task.words, done / total)
 
 
 def _measured(tasks: Sequence[Task], setting: Setting, source: Path | None) -> Iterator[tuple[Task, Json]]:
@@ -148,7 +172,7 @@ def _measured(tasks: Sequence[Task], setting: Setting, source: Path | None) -> I
 
 
 def _side_by_side(tasks: Sequence[Task], setting: Setting, source: Path | None) -> Iterator[tuple[Task, Json]]:
-    n_workers = min(MOST_WORKERS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2, len(tasks))
+    n_workers = min(_n_workers(), len(tasks))
     # A fresh interpreter for each: a fork would copy the locks of threads that Arrow may have started.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(n_workers, mp_context=context, initializer=_leave_interrupts_to_parent) as pool:
@@ -169,6 +193,10 @@ def _side_by_side(tasks: Sequence[Task], setting: Setting, source: Path | None) 
             for worker in multiprocessing.active_children():
                 worker.kill()
             raise
+
+
+def _n_workers() -> int:
+    return min(MOST_WORKERS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 def _leave_interrupts_to_parent() -> None:

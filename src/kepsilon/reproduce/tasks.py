@@ -18,7 +18,7 @@ from kepsilon.reproduce.experiments.reasons import reasons
 from kepsilon.reproduce.experiments.releases import releases
 from kepsilon.reproduce.experiments.running_times import running_times
 from kepsilon.reproduce.experiments.uniform_noise import uniform_noise
-from kepsilon.reproduce.setting import ALGORITHMS, Json, Measurements, Setting
+from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, Json, Measurements, Setting
 
 Experiment = Callable[[CountedData, str, Setting], Json]
 
@@ -30,6 +30,16 @@ EXPERIMENTS: dict[str, Experiment] = {
     "reasons": reasons,
     "additions": additions,
     "times": running_times,
+}
+WORDS = {
+    "releases": "error, risk, suppression",
+    "dimensions": "one k-quasi more",
+    "distributions": "distribution of errors",
+    "uniform": "uniform noise",
+    "reasons": "experiments behind what does not hold",
+    "additions": "beyond the paper",
+    "times": "running times",
+    "choice": "which k and ε to take",
 }
 ALONE = "times"
 """What it measures is time, so that nothing else may run beside it."""
@@ -48,6 +58,16 @@ class Task:
     def name(self) -> str:
         parts = [self.experiment, self.data_set, self.algorithm, None if self.k is None else f"k{self.k}"]
         return "-".join(part for part in parts if part is not None)
+
+    @property
+    def words(self) -> str:
+        """For whoever watches."""
+        about = [
+            self.data_set.title(),
+            ALGORITHM_NAMES.get(self.algorithm or "", ""),
+            "" if self.k is None else f"k = {self.k}",
+        ]
+        return f"{', '.join(part for part in about if part)}: {WORDS[self.experiment]}"
 
     @property
     def runs_alone(self) -> bool:
