@@ -175,7 +175,7 @@ def _whole_is_worse(measured: Measured) -> Verdict:
     return Verdict(
         held=all(held for _, held in parts),
         measured=f"at least {least:.2f} times the error ({ALGORITHM_NAMES[algorithm]}, k = {k}), at most "
-        f"{max(ratios.values()):.2f} times; the share of records within any error is lower by {percent(-excess)} or more",
+        f"{max(ratios.values()):.2f} times; the share of records within any error is lower by {-100 * excess:.2f} points or more",
         figure=least,
         parts=parts,
     )

@@ -67,18 +67,18 @@ def _attainable(measured: Measured) -> Verdict:
 
 
 def _why_not_attainable(measured: Measured) -> Reason:
-    return _floor(measured, "However much noise there is, one record per class is linked by its class alone.")
-
-
-def _floor(measured: Measured, opening: str) -> Reason:
-    means = {
-        f"records per class, {ALGORITHM_NAMES[name]}, k = {one['k']}": one["mean_class"]
-        for name in ALGORITHMS
-        for one in measured.of("reasons", name)["ks"]
-    }
+    never = [curve[0] for curve in measured.curves() if min(cell.risk for cell in curve) >= LOW_RISK]
+    means = {(c.algorithm, c.k): measured.by_k("reasons", c.algorithm)[c.k]["mean_class"] for c in never}
+    found = [
+        f"{ALGORITHM_NAMES[name]} at k = {k} makes classes of {mean:.1f} records, so that it is {percent(1 / mean)} at least"
+        for (name, k), mean in means.items()
+    ]
     return Reason(
-        why=f"{opening} The risk is never below one over the mean class.",
-        experiment=[(words, mean, RECORDS) for words, mean in means.items()],
+        why="However much noise there is, one record of a class is linked by chance, so that the risk is never below one over "
+        f"the mean class. {'; '.join(found)}. No ε helps there; a larger k does.",
+        experiment=[
+            (f"records per class, {ALGORITHM_NAMES[name]}, k = {k}", mean, RECORDS) for (name, k), mean in means.items()
+        ],
     )
 
 
