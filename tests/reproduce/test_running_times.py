@@ -101,7 +101,7 @@ def test_ratios_are_of_the_times_beside_them(michigan, crowded, algorithm, monke
 
 
 @pytest.mark.parametrize(
-    ("durations", "n_calls"), [([0.3, 0.1, 0.2, 9], 3), ([2.0, 3.0, 9], 2), ([0.03, 0.01, 0.02, 0.02, 0.02, 9], 5)]
+    ("durations", "n_calls"), [([0.1, 0.05, 0.15, 9], 3), ([2.0, 3.0, 9], 2), ([0.003] * 20 + [0.001] * 20 + [9], 40)]
 )
 def test_the_shortest_of_several_times_is_taken(monkeypatch, durations, n_calls):
     """Whatever else the machine does makes a time longer, never shorter; what is slow is repeated less often."""
