@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kepsilon.publish.figures.figure import Table
-from kepsilon.publish.wording import NO_BREAK, NOTHING, number, percent
+from kepsilon.publish.wording import NO_BREAK, NOTHING, number
 from kepsilon.reproduce.claims.claim import LOSS, SHARE
 from kepsilon.reproduce.pages.numbers import tidied
 from kepsilon.reproduce.pages.panels import STAND_INS, title_of
@@ -167,9 +167,9 @@ def in_short(claims: Sequence[Claim]) -> list[tuple[str, list[Claim]]]:
         elsewhere = [answer for name, answer in held.items() if name in STAND_INS]
         if all(held.values()):
             name = "Held on every data set"
-        elif not any(held.values()):
+        elif on_real and not any(held.values()):
             name = "Held on none"
-        elif on_real and all(on_real):
+        elif all(on_real):  # or it does not speak of others
             name = "Failed on stand-ins only"
         elif all(elsewhere):
             name = "Failed on Adult, and held elsewhere"
@@ -246,5 +246,5 @@ def _with_unit(value: float | None, unit: str) -> str:
     if value is None:
         return "undefined"
     if unit == SHARE:
-        return percent(value)
+        return f"{100 * value:.2f}{NO_BREAK}%"
     return number(value, 3) if unit == LOSS else f"{number(value, 3)}{NO_BREAK}{unit}"
