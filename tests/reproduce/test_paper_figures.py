@@ -274,14 +274,14 @@ def test_a_peak_comes_with_what_speaks_against_the_papers_reason():
 def test_what_speaks_for_uniform_noise_is_said_too(measurements, figures):
     text = " ".join(figures["uniform-noise"].reading)
     assert "in 0 of 6 panels" in text
-    assert "From 10 runs of its own." in text
+    assert "from 10 runs of its own." in text
     found = made_up_measurements()
     for name, one in found.items():
         if name.startswith("uniform"):
             one["class_noise"]["risk"] = 0.06
     (figure,) = [one for one in paper_figures(found) if one.id == "uniform-noise"]
     assert (
-        "links more records under noise by class than under uniform noise everywhere: 6\N{NO-BREAK SPACE}% by class"
+        "links more records under noise by class than under uniform noise everywhere: from 6\N{NO-BREAK SPACE}% against"
         in " ".join(figure.reading)
     )
 

@@ -28,7 +28,7 @@ from kepsilon.reproduce.setting import Measurements
 BY_CLASS, BY_WHOLE, UNIFORM = Look(INK), Look(BROWN, "6 3"), Look(TEAL, "2 2")
 _CURVES = ("per_class", "whole_data", "uniform")
 _RUNS = ("per_class_runs", "whole_data_runs")
-_DOTS, _LINES = 10, 20
+_DOTS, _LINES = 10, 10
 """Dots along a line, and lines of a table; the file has every point."""
 _GIVEN_AWAY = {
     "ruled_out": "others ruled out",
@@ -161,19 +161,23 @@ def _linked(measured: Sequence[Json]) -> str:
     if not measured:
         return ""
 
-    def compared(name: str) -> str:
-        return "; ".join(
-            f"{percent(ours['class_noise'][name])} by class, {percent(ours['uniform_noise'][name])} uniform ({shown_title(ours)})"
-            for ours in measured
-        )
+    def linked(ours: Json) -> str:
+        by_class, uniform = (percent(ours[key]["risk"]) for key in ("class_noise", "uniform_noise"))
+        return f"{by_class} against {uniform} ({shown_title(ours)})"
+
+    def certain(key: str) -> str:
+        found = [ours[key]["certain"] for ours in measured]
+        return percent(found[0]) if min(found) == max(found) else f"{percent(min(found))} to {percent(max(found))}"
 
     more = [ours for ours in measured if ours["class_noise"]["risk"] > ours["uniform_noise"]["risk"]]
     runs = " or ".join(str(n) for n in sorted({ours["runs"] for ours in measured}))
     where = "everywhere" if len(more) == len(measured) else f"in {len(more)} of {len(measured)} panels"
+    ordered = sorted(measured, key=lambda ours: float(ours["class_noise"]["risk"]))
     return (
         f"At the same mean error an attacker links more records under noise by class than under uniform noise {where}: "
-        f"{compared('risk')}. What uniform noise adds is certainty about some: {compared('certain')}. "
-        f"From {runs} runs of its own."
+        f"from {linked(ordered[0])} to {linked(ordered[-1])}. What uniform noise adds is certainty about some: "
+        f"{certain('uniform_noise')} of the records, under noise by class {certain('class_noise')}. "
+        f"All this is from {runs} runs of its own."
     )
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from kepsilon.publish.wording import NOTHING
 
-_DIGITS = 4
-"""Of the largest figure of a column."""
+_DIGITS = 3
+"""Of the largest figure of a column, where it is below 1."""
 _MOST_DECIMALS = 4
 
 PER_CENT = (
@@ -25,11 +25,13 @@ def known(number: float | None) -> float | None:
 
 
 def decimals(numbers: Sequence[float]) -> int:
-    """So many that the largest has four digits."""
+    """Two, fewer for hundreds and more for what is below 1."""
     largest = max((abs(number) for number in numbers), default=0.0)
     if largest == 0:
         return 0
-    return min(max(_DIGITS - 1 - math.floor(math.log10(largest)), 0), _MOST_DECIMALS)
+    if largest >= 1:
+        return 2 if largest < 100 else 1 if largest < 1000 else 0  # noqa: PLR2004
+    return min(_DIGITS - 1 - math.floor(math.log10(largest)), _MOST_DECIMALS)
 
 
 def column(spreads: Sequence[Mapping[str, Any]]) -> list[str]:

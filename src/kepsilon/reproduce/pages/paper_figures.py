@@ -125,12 +125,14 @@ def _dimensions_panel(ours: Json, largest: float) -> Panel:
         f"records gone, {extra} left out": shares([one["suppressed_without"] for one in ks]),
         f"records gone, {extra} included": shares([one["suppressed_with"] for one in ks]),
     }
+    more = []
     if any(one["levels_without"] for one in ks):
+        levels = {"k": columns["k"]}
         for key, words in (("levels_without", "left out"), ("levels_with", "included")):
-            columns[f"levels, {extra} {words}"] = [levels_words(one[key]) or NOTHING for one in ks]
-    return Panel(
-        title=title, drawing=chart, table=Table(headers=[*columns], rows=across([*columns.values()]), n_words=0)
-    )
+            levels[f"{extra} {words}"] = [levels_words(one[key]) or NOTHING for one in ks]
+        more = [("levels of the hierarchies", Table(headers=[*levels], rows=across([*levels.values()]), n_words=0))]
+    table = Table(headers=[*columns], rows=across([*columns.values()]), n_words=0)
+    return Panel(title=title, drawing=chart, table=table, more=more)
 
 
 def _losses(ks: Sequence[Json], key: str) -> list[str]:
