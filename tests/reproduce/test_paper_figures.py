@@ -16,6 +16,7 @@ from kepsilon.reproduce.pages.page import figure_files
 from kepsilon.reproduce.pages.panels import csv_text, title_of
 from kepsilon.reproduce.pages.paper_figures import paper_figures
 from kepsilon.reproduce.pages.paper_says import SUPPRESSED_BY_OLA
+from made_up import ROOT
 from made_up_measurements import ALGORITHMS, KS, TITLES, made_up_measurements
 from page_checks import check_drawing
 
@@ -183,6 +184,15 @@ def test_no_two_files_are_the_same_and_no_column_is_empty(figures):
             assert any(row[column] for row in rows), column
 
 
+def test_every_column_is_explained(figures):
+    page = (ROOT / "docs" / "figure-files.md").read_text(encoding="utf-8")
+    explained = re.findall(r"`([a-z_0-9-]+)(…?)`", page)
+    for name in figures:
+        assert (name, "") in explained
+        for column in rows_of(figures, name)[0]:
+            assert any(column == words or (more and column.startswith(words)) for words, more in explained), column
+
+
 @pytest.mark.parametrize(("name", "axis"), [("error-by-k", "k"), ("error-by-epsilon", "epsilon"), ("confident-k", "k")])
 def test_a_file_is_in_the_order_of_its_figures_axis(figures, name, axis):
     along = [float(row[axis]) for row in rows_of(figures, name)]
@@ -256,7 +266,7 @@ def test_a_drop_is_said_to_be_one_only_where_it_is():
     falls = errors_at_one(made_up_measurements(), "adult", k50=(0.25, 0.02), k100=(0.24, 0.05))
     rises = errors_at_one(made_up_measurements(), "adult", k50=(0.247, 0.02), k100=(0.248, 0.05))
     assert "a drop here too" in falls["Adult w"]
-    assert "no drop here, error at ε = 1 24.7" in rises["Adult w"]
+    assert "no drop here, error at ε = 1: 24.7" in rises["Adult w"]
 
 
 def test_a_peak_comes_with_what_speaks_against_the_papers_reason():

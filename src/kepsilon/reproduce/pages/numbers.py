@@ -12,7 +12,8 @@ from kepsilon.publish.wording import NOTHING
 
 _DIGITS = 3
 """Of the largest figure of a column, where it is below 1."""
-_MOST_DECIMALS = 4
+_MOST_DECIMALS = 3
+"""One record of the largest data set is 0.0007 %; files have every digit."""
 
 PER_CENT = (
     "Per cent: the closed form, then in brackets the mean of the runs ± the standard deviation of a single run. Whiskers in "
@@ -30,7 +31,7 @@ def decimals(numbers: Sequence[float]) -> int:
     if largest == 0:
         return 0
     if largest >= 1:
-        return 2 if largest < 100 else 1 if largest < 1000 else 0  # noqa: PLR2004
+        return 2 if largest < 100 else 1 if largest < 1000 else 0
     return min(_DIGITS - 1 - math.floor(math.log10(largest)), _MOST_DECIMALS)
 
 

@@ -136,7 +136,8 @@ def spread_columns(spread: Json) -> dict[str, Any]:
 
 def csv_text(rows: Sequence[Json]) -> str:
     """A header and one line per point; what is not known is left empty, and a column of nothing but that left out."""
-    header = list(dict.fromkeys(key for row in rows for key, value in row.items() if value is not None))
+    every = dict.fromkeys(key for row in rows for key in row)
+    header = [key for key in every if any(row.get(key) is not None for row in rows)]
     out = io.StringIO()
     writer = csv.DictWriter(out, header, restval="", lineterminator="\n")
     writer.writeheader()

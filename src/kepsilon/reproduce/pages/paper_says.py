@@ -176,7 +176,7 @@ def _drop(measured: Sequence[Json], data_set: str, before: int, at: int) -> str:
         return NOT_MEASURED
     ours, errors, gone = found
     figures = (
-        f"error at ε = 1 {percent(errors[before])} at k = {before} ({percent(gone[before])} left out), "
+        f"error at ε = 1: {percent(errors[before])} at k = {before} ({percent(gone[before])} left out), "
         f"{percent(errors[at])} at k = {at} ({percent(gone[at])})"
     )
     seen = "a drop here too" if errors[at] < errors[before] else "no drop here"
@@ -192,8 +192,8 @@ def _peak(measured: Sequence[Json], data_set: str, ks: Sequence[int]) -> str:
     _, middle, after = ks
     figures = listed([f"{percent(errors[k])} at k = {k} ({percent(gone[k])} left out)" for k in ks])
     if errors[middle] <= max(errors[k] for k in ks if k != middle):
-        return f"{shown_title(ours)}: no peak at k = {middle} here, error at ε = 1 {figures}."
-    words = f"{shown_title(ours)}: a peak at k = {middle}, error at ε = 1 {figures}"
+        return f"{shown_title(ours)}: no peak at k = {middle} here, error at ε = 1: {figures}."
+    words = f"{shown_title(ours)}: a peak at k = {middle}, error at ε = 1: {figures}"
     if gone[after] < gone[middle]:
         words += f"; but k = {after} leaves out less still, and errs less, so that this is not why"
     highest = max(errors, key=lambda k: errors[k])
