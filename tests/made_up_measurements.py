@@ -169,6 +169,7 @@ def times(data_set, algorithm, *, ks=KS):
             "nodes_counted_without": 14 if is_ola else None,
         }
 
+    plain = [{"k": k, "ratio": 12.5 if is_ola else 0.9} for k in ks]
     return {
         **heading(data_set, algorithm),
         "lattice_with": 480 if is_ola else None,
@@ -178,6 +179,7 @@ def times(data_set, algorithm, *, ks=KS):
         "combinations_with": 30_000,
         "combinations_without": 1_900,
         "ks": [one(k) for k in ks],
+        **({"regrouping": {"ks": plain}} if is_ola else {"by_record": plain}),
     }
 
 

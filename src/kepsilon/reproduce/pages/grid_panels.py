@@ -119,7 +119,7 @@ def _lines_of_epsilons(ours: Json, what: Quantity) -> list[Series]:
         lines.append(_line(f"ε = {exact(epsilon)}", found, look))
     if what.shows_ola and ours["algorithm"] == "ola":
         own = [(one["k"], one["suppressed_by_k"]) for one in ours["ks"]]
-        lines.append(Series("OLA itself", own, Look(BROWN, "1 3")))
+        lines.append(Series("OLA itself", own, Look(BROWN, "3 2")))
     return lines
 
 

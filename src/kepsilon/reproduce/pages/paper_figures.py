@@ -38,8 +38,8 @@ WITHOUT, WITH, EXTRA = Look(INK), Look(BROWN, "6 3"), Look(TEAL, "2 2")
 AS_FAST = Limit(1, "1 ×: as fast")
 
 _PLAIN = {
-    "ola": "“Uncounted”: if all records were grouped anew at every node that is looked at, instead of counted once.",
-    "mondrian": "“Uncounted”: if records were cut one by one, instead of counted once.",
+    "ola": "“Plain”: if all records were grouped anew at every node that is looked at, instead of counted once.",
+    "mondrian": "“Plain”: if records were cut one by one, instead of counted once.",
 }
 
 
@@ -170,8 +170,8 @@ def _ratios(ours: Json, one: Json) -> dict[str, float | None]:
     with_it, without = one.get("search_seconds_with"), one.get("search_seconds_without")
     search = one.get("search_only_ratio") or (with_it / without if with_it and without else None)
     found = (ours.get("regrouping") or {}).get("ks") or ours.get("by_record") or []
-    uncounted = next((row["ratio"] for row in found if row["k"] == one["k"]), None)
-    return {"total": one["ratio"], "search": search, "uncounted": uncounted}
+    plain = next((row["ratio"] for row in found if row["k"] == one["k"]), None)
+    return {"total": one["ratio"], "search": search, "plain": plain}
 
 
 def _times_row(ours: Json, one: Json) -> Json:
@@ -180,7 +180,7 @@ def _times_row(ours: Json, one: Json) -> Json:
         **described(ours),
         **{key: value for key, value in one.items() if key not in ("search_ratio", "search_only_ratio")},
         "search_only_ratio": ratios["search"],
-        "uncounted_ratio": ratios["uncounted"],
+        "plain_ratio": ratios["plain"],
         **{
             key: ours.get(key)
             for key in ("count_seconds_with", "count_seconds_without", "lattice_with", "lattice_without")
@@ -190,7 +190,7 @@ def _times_row(ours: Json, one: Json) -> Json:
 
 def _times_panel(ours: Json, everywhere: Sequence[float]) -> Panel:
     title, ks = shown_title(ours), ours["ks"]
-    looks = {"total": Look(INK), "search": Look(BROWN, "6 3"), "uncounted": Look(TEAL, "2 2")}
+    looks = {"total": Look(INK), "search": Look(BROWN, "6 3"), "plain": Look(TEAL, "2 2")}
     lines = [
         Series(name, [(one["k"], _ratios(ours, one)[name]) for one in ks], look, has_dots=True)
         for name, look in looks.items()

@@ -215,7 +215,7 @@ def confident_k(measurements: Measurements) -> ShownFigure:
         reading=[
             _lines(measured),
             (
-                "Lines are what confident k leaves out. The dotted line is what OLA left out before it; the paper's 5 % are for "
+                "Lines are what confident k leaves out. “OLA itself” is what OLA left out before it; the paper's 5 % are for "
                 "both together, which the tables have too, as they have the other confidences."
             ),
         ],
