@@ -161,17 +161,25 @@ def times(data_set, algorithm, *, ks=KS):
             "seconds_with": together,
             "seconds_without": without,
             "ratio": together / without,
+            "search_seconds_with": 0.4,
+            "search_seconds_without": 0.02,
+            "noise_seconds": 0.01,
+            "search_ratio": 0.4 / 0.03,
             "nodes_counted_with": 90 if is_ola else None,
             "nodes_counted_without": 14 if is_ola else None,
         }
 
+    plain = [{"k": k, "ratio": 12.5 if is_ola else 0.9} for k in ks]
     return {
         **heading(data_set, algorithm),
         "lattice_with": 480 if is_ola else None,
         "lattice_without": 60 if is_ola else None,
+        "count_seconds_with": 0.08,
+        "count_seconds_without": 0.01,
         "combinations_with": 30_000,
         "combinations_without": 1_900,
         "ks": [one(k) for k in ks],
+        **({"regrouping": {"ks": plain}} if is_ola else {"by_record": plain}),
     }
 
 
@@ -325,4 +333,7 @@ def made_up_run():
         "about": {"setting": setting, "data_sets": list(TITLES), "adult": "ab" * 32, "code": "0123456789abcdef"},
         "versions": {"kepsilon": "0.1.0", "python": "3.11.9", "numpy": "2.0.1", "system": "Linux x86_64"},
         "seconds": dict.fromkeys(made_up_measurements(), 1.5),
+        "created": "2026-11-16T07:00:00+00:00",
+        "wall_seconds": 312.4,
+        "n_workers": 2,
     }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -15,6 +16,7 @@ from kepsilon.reproduce.pages.page import figure_files
 from kepsilon.reproduce.pages.panels import csv_text, title_of
 from kepsilon.reproduce.pages.paper_figures import paper_figures
 from kepsilon.reproduce.pages.paper_says import SUPPRESSED_BY_OLA
+from made_up import ROOT
 from made_up_measurements import ALGORITHMS, KS, TITLES, made_up_measurements
 from page_checks import check_drawing
 
@@ -84,10 +86,10 @@ def test_a_stand_in_is_marked_in_every_panel_and_every_row(figures):
             assert ("(stand-in)" in panel.title) is is_made_up
             assert ("(stand-in)" in panel.drawing) is is_made_up
             assert panel.title in panel.drawing
-        assert {(row["data_set"], row["stand_in"]) for row in rows_of(figures, name)} == {
-            ("adult", "False"),
-            ("florida", "True"),
-            ("michigan", "True"),
+        assert {(row["data_set"], row["is_stand_in"]) for row in rows_of(figures, name)} == {
+            ("adult", "false"),
+            ("florida", "true"),
+            ("michigan", "true"),
         }
 
 
@@ -145,11 +147,60 @@ def test_the_file_of_confident_k_holds_every_confidence(measurements, figures):
         assert float(row["deviation"]) == spread["deviation"]
 
 
-def test_the_table_of_confident_k_begins_with_the_confidence_that_is_drawn(figures):
-    table = figures["confident-k"].panels[0].table
-    confidences = list(dict.fromkeys(row[0] for row in table.rows))
-    assert confidences == ["99 %", "70 %", "90 %", "99.9 %", "99.99 %", "99.999 %"]
-    assert len(table.rows) == 6 * 6
+def test_every_confidence_has_a_table_of_its_own(measurements, figures):
+    """The one that is drawn first; with OLA also what goes in all, which is what the paper's 5 % are for."""
+    for panel, algorithm in zip(figures["confident-k"].panels[::3], ALGORITHMS, strict=True):
+        names = [name for name, _ in panel.more]
+        others = [f"confidence {words} %" for words in ("70", "90", "99.9", "99.99", "99.999")]
+        together = "confidence 99 %, together with what OLA left out"
+        assert names == ([together, *others] if algorithm == "ola" else others)
+        for table in (panel.table, *(table for _, table in panel.more)):
+            assert [row[0] for row in table.rows] == [str(k) for k in KS]
+            assert len(table.headers) == len(table.rows[0])
+
+
+def test_ola_and_confident_k_are_added_up(measurements, figures):
+    (_, table), *_ = figures["confident-k"].panels[0].more
+    for row, one in zip(table.rows, measurements["releases-adult-ola"]["ks"], strict=True):
+        for words, cell in zip(row[2:], one["cells"], strict=True):
+            total = 100 * (one["suppressed_by_k"] + cell["suppressed"]["0.99"]["expected"])
+            assert float(words) == pytest.approx(total, abs=0.006)
+
+
+def test_figures_of_one_column_have_as_many_decimals(figures):
+    for name in ("error-by-k", "risk-by-epsilon", "confident-k", "dimensions"):
+        for panel in figures[name].panels:
+            for column in zip(*panel.table.rows, strict=True):
+                numbers = [found for words in column for found in re.findall(r"^[\d,]+\.?\d*(?= |$)", words)]
+                assert len({len(number.partition(".")[2]) for number in numbers}) <= 1, column
+
+
+def test_no_two_files_are_the_same_and_no_column_is_empty(figures):
+    files = [text for name, text in figure_files(figures.values()) if name.endswith("csv")]
+    assert len(set(files)) == len(files)
+    for text in files:
+        rows = list(csv.DictReader(io.StringIO(text)))
+        for column in rows[0]:
+            assert any(row[column] for row in rows), column
+
+
+def test_every_column_is_explained(figures):
+    page = (ROOT / "docs" / "figure-files.md").read_text(encoding="utf-8")
+    explained = re.findall(r"`([a-z_0-9-]+)(…?)`", page)
+    for name in figures:
+        assert (name, "") in explained
+        for column in rows_of(figures, name)[0]:
+            assert any(column == words or (more and column.startswith(words)) for words, more in explained), column
+
+
+@pytest.mark.parametrize(("name", "axis"), [("error-by-k", "k"), ("error-by-epsilon", "epsilon"), ("confident-k", "k")])
+def test_a_file_is_in_the_order_of_its_figures_axis(figures, name, axis):
+    along = [float(row[axis]) for row in rows_of(figures, name)]
+    assert along[0] < next(value for value in along if value != along[0])
+    changes = sum(a != b for a, b in pairwise(along))
+    other = "epsilon" if axis == "k" else "k"
+    across = [float(row[other]) for row in rows_of(figures, name)]
+    assert changes > sum(a != b for a, b in pairwise(across))
 
 
 def test_other_files_hold_what_was_measured(measurements, figures):
@@ -165,17 +216,94 @@ def test_other_files_hold_what_was_measured(measurements, figures):
     assert [float(row["per_class_runs"]) for row in rows] == cell["per_class_runs"]
     row = row_with(rows_of(figures, "times-ola"), data_set="adult", k=5)
     assert float(row["ratio"]) == measurements["times-adult-ola"]["ks"][1]["ratio"]
+    assert (row["lattice_with"], row["lattice_without"]) == ("480", "60")
+    assert float(row["search_only_ratio"]) == pytest.approx(0.4 / 0.02)
     found = measurements["additions-adult-ola"]["variants"][3]["cells"][2]
+    wanted = {"data_set": "adult", "algorithm": "ola", "variant": "several", "epsilon": found["epsilon"]}
     for name, error in found["error"].items():
-        row = row_with(
-            rows_of(figures, "additions-risk"),
-            data_set="adult",
-            algorithm="ola",
-            variant="several",
-            epsilon=found["epsilon"],
-            attribute=name,
-        )
-        assert (float(row["error"]), float(row["risk"])) == (error, found["risk"])
+        row = row_with(rows_of(figures, "additions-error"), **wanted, attribute=name)
+        assert float(row["expected"]) == error
+    row = row_with(rows_of(figures, "additions-risk"), **wanted)
+    assert (float(row["expected"]), float(row["standard_error"])) == (found["risk"], found["risk_standard_error"])
+
+
+def test_of_several_attributes_the_data_sets_own_is_drawn(measurements, figures):
+    """The other one errs more by far, and would be taken for the same attribute as in the lines beside it."""
+    drawn = re.search(r"several</text>", figures["additions-error"].panels[0].drawing)
+    assert drawn
+    table = figures["additions-error"].panels[0].table
+    assert [row[0] for row in table.rows] == ["class", "coarse", "declared", "several, height", "several, other"]
+
+
+def test_running_times_are_ratios_with_a_line_where_both_are_as_fast(figures):
+    for name in ("times-ola", "times-mondrian"):
+        for panel in figures[name].panels:
+            assert "1 ×: as fast" in panel.drawing
+            assert "times as long, log" in panel.drawing
+            headers = " ".join(panel.table.headers)
+            for word in ("counting", "search", "noise", "k-anonymity, extra included"):
+                assert word in headers
+            assert ("nodes of 480" in headers) is (name == "times-ola")
+
+
+def test_the_other_half_of_the_sentence_on_mondrian_is_answered(figures):
+    _, mondrian = figures["dimensions"].says
+    assert "Adult: ε = 8 (k = 2)" in mondrian.seen
+    assert "OLA" not in mondrian.seen
+
+
+def errors_at_one(measurements, data_set, **by_k):
+    """Changes OLA's errors at ε = 1 and what it left out, by k."""
+    for one in measurements[f"releases-{data_set}-ola"]["ks"]:
+        if f"k{one['k']}" in by_k:
+            error, one["suppressed_by_k"] = by_k[f"k{one['k']}"]
+            next(cell for cell in one["cells"] if cell["epsilon"] == 1)["error"]["expected"] = error
+    (figure,) = [one for one in paper_figures(measurements) if one.id == "error-by-k"]
+    return {said.words[:7]: said.seen for said in figure.says if said.seen}
+
+
+def test_a_drop_is_said_to_be_one_only_where_it_is():
+    falls = errors_at_one(made_up_measurements(), "adult", k50=(0.25, 0.02), k100=(0.24, 0.05))
+    rises = errors_at_one(made_up_measurements(), "adult", k50=(0.247, 0.02), k100=(0.248, 0.05))
+    assert "a drop here too" in falls["Adult w"]
+    assert "no drop here, error at ε = 1: 24.7" in rises["Adult w"]
+
+
+def test_a_peak_comes_with_what_speaks_against_the_papers_reason():
+    peak = {"k2": (0.1, 0.05), "k5": (0.2, 0.04), "k10": (0.15, 0.02)}
+    words = errors_at_one(made_up_measurements(), "florida", **peak)["Florida"]
+    assert "a peak at k = 5" in words
+    assert "k = 10 leaves out less still, and errs less" in words
+    assert "see claim 3" in words
+    words = errors_at_one(made_up_measurements(), "florida", **peak | {"k20": (0.3, 0.02)})["Florida"]
+    assert "The highest is at k = 20" in words
+    words = errors_at_one(made_up_measurements(), "florida", **peak | {"k10": (0.25, 0.05)})["Florida"]
+    assert "no peak at k = 5 here" in words
+
+
+def test_what_speaks_for_uniform_noise_is_said_too(measurements, figures):
+    text = " ".join(figures["uniform-noise"].reading)
+    assert "in 0 of 6 panels" in text
+    assert "from 10 runs of its own." in text
+    found = made_up_measurements()
+    for name, one in found.items():
+        if name.startswith("uniform"):
+            one["class_noise"]["risk"] = 0.06
+    (figure,) = [one for one in paper_figures(found) if one.id == "uniform-noise"]
+    assert (
+        "links more records under noise by class than under uniform noise everywhere: from 6\N{NO-BREAK SPACE}% against"
+        in " ".join(figure.reading)
+    )
+
+
+def test_files_say_how_to_read_them(figures):
+    files = dict(figure_files(figures.values()))
+    for name, text in files.items():
+        if name.endswith("svg"):
+            assert "var(" not in text
+            assert figures[name.removesuffix(".svg")].title in re.sub("<title>.*?</title>", "", text)
+    assert "Lines are closed forms" in files["error-by-k.svg"]
+    assert "whiskers" in files["risk-by-epsilon.svg"]
 
 
 def test_the_papers_suppression_stands_beside_ours(measurements, figures):
@@ -195,22 +323,24 @@ def test_panels_of_a_figure_have_the_same_axis(figures):
 def test_a_k_has_the_same_colour_in_every_figure(figures):
     for name in ("error-by-epsilon", "risk-by-epsilon"):
         for panel in figures[name].panels:
-            found = dict(re.findall(r'class="f(\d+) strong">k = (\d+)<', panel.drawing))
+            found = dict(re.findall(r'class="strong t(\d+)">k = (\d+)<', panel.drawing))
             assert {int(k): int(colour) for colour, k in found.items()} == {2: 2, 5: 5, 10: 3, 20: 1, 50: 4, 100: 7}
 
 
 def test_no_epsilon_has_the_colour_of_a_k(figures):
     of_k, of_epsilon = (
-        set(re.findall(rf'class="f(\d+) strong">{sign} = ', figures[name].panels[0].drawing))
+        set(re.findall(rf'class="strong t(\d+)">{sign} = ', figures[name].panels[0].drawing))
         for sign, name in (("k", "risk-by-epsilon"), ("ε", "error-by-k"))
     )
     assert len(of_epsilon) == 7
     assert not of_k & of_epsilon
 
 
-def test_olas_own_suppression_is_a_grey_line(figures):
+def test_olas_own_suppression_has_a_line_that_is_no_ks_and_no_epsilons(figures):
     for panel in figures["confident-k"].panels:
-        assert ('class="f7 strong">OLA itself<' in panel.drawing) is panel.title.endswith("OLA")
+        found = re.search(r'class="strong t(\d+)">OLA itself<', panel.drawing)
+        assert (found is not None) is panel.title.endswith("OLA")
+        assert found is None or int(found.group(1)) > 15
 
 
 def test_risks_above_one_in_k_are_marked(measurements, figures):
@@ -237,7 +367,7 @@ def test_every_claim_is_decided_by_a_line_of_some_figure(measurements):
 
 
 def test_a_file_leaves_empty_what_is_not_known():
-    assert csv_text([{"a": 1, "b": None}, {"a": 2, "c": "x,y"}]) == 'a,b,c\n1,,\n2,,"x,y"\n'
+    assert csv_text([{"a": 1, "b": None}, {"a": 2, "c": "x,y"}]) == 'a,c\n1,\n2,"x,y"\n'
 
 
 def test_a_choice_that_cannot_be_had_says_so(measurements):
@@ -252,5 +382,5 @@ def test_a_drawing_alone_says_what_it_shows(figures):
     for panel in figures["error-by-k"].panels:
         whole = standalone(panel.drawing)
         assert "mean relative error of" in whole
-        assert ">k</text>" in whole
+        assert ">k, log scale</text>" in whole
         assert all(f">{k}</text>" in whole for k in KS)

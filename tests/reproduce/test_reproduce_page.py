@@ -9,7 +9,9 @@ from importlib.resources import files
 import pytest
 
 from kepsilon.publish.charts import STYLE
-from kepsilon.reproduce.pages.judged import claims_of, scores
+from kepsilon.reproduce.pages.beyond_figures import one_of
+from kepsilon.reproduce.pages.data_tables import hierarchies
+from kepsilon.reproduce.pages.judged import claims_of, in_short, scores
 from kepsilon.reproduce.pages.page import figure_files, glued, page, write_pages
 from kepsilon.reproduce.pages.paper_figures import paper_figures
 from made_up_measurements import FAILS, SENTENCES, made_up_claims, made_up_measurements, made_up_run, releases
@@ -104,7 +106,7 @@ def test_a_claim_without_a_reason_is_seen_to_have_none():
 def test_every_mark_says_held_or_not_in_words(whole):
     """Colour alone tells nothing to some readers, and nothing on paper."""
     marks = re.findall(r'<span class="mark ([a-z-]+)">([^<]+)<', whole)
-    said = {"held": {"✓ held"}, "not-held": {"✗ not held"}, "not-judged": {"– not judged", "– seen"}}
+    said = {"held": {"✓ held"}, "not-held": {"✗ not held"}, "not-judged": {"– not judged"}}
     assert {look for look, _ in marks} == {"held", "not-held", "not-judged"}
     for look, words in marks:
         assert words in said[look]
@@ -117,7 +119,8 @@ def test_each_line_of_the_paper_stands_beside_what_was_measured(whole):
         lines = re.findall(r'<div class="line">(.*?)</div>\s*</div>', sections[figure.id], re.DOTALL)
         assert len(lines) == len(figure.says)
         for line, said in zip(lines, figure.says, strict=True):
-            assert line.count('class="mark') == max(sum(len(by_id[one].judgements) for one in said.claims), 1)
+            judged = sum(len(by_id[one].judgements) for one in said.claims)
+            assert line.count('class="mark') == max(judged + bool(said.seen), 1)
 
 
 def test_stand_ins_are_marked_wherever_they_are_named(whole):
@@ -177,7 +180,14 @@ def test_marks_and_links_can_be_told_from_the_ground(which):
 
 def test_the_run_is_told(whole):
     words = words_of(check(whole))
-    for told in ("python 3.11.9", "numpy 2.0.1", "seed 1", "runs per cell 30", "releases-adult-ola 1.5"):
+    for told in (
+        "python 3.11.9",
+        "numpy 2.0.1",
+        "seed 1",
+        "runs per cell 30",
+        "releases-adult-ola 1.5",
+        "wall time 5 min 12 s",
+    ):
         assert told in words
 
 
@@ -218,3 +228,80 @@ def test_a_figure_that_is_no_longer_measured_leaves_no_file_behind(tmp_path):
     partial = {name: one for name, one in made_up_measurements().items() if not name.startswith("times")}
     write_pages(tmp_path, partial, made_up_claims(), {})
     assert not list((tmp_path / "figures").glob("times-*"))
+
+
+def test_the_page_opens_with_what_held_where(whole):
+    """Before any figure: claims by where they held, and a sign for each."""
+    start = whole.index('<section id="marks">')
+    assert start < whole.index("<svg")
+    section = whole[start : whole.index("</section>", start)]
+    said = dict(re.findall(r"<li><strong>(.*?)</strong>: (.*?) \(", section))
+    numbers = {name: [int(one) for one in re.findall(r">(\d+)</a>", links)] for name, links in said.items()}
+    assert numbers["Held on none"] == [20]
+    assert numbers["Failed on stand-ins only"] == [1, 3, 9, 15]
+    assert numbers["Failed on Adult, and held elsewhere"] == [14]
+    assert numbers["Failed on Adult and on a stand-in, and held on the other"] == [16]
+    assert sorted(number for found in numbers.values() for number in found) == [*SENTENCES]
+    signs = re.findall(r'<span class="sign ([a-z-]+)">(.)</span>', section)
+    assert {("held", "✓"), ("not-held", "✗")} == set(signs)
+    assert "✓ held, ✗ not held" in section
+
+
+def test_a_claim_about_stand_ins_alone_can_fail_on_these_only():
+    claims = made_up_claims()
+    for entry in claims["claims"]:
+        if entry["id"] == 7:
+            entry["held"] = False
+    assert 7 in [claim.id for claim in dict(in_short(claims_of(claims)))["Failed on stand-ins only"]]
+
+
+def test_parts_of_a_claim_have_marks_of_their_own():
+    claims = made_up_claims()
+    entry = next(one for one in claims["claims"] if (one["id"], one["data_set"]) == (16, "adult"))
+    entry["measured"] = "OLA: 8 times as long; Mondrian: 5 times"
+    entry["parts"] = [{"words": "OLA: at least 14 times", "held": False}, {"words": "Mondrian: slower", "held": True}]
+    text = page(made_up_measurements(), claims, {})
+    block = re.search(r'<details class="claim" id="claim-16".*?</details>', text, re.DOTALL).group()
+    assert '<li><span class="mark held">✓ held</span> Mondrian: slower</li>' in block
+    assert '<li><span class="mark not-held">✗ not held</span> OLA: at least 14 times</li>' in block
+    sections = dict(re.findall(r'<section id="([a-z-]+)">(.*?)</section>', text, re.DOTALL))
+    assert "5 times" in sections["times-mondrian"]
+    assert "8 times as long" not in sections["times-mondrian"]
+    assert '<span class="mark held">✓ held</span> <strong>Adult</strong>' in sections["times-mondrian"]
+    assert "5 times" not in sections["times-ola"]
+
+
+def test_what_was_tried_for_several_k_is_a_table():
+    claims = made_up_claims(("adult",))
+    entry = next(one for one in claims["claims"] if not one["held"])
+    entry["experiment"] = [
+        {"words": f"error with half the records, k = {k}", "value": k / 100, "unit": "share"} for k in (2, 5)
+    ] + [{"words": "slope, at -0.5", "value": 3, "unit": "times"}]
+    (found,) = [one for claim in claims_of(claims) for one in claim.failed if claim.id == entry["id"]]
+    assert found.experiment.table.headers == ["k", "error with half the records"]
+    assert [[*row] for row in found.experiment.table.rows] == [
+        ["2", "2.00\N{NO-BREAK SPACE}%"],
+        ["5", "5.00\N{NO-BREAK SPACE}%"],
+    ]
+    assert found.experiment.lines == ["slope, at \N{MINUS SIGN}0.5: 3\N{NO-BREAK SPACE}times"]
+
+
+def test_hierarchies_have_as_many_levels_as_the_lattices(whole):
+    """Adult's lattice has 60 nodes and Florida's 120; with the extra attribute eight times as many."""
+    levels = {row[0]: int(row[2]) for row in hierarchies().rows}
+    adult = levels["birth year"] * levels["gender"] * levels["race"] * levels["marital status"]
+    florida = levels["ZIP code"] * levels["gender"] * levels["birth year"] * levels["race"]
+    assert (adult, florida) == (60, 120)
+    assert levels["height, weight as one more k-quasi"] == 8
+    words = words_of(check(whole))
+    assert "ours; the paper's is not shown" in words
+    assert " zip" not in words
+
+
+def test_a_difference_in_units_is_said_once():
+    assert (
+        one_of(["widened to multiples of 5 cm", "widened to multiples of 5 kg"])
+        == "widened to multiples of 5 cm or 5 kg"
+    )
+    assert one_of(["bounds, 1 to 2 cm", "bounds, 3 to 4 kg"]) == "bounds, 1 to 2 cm or 3 to 4 kg"
+    assert one_of(["the same"]) == "the same"

@@ -167,7 +167,7 @@ def test_names_at_the_ends_of_lines_do_not_touch():
     chart = line_chart(
         [Series(f"k = {k}", [(1, 0.1), (2, 0.2)], look_of_k(k)) for k in (2, 5, 10, 20, 50, 100)], **WORDS
     )
-    places = sorted(float(y) for y in re.findall(r'y="([\d.]+)" class="f\d strong"', chart))
+    places = sorted(float(y) for y in re.findall(r'y="([\d.]+)" class="strong t\d"', chart))
     assert len(places) == 6
     assert all(b - a >= 12.9 for a, b in pairwise(places))
 
@@ -277,6 +277,30 @@ def test_a_whisker_that_runs_off_the_paper_has_no_foot_there():
     chart = line_chart([Series("a", [(1, 0.01), (2, 1)], Look(1), runs=runs)], y_log=True, **WORDS)
     check_drawing(chart)
     assert whiskers(chart)[0].count("h5") == 1
+    assert whiskers(chart)[0].count("l3 5l3 -5") == 1
+
+
+def test_a_whisker_that_is_whole_has_no_arrow():
+    runs = [Spread(1, 0.5, 0.2), Spread(2, 0.1, 0.2)]
+    chart = line_chart([Series("a", [(1, 0.5), (2, 0.1)], Look(1), runs=runs)], y_holds=[1.0], **WORDS)
+    assert "l3" not in whiskers(chart)[0]
+
+
+def test_an_axis_by_ratio_says_how_high_it_goes():
+    """Four decades and a half, with room for powers of ten only, and for the end."""
+    axis = fitted([0.002, 40], start=200, end=20, is_log=True)
+    assert axis.ticks()[-1] == axis.high == 50
+
+
+def test_a_file_of_its_own_needs_no_variables():
+    """librsvg and others do not know them, and would draw every line black."""
+    chart = standalone(line_chart([Series("a", [(1, 0.5), (2, 0.7)], Look(1))], **WORDS))
+    assert "var(" not in chart
+    assert "--c1" not in chart
+    light, dark = chart.split("@media")
+    for part, colours in zip((light, dark), STYLE.split("@media")[:2], strict=True):
+        first = re.search(r"--c1:(#[0-9a-f]{6})", colours).group(1)
+        assert f".s1{{stroke:{first}}}" in part
 
 
 def test_a_limit_can_be_several_lines():
@@ -305,20 +329,23 @@ def test_any_epsilons_have_looks_that_grow_paler(epsilons):
 
 @pytest.mark.parametrize("which", [0, 1], ids=["light", "dark"])
 def test_lines_and_words_can_be_told_from_the_ground(which):
-    """3 to 1 for lines and bold names, 4.5 to 1 for words: what WCAG asks for."""
+    """3 to 1 for lines, 4.5 to 1 for words and for names at lines: what WCAG asks for."""
     variables = dict(re.findall(r"--(\w+):(#[0-9a-f]{6})", STYLE.split("@media")[which]))
     ground = variables.pop("ground")
     for name, colour in variables.items():
         if name != "line":
-            assert contrast(colour, ground) >= (4.5 if name in ("ink", "muted") else 3), name
+            assert contrast(colour, ground) >= (4.5 if name in ("ink", "muted") or name.startswith("t") else 3), name
 
 
 def test_a_sheet_holds_every_chart_under_its_name():
     chart = line_chart([Series("a", [(1, 0.5), (2, 0.7)], Look(1))], **WORDS)
-    paper = sheet([("one", chart), ("<two>", chart), ("three", chart)], title="all", columns=2)
+    charts = [("one", chart), ("<two>", chart), ("three", chart)]
+    paper = sheet(charts, title="all", columns=2, note="Lines are closed forms. " * 8)
     root = check_drawing(paper)
     assert len([child for child in root if child.tag == "g"]) == 3
-    assert [child.text for child in root if child.get("class") == "strong"] == ["one", "<two>", "three"]
+    assert [child.text for child in root if child.get("class") == "strong"] == ["all", "one", "<two>", "three"]
+    notes = [child.text for child in root if child.tag == "text" and child.get("class") is None]
+    assert " ".join(notes) == ("Lines are closed forms. " * 8).strip()
     _, _, width, height = map(float, root.get("viewBox").split())
     assert width > 2 * 360
     assert height > 2 * 232

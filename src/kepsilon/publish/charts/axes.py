@@ -11,6 +11,7 @@ from kepsilon.publish.charts.drawing import path, shortened, text, text_width, x
 from kepsilon.table.round_numbers import nice_step
 
 Wording = Callable[[float], str]
+_ROOM_FOR_A_TICK = 14.0
 
 
 def plain(number: float) -> str:
@@ -42,7 +43,10 @@ class Axis:
 
     def ticks(self, about: int = 5) -> list[float]:
         if self.is_log:
-            return _log_ticks(self.low, self.high, about)
+            found = _log_ticks(self.low, self.high, about)
+            last = self.place(found[-1]) if found else self.start
+            # A top without a number leaves the reader guessing how high the axis goes.
+            return found if abs(self.end - last) < _ROOM_FOR_A_TICK else [*found, self.high]
         step = nice_step((self.high - self.low) / about)
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -60,7 +61,7 @@ def bar_chart(
     room = max((text_width(bar.words) for bar in bars), default=0) + 8
     longest = max([*totals, limit.y if limit else 0, holds]) or 1.0
     step = nice_step(longest / 4)
-    high = max(longest, step)
+    high = math.ceil(longest / step - 1e-9) * step  # so that the last tick is beyond every bar
     x = Axis(low=0, high=high, start=left, end=max(width - room, left + 60))
     top = 22.0
     bottom = top + _LINE * len(bars)

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from textwrap import wrap
 
-from kepsilon.publish.charts.palette import STYLE
+from kepsilon.publish.charts.palette import STYLE_OF_FILES
 
 WIDTH = 360
 """Charts are drawn for a telephone and scaled up, so that no text is ever smaller than there."""
@@ -37,14 +38,25 @@ def standalone(chart: Drawing) -> str:
     """The chart as a file of its own."""
     head, tail = chart.split(">", maxsplit=1)
     return (
-        f'{head} xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif"><style>{STYLE}</style>{tail}\n'
+        f'{head} xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif">'
+        f"<style>{STYLE_OF_FILES}</style>{tail}\n"
     )
 
 
-def sheet(charts: Sequence[tuple[str, Drawing]], *, title: str, columns: int) -> Drawing:
-    """Charts under their names, in lines of so many, on a paper of its own colour: a file may be shown on any ground."""
-    parts: list[str] = []
-    top, widest = _MARGIN, 0.0
+def sheet(charts: Sequence[tuple[str, Drawing]], *, title: str, columns: int, note: str = "") -> Drawing:
+    """Charts under their names, in lines of so many, on a paper of its own colour: a file may be shown on any ground.
+
+    The title and the note, which says how to read it, are above them.
+    """
+    wide_as = max(
+        sum(_opened(chart)[1] + _MARGIN for _, chart in charts[i : i + columns]) for i in range(0, len(charts), columns)
+    )
+    above = [
+        *((line, "strong") for line in _in_lines(title, wide_as - _MARGIN)),
+        *((line, "") for line in _in_lines(note, wide_as - _MARGIN)),
+    ]
+    parts = [text(_MARGIN, _MARGIN + 12 + 17 * i, line, kind) for i, (line, kind) in enumerate(above)]
+    top, widest = _MARGIN + 17 * len(above) + 14, 0.0
     for i in range(0, len(charts), columns):
         line = [(name, *_opened(chart)) for name, chart in charts[i : i + columns]]
         left = _MARGIN
@@ -56,6 +68,11 @@ def sheet(charts: Sequence[tuple[str, Drawing]], *, title: str, columns: int) ->
         top += max(height for *_, height in line) + 24 + _MARGIN
     paper = rectangle(0, 0, widest, top, "paper")
     return drawing([paper, *parts], width=widest, height=top, title=title)
+
+
+def _in_lines(words: str, width: float) -> list[str]:
+    """Broken between words, so that each line fits."""
+    return wrap(words, max(int(width / LETTER), 10))
 
 
 def _opened(chart: Drawing) -> tuple[str, float, float]:

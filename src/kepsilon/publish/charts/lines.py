@@ -151,8 +151,12 @@ def _runs(one: Series, x: Axis, y: Axis) -> list[str]:
         low, high = (y.place(max(end, y.low)) for end in ends)
         if low - high > _DOT:
             whiskers.append(f"M{xy(at)} {xy(low)}V{xy(high)}")
-            # One that runs off the paper has no foot.
             whiskers += [f"M{xy(at - 2.5)} {xy(y.place(end))}h5" for end in ends if y.low < end <= y.high]
+            # One that runs off the paper has an arrow instead of a foot; at 0 it ends, unless the axis is by ratio.
+            if ends[0] < y.low and (y.is_log or y.low > 0):
+                whiskers.append(f"M{xy(at - 3)} {xy(low - 5)}l3 5l3 -5")
+            if ends[1] > y.high:
+                whiskers.append(f"M{xy(at - 3)} {xy(high + 5)}l3 -5l3 5")
     colour = f"s{one.look.colour}"
     parts = [path("".join(whiskers), f"whisker {colour}")] if whiskers else []
     return parts + ([path("".join(dots), f"dots {colour}")] if dots else [])
@@ -178,7 +182,7 @@ def _names_at_ends(series: Sequence[Series], x: Axis, y: Axis) -> list[str]:
         lowest = y.start if i == len(places) - 1 else places[i + 1] - _APART
         places[i] = min(places[i], lowest)
     return [
-        text(x.end + 7, at + 4, one.name, f"f{one.look.colour} strong")
+        text(x.end + 7, at + 4, one.name, f"strong t{one.look.colour}")
         for at, (_, one) in zip(places, ends, strict=True)
     ]
 

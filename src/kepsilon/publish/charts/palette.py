@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -16,21 +17,22 @@ class Look:
     dash: str = ""
 
 
-# Okabe and Ito's colours, a little darker on white and lighter on black, so that thin lines keep a contrast of 3 to 1.
-_LIGHT = ("#0072b2", "#d55e00", "#00835f", "#b0578a", "#b87900", "#2f8fcb", "#6b6b6b", "#7d5fb2")
-_DARK = ("#56b4e9", "#f28a4b", "#2cc99b", "#e39bc4", "#f0b93a", "#9ad2f5", "#a9a9a9", "#b9a3e8")
+# The hues of Okabe and Ito, with lightness moved until the six of the k differ for those who see no red or no green too,
+# and until names in these colours have a contrast of 4.5 to 1.
+_LIGHT = ("#0b74b8", "#9c2600", "#007f60", "#962a86", "#966f10", "#2878b8", "#454545", "#7d5fb2")
+_DARK = ("#56b4e9", "#f28a4b", "#2cc99b", "#eda3c8", "#f5cc45", "#9ad2f5", "#8f8f8f", "#b9a3e8")
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY, VIOLET = range(1, 9)
 
 # One hue, so that no ε is taken for a k: the less noise, the paler.
 _LIGHT_EPSILONS = ("#1c0f45", "#371f7d", "#5030a1", "#6847b8", "#7b5fc6", "#8c74cf", "#9b85d6")
 _DARK_EPSILONS = ("#f3eeff", "#ddd1ff", "#c9b8fc", "#b7a0f3", "#a68be8", "#9679dc", "#896bd0")
-# Two ways of doing the same thing, compared.
-_LIGHT_WAYS = ("#1d2129", "#a0522d")
-_DARK_WAYS = ("#e8eaee", "#e0a17e")
+# Ways of doing the same thing, compared; none is taken for a k.
+_LIGHT_WAYS = ("#1d2129", "#a0522d", "#0b6e7d", "#667000")
+_DARK_WAYS = ("#e8eaee", "#e0a17e", "#6fd3e0", "#c3cf5a")
 
 _FIRST_EPSILON = VIOLET + 1
-INK, BROWN = _FIRST_EPSILON + len(_LIGHT_EPSILONS), _FIRST_EPSILON + len(_LIGHT_EPSILONS) + 1
+INK, BROWN, TEAL, OLIVE = range(_FIRST_EPSILON + len(_LIGHT_EPSILONS), _FIRST_EPSILON + len(_LIGHT_EPSILONS) + 4)
 
 _OF_K = {
     2: Look(VERMILLION),
@@ -84,9 +86,19 @@ def _dashes() -> Iterator[str]:
     yield from (f"{long} 2 1 2" for long in count(6))
 
 
-def _variables(colours: tuple[str, ...], *, ink: str, muted: str, line: str, ground: str) -> str:
-    numbered = "".join(f"--c{i}:{colour};" for i, colour in enumerate(colours, start=1))
-    return f"{numbered}--ink:{ink};--muted:{muted};--line:{line};--ground:{ground}"
+def _variables(colours: tuple[str, ...], *, ink: str, muted: str, line: str, ground: str) -> dict[str, str]:
+    """By name: lines, names at lines, and what every chart has."""
+    numbered = {f"c{i}": colour for i, colour in enumerate(colours, start=1)}
+    named = {f"t{i}": _readable(colour, ink) for i, colour in enumerate(colours, start=1)}
+    return {**numbered, **named, "ink": ink, "muted": muted, "line": line, "ground": ground}
+
+
+def _readable(colour: str, ink: str) -> str:
+    """A colour for words: the palest ε moved towards the ink, until they have a contrast of 4.5 to 1."""
+    if colour not in (*_LIGHT_EPSILONS[-3:], *_DARK_EPSILONS[-3:]):
+        return colour
+    mixed = [round(0.68 * int(colour[i : i + 2], 16) + 0.32 * int(ink[i : i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join(f"{channel:02x}" for channel in mixed)
 
 
 _LIGHT_VARIABLES = _variables(
@@ -96,24 +108,42 @@ _DARK_VARIABLES = _variables(
     (*_DARK, *_DARK_EPSILONS, *_DARK_WAYS), ink="#e8eaee", muted="#a4acb9", line="#39404c", ground="#15181e"
 )
 
-STYLE = (
-    f":root{{{_LIGHT_VARIABLES}}}\n"
-    # Paper is white, whatever the screen was.
-    f"@media screen and (prefers-color-scheme: dark){{:root{{{_DARK_VARIABLES}}}}}\n"
+# Paper is white, whatever the screen was.
+_IN_THE_DARK = "@media screen and (prefers-color-scheme: dark)"
+_RULES = (
     "svg.chart{display:block;width:100%;height:auto;font-size:11.5px;font-variant-numeric:tabular-nums}\n"
-    "svg.chart text{fill:var(--muted)}svg.chart .ink{fill:var(--ink)}svg.chart .strong{fill:var(--ink);font-weight:600}\n"
     "svg.chart .e{text-anchor:end}svg.chart .m{text-anchor:middle}\n"
+    "svg.chart .line{fill:none;stroke-width:2;stroke-linejoin:round}\n"
+    "svg.chart .dots{fill:none;stroke-width:4.8;stroke-linecap:round}\n"
+    "svg.chart .whisker{fill:none;stroke-width:1.4}\n"
+    "svg.chart .pale{opacity:.35}\n"
+)
+_COLOURED_RULES = (
+    "svg.chart text{fill:var(--muted)}svg.chart .ink{fill:var(--ink)}svg.chart .strong{fill:var(--ink);font-weight:600}\n"
     "svg.chart .grid{stroke:var(--line);stroke-width:1;fill:none}svg.chart .axis{stroke:var(--muted);fill:none}\n"
     "svg.chart .paper{fill:var(--ground)}\n"
     "svg.chart .track{fill:var(--line)}svg.chart .hollow{fill:var(--ground);stroke:var(--muted);stroke-width:1.3}\n"
-    "svg.chart .line{fill:none;stroke-width:2;stroke-linejoin:round}svg.chart .outline{fill:none;stroke:var(--ink);"
-    "stroke-width:1.5}\n"
-    "svg.chart .dots{fill:none;stroke-width:4.8;stroke-linecap:round}\n"
-    "svg.chart .whisker{fill:none;stroke-width:1.4}\n"
-    "svg.chart .limit{stroke:var(--ink);stroke-dasharray:3 3;fill:none}\n"
+    "svg.chart .outline{fill:none;stroke:var(--ink);stroke-width:1.5}\n"
+    "svg.chart .limit{stroke:var(--muted);stroke-width:1;stroke-dasharray:10 3;fill:none}\n"
     "svg.chart .ring{fill:none;stroke:var(--ink);stroke-width:2}svg.chart .halo{stroke:var(--ground);stroke-width:4;"
     "stroke-linejoin:round;paint-order:stroke}\n"
-    "svg.chart .pale{opacity:.35}\n"
-    + "".join(f"svg.chart .s{i}{{stroke:var(--c{i})}}svg.chart .f{i}{{fill:var(--c{i})}}" for i in range(1, 1 + BROWN))
+    + "".join(
+        f"svg.chart .s{i}{{stroke:var(--c{i})}}svg.chart .f{i}{{fill:var(--c{i})}}svg.chart .t{i}{{fill:var(--t{i})}}"
+        for i in range(1, 1 + OLIVE)
+    )
 )
-"""What the charts' classes mean, in a page or in a file of their own. It has no letter that HTML would escape."""
+
+
+def _declared(variables: Mapping[str, str]) -> str:
+    return ":root{" + ";".join(f"--{name}:{colour}" for name, colour in variables.items()) + "}"
+
+
+def _spelt_out(variables: Mapping[str, str]) -> str:
+    return re.sub(r"var\(--(\w+)\)", lambda found: variables[found.group(1)], _COLOURED_RULES)
+
+
+STYLE = f"{_declared(_LIGHT_VARIABLES)}\n{_IN_THE_DARK}{{{_declared(_DARK_VARIABLES)}}}\n{_RULES}{_COLOURED_RULES}"
+"""What the charts' classes mean, in a page. It has no letter that HTML would escape."""
+
+STYLE_OF_FILES = f"{_RULES}{_spelt_out(_LIGHT_VARIABLES)}\n{_IN_THE_DARK}{{{_spelt_out(_DARK_VARIABLES)}}}"
+"""The same in a file of its own: not every tool that draws SVG knows variables, and to those every line would be black."""

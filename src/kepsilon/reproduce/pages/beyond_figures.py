@@ -9,11 +9,12 @@ from typing import Any
 
 from kepsilon.publish.charts import Limit, Look, Series, Spread, line_chart
 from kepsilon.publish.charts.axes import percent as axis_percent
-from kepsilon.publish.charts.palette import BROWN, GREEN, INK, SKY, VERMILLION
+from kepsilon.publish.charts.palette import BROWN, INK, OLIVE, TEAL
 from kepsilon.publish.figures.figure import Table
-from kepsilon.publish.wording import NOTHING, distortion, exact, give, percent
+from kepsilon.publish.wording import NOTHING, distortion, exact, percent
 from kepsilon.reproduce.pages.grid_panels import against_epsilon
 from kepsilon.reproduce.pages.panels import (
+    EPSILON_QUASIS,
     WHISKER,
     Json,
     Panel,
@@ -29,7 +30,7 @@ from kepsilon.reproduce.pages.release_figures import ERROR_LIMIT, RISK_LIMITS, S
 from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, DATA_SETS, Measurements
 
 _TASK = "additions"
-_LOOKS = (Look(INK), Look(BROWN, "6 3"), Look(GREEN, "2 2"), Look(SKY, "9 2 2 2"), Look(VERMILLION, "4 2"))
+_LOOKS = (Look(INK), Look(BROWN, "6 3"), Look(TEAL, "2 2"), Look(OLIVE, "9 2 2 2"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +40,11 @@ class Quantity:
     id: str
     title: str
     y_label: str
-    value: Callable[[Json], float | None]
+    value: Callable[[Json, str], float | None]
+    """Of a cell, for an attribute."""
     off_by: Callable[[Json], float | None] = lambda _: None
     """Its standard error, where it is simulated."""
-    words: Callable[[Json], str] | None = None
-    """Of a cell of the table, where it is not the figure alone."""
+    is_by_attribute: bool = False
     limit: Limit
     reading: str = ""
 
@@ -63,7 +64,8 @@ def beyond_figures(measurements: Measurements) -> list[ShownFigure]:
             ],
             says=(),
             panels=[_panel(ours, what, _everywhere(measured, what)) for ours in measured],
-            rows=[row for ours in measured for row in _rows(ours)],
+            rows=[row for ours in measured for row in _rows(ours, what)],
+            note="Per cent; ± is two standard errors of what was simulated.",
             missing=not_measured(measurements, _TASK),
             columns=n_columns(measured),
         )
@@ -89,25 +91,50 @@ def variants(measurements: Measurements) -> list[Variant]:
     return [
         Variant(
             name=name,
-            title=" or ".join(dict.fromkeys(variant["title"] for variant in alike)),
+            title=one_of([*dict.fromkeys(variant["title"] for variant in alike)]),
             note=" ".join(dict.fromkeys(variant.get("note") or "" for variant in alike)),
         )
         for name, alike in found.items()
     ]
 
 
+def one_of(titles: Sequence[str]) -> str:
+    """Titles that differ in their ends only, said once: multiples of 5 cm or 5 kg."""
+    first, *others = titles
+    words = first.split()
+    common = 0
+    while (
+        others and common < len(words) and all(other.split()[: common + 1] == words[: common + 1] for other in others)
+    ):
+        common += 1
+    # A number belongs to its unit.
+    while common and words[common - 1].isdigit():
+        common -= 1
+    return " or ".join([first, *(" ".join(other.split()[common:]) for other in others)])
+
+
 def _everywhere(measured: Sequence[Json], what: Quantity) -> list[float]:
-    cells = [cell for ours in measured for variant in ours["variants"] for cell in variant["cells"]]
-    return [found for cell in cells if (found := what.value(cell)) is not None]
+    return [
+        found
+        for ours in measured
+        for variant in ours["variants"]
+        for cell in variant["cells"]
+        if (found := what.value(cell, _own(ours))) is not None
+    ]
+
+
+def _own(ours: Json) -> str:
+    """The data set's own ε-quasi; where there is another as well, that is in the table only."""
+    return EPSILON_QUASIS[ours["data_set"]]
 
 
 def _panel(ours: Json, what: Quantity, everywhere: Sequence[float]) -> Panel:
     title = shown_title(ours)
     epsilons = sorted({cell["epsilon"] for variant in ours["variants"] for cell in variant["cells"]})
     chart = line_chart(
-        [_line(variant, what, _LOOKS[i % len(_LOOKS)]) for i, variant in enumerate(ours["variants"])],
+        [_line(variant, what, _LOOKS[i % len(_LOOKS)], _own(ours)) for i, variant in enumerate(ours["variants"])],
         title=f"{what.title}, {title}",
-        y_label=what.y_label,
+        y_label=f"{what.y_label}{f' of {_own(ours)}' if what.is_by_attribute else ''}, log",
         y_words=axis_percent,
         y_log=True,
         y_holds=everywhere,
@@ -117,36 +144,40 @@ def _panel(ours: Json, what: Quantity, everywhere: Sequence[float]) -> Panel:
     return Panel(title=title, drawing=chart, table=_table(ours, what, epsilons))
 
 
-def _line(variant: Json, what: Quantity, look: Look) -> Series:
+def _line(variant: Json, what: Quantity, look: Look, own: str) -> Series:
     runs = [
         Spread(cell["epsilon"], found, WHISKER * (what.off_by(cell) or 0.0))
         for cell in variant["cells"]
-        if (found := what.value(cell)) is not None
+        if (found := what.value(cell, own)) is not None
     ]
-    return Series(variant["name"], [(cell["epsilon"], what.value(cell)) for cell in variant["cells"]], look, runs=runs)
+    points = [(cell["epsilon"], what.value(cell, own)) for cell in variant["cells"]]
+    return Series(variant["name"], points, look, runs=runs)
+
+
+def _attributes(variant: Json, what: Quantity, own: str) -> list[str]:
+    """The data set's own first."""
+    if not what.is_by_attribute:
+        return [own]
+    return sorted({name for cell in variant["cells"] for name in cell["error"]}, key=lambda name: (name != own, name))
 
 
 def _table(ours: Json, what: Quantity, epsilons: Sequence[float]) -> Table:
-    def words(variant: Json, epsilon: float) -> str:
-        cell = next((cell for cell in variant["cells"] if cell["epsilon"] == epsilon), None)
-        if cell is None:
-            return NOTHING
-        return what.words(cell) if what.words else percent(what.value(cell)) + give(what.off_by(cell))
-
-    return Table(
-        headers=["noise by", *(f"ε = {exact(epsilon)}" for epsilon in epsilons)],
-        rows=[[variant["name"], *(words(variant, epsilon) for epsilon in epsilons)] for variant in ours["variants"]],
-    )
+    rows = []
+    for variant in ours["variants"]:
+        by_epsilon = {cell["epsilon"]: cell for cell in variant["cells"]}
+        attributes = _attributes(variant, what, _own(ours))
+        for attribute in attributes:
+            name = f"{variant['name']}, {attribute}" if len(attributes) > 1 else variant["name"]
+            rows.append([name, *(_words(by_epsilon.get(epsilon), what, attribute) for epsilon in epsilons)])
+    return Table(headers=["noise by", *(f"ε = {exact(epsilon)}" for epsilon in epsilons)], rows=rows)
 
 
-def _worst_error(cell: Json) -> float | None:
-    return max((error for error in cell["error"].values() if error is not None), default=None)
-
-
-def _every_error(cell: Json) -> str:
-    if len(cell["error"]) == 1:
-        return percent(_worst_error(cell))
-    return ", ".join(f"{name} {percent(error)}" for name, error in cell["error"].items())
+def _words(cell: Json | None, what: Quantity, attribute: str) -> str:
+    found = None if cell is None else what.value(cell, attribute)
+    if cell is None or found is None:
+        return NOTHING
+    off = what.off_by(cell)
+    return f"{100 * found:.3g}" + (f" ± {200 * off:.2g}" if off else "")
 
 
 _QUANTITIES = (
@@ -154,16 +185,16 @@ _QUANTITIES = (
         id="additions-error",
         title="Error with other ranges",
         y_label="mean relative error",
-        value=_worst_error,
-        words=_every_error,
+        value=lambda cell, attribute: cell["error"].get(attribute),
+        is_by_attribute=True,
         limit=ERROR_LIMIT,
-        reading=" Of several attributes, the one with the largest error is drawn; the tables have each.",
+        reading=" With several attributes, the data set's own is drawn; the tables have both.",
     ),
     Quantity(
         id="additions-risk",
         title="Linking risk with other ranges",
         y_label="records linked",
-        value=lambda cell: cell.get("risk"),
+        value=lambda cell, _: cell.get("risk"),
         off_by=lambda cell: cell.get("risk_standard_error"),
         limit=RISK_LIMITS,
     ),
@@ -171,31 +202,27 @@ _QUANTITIES = (
         id="additions-confident-k",
         title="What confident k leaves out with other ranges",
         y_label="records left out",
-        value=lambda cell: cell.get("suppressed"),
+        value=lambda cell, _: cell.get("suppressed"),
         off_by=lambda cell: cell.get("suppressed_standard_error"),
         limit=SUPPRESSION_LIMIT,
     ),
 )
 
 
-def _rows(ours: Json) -> list[Json]:
-    """The same rows in all three files, so that each stands alone."""
+def _rows(ours: Json, what: Quantity) -> list[Json]:
     return [
         {
             **described(ours),
             "k": ours["k"],
             "variant": variant["name"],
             "epsilon": cell["epsilon"],
-            "attribute": attribute,
-            "error": error,
-            "risk": cell.get("risk"),
-            "risk_standard_error": cell.get("risk_standard_error"),
-            "suppressed": cell.get("suppressed"),
-            "suppressed_standard_error": cell.get("suppressed_standard_error"),
+            "attribute": attribute if what.is_by_attribute else None,
+            "expected": what.value(cell, attribute),
+            "standard_error": what.off_by(cell),
         }
         for variant in ours["variants"]
+        for attribute in _attributes(variant, what, _own(ours))
         for cell in variant["cells"]
-        for attribute, error in cell["error"].items()
     ]
 
 

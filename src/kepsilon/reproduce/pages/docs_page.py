@@ -7,10 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kepsilon.publish.wording import plural
-from kepsilon.reproduce.pages.judged import Claim, Judgement, Score, claims_of, scores
-
-SIGNS = {True: "✓", False: "✗", None: "–"}
+from kepsilon.publish.wording import listed, plural
+from kepsilon.reproduce.pages.judged import SIGNS, Claim, Judgement, Score, claims_of, in_short, scores
 
 
 def docs_page(claims: Mapping[str, Any]) -> str:
@@ -19,7 +17,14 @@ def docs_page(claims: Mapping[str, Any]) -> str:
     counted = scores(judged)
     failed = [claim for claim in judged if claim.failed]
     held = [claim for claim in judged if not claim.failed]
-    lines = ["# What we reproduced, and what we did not", "", *_lead(claims, counted), "", *_marks(judged, counted)]
+    lines = [
+        "# What we reproduced, and what we did not",
+        "",
+        *_lead(claims, counted),
+        *_in_short(judged),
+        "",
+        *_marks(judged, counted),
+    ]
     if failed:
         lines += ["", "## What did not hold"]
         for claim in failed:
@@ -51,6 +56,11 @@ def _lead(claims: Mapping[str, Any], counted: Sequence[Score]) -> Iterator[str]:
         yield f"- {one.n_held} of {plural(one.n_judged, 'claim')} held {where}."
 
 
+def _in_short(judged: Sequence[Claim]) -> Iterator[str]:
+    for name, found in in_short(judged):
+        yield f"- {name}: {', '.join(str(claim.id) for claim in found)}."
+
+
 def _marks(judged: Sequence[Claim], counted: Sequence[Score]) -> Iterator[str]:
     yield "| claim | " + " | ".join(one.title for one in counted) + " |"
     yield "|---|" + ":-:|" * len(counted)
@@ -64,24 +74,46 @@ def _marks(judged: Sequence[Claim], counted: Sequence[Score]) -> Iterator[str]:
 def _failed(claim: Claim) -> Iterator[str]:
     yield f"### {claim.id}. {_text(claim.sentence)}"
     yield ""
-    yield f"Paper, section {claim.section}." + (f" Bound: {_text(claim.bound)}" if claim.bound else "")
-    for one in claim.failed:
+    yield f"Paper, {claim.where}." + (f" Bound: {_text(claim.bound)}" if claim.bound else "")
+    yield ""
+    for one in claim.judgements:
+        if one.held is not None:
+            bound = "" if claim.bound else f" (bound: {_text(one.bound)})"
+            yield f"- {SIGNS[one.held]} **{one.title}**: {_text(one.measured)}{bound}"
+            yield from (f"  - {SIGNS[part.held]} {_text(part.words)}" for part in one.parts)
+    for why, alike in _by_reason(claim.failed):
+        titles = listed([one.title for one in alike])
         yield ""
-        yield f"**Not held on {one.title}.**" if one.data_set else "**Not held.**"
+        yield f"Why not on {titles}: {_text(why)}" if alike[0].data_set else f"Why not: {_text(why)}"
+        for one in alike:
+            yield from _experiment(one, named=len(claim.failed) > 1)
+
+
+def _by_reason(failed: Sequence[Judgement]) -> list[tuple[str, list[Judgement]]]:
+    """A reason that is the same on several data sets is said once."""
+    found: dict[str, list[Judgement]] = {}
+    for one in failed:
+        found.setdefault(one.why or "no reason was recorded.", []).append(one)
+    return [*found.items()]
+
+
+def _experiment(one: Judgement, *, named: bool) -> Iterator[str]:
+    """A table where it was tried for several k, folded: the reason stands without it."""
+    if not one.experiment:
+        return
+    yield ""
+    yield f"<details><summary>The experiment{f', {one.title}' if named else ''}</summary>"
+    if one.experiment.lines:
         yield ""
-        if not claim.bound:
-            yield f"Bound: {_text(one.bound)}"
-            yield ""
-        yield f"Measured: {_text(one.measured)}"
+        yield from (f"- {_text(finding)}" for finding in one.experiment.lines)
+    table = one.experiment.table
+    if table is not None:
         yield ""
-        yield _text(one.why) or "No reason was recorded."
-        if one.experiment:
-            yield ""
-            yield from (f"- {_text(finding)}" for finding in one.experiment)
-    others = [one for one in claim.judgements if one.held]
-    if others:
-        yield ""
-        yield "Held: " + "; ".join(_measured(one) for one in others) + "."
+        yield "| " + " | ".join(_cell(words) for words in table.headers) + " |"
+        yield "|" + "--:|" * len(table.headers)
+        yield from ("| " + " | ".join(_cell(words) for words in row) + " |" for row in table.rows)
+    yield ""
+    yield "</details>"
 
 
 def _found(claim: Claim) -> str:

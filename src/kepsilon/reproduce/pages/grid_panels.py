@@ -9,10 +9,11 @@ from typing import Any
 
 from kepsilon.publish.charts import Limit, Look, Series, line_chart, looks_of, looks_of_epsilon
 from kepsilon.publish.charts.axes import percent as axis_percent
-from kepsilon.publish.charts.palette import GREY
+from kepsilon.publish.charts.palette import BROWN
 from kepsilon.publish.figures.figure import Table
 from kepsilon.publish.wording import exact
-from kepsilon.reproduce.pages.panels import Json, Panel, both, described, expected, runs_of, shown_title, spread_columns
+from kepsilon.reproduce.pages.numbers import across, column
+from kepsilon.reproduce.pages.panels import Json, Panel, described, expected, runs_of, shown_title, spread_columns
 
 _HEIGHT = 270
 
@@ -28,8 +29,10 @@ class Quantity:
     limit: Limit
     table: Callable[[Json], Table] | None = None
     """Of one panel, where it is not k down and ε across."""
+    more: Callable[[Json], Sequence[tuple[str, Table]]] = lambda _: ()
+    """Further tables of one panel."""
     shows_ola: bool = False
-    """What OLA left out itself is a grey line."""
+    """What OLA left out itself is a line too."""
 
 
 def panels_against_k(measured: Sequence[Json], what: Quantity) -> list[Panel]:
@@ -48,27 +51,26 @@ def panels_against_epsilon(measured: Sequence[Json], what: Quantity) -> list[Pan
     ]
 
 
-def cell_rows(measured: Sequence[Json], columns: Callable[[Json], Iterable[Json]]) -> list[Json]:
-    """Rows of a CSV file: for every cell those that `columns` makes of it."""
-    return [
-        {
-            **described(ours),
-            "k": one["k"],
-            "epsilon": cell["epsilon"],
-            "runs": ours["runs"],
-            "suppressed_by_k": one["suppressed_by_k"],
-            **row,
-        }
-        for ours in measured
-        for one in ours["ks"]
-        for cell in one["cells"]
-        for row in columns(cell)
-    ]
+def cell_rows(
+    measured: Sequence[Json], columns: Callable[[Json, Json], Iterable[Json]], *, along: str = "epsilon"
+) -> list[Json]:
+    """Rows of a CSV file: for every cell of a k those that `columns` makes of both, in the order of the figure's axis."""
+    rows: list[Json] = []
+    for ours in measured:
+        cells = [(one, cell) for one in ours["ks"] for cell in one["cells"]]
+        if along == "k":
+            cells.sort(key=lambda pair: (pair[1]["epsilon"], pair[0]["k"]))
+        rows += [
+            {**described(ours), "k": one["k"], "epsilon": cell["epsilon"], **row, "runs": ours["runs"]}
+            for one, cell in cells
+            for row in columns(one, cell)
+        ]
+    return rows
 
 
-def spread_rows(spread: Callable[[Json], Json]) -> Callable[[Json], Iterable[Json]]:
+def spread_rows(spread: Callable[[Json], Json]) -> Callable[[Json, Json], Iterable[Json]]:
     """One row per cell."""
-    return lambda cell: [spread_columns(spread(cell))]
+    return lambda _, cell: [spread_columns(spread(cell))]
 
 
 def epsilons_of(ours: Json) -> list[float]:
@@ -78,11 +80,11 @@ def epsilons_of(ours: Json) -> list[float]:
 def against_k(ours: Json) -> dict[str, Any]:
     """How a chart lays out k: by ratio, a tick at each."""
     ks = [one["k"] for one in ours["ks"]]
-    return {"x_label": "k", **_by_ratio(ks)}
+    return {"x_label": "k, log scale", **_by_ratio(ks)}
 
 
 def against_epsilon(epsilons: Sequence[float]) -> dict[str, Any]:
-    return {"x_label": "ε (larger: less noise)", **_by_ratio(epsilons)}
+    return {"x_label": "ε, log scale (larger: less noise)", **_by_ratio(epsilons)}
 
 
 def _by_ratio(numbers: Sequence[float]) -> dict[str, Any]:
@@ -96,7 +98,7 @@ def _panel(ours: Json, what: Quantity, lines: Sequence[Series], everywhere: Sequ
     chart = line_chart(
         lines,
         title=f"{what.title}, {title}",
-        y_label=what.y_label(ours),
+        y_label=f"{what.y_label(ours)}, log",
         y_words=axis_percent,
         y_log=True,
         y_holds=everywhere,
@@ -104,7 +106,8 @@ def _panel(ours: Json, what: Quantity, lines: Sequence[Series], everywhere: Sequ
         height=_HEIGHT,
         **layout,
     )
-    return Panel(title=title, drawing=chart, table=what.table(ours) if what.table else _table(ours, what))
+    table = what.table(ours) if what.table else grid_table(ours, what.spread)
+    return Panel(title=title, drawing=chart, table=table, more=what.more(ours))
 
 
 def _lines_of_epsilons(ours: Json, what: Quantity) -> list[Series]:
@@ -116,7 +119,7 @@ def _lines_of_epsilons(ours: Json, what: Quantity) -> list[Series]:
         lines.append(_line(f"ε = {exact(epsilon)}", found, look))
     if what.shows_ola and ours["algorithm"] == "ola":
         own = [(one["k"], one["suppressed_by_k"]) for one in ours["ks"]]
-        lines.append(Series("OLA itself", own, Look(GREY)))
+        lines.append(Series("OLA itself", own, Look(BROWN, "3 2")))
     return lines
 
 
@@ -133,12 +136,21 @@ def _line(name: str, found: Sequence[tuple[float, Json]], look: Look) -> Series:
     return Series(name, [(x, expected(spread)) for x, spread in found], look, runs=runs_of(found))
 
 
-def _table(ours: Json, what: Quantity) -> Table:
-    return Table(
-        headers=["k", *(f"ε = {exact(epsilon)}" for epsilon in epsilons_of(ours))],
-        rows=[[exact(one["k"]), *(both(what.spread(cell)) for cell in one["cells"])] for one in ours["ks"]],
-        n_words=0,
-    )
+def grid_table(ours: Json, spread: Callable[[Json], Json], *first: tuple[str, Sequence[str]]) -> Table:
+    """k down and ε across, with further columns between."""
+    epsilons = epsilons_of(ours)
+    by_epsilon = [[_cell(one, epsilon) for one in ours["ks"]] for epsilon in epsilons]
+    columns = [
+        [exact(one["k"]) for one in ours["ks"]],
+        *(words for _, words in first),
+        *(column([{} if cell is None else spread(cell) for cell in cells]) for cells in by_epsilon),
+    ]
+    headers = ["k", *(name for name, _ in first), *(f"ε = {exact(epsilon)}" for epsilon in epsilons)]
+    return Table(headers=headers, rows=across(columns), n_words=0)
+
+
+def _cell(one: Json, epsilon: float) -> Json | None:
+    return next((cell for cell in one["cells"] if cell["epsilon"] == epsilon), None)
 
 
 def _everywhere(measured: Sequence[Json], what: Quantity) -> list[float]:

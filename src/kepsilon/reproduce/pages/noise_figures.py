@@ -8,27 +8,27 @@ from collections.abc import Sequence
 
 from kepsilon.publish.charts import Bar, Look, Part, Series, Spread, bar_chart, line_chart
 from kepsilon.publish.charts.axes import percent as axis_percent
-from kepsilon.publish.charts.palette import BROWN, GREEN, INK
+from kepsilon.publish.charts.palette import BROWN, INK, TEAL
 from kepsilon.publish.figures.figure import Table
-from kepsilon.publish.wording import exact, give, percent
+from kepsilon.publish.wording import give, percent
 from kepsilon.reproduce.pages import paper_says
+from kepsilon.reproduce.pages.numbers import across, known, shares
 from kepsilon.reproduce.pages.panels import (
     Json,
     Panel,
     ShownFigure,
     described,
     in_order,
-    known,
     n_columns,
     not_measured,
     shown_title,
 )
 from kepsilon.reproduce.setting import Measurements
 
-BY_CLASS, BY_WHOLE, UNIFORM = Look(INK), Look(BROWN, "6 3"), Look(GREEN, "2 2")
+BY_CLASS, BY_WHOLE, UNIFORM = Look(INK), Look(BROWN, "6 3"), Look(TEAL, "2 2")
 _CURVES = ("per_class", "whole_data", "uniform")
 _RUNS = ("per_class_runs", "whole_data_runs")
-_DOTS, _LINES = 10, 20
+_DOTS, _LINES = 10, 10
 """Dots along a line, and lines of a table; the file has every point."""
 _GIVEN_AWAY = {
     "ruled_out": "others ruled out",
@@ -49,12 +49,14 @@ def distributions(measurements: Measurements) -> ShownFigure:
             (
                 "The share of records whose error is at most that on the axis. The paper does not give its ε; here it is the "
                 "one at which noise by class (“classes”) errs as much on average as uniform noise of ± 5 %, and noise for the "
-                "whole data set (“whole”) has the same ε. Lines are closed forms, dots the runs."
+                "whole data set (“whole”) has the same ε. Lines are closed forms, dots the runs. Published values have one "
+                "decimal, so that some runs have no error at all where the line starts at 0."
             ),
         ],
         says=paper_says.distributions(measured),
         panels=[_distributions_panel(ours) for ours in measured],
         rows=[row for ours in measured for row in _distribution_rows(ours)],
+        note="Per cent of the records, closed forms.",
         missing=not_measured(measurements, "distributions"),
         columns=n_columns(measured),
     )
@@ -73,8 +75,8 @@ def _distributions_panel(ours: Json) -> Panel:
     chart = line_chart(
         series,
         title=f"Distribution of relative errors, {title}",
-        x_label="relative error",
-        y_label=f"records, k = {ours['k']}, ε = {cell['epsilon']:.3g}",
+        x_label="relative error, linear",
+        y_label=f"records, k = {ours['k']}, ε = {cell['epsilon']:.3g}, linear",
         x_words=axis_percent,
         y_words=axis_percent,
         y_holds=[1.0],
@@ -85,7 +87,7 @@ def _distributions_panel(ours: Json) -> Panel:
         drawing=chart,
         table=Table(
             headers=["error at most", "noise by class", "noise for the whole", "uniform ± 5 %"],
-            rows=[[percent(at[i]), *(percent(cell[key][i]) for key in _CURVES)] for i in shown],
+            rows=across([shares([at[i] for i in shown]), *(shares([cell[key][i] for i in shown]) for key in _CURVES)]),
             n_words=0,
         ),
     )
@@ -127,7 +129,8 @@ def uniform_noise(measurements: Measurements) -> ShownFigure:
                 "Noise of the same mean error. “Others ruled out”: the share of the other originals of the class that a "
                 "published value cannot come from. “Linked”: by an attacker who picks the likeliest original. “Above one half” "
                 "and “certain”: records whose own original is likelier than all others together, or the only one possible."
-            )
+            ),
+            _linked(measured),
         ],
         says=paper_says.uniform_noise(),
         panels=[_uniform_panel(ours, max(everywhere)) for ours in measured],
@@ -148,7 +151,33 @@ def uniform_noise(measurements: Measurements) -> ShownFigure:
             for name in _GIVEN_AWAY
         ],
         missing=not_measured(measurements, "uniform"),
+        note="± is two standard errors.",
         columns=n_columns(measured),
+    )
+
+
+def _linked(measured: Sequence[Json]) -> str:
+    """What speaks for uniform noise, and what against it; and how often it was drawn."""
+    if not measured:
+        return ""
+
+    def linked(ours: Json) -> str:
+        by_class, uniform = (percent(ours[key]["risk"]) for key in ("class_noise", "uniform_noise"))
+        return f"{by_class} against {uniform} ({shown_title(ours)})"
+
+    def certain(key: str) -> str:
+        found = [ours[key]["certain"] for ours in measured]
+        return percent(found[0]) if min(found) == max(found) else f"{percent(min(found))} to {percent(max(found))}"
+
+    more = [ours for ours in measured if ours["class_noise"]["risk"] > ours["uniform_noise"]["risk"]]
+    runs = " or ".join(str(n) for n in sorted({ours["runs"] for ours in measured}))
+    where = "everywhere" if len(more) == len(measured) else f"in {len(more)} of {len(measured)} panels"
+    ordered = sorted(measured, key=lambda ours: float(ours["class_noise"]["risk"]))
+    return (
+        f"At the same mean error an attacker links more records under noise by class than under uniform noise {where}: "
+        f"from {linked(ordered[0])} to {linked(ordered[-1])}. What uniform noise adds is certainty about some: "
+        f"{certain('uniform_noise')} of the records, under noise by class {certain('class_noise')}. "
+        f"All this is from {runs} runs of its own."
     )
 
 
@@ -175,7 +204,7 @@ def _uniform_panel(ours: Json, largest: float) -> Panel:
     chart = bar_chart(
         bars,
         title=f"What uniform noise and noise by class give away, {title}",
-        label=f"share, k = {ours['k']}",
+        label=f"share, k = {ours['k']}, linear",
         axis_words=axis_percent,
         holds=largest,
     )
@@ -183,7 +212,7 @@ def _uniform_panel(ours: Json, largest: float) -> Panel:
         title=title,
         drawing=chart,
         table=Table(
-            headers=["", "uniform ± 5 %", f"noise by class, ε = {exact(ours['epsilon'])}"],
+            headers=["", "uniform ± 5 %", f"noise by class, ε = {ours['epsilon']:.4g}"],
             rows=[
                 [
                     words,

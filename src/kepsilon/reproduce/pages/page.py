@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from kepsilon.publish.atomic import Staging
 from kepsilon.publish.charts import STYLE, sheet, standalone
-from kepsilon.publish.figures.figure import Table, Tile
 from kepsilon.publish.report import environment
-from kepsilon.publish.wording import NOTHING, listed, plural
+from kepsilon.publish.wording import listed, plural
 from kepsilon.reproduce.pages.beyond_figures import beyond_figures, choices, variants
-from kepsilon.reproduce.pages.judged import Claim, Judgement, Score, claims_of, mark, scores
-from kepsilon.reproduce.pages.panels import EPSILON_QUASIS, STAND_IN, Json, Said, ShownFigure, csv_text, title_of
+from kepsilon.reproduce.pages.data_tables import data_sets, hierarchies
+from kepsilon.reproduce.pages.judged import LOOKS, SIGNS, Claim, Judgement, Score, claims_of, in_short, scores
+from kepsilon.reproduce.pages.numbers import tidied
+from kepsilon.reproduce.pages.panels import STAND_IN, Json, Said, ShownFigure, csv_text, title_of
 from kepsilon.reproduce.pages.paper_figures import paper_figures
-from kepsilon.reproduce.pages.paper_says import RECORDS
 from kepsilon.reproduce.pages.run_facts import run_facts, run_times
-from kepsilon.reproduce.setting import DATA_SETS, Measurements
+from kepsilon.reproduce.setting import Measurements
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -66,7 +66,8 @@ def figure_files(figures: Sequence[ShownFigure]) -> Iterator[tuple[str, str]]:
         charts = [(panel.title, panel.drawing) for panel in figure.panels if panel.drawing is not None]
         if charts:
             title = f"{figure.reference}: {figure.title}"
-            yield f"{figure.id}.svg", standalone(sheet(charts, title=title, columns=figure.columns))
+            note = " ".join(figure.reading)
+            yield f"{figure.id}.svg", standalone(sheet(charts, title=title, columns=figure.columns, note=note))
             yield f"{figure.id}.csv", csv_text(figure.rows)
 
 
@@ -74,7 +75,9 @@ def glued(words: str) -> Markup:
     """What belongs together on one line: a number and its sign, and the mark of a stand-in."""
     from markupsafe import Markup, escape
 
-    whole = escape(words.replace(" %", "\N{NO-BREAK SPACE}%").replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"))
+    whole = escape(
+        tidied(words).replace(" %", "\N{NO-BREAK SPACE}%").replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    )
     return whole.replace(STAND_IN, Markup('<span class="whole">{}</span>').format(STAND_IN))
 
 
@@ -88,8 +91,9 @@ def page(measurements: Measurements, claims: Json, run: Json) -> str:
         headline=headline(counted),
         stand_ins=any(one.get("is_stand_in") for one in measurements.values()),
         made=_made(claims),
-        tiles=[*_tiles(counted)],
-        data_sets=_data_sets(measurements),
+        in_short=in_short(judged),
+        data_sets=data_sets(measurements),
+        hierarchies=hierarchies(),
         origins=[(title_of(name), words) for name, words in _WHAT.items()],
         figures=[(figure, _compared(figure, judged)) for figure in paper_figures(measurements)],
         beyond=[figure for figure in beyond_figures(measurements) if figure.panels],
@@ -111,12 +115,6 @@ def headline(counted: Sequence[Score]) -> str:
     return f"Of the paper's claims {listed([first.replace(' on ', ' held on ', 1), *others])}"
 
 
-def _tiles(counted: Sequence[Score]) -> Iterator[Tile]:
-    for one in counted:
-        where = f"claims held on {one.title}" if one.data_set else "claims about all data sets together held"
-        yield Tile(value=f"{one.n_held} of {one.n_judged}", meaning=where)
-
-
 def _made(claims: Json) -> str:
     setting: Mapping[str, Any] = claims.get("setting") or {}
     said = [f"kepsilon {claims['kepsilon_version']}"] if claims.get("kepsilon_version") else []
@@ -126,45 +124,27 @@ def _made(claims: Json) -> str:
     return "; ".join(said)
 
 
-def _data_sets(measurements: Measurements) -> Table:
-    """The paper's table of data sets, with what stands in for them."""
-    rows = []
-    for name in DATA_SETS:
-        ours = next((one for task, one in measurements.items() if task.startswith(f"releases-{name}-")), None)
-        k_quasis = [quasi.replace("_", " ") for quasi in ours["ks"][0]["loss"]] if ours and ours["ks"] else []
-        rows.append(
-            [
-                title_of(name),
-                ", ".join(k_quasis) or NOTHING,
-                EPSILON_QUASIS[name],
-                f"{RECORDS[name]:,}",
-                f"{ours['n_counted']:,}" if ours else "not measured",
-            ]
-        )
-    headers = ["data set", "k-quasis", "ε-quasi", "records, paper", "records, here"]
-    return Table(headers=headers, rows=rows, n_words=3)
-
-
 def _compared(figure: ShownFigure, judged: Sequence[Claim]) -> list[Compared]:
     by_id = {claim.id: claim for claim in judged}
     return [
         Compared(
             said=said,
-            judgements=[one for claim in said.claims if claim in by_id for one in by_id[claim].judgements],
+            judgements=[
+                one.about(said.only) for claim in said.claims if claim in by_id for one in by_id[claim].judgements
+            ],
         )
         for said in figure.says
     ]
 
 
 def _matrix(judged: Sequence[Claim], counted: Sequence[Score]) -> list[tuple[Claim, list[tuple[str, str]]]]:
-    """For every claim a mark and its look under every data set."""
-    looks = {True: "held", False: "not-held", None: "not-judged"}
+    """For every claim a sign and its look under every data set."""
     columns = [one.data_set for one in counted]
 
     def cell(claim: Claim, data_set: str | None) -> tuple[str, str]:
         if not claim.on(data_set):
             return "", ""
         held = claim.held_on(data_set)
-        return mark(held), looks[held]
+        return SIGNS[held], LOOKS[held]
 
     return [(claim, [cell(claim, name) for name in columns]) for claim in judged]

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from kepsilon.publish.charts import Drawing, Spread
 from kepsilon.publish.figures.figure import Table
-from kepsilon.publish.wording import NOTHING, percent
+from kepsilon.reproduce.pages.numbers import known
 from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, DATA_SETS, Measurements
 
 Json = Mapping[str, Any]
@@ -33,6 +32,8 @@ class Said:
     words: str
     claims: Sequence[int] = ()
     seen: str = ""
+    only: str = ""
+    """The algorithm that the sentence is about, where claims speak of both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,8 @@ class Panel:
     title: str
     drawing: Drawing | None
     table: Table
-    note: str = ""
+    more: Sequence[tuple[str, Table]] = ()
+    """Further tables under their names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +63,10 @@ class ShownFigure:
     missing: Sequence[str] = ()
     """Panels that were not measured."""
     columns: int = field(default=len(DATA_SETS))
+    note: str = ""
+    """What the cells of the tables are."""
+    summary: Table | None = None
+    """What is seen without opening anything."""
 
     @property
     def claims(self) -> list[int]:
@@ -103,7 +109,7 @@ def n_columns(measured: Sequence[Json]) -> int:
 
 def described(measured: Json) -> dict[str, Any]:
     """What opens every row of a CSV file."""
-    return {"data_set": measured["data_set"], "stand_in": bool(measured["is_stand_in"])} | (
+    return {"data_set": measured["data_set"], "is_stand_in": bool(measured["is_stand_in"])} | (
         {"algorithm": measured["algorithm"]} if "algorithm" in measured else {}
     )
 
@@ -118,28 +124,10 @@ def runs_of(points: Iterable[tuple[float, Json]]) -> list[Spread]:
     return [run for x, spread in points if (run := run_of(x, spread)) is not None]
 
 
-def known(number: float | None) -> float | None:
-    return None if number is None or math.isnan(number) else number
-
-
 def expected(spread: Json) -> float | None:
     """The closed form; where there is none, the mean of the runs."""
     closed = known(spread.get("expected"))
     return known(spread.get("mean")) if closed is None else closed
-
-
-def both(spread: Json) -> str:
-    """Closed form, then mean and deviation of the runs."""
-    mean, deviation = known(spread.get("mean")), known(spread.get("deviation"))
-    if mean is None:
-        return percent(known(spread.get("expected")))
-    runs = percent(mean) + (f" ± {percent(deviation)}" if deviation is not None else "")
-    return f"{percent(known(spread.get('expected')))} ({runs})"
-
-
-def share(number: float | None) -> str:
-    """A loss between 0 and 1, as the paper writes it."""
-    return NOTHING if number is None else f"{number:.3f}"
 
 
 def spread_columns(spread: Json) -> dict[str, Any]:
@@ -147,10 +135,26 @@ def spread_columns(spread: Json) -> dict[str, Any]:
 
 
 def csv_text(rows: Sequence[Json]) -> str:
-    """A header and one line per point; what is not known is left empty."""
-    header = list(dict.fromkeys(key for row in rows for key in row))
+    """A header and one line per point; what is not known is left empty, and a column of nothing but that left out."""
+    every = dict.fromkeys(key for row in rows for key in row)
+    header = [key for key in every if any(row.get(key) is not None for row in rows)]
     out = io.StringIO()
     writer = csv.DictWriter(out, header, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows({key: "" if value is None else value for key, value in row.items()} for row in rows)
+    writer.writerows({key: _csv_value(row.get(key)) for key in header} for row in rows)
     return out.getvalue()
+
+
+def _csv_value(value: Any) -> Any:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def attribute_name(name: str) -> str:
+    """As people write it."""
+    return "ZIP code" if name == "zip" else name.replace("_", " ")
+
+
+def levels_words(levels: Json | None) -> str | None:
+    return None if levels is None else ", ".join(f"{attribute_name(name)} {level}" for name, level in levels.items())

@@ -15,25 +15,26 @@ from kepsilon.reproduce.pages.grid_panels import (
     Quantity,
     against_k,
     cell_rows,
-    epsilons_of,
+    grid_table,
     panels_against_epsilon,
     panels_against_k,
     spread_rows,
 )
+from kepsilon.reproduce.pages.numbers import PER_CENT, known, shares
 from kepsilon.reproduce.pages.panels import (
     EPSILON_QUASIS,
     Json,
     Panel,
     ShownFigure,
-    both,
     described,
     expected,
     in_order,
-    known,
+    levels_words,
     n_columns,
     not_measured,
     shown_title,
     spread_columns,
+    title_of,
 )
 from kepsilon.reproduce.setting import SHOWN_CONFIDENCE, Measurements
 
@@ -59,7 +60,7 @@ def suppression_table(measurements: Measurements) -> ShownFigure:
                 Series("paper", theirs, Look(BROWN, "5 5"), has_dots=True),
             ],
             title=f"Records left out by OLA against k, {title}",
-            y_label="records left out by OLA",
+            y_label="records left out by OLA, linear",
             y_words=axis_percent,
             limit=SUPPRESSION_LIMIT,
             y_holds=[*everywhere, *(share for row in paper_says.SUPPRESSED_BY_OLA.values() for share in row.values())],
@@ -74,7 +75,9 @@ def suppression_table(measurements: Measurements) -> ShownFigure:
                     _two_decimals(papers.get(one["k"])),
                     _two_decimals(one["suppressed_by_k"]),
                     exact(one["n_classes"]),
-                    NOTHING if one["levels"] is None else " ".join(str(level) for level in one["levels"]),
+                    NOTHING
+                    if one["levels"] is None
+                    else levels_words(dict(zip(one["loss"], one["levels"], strict=True))) or NOTHING,
                 ]
                 for one in ours["ks"]
             ],
@@ -103,7 +106,20 @@ def suppression_table(measurements: Measurements) -> ShownFigure:
         rows=rows,
         missing=not_measured(measurements, _TASK, algorithms=("ola",)),
         columns=n_columns(measured),
+        summary=_beside_the_papers(measured) if measured else None,
     )
+
+
+def _beside_the_papers(measured: Sequence[Json]) -> Table:
+    """Two lines for every data set: the paper's and ours."""
+    ks = sorted({one["k"] for ours in measured for one in ours["ks"]})
+    rows = []
+    for ours in measured:
+        title = title_of(ours["data_set"], ours.get("title"), is_stand_in=ours.get("is_stand_in"))
+        here = {one["k"]: one["suppressed_by_k"] for one in ours["ks"]}
+        for who, found in (("paper", paper_says.SUPPRESSED_BY_OLA[ours["data_set"]]), ("here", here)):
+            rows.append([title, who, *(_two_decimals(found.get(k)) for k in ks)])
+    return Table(headers=["data set", "", *(f"k = {k}" for k in ks)], rows=rows, n_words=2)
 
 
 def error_by_k(measurements: Measurements) -> ShownFigure:
@@ -116,7 +132,8 @@ def error_by_k(measurements: Measurements) -> ShownFigure:
         reading=[_lines(measured)],
         says=paper_says.error_by_k(measured),
         panels=panels_against_k(measured, what),
-        rows=cell_rows(measured, spread_rows(what.spread)),
+        note=PER_CENT,
+        rows=cell_rows(measured, spread_rows(what.spread), along="k"),
         missing=not_measured(measurements, _TASK),
         columns=n_columns(measured),
     )
@@ -136,6 +153,7 @@ def error_by_epsilon(measurements: Measurements) -> ShownFigure:
         ],
         says=paper_says.error_by_epsilon(),
         panels=panels_against_epsilon(measured, what),
+        note=PER_CENT,
         rows=cell_rows(measured, spread_rows(what.spread)),
         missing=not_measured(measurements, _TASK),
         columns=n_columns(measured),
@@ -171,6 +189,7 @@ def risk_by_epsilon(measurements: Measurements) -> ShownFigure:
         ],
         says=paper_says.risk_by_epsilon(),
         panels=panels_against_epsilon(measured, what),
+        note=PER_CENT,
         rows=cell_rows(measured, _risk_rows),
         missing=not_measured(measurements, _TASK),
         columns=n_columns(measured),
@@ -185,7 +204,8 @@ def confident_k(measurements: Measurements) -> ShownFigure:
         spread=lambda cell: cell["suppressed"].get(f"{SHOWN_CONFIDENCE:g}", {}),
         y_label=lambda _: "records left out",
         limit=SUPPRESSION_LIMIT,
-        table=_confidence_table,
+        table=lambda ours: _confidence_table(ours, f"{SHOWN_CONFIDENCE:g}"),
+        more=_more_confidences,
         shows_ola=True,
     )
     return ShownFigure(
@@ -194,11 +214,15 @@ def confident_k(measurements: Measurements) -> ShownFigure:
         reference="Figure 6",
         reading=[
             _lines(measured),
-            "The grey line is what OLA left out before, as in the paper. The tables have the other confidences.",
+            (
+                "Lines are what confident k leaves out. “OLA itself” is what OLA left out before it; the paper's 5 % are for "
+                "both together, which the tables have too, as they have the other confidences."
+            ),
         ],
         says=paper_says.confident_k(),
         panels=panels_against_k(measured, what),
-        rows=cell_rows(measured, _confidence_rows),
+        note=PER_CENT,
+        rows=cell_rows(measured, _confidence_rows, along="k"),
         missing=not_measured(measurements, _TASK),
         columns=n_columns(measured),
     )
@@ -209,55 +233,59 @@ def _lines(measured: Sequence[Json]) -> str:
     runs = " or ".join(str(n) for n in sorted({ours["runs"] for ours in measured}))
     return (
         f"Lines are closed forms, known before any noise is drawn. Dots are means of {runs or 'no'} runs, with whiskers of two "
-        "standard deviations where they are longer than a dot."
+        "standard deviations of a single run where they are longer than a dot; an arrow ends those that leave the axis."
     )
 
 
-def _risk_rows(cell: Json) -> Iterable[Json]:
+def _risk_rows(_: Json, cell: Json) -> Iterable[Json]:
     paper = known(cell["risk_paper_ties"].get("expected"))
     return [{**spread_columns(cell["risk"]), "expected_paper_ties": paper}]
 
 
-def _confidence_rows(cell: Json) -> Iterable[Json]:
-    return [{"confidence": float(c), **spread_columns(spread)} for c, spread in cell["suppressed"].items()]
+def _confidence_rows(one: Json, cell: Json) -> Iterable[Json]:
+    return [
+        {"confidence": float(c), **spread_columns(spread), "suppressed_by_k": one["suppressed_by_k"]}
+        for c, spread in cell["suppressed"].items()
+    ]
 
 
 def _risk_table(ours: Json) -> Table:
-    def words(cell: Json, k: int) -> str:
-        risk = expected(cell["risk"])
-        return both(cell["risk"]) + (" ▲" if risk is not None and risk > 1 / k else "")
-
-    return Table(
-        headers=["k", "1/k", *(f"ε = {exact(epsilon)}" for epsilon in epsilons_of(ours))],
-        rows=[
-            [exact(one["k"]), percent(1 / one["k"]), *(words(cell, one["k"]) for cell in one["cells"])]
-            for one in ours["ks"]
-        ],
-        n_words=0,
-    )
+    """Where the risk exceeds 1/k, the cell is marked."""
+    inverses = [percent(1 / one["k"]) for one in ours["ks"]]
+    table = grid_table(ours, lambda cell: cell["risk"], ("1/k", inverses))
+    rows = []
+    for row, one in zip(table.rows, ours["ks"], strict=True):
+        risks = [expected(cell["risk"]) for cell in sorted(one["cells"], key=lambda cell: cell["epsilon"])]
+        marks = [" ▲" if risk is not None and risk > 1 / one["k"] else "" for risk in risks]
+        rows.append([*row[:2], *(words + mark for words, mark in zip(row[2:], marks, strict=True))])
+    return Table(headers=table.headers, rows=rows, n_words=0)
 
 
 def _confidences(ours: Json) -> list[str]:
-    """The one that is drawn first."""
-    found = list(dict.fromkeys(c for one in ours["ks"] for cell in one["cells"] for c in cell["suppressed"]))
-    return sorted(found, key=lambda c: (float(c) != SHOWN_CONFIDENCE, float(c)))
+    """Those that are not drawn."""
+    found = {c for one in ours["ks"] for cell in one["cells"] for c in cell["suppressed"]}
+    return sorted((c for c in found if float(c) != SHOWN_CONFIDENCE), key=float)
 
 
-def _confidence_table(ours: Json) -> Table:
-    return Table(
-        headers=["confidence", "k", "by k alone", *(f"ε = {exact(epsilon)}" for epsilon in epsilons_of(ours))],
-        rows=[
-            [
-                _confidence_words(confidence),
-                exact(one["k"]),
-                percent(one["suppressed_by_k"]),
-                *(both(cell["suppressed"].get(confidence, {})) for cell in one["cells"]),
-            ]
-            for confidence in _confidences(ours)
-            for one in ours["ks"]
-        ],
-        n_words=0,
-    )
+def _confidence_table(ours: Json, confidence: str) -> Table:
+    return grid_table(ours, lambda cell: cell["suppressed"].get(confidence, {}))
+
+
+def _more_confidences(ours: Json) -> list[tuple[str, Table]]:
+    more = [(f"confidence {_confidence_words(c)}", _confidence_table(ours, c)) for c in _confidences(ours)]
+    return more if ours["algorithm"] != "ola" else [_together(ours), *more]
+
+
+def _together(ours: Json) -> tuple[str, Table]:
+    """What OLA left out and what confident k leaves out, closed forms."""
+    own = {id(cell): one["suppressed_by_k"] for one in ours["ks"] for cell in one["cells"]}
+
+    def total(cell: Json) -> Json:
+        by_confidence = expected(cell["suppressed"].get(f"{SHOWN_CONFIDENCE:g}", {}))
+        return {} if by_confidence is None else {"expected": own[id(cell)] + by_confidence}
+
+    table = grid_table(ours, total, ("OLA itself", shares([one["suppressed_by_k"] for one in ours["ks"]])))
+    return f"confidence {_confidence_words(SHOWN_CONFIDENCE)}, together with what OLA left out", table
 
 
 def _confidence_words(confidence: str | float) -> str:

@@ -21,6 +21,8 @@ _NAMES = {
     "data_sets": "data sets",
     "adult": "SHA-256 of Adult's file",
     "code": "digest of the code",
+    "created": "made on",
+    "n_workers": "tasks side by side",
 }
 
 
@@ -31,12 +33,19 @@ def run_facts(claims: Json, run: Json) -> list[tuple[str, str]]:
     others = {key: value for key, value in about.items() if key != "setting"}
     seconds: Json = run.get("seconds") or {}
     return [
-        *_lines({key: claims.get(key) for key in ("created",)}),
+        *_lines({"created": run.get("created") or claims.get("created")}),
+        *([("wall time", duration(run["wall_seconds"]))] if run.get("wall_seconds") else []),
+        *_lines({"n_workers": run.get("n_workers")}),
         *_lines(setting),
         *_lines(others),
         *_lines(run.get("versions") or {}),
         *([("seconds of all tasks together", f"{sum(seconds.values()):,.0f}")] if seconds else []),
     ]
+
+
+def duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def run_times(run: Json) -> Table | None:
