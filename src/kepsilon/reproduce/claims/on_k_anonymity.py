@@ -172,13 +172,13 @@ def _faster(measured: Measured) -> Verdict:
     ratios = {name: [one["ratio"] for one in measured.of("times", name)["ks"]] for name in ALGORITHMS}
     lattice = measured.of("times", "ola")
     parts = [
-        (f"at least {LEAST_SPEEDUP} times faster with OLA", min(ratios["ola"]) >= LEAST_SPEEDUP),
-        ("slower with Mondrian", max(ratios["mondrian"]) < 1),
+        (f"OLA: at least {LEAST_SPEEDUP} times faster", min(ratios["ola"]) >= LEAST_SPEEDUP),
+        ("Mondrian: slower", max(ratios["mondrian"]) < 1),
     ]
     return Verdict(
         held=all(held for _, held in parts),
-        measured=f"with the extra quasi {_reach(ratios['ola'])} times as long with OLA (lattices of {lattice['lattice_with']} and "
-        f"{lattice['lattice_without']} nodes), {_reach(ratios['mondrian'])} times with Mondrian",
+        measured=f"OLA: {_reach(ratios['ola'])} times as long with the extra quasi (lattices of {lattice['lattice_with']} and "
+        f"{lattice['lattice_without']} nodes); Mondrian: {_reach(ratios['mondrian'])} times as long",
         figure=min(ratios["ola"]),
         parts=parts,
     )
