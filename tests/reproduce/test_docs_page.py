@@ -71,3 +71,33 @@ def test_the_page_speaks_of_stand_ins_whenever_it_names_them():
         text = text.replace(sentence, "")
     text = text.replace("Florida and Michigan are **stand-ins**", "")
     assert re.findall(r"(?:Florida|Michigan)(?! \(stand-in\))", text) == []
+
+
+def test_a_reason_that_is_the_same_everywhere_is_said_once():
+    claims = made_up_claims()
+    for entry in claims["claims"]:
+        if entry["id"] == 16:
+            entry |= {"held": False, "why": "The same everywhere."}
+    text = docs_page(claims)
+    assert text.count("The same everywhere.") == 1
+    assert "Why not on Adult, Florida (stand-in) and Michigan (stand-in): The same everywhere." in text
+
+
+def test_an_experiment_over_k_is_a_table():
+    claims = made_up_claims(("adult",))
+    entry = next(one for one in claims["claims"] if not one["held"])
+    entry["experiment"] = [
+        {"words": f"{what}, k = {k}", "value": value, "unit": "loss"}
+        for what, value in (("with | a", 0.5), ("without", 0.25))
+        for k in (2, 5)
+    ]
+    text = docs_page(claims)
+    assert "| k | with \\| a | without |\n|--:|--:|--:|\n| 2 | 0.500 | 0.250 |\n| 5 | 0.500 | 0.250 |" in text
+
+
+def test_parts_have_signs_of_their_own():
+    claims = made_up_claims(("adult",))
+    entry = next(one for one in claims["claims"] if not one["held"])
+    entry["parts"] = [{"words": "the first half", "held": True}, {"words": "the second", "held": False}]
+    text = docs_page(claims)
+    assert "  - ✓ the first half\n  - ✗ the second" in text

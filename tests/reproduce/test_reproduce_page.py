@@ -283,7 +283,7 @@ def test_what_was_tried_for_several_k_is_a_table():
         ["2", "2.00\N{NO-BREAK SPACE}%"],
         ["5", "5.00\N{NO-BREAK SPACE}%"],
     ]
-    assert found.experiment.lines == ["slope, at \N{MINUS SIGN}0.5: 3\N{NO-BREAK SPACE}times"]
+    assert found.experiment.lines == ["slope, at \N{MINUS SIGN}0.5: 3.00\N{NO-BREAK SPACE}times"]
 
 
 def test_hierarchies_have_as_many_levels_as_the_lattices(whole):

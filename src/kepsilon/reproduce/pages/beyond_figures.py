@@ -13,6 +13,7 @@ from kepsilon.publish.charts.palette import BROWN, INK, OLIVE, TEAL
 from kepsilon.publish.figures.figure import Table
 from kepsilon.publish.wording import NOTHING, distortion, exact, percent
 from kepsilon.reproduce.pages.grid_panels import against_epsilon
+from kepsilon.reproduce.pages.numbers import across, shares
 from kepsilon.reproduce.pages.panels import (
     EPSILON_QUASIS,
     WHISKER,
@@ -162,22 +163,26 @@ def _attributes(variant: Json, what: Quantity, own: str) -> list[str]:
 
 
 def _table(ours: Json, what: Quantity, epsilons: Sequence[float]) -> Table:
-    rows = []
+    names, lines = [], []
     for variant in ours["variants"]:
         by_epsilon = {cell["epsilon"]: cell for cell in variant["cells"]}
         attributes = _attributes(variant, what, _own(ours))
         for attribute in attributes:
-            name = f"{variant['name']}, {attribute}" if len(attributes) > 1 else variant["name"]
-            rows.append([name, *(_words(by_epsilon.get(epsilon), what, attribute) for epsilon in epsilons)])
-    return Table(headers=["noise by", *(f"ε = {exact(epsilon)}" for epsilon in epsilons)], rows=rows)
+            names.append(f"{variant['name']}, {attribute}" if len(attributes) > 1 else variant["name"])
+            lines.append([(by_epsilon.get(epsilon), attribute) for epsilon in epsilons])
+    columns = [_column(cells, what) for cells in zip(*lines, strict=True)]
+    headers = ["noise by", *(f"ε = {exact(epsilon)}" for epsilon in epsilons)]
+    return Table(headers=headers, rows=across([names, *columns]))
 
 
-def _words(cell: Json | None, what: Quantity, attribute: str) -> str:
-    found = None if cell is None else what.value(cell, attribute)
-    if cell is None or found is None:
-        return NOTHING
-    off = what.off_by(cell)
-    return f"{100 * found:.3g}" + (f" ± {200 * off:.2g}" if off else "")
+def _column(cells: Sequence[tuple[Json | None, str]], what: Quantity) -> list[str]:
+    """In per cent, with two standard errors where there are any."""
+    found = shares([None if cell is None else what.value(cell, attribute) for cell, attribute in cells])
+    digits = max(len(words.partition(".")[2]) for words in found)
+    errors = [None if cell is None else what.off_by(cell) for cell, _ in cells]
+    return [
+        words + (f" ± {200 * error:.{digits}f}" if error else "") for words, error in zip(found, errors, strict=True)
+    ]
 
 
 _QUANTITIES = (
@@ -243,10 +248,11 @@ def choices(measurements: Measurements) -> list[Choice]:
 def _choice(ours: Json) -> Choice:
     found: Mapping[str, Any] = ours.get("by_algorithm") or {}
     shown = [(ALGORITHM_NAMES.get(name, name), found.get(name)) for name in [*ALGORITHMS, *found] if name in found]
+    answer = _in_short(ours["answer"]) if ours.get("answer") else "None of the grid"
     return Choice(
         title=title_of(ours["data_set"], ours.get("title"), is_stand_in=ours.get("is_stand_in")),
-        answer=_in_short(ours["answer"]) if ours.get("answer") else "None of the grid",
-        words=str(ours.get("words") or "").removeprefix(f"{ours.get('title')}: "),
+        answer=answer,
+        words=str(ours.get("words") or "").removeprefix(f"{ours.get('title')}: ").removeprefix(f"{answer} "),
         table=Table(
             headers=["best with", "k", "ε", "linking risk", "left out", "error", "distortion"],
             rows=[[name, *([NOTHING] * 6 if one is None else _cells(one))] for name, one in dict(shown).items()],

@@ -10,7 +10,7 @@ from typing import Any
 
 from kepsilon.publish.figures.figure import Table
 from kepsilon.publish.wording import NO_BREAK, NOTHING, number
-from kepsilon.reproduce.claims.claim import EPSILON, LOSS, SHARE
+from kepsilon.reproduce.claims.claim import LOSS, SHARE, TIMES
 from kepsilon.reproduce.pages.numbers import tidied
 from kepsilon.reproduce.pages.panels import STAND_INS, title_of
 from kepsilon.reproduce.setting import DATA_SETS
@@ -247,4 +247,7 @@ def _with_unit(value: float | None, unit: str) -> str:
         return "undefined"
     if unit == SHARE:
         return f"{100 * value:.2f}{NO_BREAK}%"
-    return number(value, 3) if unit in (LOSS, EPSILON) else f"{number(value, 3)}{NO_BREAK}{unit}"
+    if unit == LOSS:
+        return f"{value:.3f}"
+    words = f"{value:.2f}" if unit == TIMES else number(value, 3)
+    return f"{words}{NO_BREAK}{unit}"

@@ -10,7 +10,7 @@ from kepsilon.publish.charts import Bar, Look, Part, Series, Spread, bar_chart, 
 from kepsilon.publish.charts.axes import percent as axis_percent
 from kepsilon.publish.charts.palette import BROWN, INK, TEAL
 from kepsilon.publish.figures.figure import Table
-from kepsilon.publish.wording import give, percent
+from kepsilon.publish.wording import NOTHING, percent
 from kepsilon.reproduce.pages import paper_says
 from kepsilon.reproduce.pages.numbers import across, known, shares
 from kepsilon.reproduce.pages.panels import (
@@ -151,7 +151,7 @@ def uniform_noise(measurements: Measurements) -> ShownFigure:
             for name in _GIVEN_AWAY
         ],
         missing=not_measured(measurements, "uniform"),
-        note="± is two standard errors.",
+        note="Per cent of the records, ± two standard errors.",
         columns=n_columns(measured),
     )
 
@@ -217,7 +217,7 @@ def _uniform_panel(ours: Json, largest: float) -> Panel:
                 [
                     words,
                     *(
-                        percent(known(ours[key].get(name))) + give(known(ours[key].get(f"{name}_standard_error")))
+                        _with_give(known(ours[key].get(name)), known(ours[key].get(f"{name}_standard_error")))
                         for _, key, _ in _KINDS
                     ),
                 ]
@@ -225,3 +225,9 @@ def _uniform_panel(ours: Json, largest: float) -> Panel:
             ],
         ),
     )
+
+
+def _with_give(share: float | None, standard_error: float | None) -> str:
+    if share is None:
+        return NOTHING
+    return f"{100 * share:.3f}" + (f" ± {200 * standard_error:.3f}" if standard_error else "")
