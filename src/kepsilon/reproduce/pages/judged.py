@@ -247,6 +247,8 @@ def _with_unit(value: float | None, unit: str) -> str:
         return "undefined"
     if unit == SHARE:
         return f"{100 * value:.2f}{NO_BREAK}%"
+    if unit == EPSILON:
+        return number(value, 3)
     if unit == LOSS:
         return f"{value:.3f}"
     words = f"{value:.2f}" if unit == TIMES else number(value, 3)
