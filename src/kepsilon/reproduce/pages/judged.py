@@ -10,7 +10,7 @@ from typing import Any
 
 from kepsilon.publish.figures.figure import Table
 from kepsilon.publish.wording import NO_BREAK, NOTHING, number
-from kepsilon.reproduce.claims.claim import LOSS, SHARE, TIMES
+from kepsilon.reproduce.claims.claim import EPSILON, LOSS, SHARE, TIMES
 from kepsilon.reproduce.pages.numbers import tidied
 from kepsilon.reproduce.pages.panels import STAND_INS, title_of
 from kepsilon.reproduce.setting import DATA_SETS
