@@ -14,6 +14,7 @@ from pyarrow import parquet
 import kepsilon
 from engines.tables import ENGINES, POLICY, Case, document, people, plain, release
 from kepsilon.engines.parquet_files import ParquetFiles, files_of
+from kepsilon.publish.record import Fates
 
 TABLE = pa.table({"a": [1, 2], "b": ["x", "y"]})
 
@@ -51,6 +52,47 @@ def test_folders_named_after_values_are_refused(tmp_path):
     write(tmp_path, "year=2020/a.parquet")
     with pytest.raises(kepsilon.DataError, match="named after values of a column"):
         files_of(tmp_path)
+
+
+@pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_file_of_two_names_is_refused(engine, link, tmp_path):
+    """Everybody in it would count twice, and a class of k would be one of half as many people."""
+    source = plain().write(tmp_path)
+    getattr(source / "latest.parquet", link)(source / "part-0.parquet")
+    with pytest.raises(kepsilon.DataError, match=r"part-0\.parquet: is the same file as .*latest\.parquet"):
+        release(plain(), engine, tmp_path)
+    with pytest.raises(kepsilon.DataError, match="everybody in it would count twice"):
+        files_of(source / "*.parquet")
+
+
+def test_a_name_that_a_pattern_lists_twice_is_read_once(tmp_path):
+    """Two ** reach the same file in more than one way."""
+    write(tmp_path, "a.parquet", "inner/b.parquet", "inner/deep/c.parquet")
+    found = files_of(tmp_path / "**" / "**" / "*.parquet")
+    assert [path.name for path in found] == ["a.parquet", "b.parquet", "c.parquet"]
+    assert ParquetFiles(tmp_path / "**" / "**" / "*.parquet").arrow_table(["a"]).num_rows == 6
+
+
+def test_patterns_leave_out_what_folders_do(tmp_path):
+    """Marks and left-overs, and folders that are named after values, below what the pattern leaves open."""
+    write(tmp_path, "_out/a.parquet", "_out/_b.parquet", "_out/inner/_c/d.parquet", "_out/inner/e.parquet")
+    for pattern in ("_out/**/*.parquet", "_out"):
+        assert [path.name for path in files_of(tmp_path / pattern)] == ["a.parquet", "e.parquet"]
+    write(tmp_path, "_out/year=2020/f.parquet")
+    with pytest.raises(kepsilon.DataError, match="named after values of a column"):
+        files_of(tmp_path / "_out" / "**" / "*.parquet")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"read": 9}, {"by_k": -1, "released": 8}, {"missing": 2}], ids=["read", "negative", "too many"]
+)
+def test_fates_that_do_not_add_up_release_nothing(wrong):
+    """Whatever made them wrong, classes may be smaller than they seem."""
+    fates = {"read": 10, "released": 6, "by_k": 1, "by_confidence": 1, "missing": 1, "unlisted": 1}
+    assert Fates(**fates).entering == 7
+    with pytest.raises(kepsilon.EngineError, match="does not add up"):
+        Fates(**fates | wrong)
 
 
 def test_files_with_other_columns_are_refused(tmp_path):

@@ -121,6 +121,8 @@ class SpilledColumns:
             self._refuse_too_many(counts.n_combinations)
         columns_of_all, totals = counts.total()
         self._refuse_too_many(len(totals))
+        if int(totals.sum()) != self.n_records:
+            raise changed(self._files.path)
         return columns_of_all, totals
 
     def _refuse_too_many(self, n_combinations: int) -> None:
