@@ -39,6 +39,7 @@ class FileSource:
             raise DataError(Problem(where=str(path), what="is a folder, not a file.", fix=f"Name one file: {KINDS}."))
         self.path = path
         self.paths = (path,)
+        self.inputs: tuple[Path, ...] = (path,)
         self.name = path.name
         self.dialect: CsvDialect | None = None
         suffix = path.suffix.lower()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -72,6 +73,25 @@ def fixed_part(pattern: Path) -> Path:
     return next(folder for folder in pattern.parents if not glob.has_magic(str(folder)))
 
 
+def would_match(pattern: Path, output: Path) -> bool:
+    """Whether the next run by the same pattern would read an output, or what is in it if it is a folder."""
+    root = fixed_part(pattern)
+    asked = [*root.resolve().parts, *pattern.relative_to(root).parts]
+    there = list((output.parent.resolve() / output.name).parts)
+    return _matches(there, asked) or (not output.suffix and _matches([*there, None], asked))
+
+
+def _matches(names: Sequence[str | None], asked: Sequence[str]) -> bool:
+    """Part by part; None is any name."""
+    if not asked:
+        return not names
+    if asked[0] == "**":
+        return any(_matches(names[i:], asked[1:]) for i in range(len(names) + 1))
+    if not names or not (names[0] is None or fnmatch.fnmatchcase(names[0], asked[0])):
+        return False
+    return _matches(names[1:], asked[1:])
+
+
 def _each_once(found: Sequence[Path]) -> tuple[Path, ...]:
     """A pattern may list a name twice. A file of two names would count everybody in it twice, and k with them."""
     names: dict[tuple[int, int], Path] = {}
@@ -99,6 +119,7 @@ class ParquetFiles:
         self.path = path
         self.name = path.name
         self.paths = files_of(path)
+        self.inputs: tuple[Path, ...] = (path.absolute(), *(file.absolute() for file in self.paths))
         self._stamps = {file: _stamp(file) for file in self.paths}
         self.schema: pa.Schema = self._stamps[self.paths[0]].schema
         for file, stamp in self._stamps.items():
@@ -140,7 +161,10 @@ class ParquetFiles:
         texts = self.coded(columns, coded)
         parts = list(self.parts(columns, coded=texts, n_records=1 << 20))
         empty = pa.schema([self.schema.field(name) for name in columns]).empty_table()
-        return pa.concat_tables(parts) if parts else empty
+        table = pa.concat_tables(parts) if parts else empty
+        if columns and table.num_rows != self.n_records:
+            raise changed(self.path)
+        return table
 
     def _refuse_changed(self, file: Path) -> None:
         try:

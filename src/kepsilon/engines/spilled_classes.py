@@ -189,7 +189,7 @@ class SpilledMerged:
         integers: Collection[str],
     ) -> None:
         self.n_records = n_records
-        self.inputs: tuple[Path, ...] = files.paths
+        self.inputs: tuple[Path, ...] = files.inputs
         self._buckets, self._folder, self._roles = buckets, folder, roles
         self._recoding, self._new_ids, self._integers = recoding, new_ids, integers
 
