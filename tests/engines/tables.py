@@ -209,6 +209,24 @@ def coded_columns() -> Case:
     return Case(pa.table(columns), document())
 
 
+def many_k_quasis() -> Case:
+    """Twelve of forty values: all cells together are more than fit an integer."""
+    rng = np.random.default_rng(SEED)
+    columns = people(3_000) | {f"q{i}": [f"{v:02d}" for v in rng.integers(0, 40, 3_000)] for i in range(12)}
+    of_k = {"role": "k-quasi", "hierarchy": {"type": "suppress"}}
+    as_kept = {"role": "insensitive"}
+    policy = document(zip=as_kept, sex=as_kept, **{f"q{i}": of_k for i in range(12)})
+    return Case(pa.table(columns), policy, memory=200_000_000)
+
+
+def rare_categories() -> Case:
+    """Dictionaries of a few hundred values, so that no two buckets hold the same."""
+    columns = people(3_000)
+    rare = [f"illness {i // 5 * (i % 7 == 0)}" for i in range(3_000)]
+    columns["illness"] = pa.array(rare).dictionary_encode()
+    return Case(pa.table(columns), document())
+
+
 CASES: dict[str, Callable[[], Case]] = {
     make.__name__.replace("_", " "): make
     for make in (

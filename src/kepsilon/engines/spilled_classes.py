@@ -195,14 +195,14 @@ class SpilledMerged:
 
     def frame(self) -> Any:
         """All of it in memory, as Arrow."""
-        return decoded(pa.concat_tables([self._table(bucket) for bucket in self._buckets]))
+        return decoded(pa.concat_tables([self._table(bucket) for bucket in self._buckets])).unify_dictionaries()
 
     def write(self, target: Path, *, final_name: Path) -> None:
         tables = (self._table(bucket) for bucket in self._buckets)
         if target.is_dir():
             write_folder(tables, target)
             return
-        with writing(final_name, target) as write:
+        with writing(final_name, target, in_parts=True) as write:
             for table in tables:
                 write(table)
 
@@ -211,7 +211,7 @@ class SpilledMerged:
         return pa.concat_tables(self._linkage())
 
     def write_linkage(self, target: Path, *, final_name: Path) -> None:
-        with writing(final_name, target) as write:
+        with writing(final_name, target, in_parts=True) as write:
             for table in self._linkage():
                 write(table)
 
