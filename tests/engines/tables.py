@@ -135,16 +135,16 @@ def giant_among_others() -> Case:
 
 
 def tiny_classes() -> Case:
-    """Ten thousand classes of two."""
-    columns = people(20_000, zips=np.repeat(np.arange(10_000), 2))
+    """Five thousand classes of four."""
+    columns = people(20_000, zips=np.repeat(np.arange(5_000), 4))
     columns["sex"] = ["F"] * 20_000
-    return Case(pa.table(columns), {**document(), "k": 2, "max_suppression": 0}, memory=20 * MEMORY)
+    return Case(pa.table(columns), {**document(), "k": 2, "max_suppression": 0}, memory=41 * MEMORY)
 
 
 def skewed_keys() -> Case:
     """Most in a few classes, many classes with a few."""
     zips = np.minimum(np.random.default_rng(SEED).zipf(1.6, 5_000), 300)
-    return Case(pa.table(people(5_000, zips=zips)), {**document(), "max_suppression": 0.3})
+    return Case(pa.table(people(5_000, zips=zips)), {**document(), "max_suppression": 0.3}, memory=2 * MEMORY)
 
 
 ODD_NAMES = {

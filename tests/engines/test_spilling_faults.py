@@ -77,7 +77,7 @@ def test_too_little_disk_is_said_before_any_work(large, kepsilon_command, monkey
     monkeypatch.setattr(SpilledColumns, "_count_all", lambda _: pytest.fail("work has begun"))
     outcome = kepsilon_command(*arguments(large))
     assert outcome.code == 2
-    assert "GB are needed to spill to, and 0.0 GB are free" in outcome.err
+    assert "MB are needed to spill to, and 1 B are free" in outcome.err
     assert only_inputs(large)
 
 
@@ -203,7 +203,7 @@ def test_killed_while_spilling_the_next_start_tidies_up(large, kepsilon_command)
     assert spill_folders(large) == []
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "kill"])
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["Ctrl-C", "kill", "hang up"])
 def test_an_interrupt_leaves_nothing(large, sent):
     """One line, no traceback, nothing left."""
     run = stopped(large)

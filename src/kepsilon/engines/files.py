@@ -146,6 +146,12 @@ def _read_parquet(path: Path, columns: Sequence[str], coded: Sequence[str]) -> A
 
 def few_valued(path: Path) -> set[str]:
     """Columns whose values repeat so often that the file needs less for each than a position in a dictionary does."""
+    n_bytes, n_records = column_bytes(path)
+    return {name for name, size in n_bytes.items() if size <= BYTES_PER_POSITION * n_records}
+
+
+def column_bytes(path: Path) -> tuple[dict[str, int], int]:
+    """How much a Parquet file holds of each column, by its path in the schema and uncompressed, and of how many records."""
     from pyarrow import parquet
 
     metadata = parquet.read_metadata(path)
@@ -154,7 +160,7 @@ def few_valued(path: Path) -> set[str]:
         for i in range(metadata.num_columns):
             column = metadata.row_group(group).column(i)
             n_bytes[column.path_in_schema] = n_bytes.get(column.path_in_schema, 0) + column.total_uncompressed_size
-    return {name for name, size in n_bytes.items() if size <= BYTES_PER_POSITION * metadata.num_rows}
+    return n_bytes, metadata.num_rows
 
 
 def _parquet_schema(path: Path) -> Any:

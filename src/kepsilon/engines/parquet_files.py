@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from kepsilon.engines.files import CODED_TEXT, PARQUET, few_valued
+from kepsilon.engines.files import CODED_TEXT, PARQUET, column_bytes, few_valued
 from kepsilon.engines.moving import movable
 from kepsilon.errors import AnonymisationError, DataError, EngineError, Problem
 
@@ -132,6 +132,14 @@ class ParquetFiles:
         filled = [few_valued(file) for file, stamp in self._stamps.items() if stamp.n_records]
         few = {*k_quasis, *(set.intersection(*filled) if filled else ())}
         return [name for name in columns if name in few and pa.types.is_string(self.schema.field(name).type)]
+
+    def width(self, column: str) -> int:
+        """Bytes that a value takes in the files, uncompressed and on average."""
+        total = 0
+        for file in self.paths:
+            for path, n_bytes in column_bytes(file)[0].items():
+                total += n_bytes * (path == column or path.startswith(f"{column}."))
+        return -(-total // max(1, self.n_records))
 
     def parts(self, columns: Sequence[str], *, coded: Sequence[str], n_records: int) -> Iterator[pa.Table]:
         """The named columns of all files, so many records at a time; refused where a file is no longer what it was."""

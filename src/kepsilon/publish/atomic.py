@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Self
 
 from kepsilon.errors import AnonymisationError, EngineError, Problem
-from kepsilon.private_folders import lock, locked, remove_left_overs, require_folder, worded
+from kepsilon.private_folders import SPILL_PREFIX, lock, locked, remove_left_overs, require_folder, worded
 from kepsilon.publish.digests import digest
 
 PREFIX = ".kepsilon-staging-"
@@ -43,6 +43,7 @@ class Staging:
                     require_folder(folder)
                     with locked(folder):
                         remove_left_overs(folder, prefix=PREFIX, known={JOURNAL}, before=_take_back_unfinished)
+                        remove_left_overs(folder, prefix=SPILL_PREFIX)
                         private = Path(tempfile.mkdtemp(prefix=PREFIX, dir=folder))
                         self._private[folder] = (private, lock(private, wait=False))
         except BaseException:
