@@ -135,16 +135,16 @@ def giant_among_others() -> Case:
 
 
 def tiny_classes() -> Case:
-    """Ten thousand classes of two."""
-    columns = people(20_000, zips=np.repeat(np.arange(10_000), 2))
+    """Five thousand classes of four."""
+    columns = people(20_000, zips=np.repeat(np.arange(5_000), 4))
     columns["sex"] = ["F"] * 20_000
-    return Case(pa.table(columns), {**document(), "k": 2, "max_suppression": 0}, memory=20 * MEMORY)
+    return Case(pa.table(columns), {**document(), "k": 2, "max_suppression": 0}, memory=41 * MEMORY)
 
 
 def skewed_keys() -> Case:
     """Most in a few classes, many classes with a few."""
     zips = np.minimum(np.random.default_rng(SEED).zipf(1.6, 5_000), 300)
-    return Case(pa.table(people(5_000, zips=zips)), {**document(), "max_suppression": 0.3})
+    return Case(pa.table(people(5_000, zips=zips)), {**document(), "max_suppression": 0.3}, memory=2 * MEMORY)
 
 
 ODD_NAMES = {
@@ -206,6 +206,24 @@ def coded_columns() -> Case:
     positions = pa.array((np.arange(3_000) * 7 % 3).astype(np.int8))
     columns["illness"] = pa.DictionaryArray.from_arrays(positions, pa.array(["mild", "bad", "worst"]), ordered=True)
     columns["score"] = pa.array([{"a": [i, i + 1]} for i in range(3_000)])
+    return Case(pa.table(columns), document())
+
+
+def many_k_quasis() -> Case:
+    """Twelve of forty values: all cells together are more than fit an integer."""
+    rng = np.random.default_rng(SEED)
+    columns = people(3_000) | {f"q{i}": [f"{v:02d}" for v in rng.integers(0, 40, 3_000)] for i in range(12)}
+    of_k = {"role": "k-quasi", "hierarchy": {"type": "suppress"}}
+    as_kept = {"role": "insensitive"}
+    policy = document(zip=as_kept, sex=as_kept, **{f"q{i}": of_k for i in range(12)})
+    return Case(pa.table(columns), policy, memory=200_000_000)
+
+
+def rare_categories() -> Case:
+    """Dictionaries of a few hundred values, so that no two buckets hold the same."""
+    columns = people(3_000)
+    rare = [f"illness {i // 5 * (i % 7 == 0)}" for i in range(3_000)]
+    columns["illness"] = pa.array(rare).dictionary_encode()
     return Case(pa.table(columns), document())
 
 

@@ -12,7 +12,20 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.tables import CASES, ENGINES, SEED, Case, confident_giant, document, giant_class, people, plain, release
+from engines.tables import (
+    CASES,
+    ENGINES,
+    SEED,
+    Case,
+    confident_giant,
+    document,
+    giant_class,
+    many_k_quasis,
+    people,
+    plain,
+    rare_categories,
+    release,
+)
 
 OTHERS = [name for name in ENGINES if name != "in memory"]
 REALISED = ("realised", "realised_relative", "realised_range_relative", "realised_paper_ties", "total_realised")
@@ -176,6 +189,29 @@ def test_pictures_are_the_same_before_noise(engine, tmp_path):
         assert sum(n or 0 for n in own._pictures["values"][0]["before"]) > 5_900
     same(here._pictures["class_sizes"][0], there._pictures["class_sizes"][0])
     same(dict(here._pictures["risk_by_epsilon"]), dict(there._pictures["risk_by_epsilon"]))
+
+
+def test_many_k_quasis_are_found_again(tmp_path):
+    """A key of twelve columns is ranked on the way, and what is large before that must not wrap around."""
+    one, other = (release(many_k_quasis(), engine, tmp_path).record for engine in ENGINES)
+    for figure in ("records", "levels", "classes"):
+        assert one[figure] == other[figure]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("suffix", [".csv", ".arrow", ".parquet"])
+def test_dictionaries_that_differ_from_bucket_to_bucket_are_written(suffix, engine, tmp_path):
+    """An Arrow file has room for one dictionary only."""
+    case = rare_categories()
+    with release(case, engine, tmp_path) as released:
+        released.write(tmp_path / f"out{suffix}", linkage=tmp_path / "links.parquet")
+        shown = released.frame.column("illness")
+    again = kepsilon.engines.local.open_source(tmp_path / f"out{suffix}")._source.arrow_table(["illness"])
+    rows = parquet.read_table(tmp_path / "links.parquet").column("original_row")
+    was = case.table.column("illness").cast(pa.string()).take(rows).to_pylist()
+    assert again.column(0).cast(pa.string()).to_pylist() == was
+    assert shown.to_pylist() == was
+    assert len({tuple(chunk.dictionary.to_pylist()) for chunk in shown.chunks}) == 1
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from pyarrow import parquet
 
 import kepsilon
 from engines.tables import ENGINES, POLICY, Case, document, people, plain, release
+from kepsilon.engines import parquet_files
 from kepsilon.engines.parquet_files import ParquetFiles, files_of
+from kepsilon.publish.record import Fates
 
 TABLE = pa.table({"a": [1, 2], "b": ["x", "y"]})
 
@@ -51,6 +54,55 @@ def test_folders_named_after_values_are_refused(tmp_path):
     write(tmp_path, "year=2020/a.parquet")
     with pytest.raises(kepsilon.DataError, match="named after values of a column"):
         files_of(tmp_path)
+
+
+@pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_file_of_two_names_is_refused(engine, link, tmp_path):
+    """Everybody in it would count twice, and a class of k would be one of half as many people."""
+    source = plain().write(tmp_path)
+    getattr(source / "latest.parquet", link)(source / "part-0.parquet")
+    with pytest.raises(kepsilon.DataError, match=r"part-0\.parquet: is the same file as .*latest\.parquet"):
+        release(plain(), engine, tmp_path)
+    with pytest.raises(kepsilon.DataError, match="everybody in it would count twice"):
+        files_of(source / "*.parquet")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_records_that_are_not_those_of_the_files_are_refused(engine, tmp_path, monkeypatch):
+    """A second safeguard against reading anybody twice."""
+    monkeypatch.setattr(parquet_files, "_each_once", lambda found: tuple(found) * 2)
+    with pytest.raises(kepsilon.EngineError, match="was changed while it was being read"):
+        release(plain(), engine, tmp_path)
+
+
+def test_a_name_that_a_pattern_lists_twice_is_read_once(tmp_path):
+    """Two ** reach the same file in more than one way."""
+    write(tmp_path, "a.parquet", "inner/b.parquet", "inner/deep/c.parquet")
+    found = files_of(tmp_path / "**" / "**" / "*.parquet")
+    assert [path.name for path in found] == ["a.parquet", "b.parquet", "c.parquet"]
+    assert ParquetFiles(tmp_path / "**" / "**" / "*.parquet").arrow_table(["a"]).num_rows == 6
+
+
+def test_patterns_leave_out_what_folders_do(tmp_path):
+    """Marks and left-overs, and folders that are named after values, below what the pattern leaves open."""
+    write(tmp_path, "_out/a.parquet", "_out/_b.parquet", "_out/inner/_c/d.parquet", "_out/inner/e.parquet")
+    for pattern in ("_out/**/*.parquet", "_out"):
+        assert [path.name for path in files_of(tmp_path / pattern)] == ["a.parquet", "e.parquet"]
+    write(tmp_path, "_out/year=2020/f.parquet")
+    with pytest.raises(kepsilon.DataError, match="named after values of a column"):
+        files_of(tmp_path / "_out" / "**" / "*.parquet")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"read": 9}, {"by_k": -1, "released": 8}, {"missing": 2}], ids=["read", "negative", "too many"]
+)
+def test_fates_that_do_not_add_up_release_nothing(wrong):
+    """Whatever made them wrong, classes may be smaller than they seem."""
+    fates = {"read": 10, "released": 6, "by_k": 1, "by_confidence": 1, "missing": 1, "unlisted": 1}
+    assert Fates(**fates).entering == 7
+    with pytest.raises(kepsilon.EngineError, match="does not add up"):
+        Fates(**fates | wrong)
 
 
 def test_files_with_other_columns_are_refused(tmp_path):
@@ -109,6 +161,62 @@ def test_a_release_is_not_written_into_the_folder_that_is_read(tmp_path, kepsilo
         outcome = kepsilon_command("anonymise", tmp_path / "table", "-p", tmp_path / "policy.toml", "-o", output)
         assert outcome.code == 2
         assert "inside the folder that is read" in outcome.err
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ["out.parquet", "out", "links.parquet", "inner/out.parquet"])
+@pytest.mark.parametrize("source", ["table", "table/**/*.parquet", "table/**/part-?.parquet"])
+def test_a_release_is_not_written_where_the_next_run_would_read_it(source, name, engine, tmp_path):
+    """Said by the release itself, in a folder and where a pattern looks."""
+    case = plain()
+    (case.write(tmp_path) / "inner").mkdir()
+    shutil.move(tmp_path / "table" / "part-2.parquet", tmp_path / "table" / "inner" / "part-2.parquet")
+    released = kepsilon.anonymise(
+        tmp_path / source, kepsilon.Policy.from_dict(case.policy), engine=ENGINES[engine](tmp_path, case.memory)
+    )
+    target = tmp_path / "table" / name
+    with pytest.raises(kepsilon.EngineError, match=r"is inside the folder that is read|is where the pattern finds"):
+        released.write(**({"path": tmp_path / "out.csv", "linkage": target} if "links" in name else {"path": target}))
+    assert not target.exists()
+    released.write(tmp_path / "out.parquet")
+
+
+@pytest.mark.parametrize("memory", [(), ("--memory", "300MB")], ids=["in memory", "spilling"])
+def test_an_output_that_a_pattern_reads_is_refused_before_any_work(memory, tmp_path, kepsilon_command, monkeypatch):
+    """As a file and as a folder; one beside the policy is none of them."""
+    source = Case(pa.table(people(300)), document()).write(tmp_path)
+    (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
+    (tmp_path / "new").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr("kepsilon.anonymise", lambda *_a, **_o: pytest.fail("work has begun"))
+        for pattern, output in (
+            (source / "*.parquet", source / "out.parquet"),
+            (source / "*.parquet", source / "out.csv"),
+            (source / "part-*.parquet", source / "out"),
+            (tmp_path / "*" / "*.parquet", tmp_path / "new" / "out.parquet"),
+            (tmp_path / "*" / "part-*.parquet", tmp_path / "new-folder"),
+            (tmp_path / "**" / "part-*.parquet", tmp_path / "new" / "out"),
+        ):
+            outcome = kepsilon_command("anonymise", pattern, "-p", tmp_path / "policy.toml", "-o", output, *memory)
+            assert outcome.code == 2, (pattern, output)
+            assert "is where the pattern finds the files that are read" in outcome.err
+    done = kepsilon_command(
+        "anonymise", source / "*.parquet", "-p", tmp_path / "policy.toml", "-o", tmp_path / "out", *memory
+    )
+    assert done.code == 0, done.err
+
+
+def test_an_input_that_a_folder_links_to_is_not_overwritten(tmp_path, kepsilon_command):
+    """It is an input by whatever name."""
+    source = Case(pa.table(people(300)), document()).write(tmp_path)
+    shutil.move(source / "part-0.parquet", tmp_path / "elsewhere.parquet")
+    (source / "part-0.parquet").symlink_to(tmp_path / "elsewhere.parquet")
+    (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
+    outcome = kepsilon_command(
+        "anonymise", source, "-p", tmp_path / "policy.toml", "-o", tmp_path / "elsewhere.parquet", "--overwrite"
+    )
+    assert outcome.code == 2
+    assert "is an input, which is never overwritten" in outcome.err
 
 
 def test_check_init_and_audit_read_folders_too(tmp_path, kepsilon_command):

@@ -45,13 +45,17 @@ def test_no_columns_are_one_combination():
 
 
 @pytest.mark.parametrize("most_cells", [0, 1 << 30])
-@pytest.mark.parametrize("sizes", [(5, 7, 3), (1 << 30, 1 << 30, 1 << 30)], ids=["few", "more than fit an integer"])
+@pytest.mark.parametrize(
+    "sizes",
+    [(5, 7, 3), (1 << 30, 1 << 30, 1 << 30), (40,) * 12],
+    ids=["few", "more than fit an integer", "so many columns that few cells are left once they are ranked"],
+)
 def test_combinations_are_found_again(sizes, most_cells):
     """By position or by search; where the product of the sizes overflows, ranks stand for the first columns."""
     rng = np.random.default_rng(SEED)
     table = [rng.integers(0, 5, 400) % size * (size // 5) for size in sizes]
     rows = np.unique(np.column_stack(table), axis=0)
-    columns = [np.ascontiguousarray(rows[:, j]) for j in range(3)]
+    columns = [np.ascontiguousarray(rows[:, j]) for j in range(len(sizes))]
     answers = np.arange(len(rows)) - 1
     index = CombinationIndex(columns, sizes, answers, most_cells=most_cells)
     chosen = rng.integers(0, len(rows), 1_000)
@@ -66,6 +70,7 @@ def test_a_combination_that_never_came_up_is_noticed(most_cells):
     assert index.find([np.array([0, 1]), np.array([0, 1])], n_records=2).tolist() == [0, -1]
     assert index.find([np.array([0]), np.array([1])], n_records=1) is None
     assert index.find([np.array([growing_counts.UNKNOWN]), np.array([1])], n_records=1) is None
+    assert index.find([np.array([0]), np.array([3])], n_records=1) is None  # not the cell of (1, 1)
 
 
 def test_codes_grow_and_are_looked_up():

@@ -20,6 +20,7 @@ from pyarrow import parquet
 
 import kepsilon
 from engines.tables import MEMORY, POLICY, SEED, Case, document, people, plain, release
+from kepsilon.engines.growing_counts import GrowingCounts
 from kepsilon.engines.limits import Limits, bytes_of
 from kepsilon.engines.spilling import SpilledColumns, SpillingEngine
 from kepsilon.private_folders import SPILL_PREFIX, SpillFolder
@@ -77,7 +78,7 @@ def test_too_little_disk_is_said_before_any_work(large, kepsilon_command, monkey
     monkeypatch.setattr(SpilledColumns, "_count_all", lambda _: pytest.fail("work has begun"))
     outcome = kepsilon_command(*arguments(large))
     assert outcome.code == 2
-    assert "GB are needed to spill to, and 0.0 GB are free" in outcome.err
+    assert "MB are needed to spill to, and 1 B are free" in outcome.err
     assert only_inputs(large)
 
 
@@ -203,7 +204,7 @@ def test_killed_while_spilling_the_next_start_tidies_up(large, kepsilon_command)
     assert spill_folders(large) == []
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "kill"])
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["Ctrl-C", "kill", "hang up"])
 def test_an_interrupt_leaves_nothing(large, sent):
     """One line, no traceback, nothing left."""
     run = stopped(large)
@@ -264,11 +265,23 @@ def test_a_large_class_with_several_epsilon_quasis_is_refused_with_what_it_needs
 
 def test_too_many_combinations_are_refused_with_what_to_coarsen(tmp_path):
     """The attribute with the most values is named first, and by how much to coarsen."""
-    case = Case(pa.table(people(4_000, zips=np.arange(4_000))), {**document(), "k": 2})
-    with pytest.raises(kepsilon.EngineError, match=r"at least 4,000 combinations") as caught:
+    columns = people(62 * 58, zips=np.arange(62 * 58) % 62)
+    columns["score"] = np.arange(62 * 58) // 62
+    policy = document(sex={"role": "sensitive"}, score={"role": "k-quasi", "hierarchy": {"type": "suppress"}})
+    with pytest.raises(kepsilon.EngineError, match=r"at least 3,596 combinations") as caught:
+        release(Case(pa.table(columns), policy), "spilling", tmp_path)
+    assert 'most values before anything else: "zip" (62 values), "score" (58 values)' in str(caught.value)
+    assert "4.6 times fewer" in str(caught.value)
+
+
+def test_too_many_values_of_a_k_quasi_are_refused_while_they_are_read(tmp_path, monkeypatch):
+    """In the first parts already, with the name of the column and none of its values."""
+    case = Case(pa.table(people(4_000, zips=np.arange(4_000))), document())
+    monkeypatch.setattr(GrowingCounts, "total", lambda _: pytest.fail("all of it was read"))
+    with pytest.raises(kepsilon.EngineError, match=r'too many distinct values, "zip" at least \d{3}, ') as caught:
         release(case, "spilling", tmp_path)
-    assert 'most values before anything else: "zip" (4,000 values)' in str(caught.value)
-    assert "5.1 times fewer" in str(caught.value)
+    assert "room for 125." in str(caught.value)
+    assert "0000" not in str(caught.value).replace(str(tmp_path), "")
 
 
 @pytest.mark.parametrize(("text", "size"), [("2GB", 2 * 10**9), ("1.5 GiB", 1610612736), ("500m", 500 * 10**6)])

@@ -42,6 +42,12 @@ from kepsilon.cli.screen import progress, show_record
     help="For Parquet larger than memory: hold no more than this (2GB, 500MB) and put the rest beside the output, in a "
     "folder for you only that is gone afterwards.",
 )
+@click.option(
+    "--spill-folder",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="With --memory: put the rest there instead of beside the output.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace an existing release.")
 @click.option(
     "--unsafe-seed",
@@ -57,6 +63,7 @@ def anonymise(
     linkage: Path | None,
     report: Path | None,
     memory: str | None,
+    spill_folder: Path | None,
     overwrite: bool,
     unsafe_seed: int | None,
     as_json: bool,
@@ -66,6 +73,8 @@ def anonymise(
     Writes OUTPUT, OUTPUT.manifest.json (to be given away with it) and OUTPUT.curator.json (for you only). The release
     appears whole or not at all. Also spelled anonymize.
     """
+    if spill_folder is not None and memory is None:
+        raise click.UsageError("--spill-folder goes with --memory.")
     policy = kepsilon.Policy.from_file(policy_path)
     inputs = (input_path, policy_path, *policy.files)
     kepsilon.check_outputs(output, linkage, report=report, overwrite=overwrite, inputs=inputs)
@@ -74,7 +83,7 @@ def anonymise(
             input_path,
             policy,
             memory=memory,
-            spill_folder=output.parent,
+            spill_folder=output.parent if spill_folder is None else spill_folder,
             with_linkage=linkage is not None,
             unsafe_seed=unsafe_seed,
             on_step=on_step,

@@ -62,6 +62,8 @@ for command in (demo, init, check, explore, anonymise, audit, reproduce, schema)
 
 def main() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup asks to go on
+        signal.signal(signal.SIGHUP, _interrupt)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a screen that has no ε is no reason to stop

@@ -39,6 +39,7 @@ class FileSource:
             raise DataError(Problem(where=str(path), what="is a folder, not a file.", fix=f"Name one file: {KINDS}."))
         self.path = path
         self.paths = (path,)
+        self.inputs: tuple[Path, ...] = (path,)
         self.name = path.name
         self.dialect: CsvDialect | None = None
         suffix = path.suffix.lower()
@@ -90,8 +91,8 @@ def write_folder(tables: Iterable[Any], folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def writing(path: Path, target: Path, *, delimiter: str = ",") -> Iterator[Write]:
-    """Writes a table whose final name is `path` to `target`, as many records at a time as there are at hand."""
+def writing(path: Path, target: Path, *, delimiter: str = ",", in_parts: bool = False) -> Iterator[Write]:
+    """Writes a table whose final name is `path` to `target`, `in_parts` if not all records are at hand at once."""
     suffix = path.suffix.lower()
     with contextlib.ExitStack() as stack:
         if suffix in CSV:
@@ -101,13 +102,11 @@ def writing(path: Path, target: Path, *, delimiter: str = ",") -> Iterator[Write
         elif suffix in PARQUET:
             yield _ParquetWriter(target, stack).write
         else:
-            yield _ArrowWriter(target, stack).write
+            yield _ArrowWriter(target, stack, in_parts=in_parts).write
 
 
 def _writable_as_csv(table: Any, path: Path) -> Any:
-    import pyarrow as pa
-
-    table = decoded(table)
+    table = _without_dictionaries(table)
     unfit = [f.name for f in table.schema if not _fits_a_cell(f.type)]
     if unfit:
         listed = ", ".join(f'"{name}"' for name in unfit)
@@ -118,8 +117,7 @@ def _writable_as_csv(table: Any, path: Path) -> Any:
                 fix="Write Parquet (.parquet) or Arrow (.arrow), or leave those columns out.",
             )
         )
-    coded = [pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in table.schema]
-    return table.cast(pa.schema(coded))
+    return table
 
 
 def _fits_a_cell(kind: Any) -> bool:
@@ -148,6 +146,12 @@ def _read_parquet(path: Path, columns: Sequence[str], coded: Sequence[str]) -> A
 
 def few_valued(path: Path) -> set[str]:
     """Columns whose values repeat so often that the file needs less for each than a position in a dictionary does."""
+    n_bytes, n_records = column_bytes(path)
+    return {name for name, size in n_bytes.items() if size <= BYTES_PER_POSITION * n_records}
+
+
+def column_bytes(path: Path) -> tuple[dict[str, int], int]:
+    """How much a Parquet file holds of each column, by its path in the schema and uncompressed, and of how many records."""
     from pyarrow import parquet
 
     metadata = parquet.read_metadata(path)
@@ -156,7 +160,7 @@ def few_valued(path: Path) -> set[str]:
         for i in range(metadata.num_columns):
             column = metadata.row_group(group).column(i)
             n_bytes[column.path_in_schema] = n_bytes.get(column.path_in_schema, 0) + column.total_uncompressed_size
-    return {name for name, size in n_bytes.items() if size <= BYTES_PER_POSITION * metadata.num_rows}
+    return n_bytes, metadata.num_rows
 
 
 def _parquet_schema(path: Path) -> Any:
@@ -215,14 +219,16 @@ class _ParquetWriter:
 
 
 class _ArrowWriter:
-    def __init__(self, target: Path, stack: contextlib.ExitStack) -> None:
-        self._target, self._stack = target, stack
+    """An Arrow file has one dictionary for all its records; in parts there is none, and values are written as they are."""
+
+    def __init__(self, target: Path, stack: contextlib.ExitStack, *, in_parts: bool) -> None:
+        self._target, self._stack, self._in_parts = target, stack, in_parts
         self._writer: Any = None
 
     def write(self, table: Any) -> None:
         import pyarrow as pa
 
-        shown = decoded(table)
+        shown = _without_dictionaries(table) if self._in_parts else decoded(table)
         if self._writer is None:
             file = self._stack.enter_context(pa.OSFile(str(self._target), "wb"))
             self._writer = self._stack.enter_context(pa.ipc.new_file(file, shown.schema))
@@ -235,6 +241,13 @@ def decoded(table: Any) -> Any:
 
     schema = pa.schema([pa.field(field.name, _shown_type(field)) for field in table.schema])
     return table if schema.equals(table.schema) else table.cast(schema)
+
+
+def _without_dictionaries(table: Any) -> Any:
+    import pyarrow as pa
+
+    plain = [pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in table.schema]
+    return table.cast(pa.schema(plain))
 
 
 def _shown_type(field: Any) -> Any:

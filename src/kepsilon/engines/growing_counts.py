@@ -147,9 +147,11 @@ class CombinationIndex:
 
     def find(self, columns: Sequence[IntArray], *, n_records: int) -> IntArray | None:
         """What the table says of every record's combination; None if one of them is not in the table."""
-        if any(column.min(initial=0) < 0 for column in columns):
+        pairs = zip(columns, self._sizes, strict=True)
+        if any(column.min(initial=0) < 0 or column.max(initial=0) >= size for column, size in pairs):
             return None
-        is_small = self._cells is not None and len(self._cells) < 1 << 31
+        # Before it is ranked, a key may be as large as a product of sizes that is just not too large for 64 bits.
+        is_small = self._cells is not None and not self._ranked and len(self._cells) < 1 << 31
         key: IntArray = np.zeros(n_records, dtype=np.int32 if is_small else np.int64)
         for i, (column, size) in enumerate(zip(columns, self._sizes, strict=True)):
             if i in self._ranked:

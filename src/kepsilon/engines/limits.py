@@ -23,10 +23,22 @@ _BYTES_PER_RECORD = 120
 _BYTES_PER_VALUE = 120
 """What the kernels hold at most for a record and each of its ε-quasis; measured."""
 
+_BYTES_WHILE_WRITING = 64
+"""What is held of a record, besides its columns, while a bucket is shuffled and written."""
+
 _BYTES_PER_DISTINCT = 160
 """The same for a distinct value of a class that is too large for a batch."""
 
+_BYTES_PER_K_VALUE = 800
+"""What a distinct value of a k-quasi takes with its places in a hierarchy; measured."""
+
 _LARGEST_PART = 1 << 20
+
+LEAST_WIDTH = 24
+"""Bytes that are allowed for a value of no fixed width, however short it is in the file."""
+
+_MOST_BYTES = 1 << 30
+"""Of columns that are moved together: Arrow's text ends at twice as much."""
 
 
 def bytes_of(memory: str | int) -> int:
@@ -53,11 +65,19 @@ class Limits:
     memory: int
     """In bytes."""
     n_epsilon_quasis: int
+    record_width: int = 0
+    """Bytes of a record as it is spilt."""
 
     @property
     def records_per_part(self) -> int:
         """Read and moved together, with all their columns."""
-        return min(_LARGEST_PART, self.memory // 2048)
+        wide = max(1, self.record_width)
+        return max(1, min(_LARGEST_PART, self.memory // max(2048, 8 * wide), _MOST_BYTES // wide))
+
+    def n_noisy_buckets(self, n_records: int) -> int:
+        """A power of two, so that random bits name one exactly."""
+        n_needed = 4 * n_records * (3 * self.record_width + _BYTES_WHILE_WRITING) // self.memory
+        return 1 << max(n_needed, n_records * self.record_width // _MOST_BYTES).bit_length()
 
     @property
     def bytes_per_record(self) -> int:
@@ -77,6 +97,22 @@ class Limits:
     def most_cells(self) -> int:
         """Cells of a table that is looked up by position."""
         return self.memory // 16 // 4
+
+    def refuse_values(self, values: Mapping[str, int], source: str) -> None:
+        """Distinct values of k-quasis are held in memory, with what they become at every level."""
+        most = self.memory // 2 // _BYTES_PER_K_VALUE
+        if sum(values.values()) <= most:
+            return
+        name = max(values, key=lambda own: values[own])
+        raise EngineError(
+            Problem(
+                where=source,
+                what=f'its k-quasis have too many distinct values, "{name}" at least {values[name]:,}, and the memory has '
+                f"room for {most:,}.",
+                fix="Coarsen them before anything else (a date to its month, say), give them another role, or give more "
+                "memory.",
+            )
+        )
 
     def refuse_combinations(self, n_combinations: int, values: Mapping[str, int], source: str) -> None:
         """The frequency table has to fit into memory, a few times over while it is searched."""
@@ -119,6 +155,13 @@ class Limits:
         )
 
 
+def in_words(n_bytes: int) -> str:
+    """A size with two digits that count."""
+    unit = max((own for own in ("TB", "GB", "MB", "KB") if _UNITS[own] <= n_bytes), key=_UNITS.__getitem__, default="B")
+    size = n_bytes / _UNITS[unit]
+    return f"{size:.1f} {unit}" if size < 10 and unit != "B" else f"{size:,.0f} {unit}"
+
+
 def refuse_full_disk(folder: Path, n_bytes: int) -> None:
     """Twice the records have to fit: by class, and in their last order."""
     free = shutil.disk_usage(folder).free
@@ -126,7 +169,7 @@ def refuse_full_disk(folder: Path, n_bytes: int) -> None:
         raise EngineError(
             Problem(
                 where=str(folder),
-                what=f"about {n_bytes / 10**9:.1f} GB are needed to spill to, and {free / 10**9:.1f} GB are free.",
+                what=f"about {in_words(n_bytes)} are needed to spill to, and {in_words(free)} are free.",
                 fix="Free some space, or spill to another disk.",
             )
         )

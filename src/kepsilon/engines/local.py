@@ -264,7 +264,7 @@ class LocalMerged:
     ) -> None:
         self._table = table
         self._source = source
-        self.inputs: tuple[Path, ...] = () if isinstance(source, FrameSource) else source.paths
+        self.inputs: tuple[Path, ...] = () if isinstance(source, FrameSource) else source.inputs
         self.n_records: int = table.num_rows
         self.original_rows = original_rows
         self.class_ids = class_ids

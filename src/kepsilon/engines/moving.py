@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,6 +14,9 @@ from kepsilon.engines.files import CODED_TEXT
 from kepsilon.engines.numpy_arrays import from_numpy, from_texts, in_one_piece, null_mask, to_positions
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.codes import Label
+
+_MOST_TEXT = 1 << 30
+"""Bytes of text that are put together; twice as much would be more than Arrow has offsets for."""
 
 
 def with_one_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -57,7 +61,20 @@ def taken_as_is(column: pa.ChunkedArray, rows: IntArray) -> pa.Array | pa.Chunke
     """The same, and of the same type: dictionaries hold used entries only."""
     if pa.types.is_dictionary(column.type):
         return _taken_dictionary(in_one_piece(with_one_dictionary(column)), rows)
+    if (pa.types.is_string(column.type) or pa.types.is_binary(column.type)) and column.nbytes > _MOST_TEXT:
+        return _taken_large(column, rows)
     return in_one_piece(column).take(from_numpy(rows))
+
+
+def _taken_large(column: pa.ChunkedArray, rows: IntArray) -> pa.ChunkedArray:
+    """In pieces, none of which is more than Arrow's offsets of 32 bits can tell apart."""
+    is_text = pa.types.is_string(column.type)
+    together = in_one_piece(column.cast(pa.large_string() if is_text else pa.large_binary()))
+    lengths = to_positions(pc.binary_length(together), null=0)[rows]
+    piece = np.cumsum(lengths, dtype=np.int64) // _MOST_TEXT
+    cuts = [0, *(np.flatnonzero(np.diff(piece)) + 1).tolist(), len(rows)]
+    pieces = [together.take(from_numpy(rows[first:last])).cast(column.type) for first, last in itertools.pairwise(cuts)]
+    return pa.chunked_array(pieces, type=column.type)
 
 
 def _repeats(column: pa.ChunkedArray) -> bool:

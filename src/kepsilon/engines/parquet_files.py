@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from kepsilon.engines.files import CODED_TEXT, PARQUET, few_valued
+from kepsilon.engines.files import CODED_TEXT, PARQUET, column_bytes, few_valued
 from kepsilon.engines.moving import movable
 from kepsilon.errors import AnonymisationError, DataError, EngineError, Problem
 
@@ -34,23 +35,10 @@ def is_many(path: Path) -> bool:
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
-    """The Parquet files that a path, folder or pattern stands for, in the order of their names."""
-    if path.is_dir():
-        found = [file for file in path.rglob("*") if file.suffix.lower() in PARQUET and file.is_file()]
-        # What begins with a dot or an underscore is a mark or a left-over of whoever wrote the folder.
-        found = [file for file in found if not any(p.startswith((".", "_")) for p in file.relative_to(path).parts)]
-        by_value = {p for file in found for p in file.relative_to(path).parts[:-1] if "=" in p}
-        if by_value:
-            raise DataError(
-                Problem(
-                    where=str(path),
-                    what="its folders are named after values of a column, which is then not in the files.",
-                    fix="Write the table with all columns inside its files.",
-                )
-            )
-    elif is_many(path):
-        found = [Path(file) for file in glob.glob(str(path), recursive=True)]  # noqa: PTH207 (a pattern may be absolute)
-        found = [file for file in found if file.suffix.lower() in PARQUET and file.is_file()]
+    """The Parquet files that a path, folder or pattern stands for, each once, in the order of their names."""
+    if is_many(path):
+        named = path.rglob("*") if path.is_dir() else map(Path, glob.glob(str(path), recursive=True))  # noqa: PTH207
+        found = _data_files(path, [file for file in named if file.suffix.lower() in PARQUET and file.is_file()])
     else:
         found = [path]
         if not path.exists():
@@ -61,7 +49,67 @@ def files_of(path: Path) -> tuple[Path, ...]:
                 where=str(path), what="holds no Parquet file.", fix="Files are known by their suffix, .parquet or .pq."
             )
         )
-    return tuple(sorted(found))
+    return _each_once(found)
+
+
+def _data_files(path: Path, found: Sequence[Path]) -> list[Path]:
+    """Without marks and left-overs of whoever wrote the folder, which begin with a dot or an underscore."""
+    root = path if path.is_dir() else fixed_part(path)
+    below = {file: file.relative_to(root).parts for file in found}
+    below = {file: parts for file, parts in below.items() if not any(p.startswith((".", "_")) for p in parts)}
+    if any("=" in part for parts in below.values() for part in parts[:-1]):
+        raise DataError(
+            Problem(
+                where=str(path),
+                what="its folders are named after values of a column, which is then not in the files.",
+                fix="Write the table with all columns inside its files.",
+            )
+        )
+    return list(below)
+
+
+def fixed_part(pattern: Path) -> Path:
+    """The folder that everything a pattern matches is in."""
+    return next(folder for folder in pattern.parents if not glob.has_magic(str(folder)))
+
+
+def would_match(pattern: Path, output: Path) -> bool:
+    """Whether the next run by the same pattern would read an output, or what is in it if it is a folder."""
+    root = fixed_part(pattern)
+    asked = [*root.resolve().parts, *pattern.relative_to(root).parts]
+    there = list((output.parent.resolve() / output.name).parts)
+    return _matches(there, asked) or (not output.suffix and _matches([*there, None], asked))
+
+
+def _matches(names: Sequence[str | None], asked: Sequence[str]) -> bool:
+    """Part by part; None is any name."""
+    if not asked:
+        return not names
+    if asked[0] == "**":
+        return any(_matches(names[i:], asked[1:]) for i in range(len(names) + 1))
+    if not names or not (names[0] is None or fnmatch.fnmatchcase(names[0], asked[0])):
+        return False
+    return _matches(names[1:], asked[1:])
+
+
+def _each_once(found: Sequence[Path]) -> tuple[Path, ...]:
+    """A pattern may list a name twice. A file of two names would count everybody in it twice, and k with them."""
+    names: dict[tuple[int, int], Path] = {}
+    for file in sorted(set(found)):
+        try:
+            status = file.stat()
+        except OSError as error:
+            raise _unreadable(file, error) from None
+        first = names.setdefault((status.st_dev, status.st_ino), file)
+        if first is not file:
+            raise DataError(
+                Problem(
+                    where=str(file),
+                    what=f"is the same file as {first}, and everybody in it would count twice.",
+                    fix="Take the link away, or name the files by a pattern that leaves it out.",
+                )
+            )
+    return tuple(names.values())
 
 
 class ParquetFiles:
@@ -71,6 +119,7 @@ class ParquetFiles:
         self.path = path
         self.name = path.name
         self.paths = files_of(path)
+        self.inputs: tuple[Path, ...] = (path.absolute(), *(file.absolute() for file in self.paths))
         self._stamps = {file: _stamp(file) for file in self.paths}
         self.schema: pa.Schema = self._stamps[self.paths[0]].schema
         for file, stamp in self._stamps.items():
@@ -83,6 +132,14 @@ class ParquetFiles:
         filled = [few_valued(file) for file, stamp in self._stamps.items() if stamp.n_records]
         few = {*k_quasis, *(set.intersection(*filled) if filled else ())}
         return [name for name in columns if name in few and pa.types.is_string(self.schema.field(name).type)]
+
+    def width(self, column: str) -> int:
+        """Bytes that a value takes in the files, uncompressed and on average."""
+        total = 0
+        for file in self.paths:
+            for path, n_bytes in column_bytes(file)[0].items():
+                total += n_bytes * (path == column or path.startswith(f"{column}."))
+        return -(-total // max(1, self.n_records))
 
     def parts(self, columns: Sequence[str], *, coded: Sequence[str], n_records: int) -> Iterator[pa.Table]:
         """The named columns of all files, so many records at a time; refused where a file is no longer what it was."""
@@ -103,9 +160,7 @@ class ParquetFiles:
                     raise DataError(
                         Problem(where=str(file), what="is damaged: some of its columns cannot be read.")
                     ) from None
-                raise EngineError(
-                    Problem(where=str(file), what=f"cannot be read: {error.strerror or 'input/output error'}.")
-                ) from None
+                raise _unreadable(file, error) from None
             if n_seen != self._stamps[file].n_records:
                 raise changed(file)
 
@@ -114,7 +169,10 @@ class ParquetFiles:
         texts = self.coded(columns, coded)
         parts = list(self.parts(columns, coded=texts, n_records=1 << 20))
         empty = pa.schema([self.schema.field(name) for name in columns]).empty_table()
-        return pa.concat_tables(parts) if parts else empty
+        table = pa.concat_tables(parts) if parts else empty
+        if columns and table.num_rows != self.n_records:
+            raise changed(self.path)
+        return table
 
     def _refuse_changed(self, file: Path) -> None:
         try:
@@ -138,6 +196,10 @@ def changed(file: Path) -> EngineError:
     )
 
 
+def _unreadable(file: Path, error: OSError) -> EngineError:
+    return EngineError(Problem(where=str(file), what=f"cannot be read: {error.strerror or 'input/output error'}."))
+
+
 def _marked(table: pa.Table, coded: Sequence[str]) -> pa.Table:
     for name in coded:
         if name in table.column_names:
@@ -154,9 +216,7 @@ def _stamp(file: Path) -> Stamp:
     except pa.ArrowInvalid:
         raise DataError(Problem(where=str(file), what="is not a Parquet file.")) from None
     except OSError as error:
-        raise EngineError(
-            Problem(where=str(file), what=f"cannot be read: {error.strerror or 'input/output error'}.")
-        ) from None
+        raise _unreadable(file, error) from None
     return Stamp(n_records=metadata.num_rows, size=status.st_size, changed=status.st_mtime_ns, schema=schema)
 
 

@@ -68,7 +68,7 @@ class Merged(Protocol):
 
     n_records: int
     inputs: tuple[Path, ...]
-    """The files that were read, which are never written to."""
+    """The files that were read, and the folder or pattern that they came from; nothing is written there."""
 
     def frame(self) -> Any:
         """The release as the kind of object that was read."""

@@ -29,9 +29,6 @@ from kepsilon.private_folders import SpillFolder
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 
-_BYTES_PER_RECORD = 64
-"""What is held of a record, besides its columns, while a bucket is shuffled and written."""
-
 
 class SpilledClasses:
     """Buckets of whole classes, one for each batch; and once they have noise, buckets of records in any order."""
@@ -46,16 +43,14 @@ class SpilledClasses:
         roles: ColumnRoles,
         limits: Limits,
         n_classes: int,
-        record_width: int,
     ) -> None:
         self.n_classes = n_classes
         self._batches, self._buckets, self._folder = batches, buckets, folder
         self._files, self._roles, self._limits = files, roles, limits
         n_records = sum(bucket.n_records for bucket in buckets)
-        n_needed = 4 * n_records * (3 * record_width + _BYTES_PER_RECORD) // limits.memory
         self._noisy = [
             Bucket(folder.path, len(buckets) + i, n_values=len(roles.epsilon_quasis))
-            for i in range(1 << int(n_needed).bit_length())  # a power of two, so that random bits name one exactly
+            for i in range(limits.n_noisy_buckets(n_records))
         ]
         self._reader = _KeptColumns(buckets)
 
@@ -80,8 +75,9 @@ class SpilledClasses:
             scatter(records.take(staying), self._drawn_places(len(staying), random_bytes), self._noisy)
 
     def _drawn_places(self, n: int, random_bytes: RandomBytes) -> IntArray:
-        drawn = np.frombuffer(random_bytes(2 * n), dtype="<u2")
-        return drawn & np.uint16(len(self._noisy) - 1)
+        kind = np.dtype("<u2" if len(self._noisy) <= 1 << 16 else "<u4")
+        drawn: IntArray = np.frombuffer(random_bytes(kind.itemsize * n), dtype=kind)
+        return drawn & kind.type(len(self._noisy) - 1)
 
     def kept(self, new_ids: IntArray) -> Iterator[FloatArray]:
         for bucket in self._noisy:
@@ -189,20 +185,20 @@ class SpilledMerged:
         integers: Collection[str],
     ) -> None:
         self.n_records = n_records
-        self.inputs: tuple[Path, ...] = files.paths
+        self.inputs: tuple[Path, ...] = files.inputs
         self._buckets, self._folder, self._roles = buckets, folder, roles
         self._recoding, self._new_ids, self._integers = recoding, new_ids, integers
 
     def frame(self) -> Any:
         """All of it in memory, as Arrow."""
-        return decoded(pa.concat_tables([self._table(bucket) for bucket in self._buckets]))
+        return decoded(pa.concat_tables([self._table(bucket) for bucket in self._buckets])).unify_dictionaries()
 
     def write(self, target: Path, *, final_name: Path) -> None:
         tables = (self._table(bucket) for bucket in self._buckets)
         if target.is_dir():
             write_folder(tables, target)
             return
-        with writing(final_name, target) as write:
+        with writing(final_name, target, in_parts=True) as write:
             for table in tables:
                 write(table)
 
@@ -211,7 +207,7 @@ class SpilledMerged:
         return pa.concat_tables(self._linkage())
 
     def write_linkage(self, target: Path, *, final_name: Path) -> None:
-        with writing(final_name, target) as write:
+        with writing(final_name, target, in_parts=True) as write:
             for table in self._linkage():
                 write(table)
 

@@ -14,7 +14,7 @@ from kepsilon.engines.coding import WrongNumbers, read_doubles
 from kepsilon.engines.combinations import CountedCombinations
 from kepsilon.engines.files import PARQUET
 from kepsilon.engines.growing_counts import CombinationIndex, GrowingCodes, GrowingCounts
-from kepsilon.engines.limits import Limits, refuse_full_disk
+from kepsilon.engines.limits import LEAST_WIDTH, Limits, refuse_full_disk
 from kepsilon.engines.local import LocalSource
 from kepsilon.engines.moving import with_one_dictionary
 from kepsilon.engines.parquet_files import ParquetFiles, changed, is_many
@@ -82,7 +82,6 @@ class SpilledColumns:
 
     def __init__(self, files: ParquetFiles, roles: ColumnRoles, engine: SpillingEngine) -> None:
         self._files, self._roles, self._engine = files, roles, engine
-        self._limits = Limits(memory=engine.memory, n_epsilon_quasis=len(roles.epsilon_quasis))
         self.n_records = files.n_records
         self._values = {name: GrowingCodes(name, files.name) for name in roles.k_quasis}
         self._wrong = dict.fromkeys(roles.epsilon_quasis, WrongNumbers())
@@ -90,7 +89,9 @@ class SpilledColumns:
         self._largest = dict.fromkeys(roles.epsilon_quasis, 0.0)
         self._has_missing = dict.fromkeys(roles.epsilon_quasis, False)
         self._coded = files.coded(roles.published, roles.k_quasis)
-        refuse_full_disk(engine.folder, self._bytes_on_disk())
+        width = self._record_width()
+        self._limits = Limits(memory=engine.memory, n_epsilon_quasis=len(roles.epsilon_quasis), record_width=width)
+        refuse_full_disk(engine.folder, 2 * width * self.n_records)
         self._columns, counts = self._count_all()
         """Codes of all combinations: of k-quasi values, and of whether an ε-quasi is missing."""
         n_k_quasis = len(roles.k_quasis)
@@ -101,14 +102,17 @@ class SpilledColumns:
             counts,
         )
 
-    def _bytes_on_disk(self) -> int:
-        """Twice all records, as class ids, doubles and Arrow columns."""
+    def _record_width(self) -> int:
+        """Bytes of a record on disk, as a class id, doubles and Arrow columns."""
         width = 4 + 8 * len(self._roles.epsilon_quasis) + 8 * self._engine.linkage
         for name in self._roles.kept:
             kind = self._files.schema.field(name).type
             is_fixed = pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
-            width += (kind.bit_width + 7) // 8 if is_fixed else 4 if name in self._coded else 24
-        return 2 * width * self.n_records
+            if is_fixed:
+                width += (kind.bit_width + 7) // 8
+            else:
+                width += 4 if name in self._coded else max(LEAST_WIDTH, self._files.width(name))
+        return width
 
     def _count_all(self) -> tuple[tuple[IntArray, ...], IntArray]:
         names = (*self._roles.k_quasis, *self._roles.epsilon_quasis)
@@ -121,10 +125,13 @@ class SpilledColumns:
             self._refuse_too_many(counts.n_combinations)
         columns_of_all, totals = counts.total()
         self._refuse_too_many(len(totals))
+        if int(totals.sum()) != self.n_records:
+            raise changed(self._files.path)
         return columns_of_all, totals
 
     def _refuse_too_many(self, n_combinations: int) -> None:
         values = {name: len(own) for name, own in self._values.items()}
+        self._limits.refuse_values(values, self._files.name)
         self._limits.refuse_combinations(n_combinations, values, self._files.name)
 
     def _learn(self, column: pa.ChunkedArray, name: str) -> IntArray:
@@ -188,7 +195,6 @@ class SpilledColumns:
             roles=self._roles,
             limits=self._limits,
             n_classes=recoding.n_classes,
-            record_width=self._bytes_on_disk() // (2 * self.n_records),
         )
 
     def _bring_together(self, recoding: Recoding, batches: list[slice], buckets: list[Bucket]) -> None:

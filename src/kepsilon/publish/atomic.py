@@ -20,8 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from kepsilon.errors import EngineError, Problem
-from kepsilon.private_folders import lock, locked, remove_left_overs, require_folder, worded
+from kepsilon.errors import AnonymisationError, EngineError, Problem
+from kepsilon.private_folders import SPILL_PREFIX, lock, locked, remove_left_overs, require_folder, worded
 from kepsilon.publish.digests import digest
 
 PREFIX = ".kepsilon-staging-"
@@ -43,6 +43,7 @@ class Staging:
                     require_folder(folder)
                     with locked(folder):
                         remove_left_overs(folder, prefix=PREFIX, known={JOURNAL}, before=_take_back_unfinished)
+                        remove_left_overs(folder, prefix=SPILL_PREFIX)
                         private = Path(tempfile.mkdtemp(prefix=PREFIX, dir=folder))
                         self._private[folder] = (private, lock(private, wait=False))
         except BaseException:
@@ -168,8 +169,19 @@ def _take_back_unfinished(private: Path) -> None:
 
 
 def refuse_input(path: Path, inputs: Iterable[Path]) -> None:
-    inside = [source for source in inputs if source.is_dir() and source.resolve() in path.resolve().parents]
-    if inside:
+    """Nothing is written over an input, nor where the next run would read it as one."""
+    from kepsilon.engines.parquet_files import is_many
+
+    inputs = tuple(inputs)
+    if any(_is_read_by(source, path) for source in inputs if is_many(source) and not source.is_dir()):
+        raise EngineError(
+            Problem(
+                where=str(path),
+                what="is where the pattern finds the files that are read, and might be read as one of them.",
+                fix="Choose another folder.",
+            )
+        )
+    if any(source.is_dir() and source.resolve() in path.resolve().parents for source in inputs):
         raise EngineError(
             Problem(
                 where=str(path),
@@ -181,6 +193,16 @@ def refuse_input(path: Path, inputs: Iterable[Path]) -> None:
         raise EngineError(
             Problem(where=str(path), what="is an input, which is never overwritten.", fix="Choose another name.")
         )
+
+
+def _is_read_by(pattern: Path, output: Path) -> bool:
+    from kepsilon.engines.parquet_files import files_of, would_match
+
+    folder = output.parent.resolve()
+    with contextlib.suppress(AnonymisationError):  # reading will say what is wrong with them
+        if any(file.parent.resolve() == folder for file in files_of(pattern)):
+            return True
+    return would_match(pattern, output)
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:

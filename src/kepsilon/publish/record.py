@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from kepsilon.errors import EngineError, Problem
 from kepsilon.evaluate.reidentification import reidentification
 from kepsilon.evaluate.relative_error import ErrorSums, epsilon_for_error, uniform_equivalent
 from kepsilon.evaluate.tally import Expected, Tally
@@ -29,6 +30,18 @@ class Fates:
     by_confidence: int
     missing: int
     unlisted: int
+
+    def __post_init__(self) -> None:
+        parts = (self.released, self.by_k, self.by_confidence, self.missing, self.unlisted)
+        if min(parts) < 0 or sum(parts) != self.read:
+            raise EngineError(
+                Problem(
+                    where="",
+                    what="a bug of ours: what became of the records does not add up to those that were read. Nothing was "
+                    "released.",
+                    fix="Please report it.",
+                )
+            )
 
     @property
     def counted(self) -> int:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 from collections.abc import Iterable
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kepsilon.engines.protocol import Merged
-from kepsilon.errors import EngineError, Problem
+from kepsilon.errors import AnonymisationError, EngineError, Problem
 from kepsilon.private_folders import require_folder
 from kepsilon.publish.atomic import Staging, refuse_existing, refuse_input
 from kepsilon.publish.digests import digest
@@ -143,7 +144,7 @@ def check_outputs(
     """Everything about the places to write to that can be refused before any work is done."""
     from kepsilon.engines.files import require_known_kind
 
-    inputs = tuple(inputs)
+    inputs = _all_inputs(inputs)
     beside = [output, manifest_path(output), curator_path(output)]
     for path in (output, linkage):
         if path is not None:
@@ -161,6 +162,19 @@ def check_outputs(
     if report is not None:
         check_report_output(report, overwrite=overwrite, inputs=inputs)
         _refuse_taken(report, taken, "report")
+
+
+def _all_inputs(inputs: Iterable[Path]) -> tuple[Path, ...]:
+    """Folders and patterns with the files that they stand for; if there are none, reading will say so."""
+    from kepsilon.engines.parquet_files import files_of, is_many
+
+    found: dict[Path, None] = {}
+    for path in inputs:
+        found[path] = None
+        if is_many(path):
+            with contextlib.suppress(AnonymisationError):
+                found |= dict.fromkeys(files_of(path))
+    return tuple(found)
 
 
 def check_report_output(path: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
