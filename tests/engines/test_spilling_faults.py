@@ -175,6 +175,9 @@ def stop(*_arguments, **_options):
     time.sleep(60)
 
 SpilledClasses.keep = stop
+# Whoever runs the tests in the background may have asked for signals to be ignored, which a child inherits.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.argv = ["kepsilon", *sys.argv[1:]]
 main()
 """
