@@ -89,6 +89,7 @@ def test_tasks_cover_the_paper_and_have_names_of_their_own(setting):
     names = [task.name for task in tasks]
     assert len(set(names)) == len(names)
     assert [task.runs_alone for task in tasks] == sorted(task.runs_alone for task in tasks)
+    assert all(("(stand-in)" in task.words) == (task.data_set != "adult") for task in tasks)
     found = gathered(tasks, {task.name: {"ks": [{"k": task.k}]} for task in tasks})
     assert [one["k"] for one in found["releases-florida-mondrian"]["ks"]] == [*setting.ks]
     assert {name.split("-")[0] for name in found} == {

@@ -62,11 +62,8 @@ class Task:
     @property
     def words(self) -> str:
         """For whoever watches."""
-        about = [
-            self.data_set.title(),
-            ALGORITHM_NAMES.get(self.algorithm or "", ""),
-            "" if self.k is None else f"k = {self.k}",
-        ]
+        title = self.data_set.title() + ("" if self.data_set == "adult" else " (stand-in)")
+        about = [title, ALGORITHM_NAMES.get(self.algorithm or "", ""), "" if self.k is None else f"k = {self.k}"]
         return f"{', '.join(part for part in about if part)}: {WORDS[self.experiment]}"
 
     @property
