@@ -107,7 +107,7 @@ def _kth_nearest(units: IntArray, class_ids: IntArray, tables: _Layout, *, k: in
     n_moves = np.cumsum(moves)
     sizes = np.bincount(class_ids, minlength=len(tables.starts))
     begins = np.cumsum(sizes) - sizes
-    before = n_moves[tables.starts] - moves[tables.starts]
+    before = n_moves[tables.starts]  # no halfway point is at a table's first entry
     window = n_moves + np.repeat(begins - before, tables.lengths)
     at = np.arange(tables.n_entries) + np.repeat(tables.shift, tables.lengths)
     kth: IntArray = np.maximum(at - values[window], values[window + k - 1] - at)
