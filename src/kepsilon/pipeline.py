@@ -103,7 +103,8 @@ def _release(
             recoding,
             new_ids,
             whole=[n for n, a in policy.epsilon_quasis.items() if fraction(a.precision).denominator == 1],
-            shuffle=lambda n: shuffled_positions(n, random_bytes=random.bytes),
+            shuffle=shuffled_positions,
+            random=random,
         )
     return merged, record, pictures
 

@@ -16,7 +16,7 @@ from kepsilon.cli import main
 from kepsilon.engines import moving
 from kepsilon.engines.limits import Limits, in_words
 from kepsilon.engines.parquet_files import ParquetFiles
-from kepsilon.engines.spilled_classes import SpilledClasses
+from kepsilon.engines.stored_batches import NoisyBuckets
 from kepsilon.private_folders import SPILL_PREFIX
 from kepsilon.publish.atomic import Staging
 
@@ -80,9 +80,9 @@ def test_fewer_wide_records_are_looked_at_together():
 def test_every_noisy_bucket_can_be_drawn(n_buckets):
     """Also where 16 bits are too few to name one: of a bucket per record, e⁻¹ of them stay empty."""
     rng = np.random.default_rng(SEED)
-    classes = object.__new__(SpilledClasses)
-    classes._noisy = range(n_buckets)
-    drawn = classes._drawn_places(n_buckets, rng.bytes)
+    noisy = object.__new__(NoisyBuckets)
+    noisy.buckets = range(n_buckets)
+    drawn = noisy._drawn_places(n_buckets, rng)
     assert len(drawn) == n_buckets
     assert drawn.max() < n_buckets
     if n_buckets > 2:
