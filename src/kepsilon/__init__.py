@@ -22,6 +22,7 @@ from kepsilon.version import __version__
 if TYPE_CHECKING:
     from kepsilon.auditing.audit import audit
     from kepsilon.auditing.findings import Audit, AuditFinding
+    from kepsilon.counting import spark_engine
     from kepsilon.demo import DEMO_POLICY, made_up_patients
     from kepsilon.feasibility import Finding, check, offending_values
     from kepsilon.grid.choice import Choice, Limits
@@ -59,6 +60,7 @@ _HOMES = {
     "propose_policy": "kepsilon.propose.policy_text",
     "Reproduction": "kepsilon.reproduce.run",
     "reproduce_paper": "kepsilon.reproduce.run",
+    "spark_engine": "kepsilon.counting",
 }
 
 __all__ = [
@@ -91,6 +93,7 @@ __all__ = [
     "offending_values",
     "propose_policy",
     "reproduce_paper",
+    "spark_engine",
     "write_policy",
 ]
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from pyarrow import parquet
 
 import kepsilon
 from kepsilon.engines import local
+from kepsilon.engines.spark import SparkEngine
+from kepsilon.engines.spark_session import open_session
 from kepsilon.engines.spilling import SpillingEngine
 
 SEED = 20160712
@@ -44,9 +47,17 @@ role = "sensitive"
 role = "insensitive"
 """
 
+
+@functools.cache
+def spark_session() -> Any:
+    """One for all tests of a process: starting it takes seconds."""
+    return open_session("local[2]")
+
+
 ENGINES = {
     "in memory": lambda folder, memory: local,
     "spilling": lambda folder, memory: SpillingEngine(memory=memory, folder=folder),
+    "spark": lambda folder, memory: SparkEngine(session=spark_session(), memory=memory, staging=folder),
 }
 
 
