@@ -47,9 +47,18 @@ def owner_only(path: str, flags: int) -> int:
 
 
 def _remove(folder: Path, held: int | None) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+    _remove_now(folder)
     if held is not None:
         os.close(held)
+
+
+def _remove_now(folder: Path) -> None:
+    """Under another name first: whoever still writes there, such as a worker that was not stopped yet, cannot any more."""
+    going = folder.with_name(f"{folder.name}-going")
+    with contextlib.suppress(OSError):
+        folder.rename(going)
+    for own in (folder, going):
+        shutil.rmtree(own, ignore_errors=True)
 
 
 def _nothing(folder: Path) -> None:
@@ -67,7 +76,7 @@ def remove_left_overs(
             with contextlib.suppress(OSError):
                 held = lock(path, wait=False)
                 before(path)
-                shutil.rmtree(path, ignore_errors=True)
+                _remove_now(path)
                 if held is not None:
                     os.close(held)
 
@@ -90,7 +99,7 @@ def require_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def worded(path: Path) -> Iterator[None]:
-    """Trouble with disk or permissions, worded for the user."""
+    """Trouble with disk or permissions, worded for the user, who knows of no private folder."""
     try:
         yield
     except OSError as error:
@@ -100,7 +109,12 @@ def worded(path: Path) -> Iterator[None]:
             what, fix = "cannot be written: permission denied.", "Choose a folder that you may write to."
         else:
             what, fix = f"cannot be written: {os.strerror(error.errno) if error.errno else 'input/output error'}.", ""
-        raise EngineError(Problem(where=str(path), what=what, fix=fix)) from None
+        raise EngineError(Problem(where=str(chosen_place(path)), what=what, fix=fix)) from None
+
+
+def chosen_place(path: Path) -> Path:
+    """The folder that somebody chose to have a private folder in, of a path inside it; else the path."""
+    return next((own.parent for own in (path, *path.parents) if own.name.startswith(SPILL_PREFIX)), path)
 
 
 @contextlib.contextmanager

@@ -158,6 +158,7 @@ class SparkColumns:
         names = (*k_quasis, *epsilon_quasis)
         folder = SpillFolder(self._engine.staging)
         try:
+            Workers(self._engine.session, folder.path).refuse_unshared_folder(parallelism(self._engine.session))
             with settled(self._engine.session):
                 frame = self._columns(names, rows=False)
                 keys = [frame[f"c{i}"] for i in range(len(k_quasis))]

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from kepsilon.engines.protocol import Found
 from kepsilon.engines.spark_session import settled
-from kepsilon.engines.spark_tasks import RESULT, Item, Outcome, run_items
+from kepsilon.engines.spark_tasks import RESULT, Item, Outcome, run_items, try_folder
 from kepsilon.private_folders import owner_only, worded
 
 
@@ -24,6 +24,10 @@ class Workers:
         self.folder = folder
         self._session = session
         self._n_orders = 0
+
+    def refuse_unshared_folder(self, n_tasks: int) -> None:
+        """Refused where workers cannot keep records in the folder; Spark itself would write to disks of their own."""
+        self.run(partial(try_folder, parent=self.folder), range(n_tasks))
 
     def run(self, work: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
         """What the work makes of every item, in their order; each item is a task."""

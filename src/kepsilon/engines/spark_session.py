@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import secrets
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -74,7 +75,7 @@ def settled(session: Any, **more: str) -> Iterator[None]:
     """Our settings while a job of ours runs; afterwards the session is as it was. Errors come out in our words."""
     before = {}
     wanted: Mapping[str, str] = {**_SETTINGS, **{key.replace("__", "."): value for key, value in more.items()}}
-    with worded_spark(), _without_warnings():
+    with worded_spark(), _without_warnings(), _stopped_with_us(session):
         for key, value in wanted.items():
             before[key] = session.conf.get(key, None)
             session.conf.set(key, value)
@@ -86,6 +87,21 @@ def settled(session: Any, **more: str) -> Iterator[None]:
                     session.conf.unset(key)
                 else:
                     session.conf.set(key, value)
+
+
+@contextlib.contextmanager
+def _stopped_with_us(session: Any) -> Iterator[None]:
+    """Jobs do not go on when whoever waits for them is interrupted."""
+    tag = f"kepsilon-{secrets.token_hex(8)}"
+    session.addTag(tag)
+    try:
+        yield
+    except KeyboardInterrupt:
+        with contextlib.suppress(Exception):
+            session.interruptTag(tag)
+        raise
+    finally:
+        session.removeTag(tag)
 
 
 @contextlib.contextmanager

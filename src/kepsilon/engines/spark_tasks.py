@@ -29,7 +29,7 @@ from kepsilon.engines.spill_files import Bucket, Records
 from kepsilon.engines.stored_batches import NoisyBuckets, NoisyRecords, StoredBatch
 from kepsilon.errors import AnonymisationError, EngineError, Problem
 from kepsilon.policy.roles import ColumnRoles
-from kepsilon.private_folders import worded
+from kepsilon.private_folders import chosen_place, worded
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 
@@ -76,9 +76,28 @@ def run_items(batches: Iterator[pa.RecordBatch], *, order: str) -> Iterator[pa.R
 
 
 def _run_item(order: Path, number: int) -> Any:
-    with worded(order.parent), order.open("rb") as file:
-        work, items = pickle.load(file)  # noqa: S301 (our own, from a folder that only we can write to)
+    try:
+        with worded(order.parent), order.open("rb") as file:
+            work, items = pickle.load(file)  # noqa: S301 (our own, from a folder that only we can write to)
+    except EngineError:
+        raise _not_shared(chosen_place(order)) from None
     return work(items[number])
+
+
+def _not_shared(place: Path) -> EngineError:
+    return EngineError(
+        Problem(
+            where=str(place),
+            what="the workers of the cluster do not see this folder, or are not run by the same user; nothing was released.",
+            fix="Choose a folder that is in the same place for this machine and for all workers: --spill-folder, or staging.",
+        )
+    )
+
+
+def try_folder(number: int, *, parent: Path) -> None:
+    """Whether a worker can keep records there; that it sees the folder it has shown by now."""
+    del number
+    own_folder(parent).rmdir()
 
 
 def own_folder(parent: Path) -> Path:

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real standalone Spark cluster on this machine, a master and two workers, and commands that are run on it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+import kepsilon
+
+SOURCES = Path(kepsilon.__file__).parents[1]
+ON_WORKERS = Path(__file__).with_name("on_workers")
+PATIENCE = 60
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+"""For programs that are over before a better compiler would pay."""
+
+SETTINGS = {
+    "spark.driver.memory": "512m",
+    "spark.executor.memory": "512m",
+    "spark.driver.extraJavaOptions": JAVA_OPTIONS,
+    "spark.executor.extraJavaOptions": JAVA_OPTIONS,
+    "spark.sql.shuffle.partitions": "4",
+}
+
+
+def require_java() -> None:
+    """A machine without Java skips; CI does not."""
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        if os.environ.get("CI") == "true":
+            pytest.fail("CI needs Java for Spark")
+        pytest.skip("Spark needs Java, which is not here")
+
+
+def require_linux() -> None:
+    """What is left behind is looked for in /proc."""
+    if not Path("/proc/self/stat").exists():
+        pytest.skip("processes are looked for in /proc")
+
+
+def spark_environment(**more: str) -> dict[str, str]:
+    """For Spark's own processes and for commands: nothing leaves the machine, and workers find the package."""
+    import pyspark
+
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    return {
+        **kept,
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": JAVA_OPTIONS,
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(SOURCES),
+        **more,
+    }
+
+
+def free_port() -> int:
+    with socket.socket() as asked:
+        asked.bind(("127.0.0.1", 0))
+        return int(asked.getsockname()[1])
+
+
+def wait_until(is_so, what: str, *, seconds: float = PATIENCE) -> None:
+    last = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < last, f"waited {seconds} s for: {what}"
+        time.sleep(0.05)
+
+
+def start(words: list[str], environment: Mapping[str, str], log: IO[bytes]) -> subprocess.Popen[bytes]:
+    """A process of Spark's in a session of its own, so that whatever it starts can be found again."""
+    program = str(Path(environment["SPARK_HOME"]) / "bin" / words[0])
+    return subprocess.Popen(
+        [program, *words[1:]],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+
+
+def kill_all(process: subprocess.Popen[Any]) -> None:
+    """The process and everything that it started, as when the power fails."""
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            session = int(status.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[3])
+            if session == process.pid:
+                os.kill(int(status.parent.name), signal.SIGKILL)
+    process.kill()
+    process.wait()
+
+
+@dataclass
+class Faults:
+    """Trouble that waits for the first worker that comes by; see on_workers/sitecustomize.py."""
+
+    folder: Path
+
+    def set(self, name: str) -> None:
+        self.clear()
+        (self.folder / name).touch()
+
+    def has_happened(self, name: str) -> bool:
+        return (self.folder / f"{name}.taken").exists()
+
+    def await_one(self, name: str) -> int:
+        """The session of the worker that it happened to."""
+        taken = self.folder / f"{name}.taken"
+        wait_until(lambda: taken.exists() and taken.read_text(encoding="utf-8"), name)
+        return int(taken.read_text(encoding="utf-8"))
+
+    def clear(self) -> None:
+        for path in self.folder.iterdir():
+            path.unlink()
+
+
+@dataclass
+class Cluster:
+    folder: Path
+    """Everything that master and workers write: logs, and what they keep while they work."""
+    port: int
+    web_port: int
+    faults: Faults
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    logs: list[IO[bytes]] = field(default_factory=list)
+
+    @property
+    def master(self) -> str:
+        return f"spark://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        where = ["--host", "127.0.0.1", "--port", str(self.port), "--webui-port", str(self.web_port)]
+        self._start(["spark-class", "org.apache.spark.deploy.master.Master", *where])
+        for _ in range(2):
+            self.add_worker()
+        wait_until(lambda: self.n_workers() == 2, "two workers")
+
+    def add_worker(self) -> None:
+        """Each at an address of its own: Spark never tries a task twice at once on the same machine."""
+        number = len(self.logs)
+        host = f"127.0.0.{number + 1}"
+        words = ["--host", host, "--cores", "1", "--memory", "1g", "--webui-port", "0"]
+        words += ["--work-dir", str(self.folder / f"work-{number}"), self.master]
+        self._start(["spark-class", "org.apache.spark.deploy.worker.Worker", *words], host)
+
+    def _start(self, words: list[str], host: str = "127.0.0.1") -> None:
+        number = len(self.logs)
+        self.logs.append((self.folder / f"{number}.log").open("wb"))
+        environment = spark_environment(SPARK_LOCAL_IP=host, SPARK_LOCAL_DIRS=str(self.folder / f"local-{number}"))
+        self.processes.append(start(words, environment, self.logs[-1]))
+
+    def n_workers(self) -> int:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.web_port}/json/", timeout=5) as answer:
+                return int(json.load(answer)["aliveworkers"])
+        except (OSError, ValueError):
+            return 0
+
+    def lose_worker(self, session: int) -> None:
+        """One of the two machines goes, with all that runs on it; another takes its place for whoever comes later."""
+        (lost,) = [process for process in self.processes if process.pid == session]
+        kill_all(lost)
+        self.processes.remove(lost)
+        self.add_worker()
+
+    def kept_for_jobs(self) -> set[Path]:
+        """What Spark itself keeps of a job's records while they are moved."""
+        return {path for path in self.folder.glob("local-*/**/*") if path.is_file()}
+
+    def said(self) -> str:
+        """All that master, workers and drivers logged."""
+        logs = [*self.folder.glob("*.log"), *self.folder.glob("work-*/*/*/std*")]
+        return "".join(log.read_text(encoding="utf-8", errors="replace") for log in logs)
+
+    def stop(self) -> None:
+        for process in self.processes:
+            kill_all(process)
+        for log in self.logs:
+            log.close()
+
+    def environment(self, settings: Mapping[str, str] | None = None) -> dict[str, str]:
+        """For a command on this cluster: its workers' Python is ours, and finds trouble where some was set."""
+        conf = self.folder / f"conf-{time.monotonic_ns()}"
+        conf.mkdir()
+        chosen = {**SETTINGS, **(settings or {})}
+        lines = "".join(f"{name} {value}\n" for name, value in chosen.items())
+        (conf / "spark-defaults.conf").write_text(lines, encoding="utf-8")
+        python = conf / "python"
+        script = (
+            "#!/bin/sh\n"
+            f'export FAULTS="{self.faults.folder}" PYTHONPATH="{ON_WORKERS}:{SOURCES}:$PYTHONPATH"\n'
+            f'exec "{sys.executable}" "$@"\n'
+        )
+        python.write_text(script, encoding="utf-8")
+        python.chmod(0o755)
+        return spark_environment(
+            SPARK_CONF_DIR=str(conf), PYSPARK_PYTHON=str(python), SPARK_LOCAL_DIRS=str(self.folder / "local-driver")
+        )
+
+
+@dataclass
+class Driver:
+    """A program that keeps its session and runs one command after another, because a session takes long to start."""
+
+    process: subprocess.Popen[str]
+
+    def begin(self, *words: object) -> None:
+        print(json.dumps([str(word) for word in words]), file=self.process.stdin, flush=True)
+
+    def end(self) -> tuple[int, str, str]:
+        """Exit code, what went to stdout, and what to stderr."""
+        code, out, err = json.loads(self.process.stdout.readline())
+        return code, out, err
+
+    def run(self, *words: object) -> tuple[int, str, str]:
+        self.begin(*words)
+        return self.end()
+
+
+DRIVER = """
+import contextlib, io, json, signal, sys
+from kepsilon.cli.main import _interrupt, run
+
+signal.signal(signal.SIGTERM, _interrupt)
+for line in sys.stdin:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run(json.loads(line))
+    print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
+"""
+
+
+@contextlib.contextmanager
+def running_driver(cluster: Cluster) -> Iterator[Driver]:
+    own = cluster.folder / "driver"
+    own.mkdir()
+    with (cluster.folder / "driver.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-c", DRIVER],
+            env=cluster.environment(),
+            cwd=own,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            yield Driver(process)
+        finally:
+            kill_all(process)
+            process.stdin.close()
+            process.stdout.close()
+
+
+@contextlib.contextmanager
+def running_cluster(folder: Path) -> Iterator[Cluster]:
+    require_java()
+    require_linux()
+    (folder / "faults").mkdir()
+    cluster = Cluster(folder, free_port(), free_port(), Faults(folder / "faults"))
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
