@@ -107,5 +107,9 @@ def _place(error: Exception) -> str:
     return f"at {Path(frames[-1].filename).relative_to(package).as_posix()}:{frames[-1].lineno}"
 
 
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
+def _interrupt(_number: int, frame: FrameType | None) -> None:
+    """As Ctrl-C does: Spark then stops its jobs, which otherwise are waited for."""
+    on_ctrl_c = signal.getsignal(signal.SIGINT)
+    if callable(on_ctrl_c):
+        on_ctrl_c(signal.SIGINT, frame)
     raise KeyboardInterrupt

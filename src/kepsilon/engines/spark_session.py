@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -75,7 +74,7 @@ def settled(session: Any, **more: str) -> Iterator[None]:
     """Our settings while a job of ours runs; afterwards the session is as it was. Errors come out in our words."""
     before = {}
     wanted: Mapping[str, str] = {**_SETTINGS, **{key.replace("__", "."): value for key, value in more.items()}}
-    with worded_spark(), _without_warnings(), _stopped_with_us(session):
+    with worded_spark(), _without_warnings():
         for key, value in wanted.items():
             before[key] = session.conf.get(key, None)
             session.conf.set(key, value)
@@ -87,21 +86,6 @@ def settled(session: Any, **more: str) -> Iterator[None]:
                     session.conf.unset(key)
                 else:
                     session.conf.set(key, value)
-
-
-@contextlib.contextmanager
-def _stopped_with_us(session: Any) -> Iterator[None]:
-    """Jobs do not go on when whoever waits for them is interrupted."""
-    tag = f"kepsilon-{secrets.token_hex(8)}"
-    session.addTag(tag)
-    try:
-        yield
-    except KeyboardInterrupt:
-        with contextlib.suppress(Exception):
-            session.interruptTag(tag)
-        raise
-    finally:
-        session.removeTag(tag)
 
 
 @contextlib.contextmanager
@@ -121,6 +105,8 @@ def worded_spark() -> Iterator[None]:
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark", "py4j", "grpc")):
             raise
+        if _was_interrupted(error):
+            raise KeyboardInterrupt from None
         kind = _condition(error)
         lacking = re.search(r"No module named '(\w+)", str(error))
     else:
@@ -140,6 +126,13 @@ def worded_spark() -> Iterator[None]:
             fix="What it says itself is not shown, because it may quote records; it is in the log of the cluster.",
         )
     )
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """PySpark waits for a job to end after it was interrupted, and then tells only that the job failed."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _condition(error: BaseException) -> str:
