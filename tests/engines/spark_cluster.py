@@ -24,7 +24,7 @@ import kepsilon
 
 SOURCES = Path(kepsilon.__file__).parents[1]
 ON_WORKERS = Path(__file__).with_name("on_workers")
-PATIENCE = 60
+PATIENCE = 180
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 """For programs that are over before a better compiler would pay."""
 
@@ -38,7 +38,8 @@ SETTINGS = {
 
 
 def require_java() -> None:
-    """A machine without Java skips; CI does not."""
+    """A machine without Java skips; CI does not. Nothing that Spark starts here listens to other machines."""
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         if os.environ.get("CI") == "true":
             pytest.fail("CI needs Java for Spark")
@@ -129,6 +130,56 @@ class Faults:
             path.unlink()
 
 
+DRIVER = """
+import contextlib, io, json, signal, sys
+from kepsilon.cli.main import _interrupt, run
+
+# Whoever runs the tests in the background may have asked for signals to be ignored, which a child inherits.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, _interrupt)
+for line in sys.stdin:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run(json.loads(line))
+    print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
+"""
+
+
+class Driver:
+    """A program that keeps its session and runs one command after another, because a session takes long to start."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        self.folder = folder
+        with (folder / "driver.log").open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", DRIVER],
+                env=environment,
+                cwd=folder,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                start_new_session=True,
+            )
+
+    def begin(self, *words: object) -> None:
+        print(json.dumps([str(word) for word in words]), file=self.process.stdin, flush=True)
+
+    def end(self) -> tuple[int, str, str]:
+        """Exit code, what went to stdout, and what to stderr."""
+        code, out, err = json.loads(self.process.stdout.readline())
+        return code, out, err
+
+    def run(self, *words: object) -> tuple[int, str, str]:
+        self.begin(*words)
+        return self.end()
+
+    def stop(self) -> None:
+        kill_all(self.process)
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
 @dataclass
 class Cluster:
     folder: Path
@@ -138,6 +189,7 @@ class Cluster:
     faults: Faults
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     logs: list[IO[bytes]] = field(default_factory=list)
+    drivers: list[Driver] = field(default_factory=list)
 
     @property
     def master(self) -> str:
@@ -184,10 +236,20 @@ class Cluster:
 
     def said(self) -> str:
         """All that master, workers and drivers logged."""
-        logs = [*self.folder.glob("*.log"), *self.folder.glob("work-*/*/*/std*")]
+        logs = [*self.folder.rglob("*.log"), *self.folder.glob("work-*/*/*/std*")]
         return "".join(log.read_text(encoding="utf-8", errors="replace") for log in logs)
 
+    def driver(self) -> Driver:
+        """The one that is there, or another if it was killed."""
+        if not self.drivers or self.drivers[-1].process.poll() is not None:
+            folder = self.folder / f"driver-{len(self.drivers)}"
+            folder.mkdir()
+            self.drivers.append(Driver(folder, self.environment()))
+        return self.drivers[-1]
+
     def stop(self) -> None:
+        for driver in self.drivers:
+            driver.stop()
         for process in self.processes:
             kill_all(process)
         for log in self.logs:
@@ -211,61 +273,6 @@ class Cluster:
         return spark_environment(
             SPARK_CONF_DIR=str(conf), PYSPARK_PYTHON=str(python), SPARK_LOCAL_DIRS=str(self.folder / "local-driver")
         )
-
-
-@dataclass
-class Driver:
-    """A program that keeps its session and runs one command after another, because a session takes long to start."""
-
-    process: subprocess.Popen[str]
-
-    def begin(self, *words: object) -> None:
-        print(json.dumps([str(word) for word in words]), file=self.process.stdin, flush=True)
-
-    def end(self) -> tuple[int, str, str]:
-        """Exit code, what went to stdout, and what to stderr."""
-        code, out, err = json.loads(self.process.stdout.readline())
-        return code, out, err
-
-    def run(self, *words: object) -> tuple[int, str, str]:
-        self.begin(*words)
-        return self.end()
-
-
-DRIVER = """
-import contextlib, io, json, signal, sys
-from kepsilon.cli.main import _interrupt, run
-
-signal.signal(signal.SIGTERM, _interrupt)
-for line in sys.stdin:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = run(json.loads(line))
-    print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
-"""
-
-
-@contextlib.contextmanager
-def running_driver(cluster: Cluster) -> Iterator[Driver]:
-    own = cluster.folder / "driver"
-    own.mkdir()
-    with (cluster.folder / "driver.log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-c", DRIVER],
-            env=cluster.environment(),
-            cwd=own,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            start_new_session=True,
-        )
-        try:
-            yield Driver(process)
-        finally:
-            kill_all(process)
-            process.stdin.close()
-            process.stdout.close()
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.spark_cluster import Cluster, running_cluster, running_driver, wait_until
+from engines.spark_cluster import Cluster, running_cluster, wait_until
 from engines.tables import POLICY, Case, document, people
 from kepsilon.private_folders import SPILL_PREFIX, SpillFolder
 from oracles import attacks
@@ -41,10 +41,9 @@ def cluster(tmp_path_factory):
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def driver(cluster):
-    with running_driver(cluster) as running:
-        yield running
+    return cluster.driver()
 
 
 @pytest.fixture
@@ -63,20 +62,6 @@ def case() -> Case:
 def arguments(folder: Path, cluster: Cluster, *more: object) -> list[str]:
     words = ["anonymise", folder / "table", "-p", folder / "policy.toml", "-o", folder / "out", "--engine", "spark"]
     return [str(word) for word in [*words, "--master", cluster.master, "--linkage", folder / "links.parquet", *more]]
-
-
-def started(folder: Path, cluster: Cluster, settings: dict[str, str] | None = None) -> subprocess.Popen[str]:
-    """The command as people run it, in a session of its own as from a terminal of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "kepsilon", *arguments(folder, cluster)],
-        env=cluster.environment(settings),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        # Whoever runs the tests in the background may have asked for signals to be ignored, which a child inherits.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
 
 
 def names(folder: Path) -> list[str]:
@@ -134,57 +119,22 @@ def is_silent(cluster: Cluster, *texts: str) -> None:
 def test_the_command_releases_once_although_a_task_ran_twice(folder, cluster):
     """A slow task is overtaken by another attempt at it, and goes on for a while: one version is released and measured."""
     cluster.faults.set("slow")
-    run = started(folder, cluster, SPECULATION)
-    out, err = run.communicate()
-    assert run.returncode == 0, err
+    run = subprocess.run(
+        [sys.executable, "-m", "kepsilon", *arguments(folder, cluster)],
+        env=cluster.environment(SPECULATION),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
     assert cluster.faults.has_happened("slow")
-    assert "released" in out
     is_right(folder)
     seconds = json.loads((folder / "out.curator.json").read_text(encoding="utf-8"))["seconds"]
     assert seconds["keep"] < 5, "it was not overtaken"
     policy = kepsilon.Policy.from_file(folder / "policy.toml")
     findings = kepsilon.audit(folder / "table", folder / "out", policy, linkage=folder / "links.parquet")
     assert findings.keeps_its_promises
-    is_silent(cluster, out, err)
-
-
-def test_a_killed_driver_leaves_no_release_and_the_next_start_tidies_up(folder, cluster):
-    """What is left is for its owner only, holds no identifier, and goes; so does what Spark itself kept of the records."""
-    before = cluster.kept_for_jobs()
-    cluster.faults.set("wait")
-    run = started(folder, cluster)
-    cluster.faults.await_one("wait")
-    (left,) = spill_folders(folder)
-    assert left.stat().st_mode & 0o777 == 0o700
-    contents = [path.read_bytes() for path in left.rglob("*") if path.is_file()]
-    assert len(contents) > 10
-    assert not any(b"CANARY" in content for content in contents)
-    assert not any(b"CANARY" in path.read_bytes() for path in cluster.kept_for_jobs())
-    SpillFolder(folder).close()
-    assert left.exists(), "its run is alive"
-    run.kill()
-    run.communicate()
-    assert names(folder) == sorted([left.name, *INPUTS])
-    SpillFolder(folder).close()
-    assert names(folder) == INPUTS
-    wait_until(lambda: cluster.kept_for_jobs() <= before, "Spark's own files go")
-    assert names(folder) == INPUTS, "a task that was still running wrote again"
-
-
-def test_an_interrupt_leaves_nothing(folder, cluster):
-    """Ctrl-C reaches all processes of the terminal: one line, no release, nothing left."""
-    before = cluster.kept_for_jobs()
-    cluster.faults.set("wait")
-    run = started(folder, cluster)
-    cluster.faults.await_one("wait")
-    os.killpg(run.pid, signal.SIGINT)
-    _, err = run.communicate(timeout=60)
-    assert run.returncode == 130, err
-    assert err.strip().endswith("kepsilon: interrupted; nothing was released.")
-    assert "Traceback" not in err
-    assert names(folder) == INPUTS
-    wait_until(lambda: cluster.kept_for_jobs() <= before, "Spark's own files go")
-    assert names(folder) == INPUTS
+    is_silent(cluster, run.stdout, run.stderr)
 
 
 def test_a_release_without_trouble(folder, cluster, driver):
@@ -234,14 +184,16 @@ def test_disk_full_on_a_worker(folder, cluster, driver):
     assert names(folder) == INPUTS
 
 
-def test_a_command_that_is_stopped_leaves_nothing(folder, cluster, driver):
-    """One line, no traceback; and the session is of use afterwards, without waiting for what was stopped."""
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "kill"])
+def test_an_interrupt_leaves_nothing(sent, folder, cluster, driver):
+    """One line, no traceback; and its tasks are stopped, so that the session is of use afterwards."""
     cluster.faults.set("wait")
     driver.begin(*arguments(folder, cluster))
     cluster.faults.await_one("wait")
-    driver.process.send_signal(signal.SIGTERM)
+    # Ctrl-C reaches all processes of a terminal.
+    os.killpg(driver.process.pid, sent) if sent == signal.SIGINT else driver.process.send_signal(sent)
     code, _, err = driver.end()
-    assert (code, err.strip()) == (130, "kepsilon: interrupted; nothing was released.")
+    assert (code, err) == (130, "kepsilon: interrupted; nothing was released.\n")
     assert names(folder) == INPUTS
     code, _, err = driver.run(*arguments(folder, cluster))
     assert (code, err) == (0, "")
@@ -250,9 +202,31 @@ def test_a_command_that_is_stopped_leaves_nothing(folder, cluster, driver):
 
 def test_a_folder_that_workers_do_not_see_is_refused(folder, cluster, driver):
     """A name that means another place for every process stands in for a disk that is not shared."""
-    (cluster.folder / "driver" / "own").mkdir()
+    (driver.folder / "own").mkdir()
     code, _, err = driver.run(*arguments(folder, cluster, "--spill-folder", "/proc/self/cwd/own"))
     assert code == 2
     assert "kepsilon: /proc/self/cwd/own: the workers of the cluster do not see this folder" in err
     assert names(folder) == INPUTS
-    assert names(cluster.folder / "driver" / "own") == []
+    assert names(driver.folder / "own") == []
+
+
+def test_a_killed_driver_leaves_no_release_and_the_next_start_tidies_up(folder, cluster, driver):
+    """What is left is for its owner only, holds no identifier, and goes; so does what Spark itself kept of the records."""
+    cluster.faults.set("wait")
+    driver.begin(*arguments(folder, cluster))
+    cluster.faults.await_one("wait")
+    (left,) = spill_folders(folder)
+    assert left.stat().st_mode & 0o777 == 0o700
+    contents = [path.read_bytes() for path in left.rglob("*") if path.is_file()]
+    assert len(contents) > 10
+    assert not any(b"CANARY" in content for content in contents)
+    assert not any(b"CANARY" in path.read_bytes() for path in cluster.kept_for_jobs())
+    SpillFolder(folder).close()
+    assert left.exists(), "its run is alive"
+    driver.process.kill()
+    driver.process.wait()
+    assert names(folder) == sorted([left.name, *INPUTS])
+    SpillFolder(folder).close()
+    assert names(folder) == INPUTS
+    wait_until(lambda: not cluster.kept_for_jobs(), "Spark's own files go")
+    assert names(folder) == INPUTS, "a task that was still running wrote again"

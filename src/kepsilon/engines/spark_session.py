@@ -116,7 +116,8 @@ def worded_spark() -> Iterator[None]:
             Problem(
                 where="spark",
                 what=f"the workers' Python lacks {lacking[1]}; nothing was released.",
-                fix="Install the kepsilon wheel on every worker, in the Python that PYSPARK_PYTHON names.",
+                fix="Install it on every worker, in the Python that PYSPARK_PYTHON names; what kepsilon itself needs comes "
+                "with its wheel.",
             )
         )
     raise EngineError(
