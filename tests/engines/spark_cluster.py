@@ -38,12 +38,18 @@ SETTINGS = {
 
 
 def require_java() -> None:
-    """A machine without Java skips; CI does not. Nothing that Spark starts here listens to other machines."""
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    """A machine without Java skips; CI does not."""
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         if os.environ.get("CI") == "true":
             pytest.fail("CI needs Java for Spark")
         pytest.skip("Spark needs Java, which is not here")
+
+
+def prepare_for_session() -> None:
+    """Before a process has its own session: nothing of it listens to other machines, and it does not take long to start."""
+    require_java()
+    settings = " ".join(f"--conf '{name}={value}'" for name, value in SETTINGS.items())
+    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_SUBMIT_ARGS": f"{settings} pyspark-shell"}
 
 
 def require_linux() -> None:

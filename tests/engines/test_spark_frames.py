@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import decimal
 import gc
 import os
@@ -17,7 +17,7 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.spark_cluster import require_java
+from engines.spark_cluster import prepare_for_session
 from engines.tables import SEED, document, people, spark_session
 from engines.test_every_engine import expected_figures, labels, same
 from kepsilon.private_folders import SPILL_PREFIX
@@ -39,7 +39,7 @@ ODD_NAMES = {
 
 @pytest.fixture(scope="module")
 def session():
-    require_java()
+    prepare_for_session()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield spark_session()
@@ -101,8 +101,8 @@ def test_a_dataframe_can_be_used_although_its_release_was_forgotten(session, tmp
 
 def kinds() -> dict[str, tuple[str, list[Any]]]:
     """By Spark's name of a type, N values, with null among them."""
-    at = datetime.datetime(2024, 3, 31, 1, 30, 0, 123456)
-    day = datetime.timedelta(days=1)
+    at = dt.datetime(2024, 3, 31, 1, 30, 0, 123456)
+    day = dt.timedelta(days=1)
 
     def some(make):
         return [None if i % 10 == 0 else make(i) for i in range(N)]
@@ -117,7 +117,7 @@ def kinds() -> dict[str, tuple[str, list[Any]]]:
         "decimal": ("decimal(20,3)", some(lambda i: decimal.Decimal(i) / 8)),
         "yes": ("boolean", some(lambda i: i % 3 == 0)),
         "bytes": ("binary", some(lambda i: bytearray([i % 256, 0, 255]))),
-        "day": ("date", some(lambda i: datetime.date(1999, 12, 31) + i * day)),
+        "day": ("date", some(lambda i: dt.date(1999, 12, 31) + i * day)),
         "moment": ("timestamp", some(lambda i: at + i * day)),
         "clock": ("timestamp_ntz", some(lambda i: at + i * day)),
         "list": ("array<int>", some(lambda i: [i, None, i + 1])),
@@ -165,7 +165,9 @@ def test_k_quasis_of_all_types_have_the_labels_they_have_in_memory(session, tmp_
     """Text is made of a value by the same code."""
     of_k = ["int", "decimal", "yes", "day", "moment", "clock", "double"]
     own = kinds()
-    grouped = {name: (own[name][0], [None if i % 4 == 0 else own[name][1][1 + i % 4] for i in range(N)]) for name in of_k}
+    grouped = {
+        name: (own[name][0], [None if i % 4 == 0 else own[name][1][1 + i % 4] for i in range(N)]) for name in of_k
+    }
     frame = frame_of_kinds(session, **grouped)
     policy = policy_of_kinds(**dict.fromkeys(of_k, TOWN))
     here = kepsilon.anonymise(frame.toArrow(), policy)
@@ -193,7 +195,9 @@ def test_epsilon_quasis_of_all_numbers_have_the_figures_they_have_in_memory(sess
 def test_numbers_that_are_text(session, tmp_path):
     """With blanks around them, and instead of them."""
     heights = columns()["height"]
-    texts = ["  " if i % 9 == 0 else "" if i % 9 == 1 else None if i % 9 == 2 else f" {h} " for i, h in enumerate(heights)]
+    texts = [
+        "  " if i % 9 == 0 else "" if i % 9 == 1 else None if i % 9 == 2 else f" {h} " for i, h in enumerate(heights)
+    ]
     table = pa.table(columns(height=texts))
     here = kepsilon.anonymise(table, policy_of())
     with anonymise(as_frame(session, table), tmp_path) as release:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import resource
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -316,3 +318,25 @@ def test_batches_hold_whole_classes_and_no_more_than_fits():
     batches = limits.batches(sizes)
     assert [i for own in batches for i in range(own.start, own.stop)] == list(range(200))
     assert all(sizes[own].sum() <= limits.records_per_batch or own.stop - own.start == 1 for own in batches)
+
+
+def test_a_private_folder_goes_although_somebody_writes_there(tmp_path):
+    """A worker of a cluster may not have been stopped yet; nothing that it writes may stay."""
+    for _ in range(20):
+        spill = SpillFolder(tmp_path)
+        inside = spill.path / "1"
+        inside.mkdir()
+        has_begun = threading.Event()
+
+        def write(inside=inside, has_begun=has_begun):
+            with contextlib.suppress(FileNotFoundError):
+                for i in range(20_000):
+                    (inside / str(i)).touch()
+                    has_begun.set()
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        has_begun.wait()
+        spill.close()
+        writer.join()
+        assert list(tmp_path.iterdir()) == []
