@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import click
@@ -78,12 +79,18 @@ def anonymise(
     policy = kepsilon.Policy.from_file(policy_path)
     inputs = (input_path, policy_path, *policy.files)
     kepsilon.check_outputs(output, linkage, report=report, overwrite=overwrite, inputs=inputs)
+    folder = output.parent if spill_folder is None else spill_folder
+    if memory is not None and sys.stderr.isatty():
+        needs = kepsilon.estimate_needs(
+            input_path, policy, memory=memory, spill_folder=folder, with_linkage=linkage is not None
+        )
+        click.echo(f"{needs}.", err=True)
     with progress() as on_step:
         release = kepsilon.anonymise(
             input_path,
             policy,
             memory=memory,
-            spill_folder=output.parent if spill_folder is None else spill_folder,
+            spill_folder=folder,
             with_linkage=linkage is not None,
             unsafe_seed=unsafe_seed,
             on_step=on_step,
