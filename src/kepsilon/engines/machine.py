@@ -29,7 +29,7 @@ def total_memory() -> int | None:
 def free_memory() -> int | None:
     """Bytes that it may have now; None where the system does not tell."""
     try:
-        lines = _MEMORY.read_text(encoding="ascii").splitlines()
+        lines = _MEMORY.read_text(encoding="utf-8").splitlines()
         of_machine = next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
     except (OSError, ValueError, StopIteration):
         return None
@@ -40,7 +40,7 @@ def free_memory() -> int | None:
 def _number_in(file: Path) -> int | None:
     """None where there is no such file, or no limit in it."""
     try:
-        return int(file.read_text(encoding="ascii"))
+        return int(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
 

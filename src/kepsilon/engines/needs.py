@@ -38,9 +38,15 @@ class Needs:
     """Bytes that are spilt at the most at one time."""
 
     def __str__(self) -> str:
-        exactly = "" if self.n_sampled >= self.n_records else "about "
+        low, high = self.combinations.low, self.combinations.high
+        if self.n_sampled >= self.n_records:
+            n_combinations = f"{low:,}"
+        elif _rounded(low) == _rounded(high):
+            n_combinations = f"about {_rounded(low)}"
+        else:
+            n_combinations = f"about {_rounded(low)} to {_rounded(high)}"
         return (
-            f"{self.n_records:,} records with {exactly}{_rounded(self.combinations.about)} combinations of k-quasis; "
+            f"{self.n_records:,} records, {n_combinations} combinations of k-quasis; "
             f"needs about {in_words(self.memory)} of memory and {in_words(self.disk)} of disk"
         )
 
@@ -64,18 +70,18 @@ def sample_combinations(files: ParquetFiles, roles: ColumnRoles) -> SampledCombi
 
 def needs_of(sample: SampledCombinations, *, disk: int) -> Needs:
     values = {name: sample.count(name) for name in sample.codes}
-    found = sample.count_combinations() if values else DistinctCount(seen=1, at_least=1, about=1)
-    most = math.prod(own.about for own in values.values())
+    found = sample.count_combinations()
+    most = max(found.seen, math.prod(own.high for own in values.values()))
     combinations = DistinctCount(
-        seen=found.seen, at_least=min(found.at_least, max(found.seen, most)), about=min(found.about, most)
+        seen=found.seen, at_least=min(found.at_least, most), low=min(found.low, most), high=min(found.high, most)
     )
-    n_values = sum(own.about for own in values.values())
+    n_values = sum(own.high for own in values.values())
     return Needs(
         n_records=sample.n_records,
         n_sampled=int(sample.counts.sum()),
         values=values,
         combinations=combinations,
-        memory=least_memory(n_values, combinations.about, n_k_quasis=len(values)),
+        memory=least_memory(n_values, combinations.high, n_k_quasis=len(values)),
         disk=disk,
     )
 

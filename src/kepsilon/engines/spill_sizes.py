@@ -73,8 +73,8 @@ class SpillSizes:
     def disk(self, limits: Limits) -> int:
         """Bytes at the most at one time.
 
-        Class ids and ε-quasis are there twice, by class and with noise. What is kept moves from one to the other, and is
-        removed where it was as it goes: what counts is the larger of the two.
+        Class ids and ε-quasis are there twice, by class and with noise. What is kept moves from one to the other, a bucket
+        at a time: what counts is the larger of the two, and one bucket.
         """
         n = self._files.n_records
         n_buckets = 1 + n // limits.records_per_batch
@@ -82,13 +82,16 @@ class SpillSizes:
         by_class = self._kept_bytes(n_parts * n_buckets)
         n_parts = n_buckets * (1 + min(n, limits.records_per_batch) // limits.records_per_part)
         with_noise = self._kept_bytes(n_parts * limits.n_noisy_buckets(n))
-        return int(n * (2 * self._numbers + 8 * self._linkage) + max(by_class, with_noise))
+        of_a_bucket = by_class / n_buckets
+        return int(2 * n * self._numbers + max(by_class, with_noise) + of_a_bucket)
 
     def _kept_bytes(self, n_chunks: int) -> float:
+        """Of all records, in so many pieces, with positions in the input."""
         n = self._files.n_records
         n_chunks = max(1, min(n, n_chunks))
         shared = sum(own.dictionary(n / n_chunks) for own in self._kept.values())
-        return n * sum(own.each for own in self._kept.values()) + n_chunks * (self._overhead + shared)
+        moved = 8 * self._linkage + sum(own.each for own in self._kept.values())
+        return n * moved + n_chunks * (self._overhead + shared)
 
 
 def _kept_columns(files: ParquetFiles, roles: ColumnRoles, coded: list[str]) -> dict[str, KeptColumn]:
