@@ -135,10 +135,10 @@ def giant_among_others() -> Case:
 
 
 def tiny_classes() -> Case:
-    """Five thousand classes of four."""
-    columns = people(20_000, zips=np.repeat(np.arange(5_000), 4))
-    columns["sex"] = ["F"] * 20_000
-    return Case(pa.table(columns), {**document(), "k": 2, "max_suppression": 0}, memory=41 * MEMORY)
+    """Ten thousand classes of four."""
+    columns = people(40_000, zips=np.repeat(np.arange(10_000), 4))
+    columns["sex"] = ["F"] * 40_000
+    return Case(pa.table(columns), {**document(), "k": 2, "max_suppression": 0}, memory=81 * MEMORY)
 
 
 def skewed_keys() -> Case:

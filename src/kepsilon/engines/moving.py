@@ -144,11 +144,9 @@ def _movable_type(kind: pa.DataType, *, inside: bool = False) -> pa.DataType:
         return pa.large_binary()
     if pa.types.is_dictionary(kind):
         values = _movable_type(kind.value_type)
-        return (
-            values
-            if inside or pa.types.is_nested(values)
-            else pa.dictionary(kind.index_type, values, ordered=kind.ordered)
-        )
+        # Dictionaries of several files have to become one, and 8 or 16 bits may not be enough for that.
+        index = kind.index_type if kind.index_type.bit_width > 16 else pa.int32()
+        return values if inside or pa.types.is_nested(values) else pa.dictionary(index, values, ordered=kind.ordered)
     if pa.types.is_struct(kind):
         return pa.struct([pa.field(f.name, _movable_type(f.type, inside=True), f.nullable) for f in kind])
     if pa.types.is_list(kind):
