@@ -124,6 +124,20 @@ def test_a_damaged_file_is_refused_by_name(tmp_path):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_original_rows_count_through_the_files_in_the_order_of_their_paths(engine, tmp_path):
+    """Written in any order: compared part by part and as text, and each file from its first record to its last."""
+    case = plain()
+    names = ["a/z.parquet", "b.parquet", "part-10.parquet", "part-2.parquet", "part-2.pq"]
+    pieces = dict(zip(names, range(0, 3_000, 600), strict=True))
+    for name in reversed(names):
+        write(tmp_path / "table", name, table=case.table.slice(pieces[name], 600))
+    released = release(case, engine, tmp_path)
+    rows = released.linkage.column("original_row")
+    assert released.frame.column("score").to_pylist() == case.table.column("score").take(rows).to_pylist()
+    assert len(rows) > 2_000
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_folder_is_released_whole(engine, tmp_path):
     """Parquet files that together are the release; the digest is that of the list of their digests."""
     released = release(plain(), engine, tmp_path)

@@ -119,7 +119,7 @@ def test_the_refusal_says_which_level_is_enough(tmp_path, monkeypatch):
     with pytest.raises(kepsilon.EngineError, match=r"at least 43,800 combinations, .* room for 5,468") as caught:
         refused(many_combinations(), tmp_path)
     words = str(caught.value)
-    assert "There are about 44,000 combinations in all." in words
+    assert "There are about 44,000 combinations in all, which take about 200 MB of memory." in words
     assert (
         'Any one of these is enough, in the input:\n  - "zip" to level 1 (its last character masked): about 1/10'
         in words

@@ -106,12 +106,13 @@ def advice_from(sample: SampledCombinations, attributes: Mapping[str, KQuasi]) -
 
     def advise(name: str | None, n_left: int, n_at_least: int) -> str:
         if name is not None:
-            n = max(n_at_least, sample.count(name).about)
+            n = max(n_at_least, sample.count(name).high)
             found = coarsenings_of_values(sample, attributes, name, share=n_left / n)
             return "".join(f"\nEnough, in the input: {words(own, attributes, of='values')}." for own in found)
-        n = max(n_at_least, sample.count_combinations().about)
+        n = max(n_at_least, sample.count_combinations().high)
         found, is_enough = coarsenings_of_combinations(sample, attributes, share=n_left / n)
-        lines = [f"\nThere are about {_rounded(n)} combinations in all."]
+        memory = in_words(least_memory(0, n, n_k_quasis=len(sample.codes)))
+        lines = [f"\nThere are about {_rounded(n)} combinations in all, which take about {memory} of memory."]
         if len(found) > 1:
             lines.append("Any one of these is enough, in the input:")
             lines += [f"- {words(own, attributes, of='combinations')}" for own in found]
