@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from kepsilon.engines.files import CODED_TEXT, PARQUET, column_bytes, few_valued
+from kepsilon.engines.files import CODED_TEXT, PARQUET, column_bytes, repeating
 from kepsilon.engines.moving import movable
 from kepsilon.errors import AnonymisationError, DataError, EngineError, Problem
 
@@ -36,6 +36,8 @@ class Stamp:
     schema: pa.Schema
     groups: tuple[int, ...]
     """Records of each row group."""
+    column_bytes: Mapping[str, int]
+    """Of each column, by its path in the schema and uncompressed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,15 +149,15 @@ class ParquetFiles:
 
     def coded(self, columns: Sequence[str], k_quasis: Sequence[str]) -> list[str]:
         """The columns of text that are worth reading as dictionaries: k-quasis, and whatever repeats often."""
-        filled = [few_valued(file) for file, stamp in self._stamps.items() if stamp.n_records]
+        filled = [repeating(own.column_bytes, own.n_records) for own in self._stamps.values() if own.n_records]
         few = {*k_quasis, *(set.intersection(*filled) if filled else ())}
         return [name for name in columns if name in few and pa.types.is_string(self.schema.field(name).type)]
 
     def width(self, column: str) -> int:
         """Bytes that a value takes in the files, uncompressed and on average."""
         total = 0
-        for file in self.paths:
-            for path, n_bytes in column_bytes(file)[0].items():
+        for stamp in self._stamps.values():
+            for path, n_bytes in stamp.column_bytes.items():
                 total += n_bytes * (path == column or path.startswith(f"{column}."))
         return -(-total // max(1, self.n_records))
 
@@ -282,6 +284,7 @@ def _stamp(file: Path) -> Stamp:
         changed=status.st_mtime_ns,
         schema=schema,
         groups=tuple(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)),
+        column_bytes=column_bytes(metadata),
     )
 
 
