@@ -163,6 +163,13 @@ def test_without_k_quasis_there_is_one_combination(tmp_path):
     assert needs.disk > 500 * 20
 
 
+def test_a_table_without_records_takes_nothing(tmp_path):
+    """It is refused as `anonymise` refuses it."""
+    case = Case(pa.table(people(10)).slice(0, 0), document(), n_files=2)
+    with pytest.raises(kepsilon.DataError, match="has columns, but no records"):
+        estimate(case.write(tmp_path), case.policy)
+
+
 def spilt_at_most(folder: Path, stop: threading.Event, found: list[int]) -> None:
     while not stop.is_set():
         sizes = []

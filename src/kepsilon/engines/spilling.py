@@ -67,8 +67,6 @@ class SpilledSource:
 
     def read(self, roles: ColumnRoles) -> SpilledColumns:
         """Reads and counts; identifiers are not even taken from the files."""
-        if not self._files.n_records:
-            raise DataError(Problem(where=self.name, what="has columns, but no records."))
         return SpilledColumns(self._files, roles, self._engine)
 
     def needs(self, roles: ColumnRoles) -> Needs:
@@ -90,6 +88,8 @@ class Foreseen:
     """What is known before the first full reading: how columns are read, what there is room for, what will be needed."""
 
     def __init__(self, files: ParquetFiles, roles: ColumnRoles, engine: SpillingEngine) -> None:
+        if not files.n_records:
+            raise DataError(Problem(where=files.name, what="has columns, but no records."))
         self._files, self._roles, self._engine = files, roles, engine
         self.coded = files.coded(roles.published, roles.k_quasis)
         sizes = SpillSizes(files, roles, self.coded, linkage=engine.linkage)
