@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from pyarrow import parquet
 
 import kepsilon
@@ -19,6 +21,7 @@ from kepsilon.engines import local
 from kepsilon.engines.spark import SparkEngine
 from kepsilon.engines.spark_session import open_session
 from kepsilon.engines.spilling import SpillingEngine
+from needs import require_java
 
 SEED = 20160712
 MEMORY = 200_000
@@ -51,7 +54,11 @@ role = "insensitive"
 @functools.cache
 def spark_session() -> Any:
     """One for all tests of a process: starting it takes seconds."""
-    return open_session("local[2]")
+    require_java()
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    session = open_session("local[2]")
+    session.conf.set("spark.sql.shuffle.partitions", "4")  # for tables of a few thousand records
+    return session
 
 
 ENGINES = {
@@ -59,6 +66,10 @@ ENGINES = {
     "spilling": lambda folder, memory: SpillingEngine(memory=memory, folder=folder),
     "spark": lambda folder, memory: SparkEngine(session=spark_session(), memory=memory, staging=folder),
 }
+
+EVERY = [pytest.param(name, marks=pytest.mark.xdist_group("spark") if name == "spark" else ()) for name in ENGINES]
+OTHERS = EVERY[1:]
+"""All but the one in memory, to be compared with it. One process runs all that need a session."""
 
 
 @dataclass(frozen=True)
