@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from pyarrow import parquet
 
 import kepsilon
@@ -67,9 +66,9 @@ ENGINES = {
     "spark": lambda folder, memory: SparkEngine(session=spark_session(), memory=memory, staging=folder),
 }
 
-EVERY = [pytest.param(name, marks=pytest.mark.xdist_group("spark") if name == "spark" else ()) for name in ENGINES]
+EVERY = list(ENGINES)
 OTHERS = EVERY[1:]
-"""All but the one in memory, to be compared with it. One process runs all that need a session."""
+"""All but the one in memory, to be compared with it."""
 
 
 @dataclass(frozen=True)
