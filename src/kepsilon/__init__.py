@@ -22,6 +22,7 @@ from kepsilon.version import __version__
 if TYPE_CHECKING:
     from kepsilon.auditing.audit import audit
     from kepsilon.auditing.findings import Audit, AuditFinding
+    from kepsilon.counting import spark_engine
     from kepsilon.demo import DEMO_POLICY, made_up_patients
     from kepsilon.engines.needs import Needs
     from kepsilon.feasibility import Finding, check, offending_values
@@ -63,6 +64,7 @@ _HOMES = {
     "propose_policy": "kepsilon.propose.policy_text",
     "Reproduction": "kepsilon.reproduce.run",
     "reproduce_paper": "kepsilon.reproduce.run",
+    "spark_engine": "kepsilon.counting",
 }
 
 __all__ = [
@@ -97,6 +99,7 @@ __all__ = [
     "offending_values",
     "propose_policy",
     "reproduce_paper",
+    "spark_engine",
     "write_policy",
 ]
 

@@ -8,12 +8,14 @@ it, and the figures are the same; engines do not divide classes of more.
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
-from kepsilon.engines.protocol import Batch, Classes, LargeClass
+from kepsilon.engines.protocol import Batch, Classes, Keep, LargeClass, Random
 from kepsilon.errors import EngineError, Problem
 from kepsilon.evaluate.class_values import code_values
 from kepsilon.evaluate.confident_k import ConfidentK
@@ -23,10 +25,9 @@ from kepsilon.evaluate.pictures import Cells, Sample, Spread, sample_positions, 
 from kepsilon.evaluate.tally import Expected, Realised, realise
 from kepsilon.noise_ranges import NoiseRanges, clip, constant_classes, ranges_of, refuse_too_fine
 from kepsilon.perturb.laplace import perturb
-from kepsilon.perturb.randomness import ByteSource
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
-from kepsilon.stopwatch import Stopwatch
+from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -54,12 +55,11 @@ Cell = tuple[float, ConfidentK | None]
 
 def look_ahead(classes: Classes, policy: Policy, cells: Sequence[Cell]) -> Outlook:
     """Ranges of all classes, and what to expect in each cell."""
-    low = np.empty((classes.n_classes, len(policy.epsilon_quasis)))
+    low = np.empty((len(classes.sizes), len(policy.epsilon_quasis)))
     high = np.empty_like(low)
     clipped: dict[str, int] = {}
     expected: list[Expected] = []
-    for number, batch in enumerate(classes.batches()):
-        own = look_at(batch, policy, cells, stream=number)
+    for own in classes.each(partial(look_at, policy=policy, cells=tuple(cells))):
         low[own.classes], high[own.classes] = own.low, own.high
         clipped = {name: clipped.get(name, 0) + n for name, n in own.clipped.items()}
         pairs = zip(expected, own.expected, strict=True)
@@ -85,12 +85,12 @@ class BatchOutlook:
     expected: tuple[Expected, ...]
 
 
-def look_at(batch: Batch | LargeClass, policy: Policy, cells: Sequence[Cell], *, stream: int) -> BatchOutlook:
-    """What to expect of one batch; batches need different `stream` numbers, for what is simulated."""
+def look_at(batch: Batch | LargeClass, *, policy: Policy, cells: Sequence[Cell]) -> BatchOutlook:
+    """What to expect of one batch; what is simulated for different classes is drawn apart."""
     if isinstance(batch, Batch):
         own = batch.classes
         ranges = ranges_of(batch.values, batch.class_ids, n_classes=own.stop - own.start, policy=policy)
-        expectations = _expectations(ranges, policy, stream=stream)
+        expectations = _expectations(ranges, policy, stream=own.start)
     else:
         own = slice(batch.class_id, batch.class_id + 1)
         ranges, expectations = _expect_large(batch, policy)
@@ -151,14 +151,36 @@ def _count_large(batch: LargeClass, policy: Policy) -> tuple[FloatArray, IntArra
 
 
 @dataclass(slots=True, kw_only=True)
+class BatchMeasured:
+    """What became of one batch."""
+
+    classes: slice
+    realised: Realised | None
+    """None for a class that was taken back as a whole."""
+    sizes: IntArray
+    """Records of every class that are still released."""
+    spreads: list[Spread]
+    samples: list[Sample]
+    seconds: dict[str, float]
+    """By step, wherever it was done."""
+
+
+@dataclass(slots=True, kw_only=True)
 class Measured:
-    """What became of all classes, added up while they go by."""
+    """What became of all classes, added up."""
 
     realised: Realised | None = None
     sizes: IntArray
     """Records of every class that are still released, shape (n_classes,)."""
     spreads: list[Spread]
     samples: list[Sample] = field(default_factory=list)
+
+    def add(self, own: BatchMeasured) -> None:
+        self.sizes[own.classes] = own.sizes
+        self.spreads = [one + more for one, more in zip(self.spreads, own.spreads, strict=True)]
+        self.samples += own.samples
+        if own.realised is not None:
+            self.realised = own.realised if self.realised is None else self.realised + own.realised
 
     def sample(self) -> Sample:
         """Records of a class that was taken back as a whole do not stay after all."""
@@ -170,41 +192,79 @@ class Measured:
             stays=np.concatenate([own.stays for own in self.samples]) & (self.sizes[class_ids] > 0),
         )
 
-    def add(self, realised: Realised) -> None:
-        self.realised = realised if self.realised is None else self.realised + realised
-
 
 def perturb_and_measure(
-    classes: Classes, outlook: Outlook, policy: Policy, *, random: ByteSource, clock: Stopwatch
+    classes: Classes, outlook: Outlook, policy: Policy, *, random: Random, clock: Stopwatch
 ) -> Measured:
     """Noise for every record, drawn once, and what it did. Algorithm 1, lines 6 and 7."""
-    measured = Measured(
-        sizes=np.zeros(classes.n_classes, dtype=np.int64), spreads=[Spread()] * len(policy.epsilon_quasis)
+    n_before = np.cumsum(classes.sizes) - classes.sizes
+    draw = partial(
+        perturb_batch,
+        low=outlook.low,
+        high=outlook.high,
+        policy=policy,
+        sampled=sample_positions(outlook.expected[0].n_records),
+        n_before=n_before,
     )
-    sampling = _Sampling(sample_positions(outlook.expected[0].n_records))
-    for batch in classes.batches():
-        figures = None if isinstance(batch, Batch) else _figures_of_large(batch, outlook, policy)
-        for part in _parts(batch):
-            with clock.step("perturb"):
-                noisy = _perturb(part, outlook, policy, random=random)
-            with clock.step("measure"):
-                if figures is None:
-                    stays, realised = _realise(part, noisy, outlook, policy)
-                    measured.add(realised)
-                else:
-                    stays = figures.measure(noisy.values, noisy.columns, originals=noisy.originals)
-                staying = part.class_ids if stays.all() else part.class_ids[stays]
-                measured.sizes[part.classes] += np.bincount(staying, minlength=part.classes.stop - part.classes.start)
-                measured.spreads = [own + spread(noisy.values[:, j]) for j, own in enumerate(measured.spreads)]
-                measured.samples.append(sampling.of(part, noisy, stays))
-            with clock.step("keep"):
-                classes.keep(part, noisy.published, stays, random_bytes=random.bytes)
-        if figures is not None and not isinstance(batch, Batch):
-            of_class = figures.realised()
-            if of_class is None:
-                measured.sizes[batch.class_id] = 0  # `merge` leaves out what was kept of it
+    measured = Measured(sizes=np.zeros_like(classes.sizes), spreads=[Spread()] * len(policy.epsilon_quasis))
+    seconds: dict[str, float] = {}
+    with clock.step("perturb"):
+        start = time.perf_counter()
+        for own in classes.draw(draw, random=random):
+            measured.add(own)
+            seconds = {step: seconds.get(step, 0.0) + own.seconds[step] for step in own.seconds}
+        passed = time.perf_counter() - start
+    clock.divide("perturb", seconds, passed)
+    return measured
+
+
+def perturb_batch(
+    batch: Batch | LargeClass,
+    random: Random,
+    keep: Keep,
+    *,
+    low: FloatArray,
+    high: FloatArray,
+    policy: Policy,
+    sampled: IntArray,
+    n_before: IntArray,
+) -> BatchMeasured:
+    """Noise for one batch of classes, and what it did.
+
+    `low` and `high` are of all classes, and so is `n_before`, the records of classes before it; `sampled` are the
+    positions among all records of those that pictures show.
+    """
+    clock = Stopwatch(ignore_step)
+    figures = None if isinstance(batch, Batch) else _figures_of_large(batch, high - low, policy)
+    own = batch.classes if isinstance(batch, Batch) else slice(batch.class_id, batch.class_id + 1)
+    measured = BatchMeasured(
+        classes=own,
+        realised=None,
+        sizes=np.zeros(own.stop - own.start, dtype=np.int64),
+        spreads=[Spread()] * len(policy.epsilon_quasis),
+        samples=[],
+        seconds=clock.seconds,
+    )
+    n_passed = int(n_before[own.start])
+    for part in _parts(batch):
+        with clock.step("perturb"):
+            noisy = _perturb(part, low[own], high[own], policy, random=random)
+        with clock.step("measure"):
+            if figures is None:
+                stays, measured.realised = _realise(part, noisy, high[own] - low[own], policy)
             else:
-                measured.add(of_class)
+                stays = figures.measure(noisy.values, noisy.columns, originals=noisy.originals)
+            staying = part.class_ids if stays.all() else part.class_ids[stays]
+            measured.sizes += np.bincount(staying, minlength=len(measured.sizes))
+            measured.spreads = [one + spread(noisy.values[:, j]) for j, one in enumerate(measured.spreads)]
+            measured.samples.append(_sample(part, noisy, stays, sampled=sampled, n_passed=n_passed))
+            n_passed += len(stays)
+        with clock.step("keep"):
+            keep(part, noisy.published, stays)
+    if figures is not None:
+        measured.realised = figures.realised()
+        if measured.realised is None:
+            measured.sizes[:] = 0  # `merge` leaves out what was kept of it
     return measured
 
 
@@ -224,7 +284,7 @@ class _Noisy:
         return [self.published[:, j] for j in range(self.published.shape[1])]
 
 
-def _perturb(part: Batch, outlook: Outlook, policy: Policy, *, random: ByteSource) -> _Noisy:
+def _perturb(part: Batch, low: FloatArray, high: FloatArray, policy: Policy, *, random: Random) -> _Noisy:
     """Noise on the ε-quasis of records, each record as one unit."""
     values, clipped = clip(part.values, policy)
     quasis = policy.epsilon_quasis.values()
@@ -233,8 +293,8 @@ def _perturb(part: Batch, outlook: Outlook, policy: Policy, *, random: ByteSourc
         published = perturb(
             values,
             part.class_ids,
-            outlook.low[part.classes],
-            outlook.high[part.classes],
+            low,
+            high,
             epsilon=policy.exact_epsilon,
             precisions=[fraction(attribute.precision) for attribute in quasis],
             domains=[None if a.domain is None else (fraction(a.domain[0]), fraction(a.domain[1])) for a in quasis],
@@ -243,24 +303,24 @@ def _perturb(part: Batch, outlook: Outlook, policy: Policy, *, random: ByteSourc
     return _Noisy(values=values, originals=part.values if any(clipped.values()) else None, published=published)
 
 
-def _realise(part: Batch, noisy: _Noisy, outlook: Outlook, policy: Policy) -> tuple[BoolArray, Realised]:
+def _realise(part: Batch, noisy: _Noisy, widths: FloatArray, policy: Policy) -> tuple[BoolArray, Realised]:
     return realise(
         noisy.values,
         noisy.columns,
         part.class_ids,
-        ranges=outlook.high[part.classes] - outlook.low[part.classes],
+        ranges=widths,
         epsilon=float(policy.exact_epsilon),
         confident=ConfidentK.asked_by(policy),
         originals=noisy.originals,
     )
 
 
-def _figures_of_large(batch: LargeClass, outlook: Outlook, policy: Policy) -> LargeClassFigures:
+def _figures_of_large(batch: LargeClass, widths: FloatArray, policy: Policy) -> LargeClassFigures:
     values, counts = _count_large(batch, policy)
     moved, _ = clip(values[:, np.newaxis][:, : len(policy.epsilon_quasis)], policy)
     return LargeClassFigures(
         one_class(*merge_counts(moved[:, 0] if policy.epsilon_quasis else values, counts)),
-        widths=outlook.widths[batch.class_id : batch.class_id + 1],
+        widths=widths[batch.class_id : batch.class_id + 1],
         epsilon=float(policy.exact_epsilon),
         confident=ConfidentK.asked_by(policy),
     )
@@ -272,15 +332,26 @@ def count_in_cells(
     """Records in the cells of a picture, before noise and as published. `new_ids` as for `merge`."""
     before = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in cells.items()}
     after = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in cells.items()}
-    for batch in classes.batches():
-        for part in _parts(batch):
-            moved, _ = clip(part.values, policy)
-            for j, own in cells.items():
-                before[j] += own.count(moved[:, j])
-    for published in classes.kept(new_ids):
-        for j, own in cells.items():
-            after[j] += own.count(published[:, j])
+    for counts in classes.each(partial(_count_before, cells=cells, policy=policy)):
+        for j, own in counts.items():
+            before[j] += own
+    for counts in classes.each_kept(partial(_count, cells=cells), new_ids):
+        for j, own in counts.items():
+            after[j] += own
     return {j: (before[j], after[j]) for j in cells}
+
+
+def _count_before(batch: Batch | LargeClass, *, cells: Mapping[int, Cells], policy: Policy) -> dict[int, IntArray]:
+    counts: dict[int, IntArray] = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in cells.items()}
+    for part in _parts(batch):
+        moved, _ = clip(part.values, policy)
+        for j, own in _count(moved, cells=cells).items():
+            counts[j] += own
+    return counts
+
+
+def _count(values: FloatArray, *, cells: Mapping[int, Cells]) -> dict[int, IntArray]:
+    return {j: own.count(values[:, j]) for j, own in cells.items()}
 
 
 def _parts(batch: Batch | LargeClass) -> Iterator[Batch]:
@@ -290,20 +361,13 @@ def _parts(batch: Batch | LargeClass) -> Iterator[Batch]:
         yield from batch.parts()
 
 
-@dataclass(slots=True)
-class _Sampling:
-    """Picks the sampled records out of what goes by."""
-
-    positions: IntArray
-    n_passed: int = 0
-
-    def of(self, part: Batch, noisy: _Noisy, stays: BoolArray) -> Sample:
-        first, last = np.searchsorted(self.positions, [self.n_passed, self.n_passed + len(stays)])
-        chosen = self.positions[first:last] - self.n_passed
-        self.n_passed += len(stays)
-        return Sample(
-            values=noisy.values[chosen],
-            published=[column[chosen] for column in noisy.columns],
-            class_ids=part.class_ids[chosen] + part.classes.start,
-            stays=stays[chosen],
-        )
+def _sample(part: Batch, noisy: _Noisy, stays: BoolArray, *, sampled: IntArray, n_passed: int) -> Sample:
+    """The sampled records of a part that so many records come before."""
+    first, last = np.searchsorted(sampled, [n_passed, n_passed + len(stays)])
+    chosen = sampled[first:last] - n_passed
+    return Sample(
+        values=noisy.values[chosen],
+        published=[column[chosen] for column in noisy.columns],
+        class_ids=part.class_ids[chosen] + part.classes.start,
+        stays=stays[chosen],
+    )

@@ -130,3 +130,29 @@ def spilling_engine(memory: str | int, folder: str | Path | None, *, linkage: bo
     where = Path(tempfile.gettempdir() if folder is None else folder)
     SpillFolder(where).close()
     return SpillingEngine(memory=limit, folder=where, linkage=linkage)
+
+
+def spark_engine(
+    session: object | None = None,
+    *,
+    master: str | None = None,
+    staging: str | Path | None = None,
+    memory: str | int = "4GB",
+    with_linkage: bool = True,
+) -> Engine[Columns]:
+    """Spark as the engine: on a session that is there, or on a new one at a master (`spark://…`, `local[4]`, `sc://…`).
+
+    `staging` is a folder that this machine and all workers see by the same name; records are kept in a private folder
+    inside it until the release is closed. `memory` is for the frequency table here, and for what each task on a worker
+    looks at.
+    """
+    from kepsilon.engines.limits import bytes_of
+    from kepsilon.engines.spark import SparkEngine
+    from kepsilon.engines.spark_session import open_session
+    from kepsilon.private_folders import SpillFolder
+
+    limit = bytes_of(memory)
+    where = Path(tempfile.gettempdir() if staging is None else staging).absolute()
+    SpillFolder(where).close()
+    chosen = open_session(master) if session is None else session
+    return SparkEngine(session=chosen, memory=limit, staging=where, linkage=with_linkage)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kepsilon.class_by_class import Cell, Measured, Outlook, count_in_cells, look_ahead, perturb_and_measure
-from kepsilon.counting import Counted, local_engine, read_and_count, spilling_engine
+from kepsilon.counting import Counted, local_engine, read_and_count, spark_engine, spilling_engine
 from kepsilon.engines.protocol import Classes, Columns, Engine, Merged
 from kepsilon.errors import Problem, UnsatisfiableError
 from kepsilon.evaluate.confident_k import ConfidentK
@@ -54,7 +54,7 @@ def anonymise(
     if engine is not None and memory is not None:
         raise ValueError("an engine has its own limit on memory: give one or the other")
     if engine is None:
-        engine = local_engine() if memory is None else spilling_engine(memory, spill_folder, linkage=with_linkage)
+        engine = _engine_for(source, memory, spill_folder, with_linkage=with_linkage)
     random = system_bytes() if unsafe_seed is None else unsafe_seeded_bytes(unsafe_seed)
     clock = Stopwatch(on_step)
     counted = read_and_count(source, policy, engine=engine, clock=clock)
@@ -69,6 +69,16 @@ def anonymise(
         raise
     record = {**records.opening(policy, seeded=random.seeded, engine=engine.name), **record, "seconds": clock.seconds}
     return Release(merged, record, pictures)
+
+
+def _engine_for(
+    source: object, memory: str | int | None, spill_folder: str | Path | None, *, with_linkage: bool
+) -> Engine[Columns]:
+    """Where nobody chose one: a Spark DataFrame stays on its cluster, and a limit on memory means spilling."""
+    session = getattr(source, "sparkSession", None)
+    if session is not None:
+        return spark_engine(session, staging=spill_folder, memory="4GB" if memory is None else memory)
+    return local_engine() if memory is None else spilling_engine(memory, spill_folder, linkage=with_linkage)
 
 
 def _release(
@@ -103,7 +113,8 @@ def _release(
             recoding,
             new_ids,
             whole=[n for n, a in policy.epsilon_quasis.items() if fraction(a.precision).denominator == 1],
-            shuffle=lambda n: shuffled_positions(n, random_bytes=random.bytes),
+            shuffle=shuffled_positions,
+            random=random,
         )
     return merged, record, pictures
 

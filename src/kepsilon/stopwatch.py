@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -27,3 +27,12 @@ class Stopwatch:
         start = time.perf_counter()
         yield
         self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 4)
+
+    def divide(self, name: str, shares: Mapping[str, float], seconds: float) -> None:
+        """Divides seconds of a step among the steps inside it, as their own seconds say, wherever they were spent."""
+        total = sum(shares.values())
+        if not total:
+            return
+        self.seconds[name] -= seconds
+        for inner, own in shares.items():
+            self.seconds[inner] = round(self.seconds.get(inner, 0.0) + seconds * own / total, 4)

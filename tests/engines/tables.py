@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,7 +17,10 @@ from pyarrow import parquet
 
 import kepsilon
 from kepsilon.engines import local
+from kepsilon.engines.spark import SparkEngine
+from kepsilon.engines.spark_session import open_session
 from kepsilon.engines.spilling import SpillingEngine
+from needs import require_java
 
 SEED = 20160712
 MEMORY = 200_000
@@ -44,10 +49,26 @@ role = "sensitive"
 role = "insensitive"
 """
 
+
+@functools.cache
+def spark_session() -> Any:
+    """One for all tests of a process: starting it takes seconds."""
+    require_java()
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    session = open_session("local[2]")
+    session.conf.set("spark.sql.shuffle.partitions", "4")  # for tables of a few thousand records
+    return session
+
+
 ENGINES = {
     "in memory": lambda folder, memory: local,
     "spilling": lambda folder, memory: SpillingEngine(memory=memory, folder=folder),
+    "spark": lambda folder, memory: SparkEngine(session=spark_session(), memory=memory, staging=folder),
 }
+
+EVERY = list(ENGINES)
+OTHERS = EVERY[1:]
+"""All but the one in memory, to be compared with it."""
 
 
 @dataclass(frozen=True)

@@ -120,6 +120,7 @@ def test_signals_that_are_ignored_stay_so(tmp_path):
 TWICE = """
 import shutil, signal, sys, time
 from kepsilon.engines.spilled_classes import SpilledClasses
+from kepsilon.engines.stored_batches import NoisyBuckets
 from kepsilon.cli.main import main
 
 def stop(*_arguments, **_options):
@@ -131,7 +132,7 @@ def slowly(path, **options):
     time.sleep(1)
     remove(path, **options)
 
-SpilledClasses.keep = stop
+NoisyBuckets.keeper = stop
 signal.signal(signal.SIGINT, signal.default_int_handler)
 remove = shutil.rmtree
 sys.argv = ["kepsilon", *sys.argv[1:]]

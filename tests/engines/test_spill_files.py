@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.tables import ENGINES, SEED, Case, document, people, plain, rare_categories, release
+from engines.tables import EVERY, SEED, Case, document, people, plain, rare_categories, release
 from kepsilon.engines import spill_files
 from kepsilon.engines.coding import WrongNumbers, encode
 from kepsilon.engines.moving import used_entries
@@ -79,14 +79,14 @@ def test_a_file_that_is_gone_is_noticed(bucket, suffix, tmp_path):
 @pytest.mark.parametrize("suffix", [".c", ".e", ".r", ".k"])
 def test_no_release_of_records_that_did_not_come_back(suffix, tmp_path, monkeypatch):
     """Cut short after they were brought together; nothing is left behind."""
-    batches = SpilledClasses.batches
+    draw = SpilledClasses.draw
 
-    def cut(self):
+    def cut(self, *arguments, **options):
         for file in self._folder.path.glob(f"0{suffix}"):
             file.write_bytes(file.read_bytes()[:-16])
-        return batches(self)
+        return draw(self, *arguments, **options)
 
-    monkeypatch.setattr(SpilledClasses, "batches", cut)
+    monkeypatch.setattr(SpilledClasses, "draw", cut)
     with pytest.raises(kepsilon.EngineError, match="did not come back whole"):
         release(plain(), "spilling", tmp_path)
     assert list(tmp_path.glob(f"{SPILL_PREFIX}*")) == []
@@ -144,7 +144,7 @@ def test_a_large_dictionary_is_not_spilt_with_every_part(tmp_path, monkeypatch):
     assert max(sizes) < entries.nbytes / 10
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EVERY)
 def test_a_null_beside_a_full_dictionary_stays_a_null(engine, tmp_path):
     """128 entries are all that 8 bits can name, and the number that stood for null was none of 8 bits."""
     entries = pa.array([f"{i:05d}" for i in range(128)])
@@ -163,7 +163,7 @@ def test_a_null_beside_a_full_dictionary_stays_a_null(engine, tmp_path):
     assert released.frame.column("zip").null_count == 10
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EVERY)
 @pytest.mark.parametrize("column", ["zip", "illness"])
 def test_files_with_narrow_dictionaries_of_their_own_are_one_table(column, engine, tmp_path):
     """As pandas writes categories: 100 in each of three files, named by 8 bits, 300 together."""

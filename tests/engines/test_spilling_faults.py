@@ -166,14 +166,14 @@ def test_out_of_memory_on_one_batch(large, kepsilon_command, monkeypatch):
 
 STOPPED = """
 import os, signal, sys, time
-from kepsilon.engines.spilled_classes import SpilledClasses
+from kepsilon.engines.stored_batches import NoisyBuckets
 from kepsilon.cli.main import main
 
 def stop(*_arguments, **_options):
     print("records are on disk", flush=True)
     time.sleep(60)
 
-SpilledClasses.keep = stop
+NoisyBuckets.keeper = stop
 # Whoever runs the tests in the background may have asked for signals to be ignored, which a child inherits.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)

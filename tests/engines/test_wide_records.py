@@ -11,12 +11,12 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.tables import ENGINES, MEMORY, POLICY, SEED, Case, document, people, release
+from engines.tables import EVERY, MEMORY, POLICY, SEED, Case, document, people, release
 from kepsilon.cli import main
 from kepsilon.engines import moving
 from kepsilon.engines.limits import Limits, in_words
 from kepsilon.engines.parquet_files import ParquetFiles
-from kepsilon.engines.spilled_classes import SpilledClasses
+from kepsilon.engines.stored_batches import NoisyBuckets
 from kepsilon.private_folders import SPILL_PREFIX
 from kepsilon.publish.atomic import Staging
 
@@ -41,7 +41,7 @@ def test_text_is_taken_in_pieces_that_arrow_can_hold(kind, monkeypatch):
     assert found.to_pylist() == [column[int(row)].as_py() for row in rows]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EVERY)
 def test_pieces_of_text_are_released(engine, tmp_path, monkeypatch):
     """Every record keeps its own letter."""
     monkeypatch.setattr(moving, "_MOST_TEXT", 5_000)
@@ -80,9 +80,9 @@ def test_fewer_wide_records_are_looked_at_together():
 def test_every_noisy_bucket_can_be_drawn(n_buckets):
     """Also where 16 bits are too few to name one: of a bucket per record, e⁻¹ of them stay empty."""
     rng = np.random.default_rng(SEED)
-    classes = object.__new__(SpilledClasses)
-    classes._noisy = range(n_buckets)
-    drawn = classes._drawn_places(n_buckets, rng.bytes)
+    noisy = object.__new__(NoisyBuckets)
+    noisy.buckets = range(n_buckets)
+    drawn = noisy._drawn_places(n_buckets, rng)
     assert len(drawn) == n_buckets
     assert drawn.max() < n_buckets
     if n_buckets > 2:

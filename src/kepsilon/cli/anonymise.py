@@ -23,7 +23,7 @@ from kepsilon.cli.screen import progress, show_record
     "--output",
     required=True,
     type=click.Path(path_type=Path),
-    help="The release: CSV, Parquet or Arrow by suffix.",
+    help="The release: CSV, Parquet or Arrow by suffix; a folder of Parquet files without one.",
 )
 @click.option(
     "--linkage",
@@ -38,16 +38,29 @@ from kepsilon.cli.screen import progress, show_record
     help="Also write a page with pictures of what changed, what it cost and what risk is left. For the curator only.",
 )
 @click.option(
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    show_default=True,
+    help="Where the work is done: on this machine, or by the workers of a Spark cluster.",
+)
+@click.option(
+    "--master",
+    metavar="URL",
+    help="With --engine spark: the cluster (spark://host:7077, yarn, local[4], or sc://host for Spark Connect).",
+)
+@click.option(
     "--memory",
     metavar="SIZE",
     help="For Parquet larger than memory: hold no more than this (2GB, 500MB) and put the rest beside the output, in a "
-    "folder for you only that is gone afterwards.",
+    "folder for you only that is gone afterwards. With --engine spark: what one task may hold (4GB unless given).",
 )
 @click.option(
     "--spill-folder",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="With --memory: put the rest there instead of beside the output.",
+    help="With --memory: put the rest there instead of beside the output. With --engine spark: a folder that all workers "
+    "see by the same name, if they do not see the output's.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing release.")
 @click.option(
@@ -63,6 +76,8 @@ def anonymise(
     output: Path,
     linkage: Path | None,
     report: Path | None,
+    engine: str,
+    master: str | None,
     memory: str | None,
     spill_folder: Path | None,
     overwrite: bool,
@@ -74,27 +89,41 @@ def anonymise(
     Writes OUTPUT, OUTPUT.manifest.json (to be given away with it) and OUTPUT.curator.json (for you only). The release
     appears whole or not at all. Also spelled anonymize.
     """
-    if spill_folder is not None and memory is None:
-        raise click.UsageError("--spill-folder goes with --memory.")
+    if master is not None and engine != "spark":
+        raise click.UsageError("--master goes with --engine spark.")
+    if spill_folder is not None and memory is None and engine != "spark":
+        raise click.UsageError("--spill-folder goes with --memory or --engine spark.")
     policy = kepsilon.Policy.from_file(policy_path)
     inputs = (input_path, policy_path, *policy.files)
     kepsilon.check_outputs(output, linkage, report=report, overwrite=overwrite, inputs=inputs)
-    folder = output.parent if spill_folder is None else spill_folder
-    if memory is not None and sys.stderr.isatty():
+    place = output.parent if spill_folder is None else spill_folder
+    if engine == "local" and memory is not None and sys.stderr.isatty():
         needs = kepsilon.estimate_needs(
-            input_path, policy, memory=memory, spill_folder=folder, with_linkage=linkage is not None
+            input_path, policy, memory=memory, spill_folder=place, with_linkage=linkage is not None
         )
         click.echo(f"{needs}.", err=True)
     with progress() as on_step:
-        release = kepsilon.anonymise(
-            input_path,
-            policy,
-            memory=memory,
-            spill_folder=folder,
-            with_linkage=linkage is not None,
-            unsafe_seed=unsafe_seed,
-            on_step=on_step,
-        )
+        if engine == "spark":
+            on_step("start Spark")
+            release = kepsilon.anonymise(
+                input_path,
+                policy,
+                engine=kepsilon.spark_engine(
+                    master=master, staging=place, memory=memory or "4GB", with_linkage=linkage is not None
+                ),
+                unsafe_seed=unsafe_seed,
+                on_step=on_step,
+            )
+        else:
+            release = kepsilon.anonymise(
+                input_path,
+                policy,
+                memory=memory,
+                spill_folder=place,
+                with_linkage=linkage is not None,
+                unsafe_seed=unsafe_seed,
+                on_step=on_step,
+            )
         with release:
             on_step("write")
             release.write(output, linkage=linkage, report=report, overwrite=overwrite)

@@ -148,12 +148,16 @@ class Limits:
     def most_combinations(self, n_k_quasis: int) -> int:
         return self.memory // _COMBINATION_SHARE // _bytes_per_combination(n_k_quasis)
 
-    def batches(self, sizes: IntArray) -> list[slice]:
-        """Which classes go through the kernels together: as many as there is room for, and at least one."""
+    def batches(self, sizes: IntArray, *, n_batches: int = 1) -> list[slice]:
+        """Which classes go through the kernels together: as many as there is room for, and at least one.
+
+        At least about `n_batches` are made, if there are as many classes.
+        """
         ends = np.cumsum(sizes)
+        most = min(self.records_per_batch, -(-int(ends[-1]) // n_batches))
         planned, first, done = [], 0, 0
         while first < len(sizes):
-            last = max(first + 1, int(np.searchsorted(ends, done + self.records_per_batch, side="right")))
+            last = max(first + 1, int(np.searchsorted(ends, done + most, side="right")))
             planned.append(slice(first, last))
             first, done = last, int(ends[last - 1])
         return planned

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from kepsilon.engines.merging import merged_table
 from kepsilon.engines.moving import movable, stored, taken
 from kepsilon.engines.numpy_arrays import from_numpy
 from kepsilon.engines.parquet_files import ParquetFiles, is_many
-from kepsilon.engines.protocol import Batch, Distinct, LeftOut, RandomBytes, Shuffle
+from kepsilon.engines.protocol import Batch, Distinct, Draw, Found, LeftOut, Look, Random, Shuffle
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles, EpsilonQuasi, KQuasi
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -158,7 +158,7 @@ class LocalColumns:
         return pc.sum(pc.match_substring_regex(column, r"^([=@\t\r]|[+-][^0-9.])")).as_py() or 0
 
     def classes(self, recoding: Recoding) -> LocalClasses:
-        return LocalClasses(self, self.by_class(recoding), n_classes=recoding.n_classes)
+        return LocalClasses(self, self.by_class(recoding), sizes=recoding.sizes)
 
     def epsilon_quasis(self, records: IntArray) -> FloatArray:
         """The ε-quasis of some of the records that stayed, shape (n_records, n_epsilon_quasis)."""
@@ -176,7 +176,7 @@ class LocalColumns:
         published: FloatArray,
         *,
         whole: Collection[str],
-        shuffle: Shuffle,
+        order: IntArray,
     ) -> LocalMerged:
         """Labels, noisy values and untouched columns of the released records in one shuffled table.
 
@@ -185,7 +185,6 @@ class LocalColumns:
         are, and the other arrays go with it.
         """
         self._numbers.clear()
-        order = shuffle(len(released))
         class_ids = class_ids[order]
         released = released[order]
         rows = released if self._stays is None else self._stays[released]
@@ -212,8 +211,8 @@ class LocalColumns:
 class LocalClasses:
     """All classes in one batch, its records in the order of the input."""
 
-    def __init__(self, columns: LocalColumns, class_ids: IntArray, *, n_classes: int) -> None:
-        self.n_classes = n_classes
+    def __init__(self, columns: LocalColumns, class_ids: IntArray, *, sizes: IntArray) -> None:
+        self.sizes = sizes
         self._columns = columns
         self._released = np.flatnonzero(class_ids != SUPPRESSED)
         self._class_ids = class_ids if len(self._released) == len(class_ids) else class_ids[self._released]
@@ -221,31 +220,40 @@ class LocalClasses:
         self._published: FloatArray = np.zeros((0, 0))
         self._stays: BoolArray | None = None
 
-    def batches(self) -> Iterator[Batch]:
+    def each(self, look: Look[Found]) -> list[Found]:
+        return [look(self._whole())]
+
+    def draw(self, draw: Draw[Found], *, random: Random) -> list[Found]:
+        return [draw(self._whole(), random, self._keep)]
+
+    def _whole(self) -> Batch:
         if self._batch is None:
             values = self._columns.epsilon_quasis(self._released)
-            self._batch = Batch(classes=slice(0, self.n_classes), class_ids=self._class_ids, values=values)
-        yield self._batch
+            self._batch = Batch(classes=slice(0, len(self.sizes)), class_ids=self._class_ids, values=values)
+        return self._batch
 
-    def keep(self, batch: Batch, published: FloatArray, stays: BoolArray, *, random_bytes: RandomBytes) -> None:
-        del batch, random_bytes
+    def _keep(self, part: Batch, published: FloatArray, stays: BoolArray) -> None:
+        del part
         self._published = published
         self._stays = None if stays.all() else stays
 
-    def kept(self, new_ids: IntArray) -> Iterator[FloatArray]:
+    def each_kept(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> list[Found]:
         del new_ids  # classes that lost all their records have none that stayed
-        yield self._published if self._stays is None else self._published[self._stays]
+        return [look(self._published if self._stays is None else self._published[self._stays])]
 
-    def merge(self, recoding: Recoding, new_ids: IntArray, *, whole: Collection[str], shuffle: Shuffle) -> LocalMerged:
+    def merge(
+        self, recoding: Recoding, new_ids: IntArray, *, whole: Collection[str], shuffle: Shuffle, random: Random
+    ) -> LocalMerged:
         self._batch = None
         chosen = slice(None) if self._stays is None else self._stays
+        released = self._released[chosen]
         return self._columns.merge(
             recoding,
-            self._released[chosen],
+            released,
             new_ids[self._class_ids[chosen]],
             self._published[chosen],
             whole=whole,
-            shuffle=shuffle,
+            order=shuffle(len(released), random_bytes=random.bytes),
         )
 
     def close(self) -> None:

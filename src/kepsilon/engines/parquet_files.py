@@ -220,6 +220,16 @@ class ParquetFiles:
             raise changed(self.path)
         return table
 
+    @property
+    def n_records_by_file(self) -> dict[Path, int]:
+        """In the order that records are read."""
+        return {file: stamp.n_records for file, stamp in self._stamps.items()}
+
+    def refuse_changed(self) -> None:
+        """Refused if a file is no longer what it was when it was first opened."""
+        for file in self.paths:
+            self._refuse_changed(file)
+
     def _refuse_changed(self, file: Path) -> None:
         try:
             now = _stamp(file)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -14,11 +14,24 @@ from kepsilon.table.classes import Recoding
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.frequency import FrequencyTable
 
-RandomBytes = Callable[[int], bytes]
-"""So many bytes that nobody can guess."""
 
-Shuffle = Callable[[int], IntArray]
-"""A permutation of so many positions that nobody can guess."""
+class Random(Protocol):
+    """Where random bytes come from. Engines that work elsewhere send it there, so it can be pickled."""
+
+    @property
+    def seeded(self) -> bool:
+        """Whether somebody who knows the seed can repeat the bytes."""
+
+    def bytes(self, n: int) -> bytes:
+        """So many bytes that nobody can guess."""
+
+    def apart(self, number: int) -> Random:
+        """A source for work that is done elsewhere; no two numbers give the same bytes."""
+
+
+class Shuffle(Protocol):
+    def __call__(self, n: int, *, random_bytes: Callable[[int], bytes]) -> IntArray:
+        """A permutation of so many positions that nobody can guess."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,21 +99,40 @@ class Merged(Protocol):
         """Removes what was kept on disk; nothing can be written or looked at afterwards."""
 
 
+class Keep(Protocol):
+    def __call__(self, part: Batch, published: FloatArray, stays: BoolArray) -> None:
+        """Takes what is published of a batch, or of the parts of a large class in their order."""
+
+
+Found = TypeVar("Found")
+Look = Callable[[Batch | LargeClass], Found]
+"""What is to be known of a batch: small, and found without looking at any other."""
+
+Draw = Callable[[Batch | LargeClass, Random, Keep], Found]
+"""Gives a batch its noise, hands what is published to `Keep`, and says what it did."""
+
+
 class Classes(Protocol):
-    """The records that are in a class, whole classes together; noisy values come back to here, once."""
+    """The records that are in a class, whole classes together.
 
-    n_classes: int
+    Engines call what they are handed wherever the records are, so it has to be picklable, and so has what it returns.
+    """
 
-    def batches(self) -> Iterator[Batch | LargeClass]:
-        """All classes, as often as asked for and always in the same order."""
+    sizes: IntArray
+    """Records of every class, shape (n_classes,)."""
 
-    def keep(self, batch: Batch, published: FloatArray, stays: BoolArray, *, random_bytes: RandomBytes) -> None:
-        """Takes what is published of a batch or part; they have to come once, in the order of `batches`."""
+    def each(self, look: Look[Found]) -> Iterable[Found]:
+        """What is found in every batch, in the order of their classes; as often as asked for."""
 
-    def kept(self, new_ids: IntArray) -> Iterator[FloatArray]:
-        """What is published of released records, a part at a time in any order. `new_ids` as for `merge`."""
+    def draw(self, draw: Draw[Found], *, random: Random) -> Iterable[Found]:
+        """Every batch gets its noise: once, and what is kept of it is what is released."""
 
-    def merge(self, recoding: Recoding, new_ids: IntArray, *, whole: Collection[str], shuffle: Shuffle) -> Merged:
+    def each_kept(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> Iterable[Found]:
+        """What is found in the published values of released records, a part at a time. `new_ids` as for `merge`."""
+
+    def merge(
+        self, recoding: Recoding, new_ids: IntArray, *, whole: Collection[str], shuffle: Shuffle, random: Random
+    ) -> Merged:
         """Labels, noisy values and untouched columns of the released records in one shuffled table.
 
         `recoding` is of the classes that are left, and `new_ids` says for each old one which it is now, or SUPPRESSED.

@@ -1,33 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records on disk by class, given noise a batch at a time, and then in an order nobody can guess.
-
-The last order is drawn in two steps, which is as good as one: every record goes to a bucket drawn for it alone, and the
-records of a bucket are shuffled. All orders are equally likely, and no more than a bucket is in memory.
-"""
+"""Records on disk by class, given noise a batch at a time, and then in an order nobody can guess."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from kepsilon.engines.files import CODED_TEXT, decoded, write_folder, writing
+from kepsilon.engines.files import decoded, write_folder, writing
 from kepsilon.engines.limits import Limits
 from kepsilon.engines.local import linkage_table
-from kepsilon.engines.merging import merged_table
-from kepsilon.engines.moving import taken_as_is
 from kepsilon.engines.parquet_files import ParquetFiles
-from kepsilon.engines.protocol import Batch, RandomBytes, Shuffle
-from kepsilon.engines.spill_files import Bucket, Records, scatter
+from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
+from kepsilon.engines.spill_files import Bucket
+from kepsilon.engines.stored_batches import NoisyBuckets, NoisyRecords, StoredBatch
 from kepsilon.errors import EngineError, Problem
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.private_folders import SpillFolder
-from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
-from kepsilon.table.classes import SUPPRESSED, Recoding
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.classes import Recoding
 
 
 class SpilledClasses:
@@ -35,71 +28,53 @@ class SpilledClasses:
 
     def __init__(
         self,
-        batches: list[slice],
-        buckets: list[Bucket],
+        stored: list[StoredBatch],
         folder: SpillFolder,
         *,
+        sizes: IntArray,
         files: ParquetFiles,
         roles: ColumnRoles,
         limits: Limits,
-        n_classes: int,
     ) -> None:
-        self.n_classes = n_classes
-        self._batches, self._buckets, self._folder = batches, buckets, folder
+        self.sizes = sizes
+        self._stored, self._folder = stored, folder
         self._files, self._roles, self._limits = files, roles, limits
-        n_records = sum(bucket.n_records for bucket in buckets)
-        self._noisy = [
-            Bucket(folder.path, len(buckets) + i, n_values=len(roles.epsilon_quasis))
-            for i in range(limits.n_noisy_buckets(n_records))
-        ]
-        self._reader = _KeptColumns(buckets)
+        self._noisy = NoisyBuckets(
+            folder.path,
+            first_number=len(stored),
+            n_buckets=limits.n_noisy_buckets(int(sizes.sum())),
+            n_values=len(roles.epsilon_quasis),
+            limits=limits,
+        )
 
-    def batches(self) -> Iterator[Batch | SpilledLargeClass]:
-        for own, bucket in zip(self._batches, self._buckets, strict=True):
-            if bucket.n_records > self._limits.records_per_batch:
-                yield SpilledLargeClass(class_id=own.start, bucket=bucket, limits=self._limits)
-            else:
-                yield Batch(classes=own, class_ids=bucket.class_ids() - np.int32(own.start), values=bucket.values())
+    def each(self, look: Look[Found]) -> Iterator[Found]:
+        return (look(own.look(self._limits)) for own in self._stored)
 
-    def keep(self, batch: Batch, published: FloatArray, stays: BoolArray, *, random_bytes: RandomBytes) -> None:
-        for first in range(0, len(stays), self._limits.records_per_part):
-            part = slice(first, min(first + self._limits.records_per_part, len(stays)))
-            staying = np.flatnonzero(stays[part])
-            rows, kept = self._reader.next(part.stop - part.start)
-            records = Records(
-                class_ids=batch.class_ids[part] + np.int32(batch.classes.start),
-                values=published[part],
-                rows=rows,
-                kept=kept,
-            )
-            scatter(records.take(staying), self._drawn_places(len(staying), random_bytes), self._noisy)
+    def draw(self, draw: Draw[Found], *, random: Random) -> Iterator[Found]:
+        for own in self._stored:
+            yield draw(own.look(self._limits), random, self._noisy.keeper(own, random))
+            own.bucket.remove_kept()
 
-    def _drawn_places(self, n: int, random_bytes: RandomBytes) -> IntArray:
-        kind = np.dtype("<u2" if len(self._noisy) <= 1 << 16 else "<u4")
-        drawn: IntArray = np.frombuffer(random_bytes(kind.itemsize * n), dtype=kind)
-        return drawn & kind.type(len(self._noisy) - 1)
-
-    def kept(self, new_ids: IntArray) -> Iterator[FloatArray]:
-        for bucket in self._noisy:
-            if bucket.n_records:
-                yield bucket.values()[new_ids[bucket.class_ids()] != SUPPRESSED]
+    def each_kept(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> Iterator[Found]:
+        return (look(NoisyRecords(buckets=[own]).published(new_ids)) for own in self._noisy.buckets if own.n_records)
 
     def merge(
-        self, recoding: Recoding, new_ids: IntArray, *, whole: Collection[str], shuffle: Shuffle
+        self, recoding: Recoding, new_ids: IntArray, *, whole: Collection[str], shuffle: Shuffle, random: Random
     ) -> SpilledMerged:
-        for bucket in self._buckets:
-            bucket.remove()
-        orders = []
-        for bucket in self._noisy:
-            released = (
-                np.flatnonzero(new_ids[bucket.class_ids()] != SUPPRESSED) if bucket.n_records else np.zeros(0, int)
-            )
-            orders.append(bucket.keep_order(released[shuffle(len(released))]))
+        for stored in self._stored:
+            stored.bucket.remove()
+        filled: list[Bucket] = []
+        n_records = 0
+        for bucket in self._noisy.buckets:
+            released = NoisyRecords(buckets=[bucket]).released(new_ids)
+            if len(released):
+                n_records += bucket.keep_order(released[shuffle(len(released), random_bytes=random.bytes)])
+                filled.append(bucket)
         integers = {n for n in self._roles.epsilon_quasis if pa.types.is_integer(self._files.schema.field(n).type)}
         return SpilledMerged(
-            [bucket for bucket, n in zip(self._noisy, orders, strict=True) if n],
+            filled,
             self._folder,
-            n_records=sum(orders),
+            n_records=n_records,
             files=self._files,
             roles=self._roles,
             recoding=recoding,
@@ -109,64 +84,6 @@ class SpilledClasses:
 
     def close(self) -> None:
         self._folder.close()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpilledLargeClass:
-    """A class that fills a bucket of its own, and more than a batch."""
-
-    class_id: int
-    bucket: Bucket
-    limits: Limits
-
-    @property
-    def most_values(self) -> int:
-        return self.limits.most_values
-
-    def parts(self) -> Iterator[Batch]:
-        step = self.limits.records_per_part
-        for first in range(0, self.bucket.n_records, step):
-            values = self.bucket.values(first, first + step)
-            yield Batch(
-                classes=slice(self.class_id, self.class_id + 1),
-                class_ids=np.zeros(len(values), dtype=np.int32),
-                values=values,
-            )
-
-
-class _KeptColumns:
-    """The columns that are not looked at, once more in the order of the batches, as many records as are asked for."""
-
-    def __init__(self, buckets: list[Bucket]) -> None:
-        self._buckets = iter(buckets)
-        self._bucket: Bucket | None = None
-        self._n_passed = 0
-        self._parts: Iterator[pa.Table] = iter(())
-        self._left: list[pa.Table] = []
-
-    def next(self, n: int) -> tuple[IntArray | None, pa.Table]:
-        """Positions in the input, where they are known, and columns of the next records, all in one bucket."""
-        if self._bucket is None or self._n_passed == self._bucket.n_records:
-            if self._bucket is not None:
-                self._bucket.remove_kept()
-            self._bucket = next(self._buckets)
-            self._n_passed = 0
-            self._parts = self._bucket.kept()
-        first, self._n_passed = self._n_passed, self._n_passed + n
-        return self._bucket.rows(first, self._n_passed), self._columns(n)
-
-    def _columns(self, n: int) -> pa.Table:
-        n_there = sum(part.num_rows for part in self._left)
-        while n_there < n:
-            part = next(self._parts, None)
-            if part is None:
-                return pa.table({})  # there are no such columns
-            self._left.append(part)
-            n_there += part.num_rows
-        # Arrow moves records of several parts only once their dictionaries are one.
-        together = pa.concat_tables(self._left).unify_dictionaries()
-        self._left = [together.slice(n)] if n_there > n else []
-        return together.slice(0, n).combine_chunks()
 
 
 class SpilledMerged:
@@ -191,15 +108,14 @@ class SpilledMerged:
 
     def frame(self) -> Any:
         """All of it in memory, as Arrow."""
-        return decoded(pa.concat_tables([self._table(bucket) for bucket in self._buckets])).unify_dictionaries()
+        return decoded(pa.concat_tables(self._tables())).unify_dictionaries()
 
     def write(self, target: Path, *, final_name: Path) -> None:
-        tables = (self._table(bucket) for bucket in self._buckets)
         if target.is_dir():
-            write_folder(tables, target)
+            write_folder(self._tables(), target)
             return
         with writing(final_name, target, in_parts=True) as write:
-            for table in tables:
+            for table in self._tables():
                 write(table)
 
     def linkage(self) -> pa.Table:
@@ -214,6 +130,12 @@ class SpilledMerged:
     def close(self) -> None:
         self._folder.close()
 
+    def _tables(self) -> Iterator[pa.Table]:
+        for bucket in self._buckets:
+            yield NoisyRecords(buckets=[bucket]).table(
+                bucket.order(), self._roles, self._recoding, self._new_ids, integers=self._integers
+            )
+
     def _linkage(self) -> Iterator[pa.Table]:
         first = 0
         for bucket in self._buckets:
@@ -222,22 +144,3 @@ class SpilledMerged:
                 raise EngineError(Problem(where="linkage", what="was not asked for before the records were read."))
             yield linkage_table(rows[order], self._new_ids[bucket.class_ids()[order]], first=first)
             first += len(order)
-
-    def _table(self, bucket: Bucket) -> pa.Table:
-        """Algorithm 1, lines 8 to 10, for one bucket; columns are taken anew, so that nothing else comes along."""
-        order = bucket.order()
-        columns = pa.concat_tables(parts) if (parts := list(bucket.kept())) else pa.table({})
-
-        def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
-            column = taken_as_is(columns.column(name), order)
-            is_coded = columns.schema.field(name).metadata == CODED_TEXT
-            return pa.field(name, column.type, metadata=CODED_TEXT if is_coded else None), column
-
-        return merged_table(
-            self._roles,
-            self._recoding,
-            self._new_ids[bucket.class_ids()[order]],
-            bucket.values()[order],
-            kept,
-            integers=self._integers,
-        )

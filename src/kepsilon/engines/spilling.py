@@ -24,6 +24,7 @@ from kepsilon.engines.protocol import Distinct, LeftOut
 from kepsilon.engines.spill_files import Bucket, Records, scatter
 from kepsilon.engines.spill_sizes import SpillSizes
 from kepsilon.engines.spilled_classes import SpilledClasses
+from kepsilon.engines.stored_batches import StoredBatch
 from kepsilon.errors import DataError, EngineError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.private_folders import SpillFolder
@@ -194,34 +195,30 @@ class SpilledColumns:
     def classes(self, recoding: Recoding) -> SpilledClasses:
         """Reads all records again and puts them on disk, those of a batch of classes together."""
         self._limits.refuse_large_class(int(recoding.sizes.max()), self._files.name)
-        batches = self._limits.batches(recoding.sizes)
         folder = SpillFolder(self._engine.folder)
         n_values = len(self._roles.epsilon_quasis)
-        buckets = [Bucket(folder.path, i, n_values=n_values) for i in range(len(batches))]
+        stored = [
+            StoredBatch(classes=own, bucket=Bucket(folder.path, i, n_values=n_values))
+            for i, own in enumerate(self._limits.batches(recoding.sizes))
+        ]
         try:
-            self._bring_together(recoding, batches, buckets)
+            self._bring_together(recoding, stored)
         except BaseException:
             folder.close()
             raise
         return SpilledClasses(
-            batches,
-            buckets,
-            folder,
-            files=self._files,
-            roles=self._roles,
-            limits=self._limits,
-            n_classes=recoding.n_classes,
+            stored, folder, sizes=recoding.sizes, files=self._files, roles=self._roles, limits=self._limits
         )
 
-    def _bring_together(self, recoding: Recoding, batches: list[slice], buckets: list[Bucket]) -> None:
-        bucket_of_class = np.repeat(np.arange(len(batches)), [own.stop - own.start for own in batches])
+    def _bring_together(self, recoding: Recoding, stored: list[StoredBatch]) -> None:
+        bucket_of_class = np.repeat(np.arange(len(stored)), [own.classes.stop - own.classes.start for own in stored])
         # The last entry is that of SUPPRESSED, which is −1: no bucket. NumPy sorts 16 bits by counting.
-        places: IntArray = np.append(bucket_of_class, len(batches))
-        places = places.astype(np.uint16) if len(batches) < 1 << 16 else places
+        places: IntArray = np.append(bucket_of_class, len(stored))
+        places = places.astype(np.uint16) if len(stored) < 1 << 16 else places
         found = np.zeros(recoding.n_classes + 1, dtype=np.int64)
         for records in self._records(self._index(recoding)):
             found += np.bincount(records.class_ids + 1, minlength=len(found))
-            scatter(records, places[records.class_ids], buckets)
+            scatter(records, places[records.class_ids], [own.bucket for own in stored])
         if not np.array_equal(found[1:], recoding.sizes):
             raise changed(self._files.path)
 

@@ -38,6 +38,10 @@ class ByteSource(Protocol):
         """The next n bytes, each uniform and independent of all others."""
         ...
 
+    def apart(self, number: int) -> ByteSource:
+        """A source for work that is done elsewhere; those of two numbers have nothing in common."""
+        ...
+
 
 class _SystemBytes:
     """OpenSSL's generator (AES-CTR, seeded by the operating system, and again after a fork), or the system's own."""
@@ -54,18 +58,32 @@ class _SystemBytes:
         sizes = [_LARGEST_REQUEST] * (n // _LARGEST_REQUEST) + [n % _LARGEST_REQUEST]
         return b"".join(self._request(size) for size in sizes)
 
+    def apart(self, number: int) -> ByteSource:
+        """The system's own, wherever it is asked."""
+        del number
+        return self
+
+    def __reduce__(self) -> tuple[Callable[[], ByteSource], tuple[()]]:
+        """Whoever unpickles it asks the system that it is on."""
+        return system_bytes, ()
+
 
 class _SeededBytes:
     """Philox, which is no cryptographic generator: for tests and experiments only."""
 
-    __slots__ = ("_generator",)
+    __slots__ = ("_generator", "_seeds")
     seeded = True
 
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Generator(np.random.Philox(seed))
+    def __init__(self, *seeds: int) -> None:
+        self._seeds = seeds
+        # One seed alone stays what it always meant.
+        self._generator = np.random.Generator(np.random.Philox(seeds[0] if len(seeds) == 1 else list(seeds)))
 
     def bytes(self, n: int) -> bytes:
         return self._generator.bytes(n)
+
+    def apart(self, number: int) -> ByteSource:
+        return _SeededBytes(*self._seeds, number)
 
 
 def system_bytes() -> ByteSource:

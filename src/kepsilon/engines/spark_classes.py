@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Classes on a cluster's file system: its workers look at them, give them noise and write them in their last order."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from kepsilon.engines.files import decoded, writing
+from kepsilon.engines.limits import Limits
+from kepsilon.engines.numpy_arrays import from_numpy, in_one_piece, to_positions
+from kepsilon.engines.parquet_files import ParquetFiles
+from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
+from kepsilon.engines.spark_jobs import Workers
+from kepsilon.engines.spark_sources import FrameOnSpark, OnSpark
+from kepsilon.engines.spark_tasks import Drawing, Merging, WrittenPart, draw_all, look_at_all, look_at_kept, write_parts
+from kepsilon.engines.spill_files import Bucket
+from kepsilon.engines.stored_batches import NoisyRecords, StoredBatch
+from kepsilon.errors import EngineError, Problem
+from kepsilon.policy.roles import ColumnRoles
+from kepsilon.private_folders import SpillFolder
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.classes import Recoding
+
+T = TypeVar("T")
+
+_KEPT: list[SpillFolder] = []
+"""Folders that a DataFrame may still be read from; they go when the program ends, unless they are closed before."""
+
+
+class SparkClasses:
+    """Whole classes in buckets that all workers see; and once they have noise, buckets of records in any order."""
+
+    def __init__(
+        self,
+        stored: list[StoredBatch],
+        folder: SpillFolder,
+        workers: Workers,
+        *,
+        sizes: IntArray,
+        roles: ColumnRoles,
+        limits: Limits,
+        integers: frozenset[str],
+        n_tasks: int,
+        table: OnSpark,
+    ) -> None:
+        self.sizes = sizes
+        self._stored, self._folder, self._workers = stored, folder, workers
+        self._roles, self._limits, self._integers = roles, limits, integers
+        self._n_tasks, self._table = n_tasks, table
+        self._places: list[NoisyRecords] = []
+
+    def each(self, look: Look[Found]) -> list[Found]:
+        work = partial(look_at_all, look=look, limits=self._limits)
+        return _flat(self._workers.run(work, _groups(self._stored, self._n_tasks)))
+
+    def draw(self, draw: Draw[Found], *, random: Random) -> list[Found]:
+        """The only action that draws noise. What it wrote is what is measured, shown and released."""
+        groups = _groups(self._stored, self._n_tasks)
+        work = partial(
+            draw_all,
+            draw=draw,
+            parent=self._workers.folder,
+            n_buckets=max(self._limits.n_noisy_buckets(int(self.sizes.sum())), _power_of_two(2 * self._n_tasks)),
+            n_values=len(self._roles.epsilon_quasis),
+            limits=self._limits,
+        )
+        items = [Drawing(stored=group, random=random.apart(i)) for i, group in enumerate(groups)]
+        drawn: list[tuple[list[Found], list[Bucket]]] = self._workers.run(work, items)
+        self._places = [NoisyRecords(buckets=buckets) for buckets in zip(*(own for _, own in drawn), strict=True)]
+        for own in self._stored:
+            own.bucket.remove_kept()
+        return _flat(found for found, _ in drawn)
+
+    def each_kept(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> list[Found]:
+        work = partial(look_at_kept, look=look, new_ids=new_ids)
+        return _flat(self._workers.run(work, _groups(self._places, self._n_tasks)))
+
+    def merge(
+        self, recoding: Recoding, new_ids: IntArray, *, whole: Collection[str], shuffle: Shuffle, random: Random
+    ) -> SparkMerged:
+        for own in self._stored:
+            own.bucket.remove()
+        work = partial(
+            write_parts,
+            parent=self._workers.folder,
+            roles=self._roles,
+            recoding=recoding,
+            new_ids=new_ids,
+            integers=self._integers.intersection(whole),
+            shuffle=shuffle,
+        )
+        first = len(self._stored)  # numbers that no drawing had
+        items = [Merging(place=place, random=random.apart(first + i)) for i, place in enumerate(self._places)]
+        parts: list[WrittenPart] = _flat(self._workers.run(work, _groups(items, self._n_tasks)))
+        for place in self._places:
+            for bucket in place.buckets:
+                bucket.remove()
+        return SparkMerged(parts, self._folder, self._workers, table=self._table, roles=self._roles)
+
+    def close(self) -> None:
+        self._folder.close()
+
+
+class SparkMerged:
+    """The released records in Parquet files in their last order, written once, not yet given their name."""
+
+    def __init__(
+        self, parts: list[WrittenPart], folder: SpillFolder, workers: Workers, *, table: OnSpark, roles: ColumnRoles
+    ) -> None:
+        self.n_records = sum(part.n_records for part in parts)
+        self.inputs = table.inputs
+        self._parts, self._folder, self._workers, self._table, self._roles = parts, folder, workers, table, roles
+        if isinstance(table, FrameOnSpark):
+            _KEPT.append(folder)
+
+    def frame(self) -> Any:
+        """A DataFrame where one was given, to be used until the release is closed; else all of it in memory, as Arrow."""
+        if isinstance(self._table, FrameOnSpark):
+            return self._workers.read([part.path for part in self._parts])
+        return decoded(pa.concat_tables(self._tables())).unify_dictionaries()
+
+    def write(self, target: Path, *, final_name: Path) -> None:
+        if target.is_dir():
+            for i, part in enumerate(self._parts):
+                shutil.copyfile(part.path, target / f"part-{i:05d}.parquet")
+            return
+        with writing(final_name, target, in_parts=True) as write:
+            for table in self._tables():
+                write(table)
+
+    def _tables(self) -> Iterator[pa.Table]:
+        for part in self._parts:
+            # Labels repeat, and are moved faster as dictionaries.
+            files = ParquetFiles(part.path)
+            yield from files.parts(self._roles.published, coded=self._roles.k_quasis, n_records=1 << 20)
+
+    def linkage(self) -> pa.Table:
+        """All of it in memory."""
+        return pa.concat_tables(self._linkage())
+
+    def write_linkage(self, target: Path, *, final_name: Path) -> None:
+        with writing(final_name, target, in_parts=True) as write:
+            for table in self._linkage():
+                write(table)
+
+    def _linkage(self) -> Iterator[pa.Table]:
+        first = 0
+        for part in self._parts:
+            if part.linkage is None:
+                raise _no_linkage(is_frame=isinstance(self._table, FrameOnSpark))
+            table = ParquetFiles(part.linkage).arrow_table(["original_row", "released_row", "class_id"])
+            rows = to_positions(in_one_piece(table.column("released_row")), null=0) + first
+            yield table.set_column(1, "released_row", from_numpy(rows))
+            first += part.n_records
+
+    def close(self) -> None:
+        if self._folder in _KEPT:
+            _KEPT.remove(self._folder)
+        self._folder.close()
+
+
+def _no_linkage(*, is_frame: bool) -> EngineError:
+    what = "was not asked for before the records were read."
+    if is_frame:
+        what = "records of a DataFrame have no position, so nothing can say which they were."
+    return EngineError(Problem(where="linkage", what=what))
+
+
+def _groups(items: Sequence[T], n_groups: int) -> list[Sequence[T]]:
+    """As many neighbours in each group as in the others."""
+    n_groups = max(1, min(2 * n_groups, len(items)))
+    cuts = [i * len(items) // n_groups for i in range(n_groups + 1)]
+    return [items[first:last] for first, last in itertools.pairwise(cuts) if last > first]
+
+
+def _flat(groups: Any) -> list[Any]:
+    return [own for group in groups for own in group]
+
+
+def _power_of_two(n: int) -> int:
+    return 1 << max(0, n - 1).bit_length()

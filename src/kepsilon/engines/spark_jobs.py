@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Work that is handed to a cluster's workers, and what comes back: of every item, from the one attempt that counts."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kepsilon.engines.protocol import Found
+from kepsilon.engines.spark_session import settled
+from kepsilon.engines.spark_tasks import RESULT, Item, Outcome, run_items
+from kepsilon.private_folders import owner_only, worded
+
+
+class Workers:
+    """The workers of a session's cluster, and the private folder that they share with us."""
+
+    def __init__(self, session: Any, folder: Path) -> None:
+        self.folder = folder
+        self._session = session
+        self._n_orders = 0
+
+    def run(self, work: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
+        """What the work makes of every item, in their order; each item is a task."""
+        if not items:
+            return []
+        self._n_orders += 1
+        order = self.folder / f"{self._n_orders}.order"
+        # A plan is too small a parcel for ranges of many classes; a file that workers read has room.
+        with worded(self.folder.parent), open(order, "wb", opener=owner_only) as file:
+            pickle.dump((work, list(items)), file)
+        with settled(self._session):
+            numbers = self._session.range(0, len(items), 1, len(items))
+            found = self.collect(numbers, partial(run_items, order=str(order)))
+        order.unlink()
+        return found
+
+    def collect(self, frame: Any, work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> list[Any]:
+        """What the work returns from every partition. One action, so whatever it draws is drawn once."""
+        table = frame.mapInArrow(work, RESULT).toArrow()
+        outcomes: list[Outcome] = [pickle.loads(own) for own in table.column(0).to_pylist()]  # noqa: S301 (our own)
+        return [own.result() for own in sorted(outcomes, key=lambda own: own.number)]
+
+    def read(self, paths: Sequence[Path]) -> Any:
+        """Files that workers wrote, as a DataFrame."""
+        with settled(self._session):
+            return self._session.read.parquet(*(f"file:{path}" for path in paths))

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Spark session, the settings our jobs need while they run, and Spark's own errors without what they quote."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kepsilon.errors import EngineError, Problem
+
+_SETTINGS = {
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.adaptive.coalescePartitions.enabled": "true",
+}
+"""Names that differ in their case are different columns, and a moment is the same moment wherever it is read."""
+
+
+def require_spark() -> None:
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:
+        raise EngineError(
+            Problem(
+                where="spark", what="PySpark is not installed.", fix="Install it with: pip install 'kepsilon[spark]'"
+            )
+        ) from None
+
+
+def open_session(master: str | None) -> Any:
+    """The session that is there, or a new one on a master; `sc://` asks a Spark Connect server."""
+    require_spark()
+    with worded_spark(), _without_warnings():
+        from pyspark.sql import SparkSession
+
+        if master is None:
+            return SparkSession.getActiveSession() or _classic("local[*]")
+        if master.startswith("sc://"):
+            return SparkSession.builder.remote(master).getOrCreate()
+        return _classic(master)
+
+
+def _classic(master: str) -> Any:
+    from pyspark.sql import SparkSession
+
+    # The page of a running job shows plans, and with them names of columns; nobody asked for it.
+    builder = SparkSession.builder.master(master).appName("kepsilon").config("spark.ui.enabled", "false")
+    # Errors come back to us and are worded here; Spark's own log of them would be mixed into what the user sees.
+    builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "OFF")
+    if master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    return builder.getOrCreate()
+
+
+def parallelism(session: Any) -> int:
+    """How many tasks the cluster works on at once."""
+    from pyspark.sql import functions
+
+    try:
+        return int(session.sparkContext.defaultParallelism)
+    except Exception:  # noqa: BLE001 (Connect has no context, and says so in different ways)
+        numbers = session.range(1 << 10).select(functions.spark_partition_id().alias("number"))
+        return max(1, int(numbers.distinct().count()))
+
+
+@contextlib.contextmanager
+def settled(session: Any, **more: str) -> Iterator[None]:
+    """Our settings while a job of ours runs; afterwards the session is as it was. Errors come out in our words."""
+    before = {}
+    wanted: Mapping[str, str] = {**_SETTINGS, **{key.replace("__", "."): value for key, value in more.items()}}
+    with worded_spark(), _without_warnings():
+        for key, value in wanted.items():
+            before[key] = session.conf.get(key, None)
+            session.conf.set(key, value)
+        try:
+            yield
+        finally:
+            for key, value in before.items():
+                if value is None:
+                    session.conf.unset(key)
+                else:
+                    session.conf.set(key, value)
+
+
+@contextlib.contextmanager
+def _without_warnings() -> Iterator[None]:
+    """PySpark warns of versions of pandas that it has not been tried with; nothing of pandas is used here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
+        warnings.filterwarnings("ignore", message=".*pandas.*", category=FutureWarning)
+        yield
+
+
+@contextlib.contextmanager
+def worded_spark() -> Iterator[None]:
+    """Messages of Spark quote values and plans; only the name of what went wrong is passed on."""
+    try:
+        yield
+    except Exception as error:
+        if not type(error).__module__.startswith(("pyspark", "py4j", "grpc")):
+            raise
+        kind = _condition(error)
+        lacking = re.search(r"No module named '(\w+)", str(error))
+    else:
+        return
+    if lacking is not None:
+        raise EngineError(
+            Problem(
+                where="spark",
+                what=f"the workers' Python lacks {lacking[1]}; nothing was released.",
+                fix="Install the kepsilon wheel on every worker, in the Python that PYSPARK_PYTHON names.",
+            )
+        )
+    raise EngineError(
+        Problem(
+            where="spark",
+            what=f"the cluster could not do its part ({kind}); nothing was released.",
+            fix="What it says itself is not shown, because it may quote records; it is in the log of the cluster.",
+        )
+    )
+
+
+def _condition(error: BaseException) -> str:
+    for ask in ("getCondition", "getErrorClass"):
+        with contextlib.suppress(Exception):
+            found = getattr(error, ask)()
+            if found:
+                return str(found)
+    return type(error).__name__

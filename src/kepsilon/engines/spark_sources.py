@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parquet files and Spark DataFrames as Spark reads them, their columns by number: names may hold anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+
+from kepsilon.engines.parquet_files import ParquetFiles, changed
+from kepsilon.engines.spark_session import settled
+from kepsilon.errors import DataError, Problem
+
+ROW = "original_row"
+
+
+class OnSpark(Protocol):
+    """A table that Spark can read, as often as asked for."""
+
+    name: str
+    schema: pa.Schema
+    """In the types of the input."""
+    inputs: tuple[Path, ...]
+    has_rows: bool
+    """Whether a record has a position in the input."""
+
+    def columns(self, names: Sequence[str], *, rows: bool) -> Any:
+        """The named columns as c0, c1 and so on, and the position in the input beside them if it is wanted."""
+
+    def coded(self, columns: Sequence[str]) -> list[str]:
+        """Columns of text whose values repeat so often that they are better moved as dictionaries."""
+
+    def refuse_changed(self, n_records: int) -> None:
+        """Refused if there are other records than when it was opened, as far as that can be told without reading."""
+
+
+class FilesOnSpark:
+    has_rows = True
+
+    def __init__(self, files: ParquetFiles, session: Any) -> None:
+        self._files, self._session = files, session
+        self.name, self.schema, self.inputs = files.name, files.schema, files.inputs
+
+    def columns(self, names: Sequence[str], *, rows: bool) -> Any:
+        from pyspark.sql import functions
+
+        frame = self._session.read.parquet(*(_as_hadoop(file) for file in self._files.paths))
+        places = [f"c{i}" for i in range(len(frame.columns))]
+        if not rows:
+            return _numbered(frame.toDF(*places), frame.columns, names)
+        metadata = frame.metadataColumn("_metadata")
+        with_rows = frame.select("*", metadata["file_path"], metadata["row_index"]).toDF(*places, "file", "row")
+        firsts = self._session.createDataFrame(self._first_rows(with_rows), "path string, first bigint")
+        numbered = with_rows.join(functions.broadcast(firsts), with_rows["file"] == firsts["path"])
+        return _numbered(numbered, frame.columns, names, (functions.col("first") + functions.col("row")).alias(ROW))
+
+    def _first_rows(self, with_rows: Any) -> list[tuple[str, int]]:
+        """Spark's names of the files, and how many records the files before each hold."""
+        spelled = [row[0] for row in with_rows.select("file").distinct().collect()]
+        paths = {Path(unquote(urlparse(own).path)).resolve(): own for own in spelled}
+        first, found = 0, []
+        for file, n_records in self._files.n_records_by_file.items():
+            if n_records:
+                found.append((paths[file.resolve()], first))
+            first += n_records
+        return found
+
+    def coded(self, columns: Sequence[str]) -> list[str]:
+        return self._files.coded(columns, ())
+
+    def refuse_changed(self, n_records: int) -> None:
+        self._files.refuse_changed()
+        if n_records != self._files.n_records:
+            raise changed(self._files.path)
+
+
+class FrameOnSpark:
+    """A DataFrame. Spark makes its records anew whenever it is asked for them, and in any order."""
+
+    has_rows = False
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self.name = "DataFrame"
+        self.inputs: tuple[Path, ...] = ()
+        _refuse_namesakes(frame.columns)
+        with settled(frame.sparkSession):
+            empty = frame.toDF(*(f"c{i}" for i in range(len(frame.columns)))).limit(0).toArrow()
+        self.schema = empty.schema.remove_metadata().empty_table().rename_columns(list(frame.columns)).schema
+
+    def columns(self, names: Sequence[str], *, rows: bool) -> Any:
+        if rows:
+            raise ValueError("records of a DataFrame have no position")
+        places = [f"c{i}" for i in range(len(self._frame.columns))]
+        return _numbered(self._frame.toDF(*places), self._frame.columns, names)
+
+    def coded(self, columns: Sequence[str]) -> list[str]:
+        del columns
+        return []
+
+    def refuse_changed(self, n_records: int) -> None:
+        """Only counting tells, and that is done class by class."""
+
+
+def _numbered(frame: Any, all_names: Sequence[str], names: Sequence[str], *more: Any) -> Any:
+    """Some columns by their position among all, numbered anew."""
+    position = {name: i for i, name in enumerate(all_names)}
+    return frame.select(*(frame[f"c{position[name]}"].alias(f"c{i}") for i, name in enumerate(names)), *more)
+
+
+def _refuse_namesakes(names: Sequence[str]) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(
+            Problem(
+                where="DataFrame", what=f'several columns are named "{twice}".', fix="Give every column its own name."
+            )
+        )
+
+
+def _as_hadoop(file: Path) -> str:
+    """A path as Spark's file systems write it, with nothing in it taken for a pattern."""
+    return "file:" + "".join(f"\\{c}" if c in "\\*?[]{}," else c for c in str(file.absolute()))

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What workers of a cluster do. Nothing here needs Spark: a worker has kepsilon, Arrow and NumPy.
+
+Every attempt at a task writes into a folder of its own, and only what the attempt that succeeded returns is ever looked
+at. A task that is tried again, or run twice at once, so leaves one version.
+"""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from kepsilon.engines.coding import as_doubles, read_doubles
+from kepsilon.engines.files import CODED_TEXT, writing
+from kepsilon.engines.limits import Limits
+from kepsilon.engines.local import linkage_table
+from kepsilon.engines.numpy_arrays import from_numpy, in_one_piece, to_positions
+from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
+from kepsilon.engines.spill_files import Bucket, Records
+from kepsilon.engines.stored_batches import NoisyBuckets, NoisyRecords, StoredBatch
+from kepsilon.errors import AnonymisationError, EngineError, Problem
+from kepsilon.policy.roles import ColumnRoles
+from kepsilon.private_folders import worded
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.classes import Recoding
+
+Item = TypeVar("Item")
+
+RESULT = "result binary"
+"""The only column that tasks return."""
+
+UNKNOWN = -2
+"""The class of a record whose combination was not counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a task comes back with: what it found, or why it could not."""
+
+    number: int
+    found: Any = None
+    error: BaseException | None = None
+
+    def result(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self.found
+
+
+def attempt(number: int, work: Callable[[], Any]) -> pa.RecordBatch:
+    """One row with the outcome. What goes wrong comes back in it, because a traceback in a cluster's log quotes values."""
+    try:
+        outcome = Outcome(number=number, found=work())
+    except (MemoryError, AnonymisationError) as error:
+        outcome = Outcome(number=number, error=error)
+    except Exception as error:  # noqa: BLE001 (its text may quote a record)
+        problem = Problem(where="spark", what=f"a task failed ({type(error).__name__}); nothing was released.")
+        outcome = Outcome(number=number, error=EngineError(problem))
+    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(outcome)], type=pa.binary())], names=["result"])
+
+
+def run_items(batches: Iterator[pa.RecordBatch], *, order: str) -> Iterator[pa.RecordBatch]:
+    """The items whose numbers come in, through the work that lies in a file."""
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            yield attempt(number, partial(_run_item, Path(order), number))
+
+
+def _run_item(order: Path, number: int) -> Any:
+    with worded(order.parent), order.open("rb") as file:
+        work, items = pickle.load(file)  # noqa: S301 (our own, from a folder that only we can write to)
+    return work(items[number])
+
+
+def own_folder(parent: Path) -> Path:
+    """A new folder for one attempt; its name is a number, as in all private folders."""
+    folder = parent / str(secrets.randbits(62))
+    with worded(parent):
+        folder.mkdir(mode=0o700)
+    return folder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BringTogether:
+    """Records that come in the order of their classes, put on disk in batches of whole classes.
+
+    Columns come in the order: class id, ε-quasis, position in the input where it is wanted, kept columns.
+    """
+
+    parent: Path
+    starts: IntArray
+    """First class of every batch."""
+    epsilon_quasis: tuple[str, ...]
+    may_miss: tuple[bool, ...]
+    """Whether some counted record missed the ε-quasi."""
+    has_rows: bool
+    kept: pa.Schema
+    """What kept columns are called, and the types they have in the input."""
+    coded: tuple[str, ...]
+    source: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield attempt(0, lambda: self._store(batches))
+
+    def _store(self, batches: Iterator[pa.RecordBatch]) -> dict[int, tuple[Bucket, IntArray]]:
+        """By the number of a batch, its bucket and the records of each of its classes."""
+        folder = own_folder(self.parent)
+        buckets: dict[int, Bucket] = {}
+        counts: dict[int, IntArray] = {}
+        for batch in batches:
+            records = self._records(pa.Table.from_batches([batch]))
+            numbers = np.searchsorted(self.starts, records.class_ids, side="right") - 1
+            cuts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
+            for first, last in itertools.pairwise(cuts):
+                if first == last:
+                    continue
+                number = int(numbers[first])
+                part = records.part(first, last)
+                if number not in buckets:
+                    buckets[number] = Bucket(folder, number, n_values=len(self.epsilon_quasis))
+                    counts[number] = np.zeros(0, dtype=np.int64)
+                buckets[number].append(part)
+                more = np.bincount(part.class_ids - self.starts[number], minlength=len(counts[number]))
+                more[: len(counts[number])] += counts[number]
+                counts[number] = more
+        return {number: (bucket, counts[number]) for number, bucket in buckets.items()}
+
+    def _records(self, table: pa.Table) -> Records:
+        class_ids = to_positions(in_one_piece(table.column(0)), null=UNKNOWN).astype(np.int32)
+        values = np.empty((len(table), len(self.epsilon_quasis)))
+        for j, name in enumerate(self.epsilon_quasis):
+            values[:, j] = as_doubles(table.column(1 + j), name, self.source)
+        is_new = (class_ids == UNKNOWN).any()
+        for j, may_miss in enumerate(self.may_miss):
+            is_new |= not may_miss and np.isnan(values[:, j]).any()
+        if is_new:
+            raise changed_meanwhile(self.source)
+        first_kept = 1 + len(self.epsilon_quasis) + self.has_rows
+        rows = to_positions(in_one_piece(table.column(first_kept - 1)), null=-1) if self.has_rows else None
+        columns, fields = [], []
+        for i, field in enumerate(self.kept):
+            column = as_input(table.column(first_kept + i), field.type)
+            is_coded = field.name in self.coded
+            column = column.dictionary_encode() if is_coded else column
+            columns.append(column)
+            fields.append(pa.field(field.name, column.type, metadata=CODED_TEXT if is_coded else None))
+        kept = pa.Table.from_arrays(columns, schema=pa.schema(fields)) if fields else pa.table({})
+        return Records(class_ids=class_ids, values=values, rows=rows, kept=kept)
+
+
+def changed_meanwhile(source: str) -> EngineError:
+    return EngineError(
+        Problem(
+            where=source,
+            what="was changed while it was being read; nothing was released.",
+            fix="Start again once nobody writes to it any more.",
+        )
+    )
+
+
+def as_input(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """A column that went through Spark, in the type that it has in the input."""
+    if column.type == kind:
+        return column
+    if pa.types.is_dictionary(kind):
+        return column.cast(kind.value_type).dictionary_encode().cast(kind)
+    return column.cast(kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadNumbers:
+    """ε-quasis that are text become doubles, in their places; two more columns for each tell what in it is no number."""
+
+    places: tuple[int, ...]
+    names: tuple[str, ...]
+    source: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            columns, names = list(batch.columns), list(batch.schema.names)
+            for place, name in zip(self.places, self.names, strict=True):
+                text = pa.chunked_array([batch.column(place)])
+                values, wrong = read_doubles(text, name, self.source)
+                usable = values if len(values) == len(text) else np.full(len(text), np.nan)
+                columns[place] = from_numpy(usable, is_null=np.isnan(usable))
+                for n in (wrong.n_texts, wrong.n_not_finite):
+                    told = np.zeros(len(text), dtype=np.int64)
+                    told[:1] = n  # of the whole batch, in its first row
+                    names.append(f"wrong{len(columns)}")
+                    columns.append(from_numpy(told))
+            yield pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def look_at_all(stored: Sequence[StoredBatch], *, look: Look[Found], limits: Limits) -> list[Found]:
+    return [look(own.look(limits)) for own in stored]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """Some batches that are given noise together, and where their random bytes come from."""
+
+    stored: Sequence[StoredBatch]
+    random: Random
+
+
+def draw_all(
+    drawing: Drawing, *, draw: Draw[Found], parent: Path, n_buckets: int, n_values: int, limits: Limits
+) -> tuple[list[Found], list[Bucket]]:
+    """Noise for some batches, in buckets of this attempt."""
+    noisy = NoisyBuckets(own_folder(parent), first_number=0, n_buckets=n_buckets, n_values=n_values, limits=limits)
+    found = [draw(own.look(limits), drawing.random, noisy.keeper(own, drawing.random)) for own in drawing.stored]
+    return found, noisy.buckets
+
+
+def look_at_kept(
+    places: Sequence[NoisyRecords], *, look: Callable[[FloatArray], Found], new_ids: IntArray
+) -> list[Found]:
+    return [look(own.published(new_ids)) for own in places if own.n_records]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merging:
+    """Records that drew the same place, and where the bytes for their order come from."""
+
+    place: NoisyRecords
+    random: Random
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenPart:
+    """Released records in their last order, in a Parquet file, and which they were in another."""
+
+    path: Path
+    linkage: Path | None
+    n_records: int
+
+
+def write_parts(
+    mergings: Sequence[Merging],
+    *,
+    parent: Path,
+    roles: ColumnRoles,
+    recoding: Recoding,
+    new_ids: IntArray,
+    integers: frozenset[str],
+    shuffle: Shuffle,
+) -> list[WrittenPart]:
+    """Shuffles places and writes them, each to a file of this attempt."""
+    folder = own_folder(parent)
+    written = []
+    for i, merging in enumerate(mergings):
+        place = merging.place
+        released = place.released(new_ids)
+        if not len(released):
+            continue
+        order = released[shuffle(len(released), random_bytes=merging.random.bytes)]
+        path, linkage = folder / f"{2 * i}.parquet", folder / f"{2 * i + 1}.parquet"
+        rows = place.rows()
+        with worded(parent):
+            with writing(path, path, in_parts=True) as write:
+                write(place.table(order, roles, recoding, new_ids, integers=integers))
+            if rows is not None:
+                with writing(linkage, linkage, in_parts=True) as write:
+                    write(linkage_table(rows[order], new_ids[place.class_ids()[order]], first=0))
+        written.append(WrittenPart(path=path, linkage=None if rows is None else linkage, n_records=len(order)))
+    return written
