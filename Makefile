@@ -9,7 +9,7 @@ demo: $(VENV)/.installed
 	$(BIN)/kepsilon demo -o kepsilon-demo
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .

@@ -21,6 +21,18 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 SHARED_DATA = Path(os.environ.get("KEPSILON_DATA", ROOT.parent / "shared" / "data"))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """One process runs all tests that need Spark, because a session takes seconds to start and the memory of several."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneSession(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return "spark" if "spark" in nodeid.rpartition("/")[2] else nodeid
+
+    return OneSession(config, log)
+
+
 @pytest.fixture(scope="session")
 def adult_path() -> Path:
     """Adult as shared; a machine without it skips, CI does not."""

@@ -27,6 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "publish": {"errors", "version", "private_folders", "policy", "table", "engines", "evaluate"},
     "stopwatch": set(),
     "counting": {"errors", "private_folders", "policy", "table", "classify", "perturb", "engines", "stopwatch"},
+    "foresight": {"errors", "policy", "classify", "engines", "counting"},
     "noise_ranges": {"errors", "policy", "table", "perturb", "engines", "evaluate"},
     "auditing": {"errors", "policy", "table", "classify", "engines", "evaluate"},
     "demo": set(),

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from kepsilon.auditing.findings import Audit, AuditFinding
     from kepsilon.counting import spark_engine
     from kepsilon.demo import DEMO_POLICY, made_up_patients
+    from kepsilon.engines.needs import Needs
     from kepsilon.feasibility import Finding, check, offending_values
+    from kepsilon.foresight import estimate_needs
     from kepsilon.grid.choice import Choice, Limits
     from kepsilon.grid.grids import Grid, check_grid_output
     from kepsilon.grid.sweep import explore
@@ -41,11 +43,13 @@ _HOMES = {
     "Grid": "kepsilon.grid.grids",
     "Limits": "kepsilon.grid.choice",
     "check_grid_output": "kepsilon.grid.grids",
+    "estimate_needs": "kepsilon.foresight",
     "explore": "kepsilon.grid.sweep",
     "Audit": "kepsilon.auditing.findings",
     "AuditFinding": "kepsilon.auditing.findings",
     "DEMO_POLICY": "kepsilon.demo",
     "Finding": "kepsilon.feasibility",
+    "Needs": "kepsilon.engines.needs",
     "Policy": "kepsilon.policy.policy",
     "Release": "kepsilon.publish.release",
     "anonymise": "kepsilon.pipeline",
@@ -74,6 +78,7 @@ __all__ = [
     "Finding",
     "Grid",
     "Limits",
+    "Needs",
     "Policy",
     "PolicyError",
     "Problem",
@@ -87,6 +92,7 @@ __all__ = [
     "check_grid_output",
     "check_new_policy",
     "check_outputs",
+    "estimate_needs",
     "explore",
     "json_schema",
     "made_up_patients",

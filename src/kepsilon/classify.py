@@ -23,6 +23,7 @@ def classify(column_names: Sequence[str], policy: Policy, *, source: str) -> Col
         epsilon_quasis=tuple(policy.epsilon_quasis),
         kept=policy.kept,
         published=tuple(name for name in column_names if name in set(protected)),
+        attributes=policy.k_quasis,
     )
 
 

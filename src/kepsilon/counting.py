@@ -6,7 +6,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic
+from typing import TYPE_CHECKING, Generic
 
 from kepsilon.classify import classify
 from kepsilon.engines.protocol import AnyColumns, Columns, ColumnsInMemory, Distinct, Engine, LeftOut, Source
@@ -17,6 +17,9 @@ from kepsilon.policy.roles import ColumnRoles, EpsilonQuasi, fraction, written
 from kepsilon.stopwatch import Stopwatch
 from kepsilon.table.domains import PlacedValues, domain_of, not_covered, place_values
 from kepsilon.table.frequency import FrequencyTable
+
+if TYPE_CHECKING:
+    from kepsilon.engines.spilling import SpillingEngine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,13 +118,15 @@ def local_engine() -> Engine[ColumnsInMemory]:
     return local
 
 
-def spilling_engine(memory: str | int, folder: str | Path | None, *, linkage: bool) -> Engine[Columns]:
+def spilling_engine(memory: str | int, folder: str | Path | None, *, linkage: bool) -> SpillingEngine:
     """The local engine under a limit on memory; a folder that cannot be spilt to is refused before any work."""
     from kepsilon.engines.limits import bytes_of
+    from kepsilon.engines.machine import refuse_more_memory_than_there_is
     from kepsilon.engines.spilling import SpillingEngine
     from kepsilon.private_folders import SpillFolder
 
     limit = bytes_of(memory)
+    refuse_more_memory_than_there_is(limit)
     where = Path(tempfile.gettempdir() if folder is None else folder)
     SpillFolder(where).close()
     return SpillingEngine(memory=limit, folder=where, linkage=linkage)

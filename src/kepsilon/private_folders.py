@@ -10,10 +10,14 @@ import contextlib
 import errno
 import os
 import shutil
+import signal
 import tempfile
+import threading
+import time
 import weakref
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from types import FrameType
 
 from kepsilon.errors import EngineError, Problem
 
@@ -24,6 +28,12 @@ except ImportError:  # Windows: no such locks, so left-overs of a killed run are
 
 SPILL_PREFIX = ".kepsilon-spill-"
 
+PATIENCE = 30.0
+"""Seconds to wait for whoever else looks after the folder that is spilt to; removing many left-overs takes a few."""
+
+_NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EBADF}
+"""How file systems without locks on folders refuse; NFS wants such a file opened for writing, which a folder cannot be."""
+
 
 class SpillFolder:
     """A private folder for records that do not fit into memory; gone when closed, forgotten, or when the program ends."""
@@ -31,7 +41,7 @@ class SpillFolder:
     def __init__(self, parent: Path) -> None:
         with worded(parent):
             require_folder(parent)
-            with locked(parent):
+            with locked(parent, patience=PATIENCE):
                 remove_left_overs(parent, prefix=SPILL_PREFIX)
                 self.path = Path(tempfile.mkdtemp(prefix=SPILL_PREFIX, dir=parent))
                 held = lock(self.path, wait=False)
@@ -47,9 +57,38 @@ def owner_only(path: str, flags: int) -> int:
 
 
 def _remove(folder: Path, held: int | None) -> None:
-    _remove_now(folder)
-    if held is not None:
-        os.close(held)
+    with undisturbed():
+        _remove_now(folder)
+        if held is not None:
+            os.close(held)
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Signals wait until what is inside is done: somebody who presses Ctrl-C twice must not keep records from being removed.
+
+    Only the main thread can see to that, and only it is interrupted.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+
+    def wait(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    caught = {
+        number for name in names if (number := getattr(signal, name, None)) and callable(signal.getsignal(number))
+    }
+    before = {number: signal.signal(number, wait) for number in caught}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in came[:1]:
+            signal.raise_signal(number)
 
 
 def _remove_now(folder: Path) -> None:
@@ -75,10 +114,11 @@ def remove_left_overs(
         if path.is_dir() and not path.is_symlink() and _is_ours(path, known):
             with contextlib.suppress(OSError):
                 held = lock(path, wait=False)
+                if held is None:  # nothing tells whether its run is alive
+                    continue
                 before(path)
                 _remove_now(path)
-                if held is not None:
-                    os.close(held)
+                os.close(held)
 
 
 def _is_ours(folder: Path, known: Collection[str]) -> bool:
@@ -118,8 +158,9 @@ def chosen_place(path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    held = lock(folder, wait=True)
+def locked(folder: Path, *, patience: float | None = None) -> Iterator[None]:
+    """Waits for the lock, for as many seconds as there is patience; where there are no locks, nobody waits."""
+    held = lock(folder, wait=True) if patience is None else _lock_soon(folder, patience)
     try:
         yield
     finally:
@@ -127,13 +168,33 @@ def locked(folder: Path) -> Iterator[None]:
             os.close(held)
 
 
+def _lock_soon(folder: Path, patience: float) -> int | None:
+    last = time.monotonic() + patience
+    while True:
+        try:
+            return lock(folder, wait=False)
+        except BlockingIOError:
+            if time.monotonic() >= last:
+                raise EngineError(
+                    Problem(
+                        where=str(folder),
+                        what=f"another program has held a lock on this folder for {patience:.0f} seconds.",
+                        fix="Try again once it is done, or choose another folder.",
+                    )
+                ) from None
+            time.sleep(0.05)
+
+
 def lock(folder: Path, *, wait: bool) -> int | None:
+    """What to close to give the lock back; None where the system or the file system has no such locks."""
     if fcntl is None:
         return None
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
+    except OSError as error:
         os.close(descriptor)
+        if error.errno in _NO_LOCKS:
+            return None
         raise
     return descriptor

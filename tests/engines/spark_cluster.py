@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -21,6 +20,7 @@ from typing import IO, Any
 import pytest
 
 import kepsilon
+from needs import require_java
 
 SOURCES = Path(kepsilon.__file__).parents[1]
 ON_WORKERS = Path(__file__).with_name("on_workers")
@@ -35,14 +35,6 @@ SETTINGS = {
     "spark.executor.extraJavaOptions": JAVA_OPTIONS,
     "spark.sql.shuffle.partitions": "4",
 }
-
-
-def require_java() -> None:
-    """A machine without Java skips; CI does not."""
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        if os.environ.get("CI") == "true":
-            pytest.fail("CI needs Java for Spark")
-        pytest.skip("Spark needs Java, which is not here")
 
 
 def prepare_for_session() -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from kepsilon.engines import local
 from kepsilon.engines.spark import SparkEngine
 from kepsilon.engines.spark_session import open_session
 from kepsilon.engines.spilling import SpillingEngine
+from needs import require_java
 
 SEED = 20160712
 MEMORY = 200_000
@@ -51,7 +53,11 @@ role = "insensitive"
 @functools.cache
 def spark_session() -> Any:
     """One for all tests of a process: starting it takes seconds."""
-    return open_session("local[2]")
+    require_java()
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    session = open_session("local[2]")
+    session.conf.set("spark.sql.shuffle.partitions", "4")  # for tables of a few thousand records
+    return session
 
 
 ENGINES = {
@@ -59,6 +65,10 @@ ENGINES = {
     "spilling": lambda folder, memory: SpillingEngine(memory=memory, folder=folder),
     "spark": lambda folder, memory: SparkEngine(session=spark_session(), memory=memory, staging=folder),
 }
+
+EVERY = list(ENGINES)
+OTHERS = EVERY[1:]
+"""All but the one in memory, to be compared with it."""
 
 
 @dataclass(frozen=True)
@@ -146,10 +156,10 @@ def giant_among_others() -> Case:
 
 
 def tiny_classes() -> Case:
-    """Five thousand classes of four."""
-    columns = people(20_000, zips=np.repeat(np.arange(5_000), 4))
-    columns["sex"] = ["F"] * 20_000
-    return Case(pa.table(columns), {**document(), "k": 2, "max_suppression": 0}, memory=41 * MEMORY)
+    """Ten thousand classes of four."""
+    columns = people(40_000, zips=np.repeat(np.arange(10_000), 4))
+    columns["sex"] = ["F"] * 40_000
+    return Case(pa.table(columns), {**document(), "k": 2, "max_suppression": 0}, memory=81 * MEMORY)
 
 
 def skewed_keys() -> Case:

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.tables import ENGINES, POLICY, Case, document, people, plain, release
+from engines.tables import ENGINES, EVERY, POLICY, Case, document, people, plain, release
 from kepsilon.engines import parquet_files
 from kepsilon.engines.parquet_files import ParquetFiles, files_of
 from kepsilon.publish.record import Fates
@@ -57,7 +57,7 @@ def test_folders_named_after_values_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EVERY)
 def test_a_file_of_two_names_is_refused(engine, link, tmp_path):
     """Everybody in it would count twice, and a class of k would be one of half as many people."""
     source = plain().write(tmp_path)
@@ -68,7 +68,7 @@ def test_a_file_of_two_names_is_refused(engine, link, tmp_path):
         files_of(source / "*.parquet")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EVERY)
 def test_records_that_are_not_those_of_the_files_are_refused(engine, tmp_path, monkeypatch):
     """A second safeguard against reading anybody twice."""
     monkeypatch.setattr(parquet_files, "_each_once", lambda found: tuple(found) * 2)
@@ -123,7 +123,21 @@ def test_a_damaged_file_is_refused_by_name(tmp_path):
         ParquetFiles(tmp_path)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EVERY)
+def test_original_rows_count_through_the_files_in_the_order_of_their_paths(engine, tmp_path):
+    """Written in any order: compared part by part and as text, and each file from its first record to its last."""
+    case = plain()
+    names = ["a/z.parquet", "b.parquet", "part-10.parquet", "part-2.parquet", "part-2.pq"]
+    pieces = dict(zip(names, range(0, 3_000, 600), strict=True))
+    for name in reversed(names):
+        write(tmp_path / "table", name, table=case.table.slice(pieces[name], 600))
+    released = release(case, engine, tmp_path)
+    rows = released.linkage.column("original_row")
+    assert released.frame.column("score").to_pylist() == case.table.column("score").take(rows).to_pylist()
+    assert len(rows) > 2_000
+
+
+@pytest.mark.parametrize("engine", EVERY)
 def test_a_folder_is_released_whole(engine, tmp_path):
     """Parquet files that together are the release; the digest is that of the list of their digests."""
     released = release(plain(), engine, tmp_path)
@@ -163,7 +177,7 @@ def test_a_release_is_not_written_into_the_folder_that_is_read(tmp_path, kepsilo
         assert "inside the folder that is read" in outcome.err
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EVERY)
 @pytest.mark.parametrize("name", ["out.parquet", "out", "links.parquet", "inner/out.parquet"])
 @pytest.mark.parametrize("source", ["table", "table/**/*.parquet", "table/**/part-?.parquet"])
 def test_a_release_is_not_written_where_the_next_run_would_read_it(source, name, engine, tmp_path):

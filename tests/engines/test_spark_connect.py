@@ -19,7 +19,6 @@ from engines.spark_cluster import (
     SETTINGS,
     free_port,
     kill_all,
-    require_java,
     require_linux,
     spark_environment,
     start,
@@ -27,6 +26,7 @@ from engines.spark_cluster import (
 )
 from engines.tables import POLICY, Case, document, people
 from engines.test_every_engine import expected_figures, labels, same
+from needs import require_java
 
 pytestmark = pytest.mark.xdist_group("spark connect")
 

@@ -22,9 +22,8 @@ from pyarrow import parquet
 
 import kepsilon
 from engines.tables import MEMORY, POLICY, SEED, Case, document, people, plain, release
-from kepsilon.engines.growing_counts import GrowingCounts
 from kepsilon.engines.limits import Limits, bytes_of
-from kepsilon.engines.spilling import SpilledColumns, SpillingEngine
+from kepsilon.engines.spilling import Foreseen, SpilledColumns, SpillingEngine
 from kepsilon.private_folders import SPILL_PREFIX, SpillFolder
 
 N = 40_000
@@ -280,22 +279,40 @@ def test_too_many_combinations_are_refused_with_what_to_coarsen(tmp_path):
 
 
 def test_too_many_values_of_a_k_quasi_are_refused_while_they_are_read(tmp_path, monkeypatch):
-    """In the first parts already, with the name of the column and none of its values."""
+    """In the first parts already, with the name of the column and none of its values, if no sample told before."""
     case = Case(pa.table(people(4_000, zips=np.arange(4_000))), document())
-    monkeypatch.setattr(GrowingCounts, "total", lambda _: pytest.fail("all of it was read"))
+    monkeypatch.setattr(Foreseen, "refuse", lambda _: None)
+    learned = []
+    learn = SpilledColumns._learn
+    monkeypatch.setattr(SpilledColumns, "_learn", lambda *a: learned.append(len(a[1])) or learn(*a))
     with pytest.raises(kepsilon.EngineError, match=r'too many distinct values, "zip" at least \d{3}, ') as caught:
         release(case, "spilling", tmp_path)
+    assert sum(learned) < 400
     assert "room for 125." in str(caught.value)
     assert "0000" not in str(caught.value).replace(str(tmp_path), "")
 
 
-@pytest.mark.parametrize(("text", "size"), [("2GB", 2 * 10**9), ("1.5 GiB", 1610612736), ("500m", 500 * 10**6)])
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("2GB", 2 * 10**9),
+        ("2 GB", 2 * 10**9),
+        ("2gb", 2 * 10**9),
+        (" 2g ", 2 * 10**9),
+        ("1.5 GiB", 1610612736),
+        ("500m", 500 * 10**6),
+        (2 * 10**9, 2 * 10**9),
+        ("2000000000", 2 * 10**9),
+    ],
+)
 def test_sizes_are_read_as_people_write_them(text, size):
     """Decimal and binary units, with or without the B."""
     assert bytes_of(text) == size
 
 
-@pytest.mark.parametrize("text", ["much", "-2GB", "2PB", "", "100MB", "5"])
+@pytest.mark.parametrize(
+    "text", ["much", "-2GB", "2PB", "", "100MB", "5", 0, "0", "0GB", -1, "1e9", "nan", "inf", "2GB2"]
+)
 def test_sizes_that_make_no_sense_are_refused(text):
     """Also those that leave no room for a single record."""
     with pytest.raises(kepsilon.EngineError, match="memory: "):

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.tables import ENGINES, MEMORY, POLICY, SEED, Case, document, people, release
+from engines.tables import EVERY, MEMORY, POLICY, SEED, Case, document, people, release
 from kepsilon.cli import main
 from kepsilon.engines import moving
 from kepsilon.engines.limits import Limits, in_words
@@ -41,7 +41,7 @@ def test_text_is_taken_in_pieces_that_arrow_can_hold(kind, monkeypatch):
     assert found.to_pylist() == [column[int(row)].as_py() for row in rows]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EVERY)
 def test_pieces_of_text_are_released(engine, tmp_path, monkeypatch):
     """Every record keeps its own letter."""
     monkeypatch.setattr(moving, "_MOST_TEXT", 5_000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -145,22 +145,26 @@ def _read_parquet(path: Path, columns: Sequence[str], coded: Sequence[str]) -> A
 
 
 def few_valued(path: Path) -> set[str]:
-    """Columns whose values repeat so often that the file needs less for each than a position in a dictionary does."""
-    n_bytes, n_records = column_bytes(path)
-    return {name for name, size in n_bytes.items() if size <= BYTES_PER_POSITION * n_records}
-
-
-def column_bytes(path: Path) -> tuple[dict[str, int], int]:
-    """How much a Parquet file holds of each column, by its path in the schema and uncompressed, and of how many records."""
+    """Columns of a Parquet file whose values repeat often."""
     from pyarrow import parquet
 
     metadata = parquet.read_metadata(path)
+    return repeating(column_bytes(metadata), metadata.num_rows)
+
+
+def repeating(n_bytes: Mapping[str, int], n_records: int) -> set[str]:
+    """Columns whose values repeat so often that the file needs less for each than a position in a dictionary does."""
+    return {name for name, size in n_bytes.items() if size <= BYTES_PER_POSITION * n_records}
+
+
+def column_bytes(metadata: Any) -> dict[str, int]:
+    """How much a Parquet file holds of each column, by its path in the schema and uncompressed."""
     n_bytes: dict[str, int] = {}
     for group in range(metadata.num_row_groups):
         for i in range(metadata.num_columns):
             column = metadata.row_group(group).column(i)
             n_bytes[column.path_in_schema] = n_bytes.get(column.path_in_schema, 0) + column.total_uncompressed_size
-    return n_bytes, metadata.num_rows
+    return n_bytes
 
 
 def _parquet_schema(path: Path) -> Any:

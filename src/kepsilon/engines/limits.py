@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -32,6 +30,9 @@ _BYTES_PER_DISTINCT = 160
 _BYTES_PER_K_VALUE = 800
 """What a distinct value of a k-quasi takes with its places in a hierarchy; measured."""
 
+_VALUE_SHARE, _COMBINATION_SHARE = 2, 4
+"""Half of the memory is for values of k-quasis, and a quarter for their combinations."""
+
 _LARGEST_PART = 1 << 20
 
 LEAST_WIDTH = 24
@@ -39,6 +40,13 @@ LEAST_WIDTH = 24
 
 _MOST_BYTES = 1 << 30
 """Of columns that are moved together: Arrow's text ends at twice as much."""
+
+Advice = Callable[[str | None, int, int], str]
+"""How so many of at least so many values of one k-quasi, or combinations of all, would be left: lines for a message."""
+
+
+def no_advice(_name: str | None, _n_left: int, _n: int) -> str:
+    return ""
 
 
 def bytes_of(memory: str | int) -> int:
@@ -98,37 +106,47 @@ class Limits:
         """Cells of a table that is looked up by position."""
         return self.memory // 16 // 4
 
-    def refuse_values(self, values: Mapping[str, int], source: str) -> None:
+    def refuse_values(self, values: Mapping[str, int], source: str, advise: Advice = no_advice) -> None:
         """Distinct values of k-quasis are held in memory, with what they become at every level."""
-        most = self.memory // 2 // _BYTES_PER_K_VALUE
-        if sum(values.values()) <= most:
+        n_values = sum(values.values())
+        most = self.memory // _VALUE_SHARE // _BYTES_PER_K_VALUE
+        if n_values <= most:
             return
         name = max(values, key=lambda own: values[own])
+        # The others stay as they are; where they alone are too many, this one becomes as few as can be.
+        n_left = max(1, most - (n_values - values[name]))
         raise EngineError(
             Problem(
                 where=source,
                 what=f'its k-quasis have too many distinct values, "{name}" at least {values[name]:,}, and the memory has '
                 f"room for {most:,}.",
                 fix="Coarsen them before anything else (a date to its month, say), give them another role, or give more "
-                "memory.",
+                f"memory.{advise(name, n_left, values[name])}",
             )
         )
 
-    def refuse_combinations(self, n_combinations: int, values: Mapping[str, int], source: str) -> None:
+    def refuse_combinations(
+        self, n_combinations: int, values: Mapping[str, int], source: str, advise: Advice = no_advice
+    ) -> None:
         """The frequency table has to fit into memory, a few times over while it is searched."""
-        most = self.memory // 4 // (8 * (2 * len(values) + 4))
+        most = self.most_combinations(len(values))
         if n_combinations <= most:
             return
         largest = sorted(values, key=lambda name: values[name], reverse=True)[:3]
         listed = ", ".join(f'"{name}" ({values[name]:,} values)' for name in largest)
+        needed = least_memory(0, n_combinations, n_k_quasis=len(values))
         raise EngineError(
             Problem(
                 where=source,
                 what=f"its k-quasis have at least {n_combinations:,} combinations, and the memory has room for {most:,}.",
                 fix=f"Coarsen the k-quasis with the most values before anything else: {listed}. Their combinations have to "
-                f"become at least {n_combinations / most:.1f} times fewer. Or give more memory.",
+                f"become at least {n_combinations / most:.1f} times fewer. Or give more memory, at least {in_words(needed)}."
+                f"{advise(None, most, n_combinations)}",
             )
         )
+
+    def most_combinations(self, n_k_quasis: int) -> int:
+        return self.memory // _COMBINATION_SHARE // _bytes_per_combination(n_k_quasis)
 
     def batches(self, sizes: IntArray, *, n_batches: int = 1) -> list[slice]:
         """Which classes go through the kernels together: as many as there is room for, and at least one.
@@ -159,21 +177,18 @@ class Limits:
         )
 
 
+def least_memory(n_values: int, n_combinations: int, *, n_k_quasis: int) -> int:
+    """The least limit under which neither values nor combinations of k-quasis are too many."""
+    for_values = _VALUE_SHARE * _BYTES_PER_K_VALUE * n_values
+    return max(LEAST, for_values, _COMBINATION_SHARE * _bytes_per_combination(n_k_quasis) * n_combinations)
+
+
+def _bytes_per_combination(n_k_quasis: int) -> int:
+    return 8 * (2 * n_k_quasis + 4)
+
+
 def in_words(n_bytes: int) -> str:
     """A size with two digits that count."""
     unit = max((own for own in ("TB", "GB", "MB", "KB") if _UNITS[own] <= n_bytes), key=_UNITS.__getitem__, default="B")
     size = n_bytes / _UNITS[unit]
     return f"{size:.1f} {unit}" if size < 10 and unit != "B" else f"{size:,.0f} {unit}"
-
-
-def refuse_full_disk(folder: Path, n_bytes: int) -> None:
-    """Twice the records have to fit: by class, and in their last order."""
-    free = shutil.disk_usage(folder).free
-    if free < n_bytes:
-        raise EngineError(
-            Problem(
-                where=str(folder),
-                what=f"about {in_words(n_bytes)} are needed to spill to, and {in_words(free)} are free.",
-                fix="Free some space, or spill to another disk.",
-            )
-        )

@@ -102,6 +102,22 @@ def _taken_dictionary(array: pa.DictionaryArray, rows: IntArray) -> pa.Dictionar
     return pa.DictionaryArray.from_arrays(indices, dictionary, ordered=array.type.ordered)
 
 
+def used_entries(column: pa.ChunkedArray, *, least: int) -> pa.ChunkedArray:
+    """The same values with dictionaries of used entries only, where a dictionary has more than `least`."""
+    return pa.chunked_array(
+        [chunk if len(chunk.dictionary) <= least else _with_used_entries(chunk) for chunk in column.chunks],
+        type=column.type,
+    )
+
+
+def _with_used_entries(array: pa.DictionaryArray) -> pa.DictionaryArray:
+    is_null = null_mask(array.indices)
+    positions = to_positions(array.indices, null=0).astype(np.int64)
+    used = np.unique(positions[~is_null])
+    indices = from_numpy(np.searchsorted(used, positions), is_null=is_null).cast(array.type.index_type)
+    return pa.DictionaryArray.from_arrays(indices, array.dictionary.take(from_numpy(used)), ordered=array.type.ordered)
+
+
 def movable(table: pa.Table) -> pa.Table:
     """The same table in types whose records Arrow can move: views become text, dictionaries inside others values.
 
@@ -128,11 +144,9 @@ def _movable_type(kind: pa.DataType, *, inside: bool = False) -> pa.DataType:
         return pa.large_binary()
     if pa.types.is_dictionary(kind):
         values = _movable_type(kind.value_type)
-        return (
-            values
-            if inside or pa.types.is_nested(values)
-            else pa.dictionary(kind.index_type, values, ordered=kind.ordered)
-        )
+        # Dictionaries of several files have to become one, and 8 or 16 bits may not be enough for that.
+        index = kind.index_type if kind.index_type.bit_width > 16 else pa.int32()
+        return values if inside or pa.types.is_nested(values) else pa.dictionary(index, values, ordered=kind.ordered)
     if pa.types.is_struct(kind):
         return pa.struct([pa.field(f.name, _movable_type(f.type, inside=True), f.nullable) for f in kind])
     if pa.types.is_list(kind):

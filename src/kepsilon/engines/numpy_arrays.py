@@ -53,7 +53,10 @@ def to_doubles(column: pa.ChunkedArray) -> FloatArray:
 def to_positions(indices: pa.Array, *, null: int) -> IntArray:
     """Positions in a dictionary, `null` where there is none."""
     raw: IntArray = _raw(indices)
-    return np.where(null_mask(indices), null, raw) if indices.null_count else raw
+    if not indices.null_count:
+        return raw
+    wide = np.promote_types(raw.dtype, np.min_scalar_type(null))  # 128 is no int8, and would become −128
+    return np.where(null_mask(indices), wide.type(null), raw)
 
 
 def in_one_piece(column: pa.ChunkedArray) -> pa.Array:

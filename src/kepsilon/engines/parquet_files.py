@@ -3,19 +3,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from kepsilon.engines.files import CODED_TEXT, PARQUET, column_bytes, few_valued
+from kepsilon.engines.files import CODED_TEXT, PARQUET, column_bytes, repeating
 from kepsilon.engines.moving import movable
 from kepsilon.errors import AnonymisationError, DataError, EngineError, Problem
+
+_MOST_PLACES = 64
+_SAMPLED_AT_ONCE = 1 << 15
+_SAMPLING_SEED = 20160712
+"""The same table gives the same estimate; nothing that is released depends on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +34,19 @@ class Stamp:
     changed: int
     """When it was last written to, in nanoseconds."""
     schema: pa.Schema
+    groups: tuple[int, ...]
+    """Records of each row group."""
+    column_bytes: Mapping[str, int]
+    """Of each column, by its path in the schema and uncompressed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A row group that some records are sampled from."""
+
+    file: Path
+    group: int
+    n_records: int
 
 
 def is_many(path: Path) -> bool:
@@ -129,15 +149,15 @@ class ParquetFiles:
 
     def coded(self, columns: Sequence[str], k_quasis: Sequence[str]) -> list[str]:
         """The columns of text that are worth reading as dictionaries: k-quasis, and whatever repeats often."""
-        filled = [few_valued(file) for file, stamp in self._stamps.items() if stamp.n_records]
+        filled = [repeating(own.column_bytes, own.n_records) for own in self._stamps.values() if own.n_records]
         few = {*k_quasis, *(set.intersection(*filled) if filled else ())}
         return [name for name in columns if name in few and pa.types.is_string(self.schema.field(name).type)]
 
     def width(self, column: str) -> int:
         """Bytes that a value takes in the files, uncompressed and on average."""
         total = 0
-        for file in self.paths:
-            for path, n_bytes in column_bytes(file)[0].items():
+        for stamp in self._stamps.values():
+            for path, n_bytes in stamp.column_bytes.items():
                 total += n_bytes * (path == column or path.startswith(f"{column}."))
         return -(-total // max(1, self.n_records))
 
@@ -146,23 +166,49 @@ class ParquetFiles:
         for file in self.paths:
             self._refuse_changed(file)
             n_seen = 0
-            try:
-                with parquet.ParquetFile(file, read_dictionary=list(coded), buffer_size=1 << 20) as opened:
-                    for batch in opened.iter_batches(batch_size=n_records, columns=list(columns)):
-                        n_seen += batch.num_rows
-                        yield _marked(pa.Table.from_batches([batch]).select(list(columns)), coded)
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, KeyError):
-                raise DataError(
-                    Problem(where=str(file), what="is damaged: some of its columns cannot be read.")
-                ) from None
-            except OSError as error:
-                if error.errno is None:
-                    raise DataError(
-                        Problem(where=str(file), what="is damaged: some of its columns cannot be read.")
-                    ) from None
-                raise _unreadable(file, error) from None
+            with _opened(file, coded) as opened:
+                for batch in opened.iter_batches(batch_size=n_records, columns=list(columns)):
+                    n_seen += batch.num_rows
+                    yield _marked(pa.Table.from_batches([batch]).select(list(columns)), coded)
             if n_seen != self._stamps[file].n_records:
                 raise changed(file)
+
+    def places(self) -> list[Place]:
+        """Row groups spread evenly over all records; all of them, if they are few."""
+        found = [
+            Place(file=file, group=i, n_records=n)
+            for file, stamp in self._stamps.items()
+            for i, n in enumerate(stamp.groups)
+            if n
+        ]
+        if len(found) <= _MOST_PLACES:
+            return found
+        ends = np.cumsum([place.n_records for place in found])
+        wanted = (np.arange(_MOST_PLACES) + 0.5) * (self.n_records / _MOST_PLACES)
+        return [found[i] for i in np.unique(np.searchsorted(ends, wanted, side="right")).tolist()]
+
+    def sample(self, columns: Sequence[str], *, coded: Sequence[str], most: int, seen: int) -> Iterator[pa.Table]:
+        """Up to about `most` records, drawn at random from the first in each place.
+
+        About `seen` records are read for that and no more, for row groups can be very long.
+        """
+        places = self.places()
+        window = self.n_records if self.n_records <= seen else -(-seen // max(1, len(places)))
+        n_there = [min(window, place.n_records) for place in places]
+        share = min(1.0, most / max(1, sum(n_there)))
+        rng = np.random.default_rng(_SAMPLING_SEED)
+        for place, n in zip(places, n_there, strict=True):
+            n_seen = 0
+            with _opened(place.file, coded) as opened:
+                n_at_once = min(n, _SAMPLED_AT_ONCE)
+                for batch in opened.iter_batches(n_at_once, row_groups=[place.group], columns=list(columns)):
+                    here = min(batch.num_rows, n - n_seen)
+                    chosen = np.flatnonzero(rng.random(here) < share)
+                    table = pa.Table.from_batches([batch.slice(0, here)]).select(list(columns))
+                    yield _marked(table if share == 1 else table.take(pa.array(chosen)), coded)
+                    n_seen += here
+                    if n_seen >= n:
+                        break
 
     def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
         """All records at once."""
@@ -196,6 +242,21 @@ class ParquetFiles:
             raise changed(file)
 
 
+@contextlib.contextmanager
+def _opened(file: Path, coded: Sequence[str]) -> Iterator[parquet.ParquetFile]:
+    """For reading; what is wrong with the file is worded for the user."""
+    damaged = DataError(Problem(where=str(file), what="is damaged: some of its columns cannot be read."))
+    try:
+        with parquet.ParquetFile(file, read_dictionary=list(coded), buffer_size=1 << 20) as opened:
+            yield opened
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, KeyError):
+        raise damaged from None
+    except OSError as error:
+        if error.errno is None:
+            raise damaged from None
+        raise _unreadable(file, error) from None
+
+
 def changed(file: Path) -> EngineError:
     return EngineError(
         Problem(
@@ -227,7 +288,14 @@ def _stamp(file: Path) -> Stamp:
         raise DataError(Problem(where=str(file), what="is not a Parquet file.")) from None
     except OSError as error:
         raise _unreadable(file, error) from None
-    return Stamp(n_records=metadata.num_rows, size=status.st_size, changed=status.st_mtime_ns, schema=schema)
+    return Stamp(
+        n_records=metadata.num_rows,
+        size=status.st_size,
+        changed=status.st_mtime_ns,
+        schema=schema,
+        groups=tuple(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)),
+        column_bytes=column_bytes(metadata),
+    )
 
 
 def _refuse_other_columns(file: Path, schema: pa.Schema, expected: pa.Schema, *, first: Path) -> None:

@@ -35,6 +35,9 @@ from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
 
+_PART_BYTES = 1 << 28
+"""Of records that one task brings together."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkEngine:
@@ -284,7 +287,9 @@ class SparkColumns:
         per_batch = str(min(self._limits.records_per_part, 1 << 17))
         with settled(self._engine.session, spark__sql__execution__arrow__maxRecordsPerBatch=per_batch):
             frame = self._columns(names, rows=self._with_rows)
-            found = workers.collect(self._by_class(frame, lookup, n_tasks), work)
+            # Enough for all cores, and none larger than what is soon done again if a worker is lost.
+            n_parts = max(n_tasks, -(-self.n_records * self._limits.record_width // _PART_BYTES))
+            found = workers.collect(self._by_class(frame, lookup, min(n_parts, len(batches))), work)
         self._table.refuse_changed(self.n_records)
         brought = {number: own for part in found for number, own in part.items()}
         for number, own in enumerate(batches):
@@ -293,7 +298,7 @@ class SparkColumns:
                 raise changed_meanwhile(self._table.name)
         return [StoredBatch(classes=own, bucket=brought[number][0]) for number, own in enumerate(batches)]
 
-    def _by_class(self, frame: Any, lookup: Path, n_tasks: int) -> Any:
+    def _by_class(self, frame: Any, lookup: Path, n_parts: int) -> Any:
         """Class id, ε-quasis, position and kept columns, whole batches in a partition, in the order of classes."""
         from pyspark.sql import functions as f
 
@@ -318,7 +323,7 @@ class SparkColumns:
             *([frame[ROW]] if self._with_rows else []),
             *kept,
         )
-        return chosen.repartition(n_tasks, "batch").sortWithinPartitions("class_id").drop("batch")
+        return _placed(chosen, n_parts).sortWithinPartitions("class_id").drop("batch")
 
     def _lookup(self, recoding: Recoding, starts: IntArray, target: Path) -> Path:
         """The class of every combination, in a file that Spark reads."""
@@ -328,6 +333,13 @@ class SparkColumns:
         table = pa.table({**columns, "class_id": from_numpy(class_of), "batch": from_numpy(batch)})
         parquet.write_table(table, target)
         return target
+
+
+def _placed(frame: Any, n_parts: int) -> Any:
+    """Whole batches together in so many partitions, evenly where Spark lets partitions be named (4.1 and newer)."""
+    if hasattr(frame, "repartitionById"):
+        return frame.repartitionById(n_parts, frame["batch"] % n_parts)
+    return frame.repartition(n_parts, "batch")
 
 
 def _with_numbers(schema: Any, places: Sequence[int]) -> Any:

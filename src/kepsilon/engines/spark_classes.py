@@ -12,14 +12,14 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from kepsilon.engines.files import writing
+from kepsilon.engines.files import decoded, writing
 from kepsilon.engines.limits import Limits
 from kepsilon.engines.numpy_arrays import from_numpy, in_one_piece, to_positions
 from kepsilon.engines.parquet_files import ParquetFiles
 from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
 from kepsilon.engines.spark_jobs import Workers
 from kepsilon.engines.spark_sources import FrameOnSpark, OnSpark
-from kepsilon.engines.spark_tasks import Drawing, Merging, WrittenPart, draw_all, look_at_all, look_at_kept, write_part
+from kepsilon.engines.spark_tasks import Drawing, Merging, WrittenPart, draw_all, look_at_all, look_at_kept, write_parts
 from kepsilon.engines.spill_files import Bucket
 from kepsilon.engines.stored_batches import NoisyRecords, StoredBatch
 from kepsilon.errors import EngineError, Problem
@@ -88,7 +88,7 @@ class SparkClasses:
         for own in self._stored:
             own.bucket.remove()
         work = partial(
-            write_part,
+            write_parts,
             parent=self._workers.folder,
             roles=self._roles,
             recoding=recoding,
@@ -98,11 +98,10 @@ class SparkClasses:
         )
         first = len(self._stored)  # numbers that no drawing had
         items = [Merging(place=place, random=random.apart(first + i)) for i, place in enumerate(self._places)]
-        written: list[WrittenPart | None] = self._workers.run(work, items)
+        parts: list[WrittenPart] = _flat(self._workers.run(work, _groups(items, self._n_tasks)))
         for place in self._places:
             for bucket in place.buckets:
                 bucket.remove()
-        parts = [part for part in written if part is not None]
         return SparkMerged(parts, self._folder, self._workers, table=self._table, roles=self._roles)
 
     def close(self) -> None:
@@ -125,9 +124,7 @@ class SparkMerged:
         """A DataFrame where one was given, to be used until the release is closed; else all of it in memory, as Arrow."""
         if isinstance(self._table, FrameOnSpark):
             return self._workers.read([part.path for part in self._parts])
-        return pa.concat_tables(
-            [ParquetFiles(part.path).arrow_table(self._roles.published) for part in self._parts]
-        ).unify_dictionaries()
+        return decoded(pa.concat_tables(self._tables())).unify_dictionaries()
 
     def write(self, target: Path, *, final_name: Path) -> None:
         if target.is_dir():
@@ -140,9 +137,9 @@ class SparkMerged:
 
     def _tables(self) -> Iterator[pa.Table]:
         for part in self._parts:
+            # Labels repeat, and are moved faster as dictionaries.
             files = ParquetFiles(part.path)
-            coded = files.coded(self._roles.published, self._roles.k_quasis)
-            yield from files.parts(self._roles.published, coded=coded, n_records=1 << 20)
+            yield from files.parts(self._roles.published, coded=self._roles.k_quasis, n_records=1 << 20)
 
     def linkage(self) -> pa.Table:
         """All of it in memory."""

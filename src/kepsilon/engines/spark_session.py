@@ -17,7 +17,6 @@ _SETTINGS = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.adaptive.coalescePartitions.enabled": "true",
 }
 """Names that differ in their case are different columns, and a moment is the same moment wherever it is read."""
 
@@ -51,11 +50,28 @@ def _classic(master: str) -> Any:
 
     # The page of a running job shows plans, and with them names of columns; nobody asked for it.
     builder = SparkSession.builder.master(master).appName("kepsilon").config("spark.ui.enabled", "false")
-    # Errors come back to us and are worded here; Spark's own log of them would be mixed into what the user sees.
-    builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "OFF")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
     if master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    return builder.getOrCreate()
+    with _silent_children():
+        return builder.getOrCreate()
+
+
+@contextlib.contextmanager
+def _silent_children() -> Iterator[None]:
+    """Java keeps the standard error that it is started with, and would mix its log into what the user sees.
+
+    Errors come back to us and are worded here.
+    """
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def parallelism(session: Any) -> int:
@@ -118,6 +134,14 @@ def worded_spark() -> Iterator[None]:
                 what=f"the workers' Python lacks {lacking[1]}; nothing was released.",
                 fix="Install it on every worker, in the Python that PYSPARK_PYTHON names; what kepsilon itself needs comes "
                 "with its wheel.",
+            )
+        )
+    if kind == "JAVA_GATEWAY_EXITED":
+        raise EngineError(
+            Problem(
+                where="spark",
+                what="Java did not start, and Spark needs it.",
+                fix="Install Java 17 or newer, or set JAVA_HOME to where it is.",
             )
         )
     raise EngineError(

@@ -263,8 +263,8 @@ class WrittenPart:
     n_records: int
 
 
-def write_part(
-    merging: Merging,
+def write_parts(
+    mergings: Sequence[Merging],
     *,
     parent: Path,
     roles: ColumnRoles,
@@ -272,20 +272,23 @@ def write_part(
     new_ids: IntArray,
     integers: frozenset[str],
     shuffle: Shuffle,
-) -> WrittenPart | None:
-    """Shuffles one place and writes it; None if nobody in it is released."""
-    place = merging.place
-    released = place.released(new_ids)
-    if not len(released):
-        return None
+) -> list[WrittenPart]:
+    """Shuffles places and writes them, each to a file of this attempt."""
     folder = own_folder(parent)
-    order = released[shuffle(len(released), random_bytes=merging.random.bytes)]
-    path, linkage = folder / "0.parquet", folder / "1.parquet"
-    with worded(parent):
-        with writing(path, path, in_parts=True) as write:
-            write(place.table(order, roles, recoding, new_ids, integers=integers))
+    written = []
+    for i, merging in enumerate(mergings):
+        place = merging.place
+        released = place.released(new_ids)
+        if not len(released):
+            continue
+        order = released[shuffle(len(released), random_bytes=merging.random.bytes)]
+        path, linkage = folder / f"{2 * i}.parquet", folder / f"{2 * i + 1}.parquet"
         rows = place.rows()
-        if rows is not None:
-            with writing(linkage, linkage, in_parts=True) as write:
-                write(linkage_table(rows[order], new_ids[place.class_ids()[order]], first=0))
-    return WrittenPart(path=path, linkage=None if rows is None else linkage, n_records=len(order))
+        with worded(parent):
+            with writing(path, path, in_parts=True) as write:
+                write(place.table(order, roles, recoding, new_ids, integers=integers))
+            if rows is not None:
+                with writing(linkage, linkage, in_parts=True) as write:
+                    write(linkage_table(rows[order], new_ids[place.class_ids()[order]], first=0))
+        written.append(WrittenPart(path=path, linkage=None if rows is None else linkage, n_records=len(order)))
+    return written

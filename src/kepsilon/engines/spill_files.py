@@ -10,8 +10,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from kepsilon.engines.moving import used_entries
+from kepsilon.errors import EngineError, Problem
 from kepsilon.private_folders import owner_only, worded
 from kepsilon.table.arrays import FloatArray, IntArray
+
+LARGE_DICTIONARY = 8
+"""Entries of a dictionary that are left alone if there are at least so many records for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +65,7 @@ class Bucket:
     def __init__(self, folder: Path, number: int, *, n_values: int) -> None:
         self._path = folder / str(number)
         self._n_values = n_values
+        self._n_ordered = 0
         self.n_records = 0
 
     def append(self, records: Records) -> None:
@@ -81,6 +87,7 @@ class Bucket:
         return values.reshape(end - first, self._n_values)
 
     def rows(self, first: int = 0, last: int | None = None) -> IntArray | None:
+        self._refuse_closed()
         if not self._path.with_suffix(".r").exists():
             return None
         rows: IntArray = self._read(".r", np.dtype(np.int64), first, self._end(last))
@@ -88,13 +95,26 @@ class Bucket:
 
     def kept(self) -> Iterator[pa.Table]:
         """The other columns, as many records at a time as were appended at a time."""
+        self._refuse_closed()
         path = self._path.with_suffix(".k")
         if not path.exists():
             return
-        with pa.OSFile(str(path), "rb") as file:
+        n_read = 0
+        with worded(self._folder), pa.OSFile(str(path), "rb") as file:
             while file.tell() < file.size():
-                with pa.ipc.open_stream(file) as stream:
-                    yield stream.read_all()
+                try:
+                    with pa.ipc.open_stream(file) as stream:
+                        table = stream.read_all()
+                except (pa.ArrowInvalid, pa.ArrowSerializationError):
+                    raise self._damaged() from None
+                except OSError as error:
+                    if error.errno is None:  # Arrow's words for a file that ends too early
+                        raise self._damaged() from None
+                    raise
+                n_read += table.num_rows
+                yield table
+        if n_read != self.n_records:
+            raise self._damaged()
 
     def remove_kept(self) -> None:
         """All but class ids and ε-quasis."""
@@ -103,10 +123,11 @@ class Bucket:
     def keep_order(self, order: IntArray) -> int:
         """Which of the records are released, in their last order; and how many they are."""
         self._append(".o", order.astype(np.int32))
+        self._n_ordered = len(order)
         return len(order)
 
     def order(self) -> IntArray:
-        order: IntArray = self._read(".o", np.dtype(np.int32), 0, -1)
+        order: IntArray = self._read(".o", np.dtype(np.int32), 0, self._n_ordered)
         return order
 
     def remove(self, suffixes: Sequence[str] = (".c", ".e", ".r", ".k", ".o")) -> None:
@@ -116,13 +137,45 @@ class Bucket:
     def _end(self, last: int | None) -> int:
         return self.n_records if last is None else min(last, self.n_records)
 
+    @property
+    def _folder(self) -> Path:
+        """The one that the private folder is in; that is what the user knows."""
+        return self._path.parent.parent
+
     def _append(self, suffix: str, content: IntArray | FloatArray | pa.Buffer) -> None:
-        with worded(self._path.parent.parent), open(self._path.with_suffix(suffix), "ab", opener=owner_only) as file:
+        with worded(self._folder), open(self._path.with_suffix(suffix), "ab", opener=owner_only) as file:
             file.write(memoryview(content) if isinstance(content, pa.Buffer) else np.ascontiguousarray(content).data)
 
     def _read(self, suffix: str, kind: np.dtype[np.generic], first: int, last: int) -> np.ndarray:
-        with worded(self._path.parent.parent), self._path.with_suffix(suffix).open("rb") as file:
-            return np.fromfile(file, dtype=kind, count=-1 if last < 0 else last - first, offset=first * kind.itemsize)
+        self._refuse_closed()
+        with worded(self._folder):
+            try:
+                with self._path.with_suffix(suffix).open("rb") as file:
+                    found = np.fromfile(file, dtype=kind, count=last - first, offset=first * kind.itemsize)
+            except FileNotFoundError:
+                raise self._damaged() from None
+        if len(found) != last - first:
+            raise self._damaged()
+        return found
+
+    def _refuse_closed(self) -> None:
+        if not self._path.parent.exists():
+            raise EngineError(
+                Problem(
+                    where="release",
+                    what="is closed, and the records that it kept on disk are gone.",
+                    fix="Write it, or look at it, before it is closed: inside the with block.",
+                )
+            )
+
+    def _damaged(self) -> EngineError:
+        return EngineError(
+            Problem(
+                where=str(self._folder),
+                what="records that were spilt there did not come back whole; nothing was released.",
+                fix="Look after the disk, or spill to another one, and start again.",
+            )
+        )
 
 
 def scatter(records: Records, places: IntArray, buckets: list[Bucket]) -> None:
@@ -138,7 +191,16 @@ def scatter(records: Records, places: IntArray, buckets: list[Bucket]) -> None:
 
 
 def _as_stream(table: pa.Table) -> pa.Buffer:
+    """With the entries of dictionaries that occur: all of them, in every part of every bucket, would outgrow the records."""
+    for i, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            table = table.set_column(i, field, used_entries(table.column(i), least=len(table) // LARGE_DICTIONARY))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return sink.getvalue()
+
+
+def stream_overhead(schema: pa.Schema) -> int:
+    """Bytes that appended columns take besides their values."""
+    return int(_as_stream(pa.table([pa.nulls(1, own.type) for own in schema], schema=schema)).size)

@@ -14,12 +14,15 @@ from kepsilon.engines.coding import WrongNumbers, read_doubles
 from kepsilon.engines.combinations import CountedCombinations
 from kepsilon.engines.files import PARQUET
 from kepsilon.engines.growing_counts import CombinationIndex, GrowingCodes, GrowingCounts
-from kepsilon.engines.limits import LEAST_WIDTH, Limits, refuse_full_disk
+from kepsilon.engines.limits import Limits
 from kepsilon.engines.local import LocalSource
+from kepsilon.engines.machine import refuse_full_disk
 from kepsilon.engines.moving import with_one_dictionary
+from kepsilon.engines.needs import Needs, advice_from, needs_of, refuse_too_much, sample_combinations
 from kepsilon.engines.parquet_files import ParquetFiles, changed, is_many
 from kepsilon.engines.protocol import Distinct, LeftOut
 from kepsilon.engines.spill_files import Bucket, Records, scatter
+from kepsilon.engines.spill_sizes import SpillSizes
 from kepsilon.engines.spilled_classes import SpilledClasses
 from kepsilon.engines.stored_batches import StoredBatch
 from kepsilon.errors import DataError, EngineError, Problem
@@ -65,9 +68,13 @@ class SpilledSource:
 
     def read(self, roles: ColumnRoles) -> SpilledColumns:
         """Reads and counts; identifiers are not even taken from the files."""
-        if not self._files.n_records:
-            raise DataError(Problem(where=self.name, what="has columns, but no records."))
         return SpilledColumns(self._files, roles, self._engine)
+
+    def needs(self, roles: ColumnRoles) -> Needs:
+        """What that will take; refused at once where it cannot be had."""
+        foreseen = Foreseen(self._files, roles, self._engine)
+        foreseen.refuse()
+        return foreseen.needs
 
     def n_distinct(self, column: str) -> tuple[int, int]:
         """This one column has to fit into memory."""
@@ -76,6 +83,27 @@ class SpilledSource:
     def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
         """The same."""
         return LocalSource(self._files).offending(column, attribute)
+
+
+class Foreseen:
+    """What is known before the first full reading: how columns are read, what there is room for, what will be needed."""
+
+    def __init__(self, files: ParquetFiles, roles: ColumnRoles, engine: SpillingEngine) -> None:
+        if not files.n_records:
+            raise DataError(Problem(where=files.name, what="has columns, but no records."))
+        self._files, self._roles, self._engine = files, roles, engine
+        self.coded = files.coded(roles.published, roles.k_quasis)
+        sizes = SpillSizes(files, roles, self.coded, linkage=engine.linkage)
+        self.limits = Limits(
+            memory=engine.memory, n_epsilon_quasis=len(roles.epsilon_quasis), record_width=sizes.record
+        )
+        self.sample = sample_combinations(files, roles)
+        self.needs = needs_of(self.sample, disk=sizes.disk(self.limits))
+
+    def refuse(self) -> None:
+        """What cannot go well, before any work."""
+        refuse_full_disk(self._engine.folder, self.needs.disk, memory=self._engine.memory)
+        refuse_too_much(self.needs, self.limits, self._files.name, advice_from(self.sample, self._roles.attributes))
 
 
 class SpilledColumns:
@@ -89,10 +117,10 @@ class SpilledColumns:
         self._refused: dict[str, DataError] = {}
         self._largest = dict.fromkeys(roles.epsilon_quasis, 0.0)
         self._has_missing = dict.fromkeys(roles.epsilon_quasis, False)
-        self._coded = files.coded(roles.published, roles.k_quasis)
-        width = self._record_width()
-        self._limits = Limits(memory=engine.memory, n_epsilon_quasis=len(roles.epsilon_quasis), record_width=width)
-        refuse_full_disk(engine.folder, 2 * width * self.n_records)
+        foreseen = Foreseen(files, roles, engine)
+        foreseen.refuse()
+        self._coded, self._limits = foreseen.coded, foreseen.limits
+        self._advise = advice_from(foreseen.sample, roles.attributes)
         self._columns, counts = self._count_all()
         """Codes of all combinations: of k-quasi values, and of whether an ε-quasi is missing."""
         n_k_quasis = len(roles.k_quasis)
@@ -102,18 +130,6 @@ class SpilledColumns:
             {n: own == 1 for n, own in zip(roles.epsilon_quasis, self._columns[n_k_quasis:], strict=True)},
             counts,
         )
-
-    def _record_width(self) -> int:
-        """Bytes of a record on disk, as a class id, doubles and Arrow columns."""
-        width = 4 + 8 * len(self._roles.epsilon_quasis) + 8 * self._engine.linkage
-        for name in self._roles.kept:
-            kind = self._files.schema.field(name).type
-            is_fixed = pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
-            if is_fixed:
-                width += (kind.bit_width + 7) // 8
-            else:
-                width += 4 if name in self._coded else max(LEAST_WIDTH, self._files.width(name))
-        return width
 
     def _count_all(self) -> tuple[tuple[IntArray, ...], IntArray]:
         names = (*self._roles.k_quasis, *self._roles.epsilon_quasis)
@@ -132,8 +148,8 @@ class SpilledColumns:
 
     def _refuse_too_many(self, n_combinations: int) -> None:
         values = {name: len(own) for name, own in self._values.items()}
-        self._limits.refuse_values(values, self._files.name)
-        self._limits.refuse_combinations(n_combinations, values, self._files.name)
+        self._limits.refuse_values(values, self._files.name, self._advise)
+        self._limits.refuse_combinations(n_combinations, values, self._files.name, self._advise)
 
     def _learn(self, column: pa.ChunkedArray, name: str) -> IntArray:
         """Which records miss an ε-quasi; what is wrong with its numbers is said when they are asked for."""
@@ -216,10 +232,11 @@ class SpilledColumns:
         """All records with their class ids, a part at a time; refused where they are not those that were counted."""
         first = 0
         for part in self._parts(self._roles.published):
-            numbers = [read_doubles(part.column(n), n, self._files.name)[0] for n in self._roles.epsilon_quasis]
-            codes = [self._values[name].look_up(part.column(name)) for name in self._roles.k_quasis]
-            if any(len(own) != len(part) for own in numbers):
+            found = [read_doubles(part.column(n), n, self._files.name) for n in self._roles.epsilon_quasis]
+            if any(wrong != WrongNumbers() for _, wrong in found):
                 raise changed(self._files.path)
+            numbers = [own for own, _ in found]
+            codes = [self._values[name].look_up(part.column(name)) for name in self._roles.k_quasis]
             codes += [np.isnan(own).astype(np.int32) for own in numbers]
             class_ids = index.find(codes, n_records=len(part))
             if class_ids is None:

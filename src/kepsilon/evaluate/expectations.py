@@ -15,7 +15,7 @@ from kepsilon.evaluate.expected_confident_k import PreparedClasses, prepare
 from kepsilon.evaluate.linking_risk import ExpectedLinks, LinkGaps, link_gaps
 from kepsilon.evaluate.noise_size import expected_noise
 from kepsilon.evaluate.relative_error import ErrorSums, expected_errors, expected_errors_of_counts
-from kepsilon.evaluate.simulated_links import expected_links_of_several
+from kepsilon.evaluate.simulated_links import expected_links_at_each
 from kepsilon.evaluate.simulated_suppression import expected_suppression
 from kepsilon.evaluate.tally import Expected
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -23,7 +23,7 @@ from kepsilon.table.arrays import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectations:
-    """What does not depend on ε, k or confidence; `at` gives the figures of one cell."""
+    """What does not depend on ε, k or confidence; `at` gives the figures of one cell, `at_each` those of several."""
 
     n_records: int
     unit_errors: tuple[ErrorSums, ...]
@@ -31,11 +31,19 @@ class Expectations:
     outlook: _OneQuasi | _SeveralQuasis
 
     def at(self, epsilon: float, *, confident: ConfidentK | None = None) -> Expected:
-        return Expected(
-            n_records=self.n_records,
-            errors=tuple(errors.over(epsilon) for errors in self.unit_errors),
-            links=self.outlook.links(epsilon),
-            suppressed=None if confident is None else self.outlook.suppressed(epsilon, confident),
+        return self.at_each([(epsilon, confident)])[0]
+
+    def at_each(self, cells: Sequence[tuple[float, ConfidentK | None]]) -> tuple[Expected, ...]:
+        """The same figures as one by one; where they are simulated, in much less time."""
+        links = self.outlook.links([epsilon for epsilon, _ in cells])
+        return tuple(
+            Expected(
+                n_records=self.n_records,
+                errors=tuple(errors.over(epsilon) for errors in self.unit_errors),
+                links=own,
+                suppressed=None if confident is None else self.outlook.suppressed(epsilon, confident),
+            )
+            for (epsilon, confident), own in zip(cells, links, strict=True)
         )
 
 
@@ -99,8 +107,8 @@ class _OneQuasi:
     crowds: dict[int, PreparedClasses] = field(default_factory=dict)
     """For confident k, by k, made when first asked for."""
 
-    def links(self, epsilon: float) -> ExpectedLinks:
-        return self.gaps.expected(epsilon)
+    def links(self, epsilons: Sequence[float]) -> list[ExpectedLinks]:
+        return [self.gaps.expected(epsilon) for epsilon in epsilons]
 
     def suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
         if confident.k not in self.crowds:
@@ -124,9 +132,9 @@ class _SeveralQuasis:
     ranges: FloatArray
     stream: int
 
-    def links(self, epsilon: float) -> ExpectedLinks:
-        return expected_links_of_several(
-            self.values, self.class_ids, ranges=self.ranges, epsilon=epsilon, stream=self.stream
+    def links(self, epsilons: Sequence[float]) -> list[ExpectedLinks]:
+        return expected_links_at_each(
+            self.values, self.class_ids, ranges=self.ranges, epsilons=epsilons, stream=self.stream
         )
 
     def suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:

@@ -6,6 +6,8 @@ For noise that is not yet rounded to the precision or clamped to a domain, and b
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from kepsilon.evaluate.cyclic_classes import WIDEST, CyclicClasses, lay_out, total
@@ -22,12 +24,20 @@ _COMPARISONS = 25_000_000
 def expected_links_of_several(
     values: FloatArray, class_ids: IntArray, *, ranges: FloatArray, epsilon: float, stream: int = 0
 ) -> ExpectedLinks:
-    """Expected links of all classes; partitions need different `stream` numbers.
+    """Expected links of all classes at one ε; see `expected_links_at_each`."""
+    return expected_links_at_each(values, class_ids, ranges=ranges, epsilons=[epsilon], stream=stream)[0]
+
+
+def expected_links_at_each(
+    values: FloatArray, class_ids: IntArray, *, ranges: FloatArray, epsilons: Sequence[float], stream: int = 0
+) -> list[ExpectedLinks]:
+    """Expected links of all classes, one for each ε; partitions need different `stream` numbers.
 
     `values` has shape (n_records, n_attributes), `ranges` (R) the shape (n_classes, n_attributes). Exact for classes that
-    have at most one active attribute or all originals in one place.
+    have at most one active attribute or all originals in one place. Classes are laid out once for all ε, which takes
+    longer than meeting them does, and all share their draws.
     """
-    links, is_simple = _exact_links(values, class_ids, ranges=ranges, epsilon=epsilon)
+    links, is_simple = _exact_links(values, class_ids, ranges=ranges, epsilons=epsilons)
     simulated = np.flatnonzero(~is_simple[class_ids])
     if not simulated.size:
         return links
@@ -35,18 +45,22 @@ def expected_links_of_several(
     rng = generator(stream)
     sizes = np.bincount(class_ids).astype(np.float64)
     strata = draw_records(len(values), _COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng)
-    fair, paper = np.empty(strata.chosen.shape), np.empty(strata.chosen.shape)
+    fair, paper = np.empty((2, len(epsilons), *strata.chosen.shape))
     for part in parts(values, class_ids, strata, n_classes=len(ranges)):
-        certainty, n_nearest = _best_guesses(part, ranges[part.classes], epsilon=epsilon, rng=rng)
-        fair[part.draws], paper[part.draws] = certainty, certainty * n_nearest
-    return links + ExpectedLinks(fair=strata.estimate(fair), paper=strata.estimate(paper))
+        guesses = _best_guesses(part, ranges[part.classes], epsilons=epsilons, rng=rng)
+        for i, (certainty, n_nearest) in enumerate(guesses):
+            fair[i][part.draws], paper[i][part.draws] = certainty, certainty * n_nearest
+    return [
+        exact + ExpectedLinks(fair=strata.estimate(fair[i]), paper=strata.estimate(paper[i]))
+        for i, exact in enumerate(links)
+    ]
 
 
 def _exact_links(
-    values: FloatArray, class_ids: IntArray, *, ranges: FloatArray, epsilon: float
-) -> tuple[ExpectedLinks, BoolArray]:
+    values: FloatArray, class_ids: IntArray, *, ranges: FloatArray, epsilons: Sequence[float]
+) -> tuple[list[ExpectedLinks], BoolArray]:
     """Links of the classes that have a closed form, and which classes these are."""
-    links = ExpectedLinks()
+    links = [ExpectedLinks() for _ in epsilons]
     is_simple = np.zeros(len(ranges), dtype=np.bool_)
     for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(ranges)):
         active = ranges[chosen] > 0
@@ -59,14 +73,14 @@ def _exact_links(
         own, own_ids = records[simple[ids]], ids[simple[ids]]
         column = np.where(differs[own_ids], values[own, attribute[own_ids]], 0.0)
         classes = sort_classes(column, own_ids, n_classes=len(active))
-        widths = ranges[chosen][np.arange(len(active)), attribute]
-        links += link_gaps(classes, ranges=widths).expected(epsilon)
+        gaps = link_gaps(classes, ranges=ranges[chosen][np.arange(len(active)), attribute])
+        links = [found + gaps.expected(epsilon) for found, epsilon in zip(links, epsilons, strict=True)]
     return links, is_simple
 
 
 def _best_guesses(
-    part: Part, ranges: FloatArray, *, epsilon: float, rng: np.random.Generator
-) -> tuple[FloatArray, IntArray]:
+    part: Part, ranges: FloatArray, *, epsilons: Sequence[float], rng: np.random.Generator
+) -> Iterator[tuple[FloatArray, IntArray]]:
     """For noise added to each record drawn: the largest posterior of all originals, and how many originals share it.
 
     Whether the attacker is right would be rare in a large class and tell little; how probably he is right has the same
@@ -75,8 +89,9 @@ def _best_guesses(
     low, _ = class_extremes(part.values, part.class_ids, n_classes=len(ranges))
     lows, widths = by_record(low, part.class_ids), by_record(ranges, part.class_ids)
     classes = lay_out(in_units_of_ranges(part.values, lows, widths), part.class_ids, n_classes=len(ranges))
-    noise = unit_noise(widths[:, part.chosen].T > 0, rng).T / epsilon
-    return _meet_all(classes, classes.point_of[part.chosen], noise, epsilon=epsilon)
+    noise = unit_noise(widths[:, part.chosen].T > 0, rng).T
+    for epsilon in epsilons:
+        yield _meet_all(classes, classes.point_of[part.chosen], noise / epsilon, epsilon=epsilon)
 
 
 def _meet_all(

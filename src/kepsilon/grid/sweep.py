@@ -106,9 +106,9 @@ def _cells_of(
         yield from (_refused(policy.algorithm, policy.k, epsilon, error) for epsilon in epsilons)
         return
     confident = ConfidentK.asked_by(policy)
-    for epsilon in epsilons:
-        with clock.step("expect", shown=shown):
-            expected = expectations.at(float(epsilon), confident=confident)
+    with clock.step("expect", shown=shown):
+        expected_at = expectations.at_each([(float(epsilon), confident) for epsilon in epsilons])
+    for epsilon, expected in zip(epsilons, expected_at, strict=True):
         figures = _figures(partition, expected, policy, counted, epsilon=epsilon)
         yield Cell(algorithm=policy.algorithm, k=policy.k, epsilon=epsilon, figures=figures)
 

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Literal, Self
 
@@ -132,3 +133,5 @@ class ColumnRoles:
     kept: tuple[str, ...]
     published: tuple[str, ...]
     """All columns of the release, in the order of the input."""
+    attributes: Mapping[str, KQuasi] = field(default_factory=dict)
+    """The k-quasis with their hierarchies, for whoever has to say how they could be coarsened."""

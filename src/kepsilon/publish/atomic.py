@@ -21,7 +21,15 @@ from types import TracebackType
 from typing import Self
 
 from kepsilon.errors import AnonymisationError, EngineError, Problem
-from kepsilon.private_folders import SPILL_PREFIX, lock, locked, remove_left_overs, require_folder, worded
+from kepsilon.private_folders import (
+    SPILL_PREFIX,
+    lock,
+    locked,
+    remove_left_overs,
+    require_folder,
+    undisturbed,
+    worded,
+)
 from kepsilon.publish.digests import digest
 
 PREFIX = ".kepsilon-staging-"
@@ -57,10 +65,11 @@ class Staging:
         self._remove()
 
     def _remove(self) -> None:
-        for private, held in self._private.values():
-            shutil.rmtree(private, ignore_errors=True)
-            if held is not None:
-                os.close(held)
+        with undisturbed():
+            for private, held in self._private.values():
+                shutil.rmtree(private, ignore_errors=True)
+                if held is not None:
+                    os.close(held)
 
     @contextlib.contextmanager
     def new_file(self, final: Path, *, owner_only: bool) -> Iterator[Path]:

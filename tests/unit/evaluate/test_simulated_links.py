@@ -10,9 +10,10 @@ from scipy import stats
 
 from kepsilon.evaluate import linking_risk, simulated_links
 from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.expectations import expect
 from kepsilon.evaluate.linking_risk import ExpectedLinks
 from kepsilon.evaluate.several_attributes import nearest_originals
-from kepsilon.evaluate.simulated_links import expected_links_of_several
+from kepsilon.evaluate.simulated_links import expected_links_at_each, expected_links_of_several
 from kepsilon.evaluate.simulation import unit_noise
 from kepsilon.evaluate.sorted_classes import sort_classes
 from noisy_classes import EPSILONS, fixed_classes, noisy_classes
@@ -181,3 +182,21 @@ def test_unit_noise_has_the_radius_of_the_mechanism(d, factor, fits):
     assert not noise[:, d:].any()
     p_value = stats.kstest(np.abs(noise).max(axis=1), stats.gamma(d, scale=factor).cdf).pvalue
     assert bool(p_value > ALPHA) is fits
+
+
+def test_several_epsilons_at_once_are_the_same_as_one_by_one():
+    """To the last digit: classes are laid out once, and draws are shared. Some classes have a closed form."""
+    rng = np.random.default_rng(SEED)
+    ids = np.repeat(np.arange(60), 25)
+    values = np.round(rng.normal(0, 5, (1_500, 2)), 1)
+    values[ids < 10, 1] = 3.0  # nothing to tell apart but the first attribute
+    ranges = np.array([np.ptp(values[ids == i], axis=0) for i in range(60)])
+    epsilons = [0.05, 2.0, 16.0]
+    together = expected_links_at_each(values, ids, ranges=ranges, epsilons=epsilons, stream=3)
+    alone = [expected_links_of_several(values, ids, ranges=ranges, epsilon=e, stream=3) for e in epsilons]
+    assert together == alone
+    assert len({own.fair.total for own in together}) == 3
+    assert all(own.fair.variance > 0 for own in together)
+    expectations = expect(values, [None, None], ids, ranges=ranges, stream=3)
+    assert expectations.at_each([(e, None) for e in epsilons]) == tuple(expectations.at(e) for e in epsilons)
+    assert [own.links for own in expectations.at_each([(e, None) for e in epsilons])] == alone

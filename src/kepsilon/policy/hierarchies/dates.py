@@ -54,6 +54,9 @@ class DatesHierarchy(Specification):
             raise PydanticCustomError("format", "format is not a way of writing dates that strptime can read") from None
         return self
 
+    def level_in_words(self, level: int) -> str:
+        return self.units[level - 1] if level <= len(self.units) else ""
+
     def place(self, values: Sequence[str]) -> Levels:
         dates = [self._parse(value) for value in values]
         placed = [datetime.min if date is None else date for date in dates]  # noqa: DTZ901 (never compared with aware dates)

@@ -52,6 +52,9 @@ class FileHierarchy(Specification):
         self._file = path
         return self
 
+    def level_in_words(self, level: int) -> str:  # noqa: ARG002 (its levels have no names)
+        return ""
+
     def place(self, values: Sequence[str]) -> Levels:
         """Taken as given: there is one top label only if the file has one."""
         listed = look_up(values, self._labels_of, n_levels=self._n_levels)

@@ -45,6 +45,9 @@ class GroupsHierarchy(Specification):
         if cyclic is not None:
             yield f'"{cyclic}" is its own ancestor: the hierarchy is cyclic'
 
+    def level_in_words(self, level: int) -> str:  # noqa: ARG002 (its levels have no names)
+        return ""
+
     def place(self, values: Sequence[str]) -> Levels:
         parents = [{str(m): label for label, ms in groups.items() for m in ms} for groups in self.levels]
         labels_of: dict[str, tuple[str, ...]] = {}

@@ -37,6 +37,9 @@ class IntervalsHierarchy(Specification):
                 )
         return self
 
+    def level_in_words(self, level: int) -> str:
+        return f"intervals of {plain(exact(self.widths[level - 1]))}" if level <= len(self.widths) else ""
+
     def place(self, values: Sequence[str]) -> Levels:
         numbers = [parse_number(value) for value in values]
         placed = [Fraction(0) if number is None else number for number in numbers]

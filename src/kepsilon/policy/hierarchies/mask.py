@@ -22,6 +22,10 @@ class MaskHierarchy(Specification):
     length: Annotated[int, Field(ge=1, le=100)] | None = None
     """How long values are; by default as long as the longest, be it one that is suppressed later."""
 
+    def level_in_words(self, level: int) -> str:
+        where = "last" if self.side == "right" else "first"
+        return f"its {where} {f'{level} characters' if level > 1 else 'character'} masked"
+
     def place(self, values: Sequence[str]) -> Levels:
         """As many levels above the value as it has characters; shorter values are padded, longer ones not covered."""
         length = self.length or max(map(len, values), default=1) or 1

@@ -13,5 +13,8 @@ class SuppressHierarchy(Specification):
     type: Literal["suppress"]
     label: str = "*"
 
+    def level_in_words(self, level: int) -> str:  # noqa: ARG002 (its levels have no names)
+        return ""
+
     def place(self, values: Sequence[str]) -> Levels:
         return Levels(labels=((self.label,) * len(values),), top=self.label)

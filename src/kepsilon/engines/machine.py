@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this machine has to give: memory, also inside a container, and disk that is not memory by another name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from kepsilon.engines.limits import in_words
+from kepsilon.errors import EngineError, Problem
+
+_IN_MEMORY = {"tmpfs", "ramfs"}
+_CGROUPS = Path("/sys/fs/cgroup")
+_MOUNTS = Path("/proc/self/mountinfo")
+_MEMORY = Path("/proc/meminfo")
+
+
+def total_memory() -> int | None:
+    """Bytes that this process may have at all; None where the system does not tell."""
+    try:
+        of_machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+    allowed = _number_in(_CGROUPS / "memory.max") or _number_in(_CGROUPS / "memory" / "memory.limit_in_bytes")
+    return min(of_machine, allowed or of_machine)
+
+
+def free_memory() -> int | None:
+    """Bytes that it may have now; None where the system does not tell."""
+    try:
+        lines = _MEMORY.read_text(encoding="utf-8").splitlines()
+        of_machine = next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, ValueError, StopIteration):
+        return None
+    allowed, used = _number_in(_CGROUPS / "memory.max"), _number_in(_CGROUPS / "memory.current")
+    return of_machine if allowed is None or used is None else min(of_machine, max(0, allowed - used))
+
+
+def _number_in(file: Path) -> int | None:
+    """None where there is no such file, or no limit in it."""
+    try:
+        return int(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def is_in_memory(folder: Path) -> bool:
+    """Whether files there are kept in memory, as those of /tmp are on many systems."""
+    try:
+        device = folder.stat().st_dev
+        mounts = _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return False
+    numbers = f"{os.major(device)}:{os.minor(device)}"
+    for line in mounts:
+        before, _, after = line.partition(" - ")
+        if before.split()[2:3] == [numbers]:
+            return after.split()[:1] != [] and after.split()[0] in _IN_MEMORY
+    return False
+
+
+def refuse_more_memory_than_there_is(limit: int) -> None:
+    """A limit above what there is would be none: the system would end the run instead."""
+    total = total_memory()
+    if total is not None and limit > total:
+        raise EngineError(
+            Problem(
+                where="memory",
+                what=f"{in_words(limit)} are more than this machine has, which is {in_words(total)}.",
+                fix="Give less, and leave some for the system; or no limit, if the table fits into memory.",
+            )
+        )
+
+
+def refuse_full_disk(folder: Path, n_bytes: int, *, memory: int) -> None:
+    """What is spilt has to fit. Where the folder is in memory, it has to fit beside what the run may hold."""
+    free = shutil.disk_usage(folder).free
+    if free < n_bytes:
+        raise EngineError(
+            Problem(
+                where=str(folder),
+                what=f"about {in_words(n_bytes)} are needed to spill to, and {in_words(free)} are free.",
+                fix="Free some space, or spill to another disk.",
+            )
+        )
+    available = free_memory() if is_in_memory(folder) else None
+    if available is not None and available < n_bytes + memory:
+        raise EngineError(
+            Problem(
+                where=str(folder),
+                what=f"is kept in memory (tmpfs), so that about {in_words(n_bytes)} spilt there come on top of "
+                f"{in_words(memory)}, and {in_words(available)} are free.",
+                fix="Spill to a folder on a disk: --spill-folder, or spill_folder in Python.",
+            )
+        )
