@@ -188,6 +188,8 @@ class Cluster:
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     logs: list[IO[bytes]] = field(default_factory=list)
     drivers: list[Driver] = field(default_factory=list)
+    local: dict[int, Path] = field(default_factory=dict)
+    """By the id of a process, the disk that is only its own."""
 
     @property
     def master(self) -> str:
@@ -211,8 +213,10 @@ class Cluster:
     def _start(self, words: list[str], host: str = "127.0.0.1") -> None:
         number = len(self.logs)
         self.logs.append((self.folder / f"{number}.log").open("wb"))
-        environment = spark_environment(SPARK_LOCAL_IP=host, SPARK_LOCAL_DIRS=str(self.folder / f"local-{number}"))
+        local = self.folder / f"local-{number}"
+        environment = spark_environment(SPARK_LOCAL_IP=host, SPARK_LOCAL_DIRS=str(local))
         self.processes.append(start(words, environment, self.logs[-1]))
+        self.local[self.processes[-1].pid] = local
 
     def n_workers(self) -> int:
         try:
@@ -225,12 +229,14 @@ class Cluster:
         """One of the two machines goes, with all that runs on it; another takes its place for whoever comes later."""
         (lost,) = [process for process in self.processes if process.pid == session]
         kill_all(lost)
+        shutil.rmtree(self.local.pop(lost.pid), ignore_errors=True)
         self.processes.remove(lost)
         self.add_worker()
 
     def kept_for_jobs(self) -> set[Path]:
-        """What Spark itself keeps of a job's records while they are moved."""
-        return {path for path in self.folder.glob("local-*/**/*") if path.is_file()}
+        """What Spark itself keeps of a job's records while they are moved, on machines that are there."""
+        walked = [own for place in self.folder.glob("local-*") for own in os.walk(place)]
+        return {Path(folder) / name for folder, _, names in walked for name in names}
 
     def said(self) -> str:
         """All that master, workers and drivers logged."""

@@ -193,7 +193,7 @@ def test_an_interrupt_leaves_nothing(sent, folder, cluster, driver):
     # Ctrl-C reaches all processes of a terminal.
     os.killpg(driver.process.pid, sent) if sent == signal.SIGINT else driver.process.send_signal(sent)
     code, _, err = driver.end()
-    assert (code, err) == (130, "kepsilon: interrupted; nothing was released.\n")
+    assert (code, err.strip()) == (130, "kepsilon: interrupted; nothing was released.")
     assert names(folder) == INPUTS
     code, _, err = driver.run(*arguments(folder, cluster))
     assert (code, err) == (0, "")
