@@ -6,10 +6,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -148,6 +150,7 @@ class Driver:
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
+        self.is_busy = False
         with (folder / "driver.log").open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", DRIVER],
@@ -161,11 +164,13 @@ class Driver:
             )
 
     def begin(self, *words: object) -> None:
+        self.is_busy = True
         print(json.dumps([str(word) for word in words]), file=self.process.stdin, flush=True)
 
     def end(self) -> tuple[int, str, str]:
         """Exit code, what went to stdout, and what to stderr."""
         code, out, err = json.loads(self.process.stdout.readline())
+        self.is_busy = False
         return code, out, err
 
     def run(self, *words: object) -> tuple[int, str, str]:
@@ -187,7 +192,7 @@ class Cluster:
     faults: Faults
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     logs: list[IO[bytes]] = field(default_factory=list)
-    drivers: list[Driver] = field(default_factory=list)
+    current: Driver | None = None
     local: dict[int, Path] = field(default_factory=dict)
     """By the id of a process, the disk that is only its own."""
 
@@ -244,16 +249,17 @@ class Cluster:
         return "".join(log.read_text(encoding="utf-8", errors="replace") for log in logs)
 
     def driver(self) -> Driver:
-        """The one that is there, or another if it was killed."""
-        if not self.drivers or self.drivers[-1].process.poll() is not None:
-            folder = self.folder / f"driver-{len(self.drivers)}"
-            folder.mkdir()
-            self.drivers.append(Driver(folder, self.environment()))
-        return self.drivers[-1]
+        """The one that is there, or another if it was killed or a test failed while it was at work."""
+        if self.current is not None and self.current.is_busy:
+            self.current.stop()
+            self.current = None
+        if self.current is None:
+            self.current = Driver(Path(tempfile.mkdtemp(prefix="driver-", dir=self.folder)), self.environment())
+        return self.current
 
     def stop(self) -> None:
-        for driver in self.drivers:
-            driver.stop()
+        if self.current is not None:
+            self.current.stop()
         for process in self.processes:
             kill_all(process)
         for log in self.logs:
@@ -261,8 +267,7 @@ class Cluster:
 
     def environment(self, settings: Mapping[str, str] | None = None) -> dict[str, str]:
         """For a command on this cluster: its workers' Python is ours, and finds trouble where some was set."""
-        conf = self.folder / f"conf-{time.monotonic_ns()}"
-        conf.mkdir()
+        conf = Path(tempfile.mkdtemp(prefix="conf-", dir=self.folder))
         chosen = {**SETTINGS, **(settings or {})}
         lines = "".join(f"{name} {value}\n" for name, value in chosen.items())
         (conf / "spark-defaults.conf").write_text(lines, encoding="utf-8")

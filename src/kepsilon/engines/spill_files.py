@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kepsilon.engines.moving import used_entries
 from kepsilon.errors import EngineError, Problem
-from kepsilon.private_folders import owner_only, worded
+from kepsilon.private_folders import chosen_place, owner_only, worded
 from kepsilon.table.arrays import FloatArray, IntArray
 
 LARGE_DICTIONARY = 8
@@ -171,7 +171,7 @@ class Bucket:
     def _damaged(self) -> EngineError:
         return EngineError(
             Problem(
-                where=str(self._folder),
+                where=str(chosen_place(self._folder)),
                 what="records that were spilt there did not come back whole; nothing was released.",
                 fix="Look after the disk, or spill to another one, and start again.",
             )
