@@ -99,7 +99,7 @@ def look_at(batch: Batch | LargeClass, *, policy: Policy, cells: Sequence[Cell])
         low=ranges.low,
         high=ranges.high,
         clipped=ranges.clipped,
-        expected=tuple(expectations.at(epsilon, confident=confident) for epsilon, confident in cells),
+        expected=tuple(expectations.at_each(cells)),
     )
 
 

@@ -163,7 +163,7 @@ def test_a_null_beside_a_full_dictionary_stays_a_null(engine, tmp_path):
     assert released.frame.column("zip").null_count == 10
 
 
-@pytest.mark.parametrize("engine", ["in memory", "spilling"])
+@pytest.mark.parametrize("engine", EVERY)
 @pytest.mark.parametrize("column", ["zip", "illness"])
 def test_files_with_narrow_dictionaries_of_their_own_are_one_table(column, engine, tmp_path):
     """As pandas writes categories: 100 in each of three files, named by 8 bits, 300 together."""

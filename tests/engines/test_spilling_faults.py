@@ -23,7 +23,8 @@ from pyarrow import parquet
 import kepsilon
 from engines.tables import MEMORY, POLICY, SEED, Case, document, people, plain, release
 from kepsilon.engines.limits import Limits, bytes_of
-from kepsilon.engines.spilling import Foreseen, SpilledColumns, SpillingEngine
+from kepsilon.engines.needs import Foreseen
+from kepsilon.engines.spilling import SpilledColumns, SpillingEngine
 from kepsilon.private_folders import SPILL_PREFIX, SpillFolder
 
 N = 40_000
@@ -281,7 +282,7 @@ def test_too_many_combinations_are_refused_with_what_to_coarsen(tmp_path):
 def test_too_many_values_of_a_k_quasi_are_refused_while_they_are_read(tmp_path, monkeypatch):
     """In the first parts already, with the name of the column and none of its values, if no sample told before."""
     case = Case(pa.table(people(4_000, zips=np.arange(4_000))), document())
-    monkeypatch.setattr(Foreseen, "refuse", lambda _: None)
+    monkeypatch.setattr(Foreseen, "refuse", lambda *_: None)
     learned = []
     learn = SpilledColumns._learn
     monkeypatch.setattr(SpilledColumns, "_learn", lambda *a: learned.append(len(a[1])) or learn(*a))

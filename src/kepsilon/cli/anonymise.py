@@ -97,9 +97,9 @@ def anonymise(
     inputs = (input_path, policy_path, *policy.files)
     kepsilon.check_outputs(output, linkage, report=report, overwrite=overwrite, inputs=inputs)
     place = output.parent if spill_folder is None else spill_folder
-    if engine == "local" and memory is not None and sys.stderr.isatty():
+    if (memory is not None or engine == "spark") and sys.stderr.isatty():
         needs = kepsilon.estimate_needs(
-            input_path, policy, memory=memory, spill_folder=place, with_linkage=linkage is not None
+            input_path, policy, memory=memory or "4GB", spill_folder=place, with_linkage=linkage is not None
         )
         click.echo(f"{needs}.", err=True)
     with progress() as on_step:

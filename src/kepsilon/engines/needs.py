@@ -6,10 +6,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from kepsilon.engines.growing_counts import GrowingCodes, GrowingCounts
 from kepsilon.engines.limits import Advice, Limits, in_words, least_memory
+from kepsilon.engines.machine import refuse_full_disk
 from kepsilon.engines.parquet_files import ParquetFiles
+from kepsilon.engines.spill_sizes import SpillSizes
+from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import ColumnRoles, KQuasi
 from kepsilon.table.coarsening import SampledCombinations, coarsenings_of_combinations, coarsenings_of_values
 from kepsilon.table.coarsening import in_words as words
@@ -49,6 +53,26 @@ class Needs:
             f"{self.n_records:,} records, {n_combinations} combinations of k-quasis; "
             f"needs about {in_words(self.memory)} of memory and {in_words(self.disk)} of disk"
         )
+
+
+class Foreseen:
+    """What is known before the first full reading: how columns are read, what there is room for, what will be needed."""
+
+    def __init__(self, files: ParquetFiles, roles: ColumnRoles, *, memory: int, linkage: bool) -> None:
+        if not files.n_records:
+            raise DataError(Problem(where=files.name, what="has columns, but no records."))
+        self.coded = files.coded(roles.published, roles.k_quasis)
+        sizes = SpillSizes(files, roles, self.coded, linkage=linkage)
+        self.limits = Limits(memory=memory, n_epsilon_quasis=len(roles.epsilon_quasis), record_width=sizes.record)
+        sample = sample_combinations(files, roles)
+        self.needs = needs_of(sample, disk=sizes.disk(self.limits))
+        self.advise = advice_from(sample, roles.attributes)
+        self._source = files.name
+
+    def refuse(self, folder: Path) -> None:
+        """What cannot go well with records in that folder, before any work."""
+        refuse_full_disk(folder, self.needs.disk, memory=self.limits.memory)
+        refuse_too_much(self.needs, self.limits, self._source, self.advise)
 
 
 def sample_combinations(files: ParquetFiles, roles: ColumnRoles) -> SampledCombinations:

@@ -16,7 +16,6 @@ from kepsilon.engines.coding import WrongNumbers, encode, read_doubles
 from kepsilon.engines.combinations import CountedCombinations
 from kepsilon.engines.files import PARQUET
 from kepsilon.engines.frames import FrameSource
-from kepsilon.engines.limits import Limits
 from kepsilon.engines.local import LocalSource
 from kepsilon.engines.numpy_arrays import from_numpy, in_one_piece, to_doubles, to_positions
 from kepsilon.engines.parquet_files import ParquetFiles, is_many
@@ -113,9 +112,7 @@ class SparkColumns:
         self._with_rows = engine.linkage and table.has_rows
         self._refused: dict[str, DataError] = {}
         self._texts = tuple(name for name in roles.epsilon_quasis if self._is_text(name))
-        self._limits = Limits(
-            memory=engine.memory, n_epsilon_quasis=len(roles.epsilon_quasis), record_width=self._record_width()
-        )
+        self._limits, self._advise = table.limits(roles, engine.memory, engine.staging, linkage=engine.linkage)
         self._keys = self._count_all()
         """Codes of k-quasis and flags of missing ε-quasis as Spark gave them, a row for every combination."""
         self.n_records = int(self._counts.sum())
@@ -132,14 +129,6 @@ class SparkColumns:
             self._refused[name] = error
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-    def _record_width(self) -> int:
-        """Bytes of a record on disk, about; what is not of fixed width is taken for short text."""
-        width = 4 + 8 * len(self._roles.epsilon_quasis) + 8 * self._with_rows
-        for name in self._roles.kept:
-            kind = self._table.schema.field(name).type
-            width += (kind.bit_width + 7) // 8 if pa.types.is_primitive(kind) or pa.types.is_decimal(kind) else 24
-        return width
 
     def _columns(self, names: Sequence[str], *, rows: bool) -> Any:
         """As c0, c1 …, with ε-quasis as doubles; then what is wrong with those that were text, and the position."""
@@ -189,7 +178,7 @@ class SparkColumns:
         """The counts of all combinations, once they are known to be few enough to be held here."""
         files = sorted(folder.glob("*.parquet"))
         n_combinations = sum(parquet.read_metadata(file).num_rows for file in files)
-        self._limits.refuse_combinations(n_combinations, self._values_at_least(files), self._table.name)
+        self._limits.refuse_combinations(n_combinations, self._values_at_least(files), self._table.name, self._advise)
         table = pa.concat_tables([parquet.read_table(file) for file in files])
         self._counts: IntArray = to_positions(in_one_piece(table.column("n")), null=0)
         k_quasis = self._roles.k_quasis
@@ -197,7 +186,7 @@ class SparkColumns:
         for i, name in enumerate(k_quasis):
             column = as_input(table.column(f"c{i}"), self._table.schema.field(name).type)
             values[name], codes[name] = encode(column, name, self._table.name)
-        self._limits.refuse_values({name: len(own) for name, own in values.items()}, self._table.name)
+        self._limits.refuse_values({name: len(own) for name, own in values.items()}, self._table.name, self._advise)
         self._largest, self._wrong, is_missing = {}, {}, {}
         for j, name in enumerate(epsilon_quasis):
             largest = to_doubles(table.column(f"largest{j}"))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
@@ -129,7 +130,7 @@ class SparkMerged:
     def write(self, target: Path, *, final_name: Path) -> None:
         if target.is_dir():
             for i, part in enumerate(self._parts):
-                shutil.copyfile(part.path, target / f"part-{i:05d}.parquet")
+                _give_name(part.path, target / f"part-{i:05d}.parquet")
             return
         with writing(final_name, target, in_parts=True) as write:
             for table in self._tables():
@@ -164,6 +165,14 @@ class SparkMerged:
         if self._folder in _KEPT:
             _KEPT.remove(self._folder)
         self._folder.close()
+
+
+def _give_name(path: Path, name: Path) -> None:
+    """A second name for a file that is never written to again; a copy on another file system."""
+    try:
+        os.link(path, name)
+    except OSError:
+        shutil.copyfile(path, name)
 
 
 def _no_linkage(*, is_frame: bool) -> EngineError:

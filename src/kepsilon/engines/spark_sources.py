@@ -10,9 +10,12 @@ from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 
+from kepsilon.engines.limits import LEAST_WIDTH, Advice, Limits, no_advice
+from kepsilon.engines.needs import Foreseen
 from kepsilon.engines.parquet_files import ParquetFiles, changed
 from kepsilon.engines.spark_session import settled
 from kepsilon.errors import DataError, Problem
+from kepsilon.policy.roles import ColumnRoles
 
 ROW = "original_row"
 
@@ -32,6 +35,9 @@ class OnSpark(Protocol):
 
     def coded(self, columns: Sequence[str]) -> list[str]:
         """Columns of text whose values repeat so often that they are better moved as dictionaries."""
+
+    def limits(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> tuple[Limits, Advice]:
+        """What there is room for, and what to do where it is too little; refused at once where that is foreseen."""
 
     def refuse_changed(self, n_records: int) -> None:
         """Refused if there are other records than when it was opened, as far as that can be told without reading."""
@@ -71,6 +77,11 @@ class FilesOnSpark:
     def coded(self, columns: Sequence[str]) -> list[str]:
         return self._files.coded(columns, ())
 
+    def limits(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> tuple[Limits, Advice]:
+        foreseen = Foreseen(self._files, roles, memory=memory, linkage=linkage)
+        foreseen.refuse(folder)
+        return foreseen.limits, foreseen.advise
+
     def refuse_changed(self, n_records: int) -> None:
         self._files.refuse_changed()
         if n_records != self._files.n_records:
@@ -100,6 +111,16 @@ class FrameOnSpark:
     def coded(self, columns: Sequence[str]) -> list[str]:
         del columns
         return []
+
+    def limits(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> tuple[Limits, Advice]:
+        """There is nothing to look at before work starts: values of no fixed width are taken for short texts."""
+        del folder, linkage
+        width = 4 + 8 * len(roles.epsilon_quasis)
+        for name in roles.kept:
+            kind = self.schema.field(name).type
+            width += (kind.bit_width + 7) // 8 if pa.types.is_primitive(kind) else LEAST_WIDTH
+        limits = Limits(memory=memory, n_epsilon_quasis=len(roles.epsilon_quasis), record_width=width)
+        return limits, no_advice
 
     def refuse_changed(self, n_records: int) -> None:
         """Only counting tells, and that is done class by class."""

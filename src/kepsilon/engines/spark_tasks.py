@@ -191,7 +191,9 @@ def as_input(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     if column.type == kind:
         return column
     if pa.types.is_dictionary(kind):
-        return column.cast(kind.value_type).dictionary_encode().cast(kind)
+        # Positions in 32 bits: narrower ones might not be enough once records of several files are together.
+        values = column.cast(kind.value_type).dictionary_encode()
+        return values.cast(pa.dictionary(pa.int32(), kind.value_type, ordered=kind.ordered))
     return column.cast(kind)
 
 

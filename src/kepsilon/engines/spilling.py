@@ -14,15 +14,12 @@ from kepsilon.engines.coding import WrongNumbers, read_doubles
 from kepsilon.engines.combinations import CountedCombinations
 from kepsilon.engines.files import PARQUET
 from kepsilon.engines.growing_counts import CombinationIndex, GrowingCodes, GrowingCounts
-from kepsilon.engines.limits import Limits
 from kepsilon.engines.local import LocalSource
-from kepsilon.engines.machine import refuse_full_disk
 from kepsilon.engines.moving import with_one_dictionary
-from kepsilon.engines.needs import Needs, advice_from, needs_of, refuse_too_much, sample_combinations
+from kepsilon.engines.needs import Foreseen, Needs
 from kepsilon.engines.parquet_files import ParquetFiles, changed, is_many
 from kepsilon.engines.protocol import Distinct, LeftOut
 from kepsilon.engines.spill_files import Bucket, Records, scatter
-from kepsilon.engines.spill_sizes import SpillSizes
 from kepsilon.engines.spilled_classes import SpilledClasses
 from kepsilon.engines.stored_batches import StoredBatch
 from kepsilon.errors import DataError, EngineError, Problem
@@ -58,6 +55,12 @@ class SpillingEngine:
             )
         return SpilledSource(ParquetFiles(path), self)
 
+    def foresee(self, files: ParquetFiles, roles: ColumnRoles) -> Foreseen:
+        """What it will take; refused at once where it cannot be had."""
+        foreseen = Foreseen(files, roles, memory=self.memory, linkage=self.linkage)
+        foreseen.refuse(self.folder)
+        return foreseen
+
 
 class SpilledSource:
     def __init__(self, files: ParquetFiles, engine: SpillingEngine) -> None:
@@ -72,9 +75,7 @@ class SpilledSource:
 
     def needs(self, roles: ColumnRoles) -> Needs:
         """What that will take; refused at once where it cannot be had."""
-        foreseen = Foreseen(self._files, roles, self._engine)
-        foreseen.refuse()
-        return foreseen.needs
+        return self._engine.foresee(self._files, roles).needs
 
     def n_distinct(self, column: str) -> tuple[int, int]:
         """This one column has to fit into memory."""
@@ -83,27 +84,6 @@ class SpilledSource:
     def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
         """The same."""
         return LocalSource(self._files).offending(column, attribute)
-
-
-class Foreseen:
-    """What is known before the first full reading: how columns are read, what there is room for, what will be needed."""
-
-    def __init__(self, files: ParquetFiles, roles: ColumnRoles, engine: SpillingEngine) -> None:
-        if not files.n_records:
-            raise DataError(Problem(where=files.name, what="has columns, but no records."))
-        self._files, self._roles, self._engine = files, roles, engine
-        self.coded = files.coded(roles.published, roles.k_quasis)
-        sizes = SpillSizes(files, roles, self.coded, linkage=engine.linkage)
-        self.limits = Limits(
-            memory=engine.memory, n_epsilon_quasis=len(roles.epsilon_quasis), record_width=sizes.record
-        )
-        self.sample = sample_combinations(files, roles)
-        self.needs = needs_of(self.sample, disk=sizes.disk(self.limits))
-
-    def refuse(self) -> None:
-        """What cannot go well, before any work."""
-        refuse_full_disk(self._engine.folder, self.needs.disk, memory=self._engine.memory)
-        refuse_too_much(self.needs, self.limits, self._files.name, advice_from(self.sample, self._roles.attributes))
 
 
 class SpilledColumns:
@@ -117,10 +97,8 @@ class SpilledColumns:
         self._refused: dict[str, DataError] = {}
         self._largest = dict.fromkeys(roles.epsilon_quasis, 0.0)
         self._has_missing = dict.fromkeys(roles.epsilon_quasis, False)
-        foreseen = Foreseen(files, roles, engine)
-        foreseen.refuse()
-        self._coded, self._limits = foreseen.coded, foreseen.limits
-        self._advise = advice_from(foreseen.sample, roles.attributes)
+        foreseen = engine.foresee(files, roles)
+        self._coded, self._limits, self._advise = foreseen.coded, foreseen.limits, foreseen.advise
         self._columns, counts = self._count_all()
         """Codes of all combinations: of k-quasi values, and of whether an ε-quasi is missing."""
         n_k_quasis = len(roles.k_quasis)

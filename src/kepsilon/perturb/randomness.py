@@ -71,19 +71,19 @@ class _SystemBytes:
 class _SeededBytes:
     """Philox, which is no cryptographic generator: for tests and experiments only."""
 
-    __slots__ = ("_generator", "_seeds")
+    __slots__ = ("_generator", "_path", "_seed")
     seeded = True
 
-    def __init__(self, *seeds: int) -> None:
-        self._seeds = seeds
-        # One seed alone stays what it always meant.
-        self._generator = np.random.Generator(np.random.Philox(seeds[0] if len(seeds) == 1 else list(seeds)))
+    def __init__(self, seed: int, path: tuple[int, ...] = ()) -> None:
+        self._seed, self._path = seed, path
+        self._generator = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=path)))
 
     def bytes(self, n: int) -> bytes:
         return self._generator.bytes(n)
 
     def apart(self, number: int) -> ByteSource:
-        return _SeededBytes(*self._seeds, number)
+        # A path, not a longer seed: NumPy takes a seed with zeros behind it for the same seed.
+        return _SeededBytes(self._seed, (*self._path, number))
 
 
 def system_bytes() -> ByteSource:

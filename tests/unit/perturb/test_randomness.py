@@ -3,6 +3,7 @@
 
 import importlib.util
 import os
+import pickle
 import sys
 
 import numpy as np
@@ -28,6 +29,29 @@ def test_seeded_bytes_say_so_and_repeat():
     assert one.bytes(100) == same.bytes(100)
     assert one.bytes(100) == same.bytes(100)
     assert one.bytes(100) != other.bytes(100)
+
+
+def test_sources_apart_have_nothing_in_common():
+    """What is drawn on two workers must differ, also where a seed makes it repeatable, and from what is drawn here."""
+    here = unsafe_seeded_bytes(7)
+    drawn = [
+        own.bytes(64) for own in (here, here.apart(0), here.apart(1), here.apart(1).apart(0), here.apart(0).apart(1))
+    ]
+    assert len(set(drawn)) == 5
+    assert unsafe_seeded_bytes(7).apart(1).bytes(64) == drawn[2]
+    assert here.apart(3).seeded
+    assert not system_bytes().apart(3).seeded
+    assert system_bytes().apart(3).bytes(64) != system_bytes().apart(3).bytes(64)
+
+
+def test_sources_are_sent_elsewhere():
+    """A seeded one as it is, whatever was drawn from it here; the system's becomes that of the other system."""
+    seeded_here = unsafe_seeded_bytes(7).apart(2)
+    there = pickle.loads(pickle.dumps(seeded_here))
+    assert there.seeded
+    assert there.bytes(64) == seeded_here.bytes(64)
+    assert isinstance(pickle.loads(pickle.dumps(system_bytes())), randomness._SystemBytes)
+    assert b"RAND" not in pickle.dumps(system_bytes())
 
 
 @pytest.mark.parametrize("n", [0, 1, 9, 10, 11, 30, 35])
