@@ -7,6 +7,7 @@ import datetime as dt
 import decimal
 import gc
 import os
+import traceback
 import warnings
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ ODD_NAMES = {
     "batch": "batch",
     "Batch": "Batch",
     "row": "original_row",
+    "name": "a,b;{c}(d)=\n\t%s",
 }
 
 
@@ -127,6 +129,7 @@ def kinds() -> dict[str, tuple[str, list[Any]]]:
         ),
         "pairs": ("map<string,bigint>", some(lambda i: {"a": i, "b": None})),
         "nobody": ("string", [None] * N),
+        "void": ("void", [None] * N),
     }
 
 
@@ -151,7 +154,7 @@ def test_kept_columns_have_the_types_and_values_they_had(session, tmp_path):
     try:
         frame = frame_of_kinds(session)
         with anonymise(frame, tmp_path, policy_of_kinds()) as release:
-            assert dict(release.frame.dtypes) == dict(frame.dtypes)
+            assert dict(release.frame.dtypes) == {**dict(frame.dtypes), "void": "int"}, "Parquet has no type of nothing"
             assert release.frame.columns == frame.columns
             was = {row["number"]: row.asDict() for row in frame.collect()}
             found = {row["number"]: row.asDict() for row in release.frame.collect()}
@@ -254,7 +257,7 @@ def test_names_that_mean_something_to_spark_or_to_us(source, session, tmp_path):
                 assert found.column("original_row").to_pylist() == rows
     finally:
         session.conf.set("spark.sql.caseSensitive", case_before)
-    assert found.column_names == [name for name in table.column_names if name != "name"]
+    assert found.column_names == [name for name in table.column_names if name != ODD_NAMES["name"]]
     rows = found.column("original_row")
     for name in ("_metadata", "class_id", "batch", "Batch"):
         assert found.column(name).to_pylist() == table.column(name).take(rows).to_pylist()
@@ -263,6 +266,46 @@ def test_names_that_mean_something_to_spark_or_to_us(source, session, tmp_path):
     for name in ("`zip`", "c0"):
         values = table.column(name).take(rows).to_pylist()
         assert all(covers(*pair) for pair in zip(found.column(name).to_pylist(), values, strict=True))
+
+
+def test_an_error_of_spark_is_told_without_what_it_quotes(session, tmp_path, capfd, caplog):
+    """Spark's own message has the value that could not be read, and PySpark would print it."""
+    frame = as_frame(session, pa.table(columns()))
+    wrong = frame.withColumn("height", frame["name"].cast("double"))
+    with pytest.raises(kepsilon.EngineError) as caught:
+        anonymise(wrong, tmp_path)
+    assert "CAST_INVALID_INPUT" in str(caught.value)
+    captured = capfd.readouterr()
+    assert "CANARY" not in str(caught.value) + captured.out + captured.err + caplog.text
+    assert "CANARY" not in "".join(traceback.format_exception(caught.value)), "nor where nobody catches it"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "make_dt_interval(1)",
+        "make_ym_interval(1)",
+        "parse_json('1')",
+        "time'12:34:56'",
+        "array(struct(null AS a))",
+        "map(1, make_dt_interval(1))",
+        "'a' COLLATE UTF8_LCASE",
+    ],
+)
+def test_types_that_would_come_back_as_others_are_refused(made, session, tmp_path):
+    """By the names of the columns, before any work."""
+    frame = session.sql(f"SELECT 'a' AS town, {made} AS `x y` FROM range(20)")
+    policy = {**document(), "attributes": {"town": TOWN, "x y": {"role": "insensitive"}}}
+    with pytest.raises(kepsilon.DataError, match='columns "x y" are of types that cannot be released'):
+        anonymise(frame, tmp_path, kepsilon.Policy.from_dict(policy))
+
+
+def test_a_k_quasi_of_lists_is_refused_as_in_memory(session, tmp_path):
+    """A list has no place in a hierarchy."""
+    frame = frame_of_kinds(session)
+    with pytest.raises(kepsilon.DataError, match='column "list": holds lists or structures, not single values'):
+        anonymise(frame, tmp_path, policy_of_kinds(list=TOWN))
 
 
 def test_columns_of_the_same_name_are_refused(session, tmp_path):

@@ -111,6 +111,9 @@ class SparkColumns:
         self._table, self._roles, self._engine = table, roles, engine
         self._with_rows = engine.linkage and table.has_rows
         self._refused: dict[str, DataError] = {}
+        for name in roles.k_quasis:
+            if pa.types.is_nested(table.schema.field(name).type):
+                encode(pa.chunked_array([], type=table.schema.field(name).type), name, table.name)  # refuses
         self._texts = tuple(name for name in roles.epsilon_quasis if self._is_text(name))
         self._limits, self._advise = table.limits(roles, engine.memory, engine.staging, linkage=engine.linkage)
         self._keys = self._count_all()

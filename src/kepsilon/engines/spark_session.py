@@ -114,10 +114,27 @@ def _without_warnings() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def _without_log() -> Iterator[None]:
+    """PySpark prints errors of queries, with the values that they quote, before it raises them."""
+    from pyspark.logger import PySparkLogger
+
+    logs = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+    before = [log.disabled for log in logs]
+    for log in logs:
+        log.disabled = True
+    try:
+        yield
+    finally:
+        for log, was_disabled in zip(logs, before, strict=True):
+            log.disabled = was_disabled
+
+
+@contextlib.contextmanager
 def worded_spark() -> Iterator[None]:
     """Messages of Spark quote values and plans; only the name of what went wrong is passed on."""
     try:
-        yield
+        with _without_log():
+            yield
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark", "py4j", "grpc")):
             raise
@@ -127,6 +144,7 @@ def worded_spark() -> Iterator[None]:
         lacking = re.search(r"No module named '(\w+)", str(error))
     else:
         return
+    # What was thrown in here is Spark's error, and a traceback would show it beside ours.
     if lacking is not None:
         raise EngineError(
             Problem(
@@ -135,7 +153,7 @@ def worded_spark() -> Iterator[None]:
                 fix="Install it on every worker, in the Python that PYSPARK_PYTHON names; what kepsilon itself needs comes "
                 "with its wheel.",
             )
-        )
+        ) from None
     if kind == "JAVA_GATEWAY_EXITED":
         raise EngineError(
             Problem(
@@ -143,14 +161,14 @@ def worded_spark() -> Iterator[None]:
                 what="Java did not start, and Spark needs it.",
                 fix="Install Java 17 or newer, or set JAVA_HOME to where it is.",
             )
-        )
+        ) from None
     raise EngineError(
         Problem(
             where="spark",
             what=f"the cluster could not do its part ({kind}); nothing was released.",
             fix="What it says itself is not shown, because it may quote records; it is in the log of the cluster.",
         )
-    )
+    ) from None
 
 
 def _was_interrupted(error: BaseException | None) -> bool:

@@ -98,6 +98,7 @@ class FrameOnSpark:
         self.name = "DataFrame"
         self.inputs: tuple[Path, ...] = ()
         _refuse_namesakes(frame.columns)
+        _refuse_other_kinds(frame.schema)
         with settled(frame.sparkSession):
             empty = frame.toDF(*(f"c{i}" for i in range(len(frame.columns)))).limit(0).toArrow()
         self.schema = empty.schema.remove_metadata().empty_table().rename_columns(list(frame.columns)).schema
@@ -140,6 +141,38 @@ def _refuse_namesakes(names: Sequence[str]) -> None:
                 where="DataFrame", what=f'several columns are named "{twice}".', fix="Give every column its own name."
             )
         )
+
+
+_CARRIED = (
+    "Null String Char Varchar Binary Boolean Byte Short Integer Long Float Double Decimal Date Timestamp TimestampNTZ"
+)
+
+
+def _refuse_other_kinds(schema: Any) -> None:
+    """Intervals, variants, times of day and text that is compared by rules of its own would come back as something else."""
+    others = [field.name for field in schema.fields if not _is_carried(field.dataType)]
+    if others:
+        listed = ", ".join(f'"{name}"' for name in others)
+        raise DataError(
+            Problem(
+                where="DataFrame",
+                what=f"columns {listed} are of types that cannot be released as they are.",
+                fix="Cast them to plain text or numbers first, or drop them.",
+            )
+        )
+
+
+def _is_carried(kind: Any, *, inside: bool = False) -> bool:
+    name = type(kind).__name__.removesuffix("Type")
+    if name == "Array":
+        return _is_carried(kind.elementType, inside=True)
+    if name == "Map":
+        return _is_carried(kind.keyType, inside=True) and _is_carried(kind.valueType, inside=True)
+    if name == "Struct":
+        return all(_is_carried(field.dataType, inside=True) for field in kind.fields)
+    if name == "String":
+        return "collate" not in kind.simpleString()
+    return name in _CARRIED.split() and not (inside and name == "Null")
 
 
 def _as_hadoop(file: Path) -> str:
