@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,11 +15,11 @@ import pyarrow as pa
 from pyarrow import parquet
 
 import kepsilon
+from engines.spark_cluster import prepare_for_session
 from kepsilon.engines import local
 from kepsilon.engines.spark import SparkEngine
 from kepsilon.engines.spark_session import open_session
 from kepsilon.engines.spilling import SpillingEngine
-from needs import require_java
 
 SEED = 20160712
 MEMORY = 200_000
@@ -53,11 +52,8 @@ role = "insensitive"
 @functools.cache
 def spark_session() -> Any:
     """One for all tests of a process: starting it takes seconds."""
-    require_java()
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    session = open_session("local[2]")
-    session.conf.set("spark.sql.shuffle.partitions", "4")  # for tables of a few thousand records
-    return session
+    prepare_for_session()
+    return open_session("local[2]")
 
 
 ENGINES = {

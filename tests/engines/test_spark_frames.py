@@ -18,7 +18,6 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.spark_cluster import prepare_for_session
 from engines.tables import SEED, document, people, spark_session
 from engines.test_every_engine import expected_figures, labels, same
 from kepsilon.private_folders import SPILL_PREFIX
@@ -41,7 +40,6 @@ ODD_NAMES = {
 
 @pytest.fixture(scope="module")
 def session():
-    prepare_for_session()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield spark_session()
