@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every benchmark and writes benchmarks/RESULTS.md: machine, versions, commands, tables. `make bench`."""
+"""Runs every benchmark and writes benchmarks/RESULTS.md: machine, versions, commands, tables. `make bench`.
+
+`python benchmarks/run.py scale.py spark.py` measures only those anew; the others stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -44,19 +47,31 @@ def _processor() -> str:
 
 
 def main() -> None:
-    pages = [
-        "# Benchmarks",
-        (
-            "Written by `make bench`. Each table compares things measured in one run; ratios travel between machines, "
-            "seconds do not."
-        ),
-        machine(),
-    ]
+    asked = sys.argv[1:]
+    path = HERE / "RESULTS.md"
+    sections = _sections(path) if asked and path.exists() else {}
     for title, command in PARTS.items():
+        if asked and command[0] not in asked:
+            continue
         print(f"{title} …", file=sys.stderr, flush=True)
         outcome = subprocess.run([sys.executable, *command], cwd=HERE, check=True, stdout=subprocess.PIPE, text=True)
-        pages += [f"## {title}", f"`python benchmarks/{' '.join(command)}`", outcome.stdout.strip()]
-        (HERE / "RESULTS.md").write_text("\n\n".join(pages) + "\n", encoding="utf-8")
+        told = f"`python benchmarks/{' '.join(command)}`, {machine()}"
+        sections[title] = f"{told}\n\n{outcome.stdout.strip()}"
+        path.write_text(_page(sections), encoding="utf-8")
+
+
+def _page(sections: dict[str, str]) -> str:
+    head = (
+        "# Benchmarks\n\nWritten by `make bench`. Each table compares things measured in one run; ratios travel between machines, "
+        "seconds do not."
+    )
+    known = {title: sections[title] for title in PARTS if title in sections}
+    return "\n\n".join([head, *(f"## {title}\n\n{text}" for title, text in known.items())]) + "\n"
+
+
+def _sections(path: Path) -> dict[str, str]:
+    parts = path.read_text(encoding="utf-8").split("\n## ")[1:]
+    return {title: text.strip() for title, _, text in (part.partition("\n") for part in parts)}
 
 
 if __name__ == "__main__":
