@@ -22,8 +22,6 @@ from engines.tables import POLICY, Case, document, people
 from kepsilon.private_folders import SPILL_PREFIX, SpillFolder
 from oracles import attacks
 
-pytestmark = pytest.mark.xdist_group("spark cluster")
-
 N = 2_000
 SPECULATION = {
     "spark.speculation": "true",

@@ -28,8 +28,6 @@ from engines.tables import POLICY, Case, document, people
 from engines.test_every_engine import expected_figures, labels, same
 from needs import require_java
 
-pytestmark = pytest.mark.xdist_group("spark connect")
-
 N = 2_000
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 ASK = """

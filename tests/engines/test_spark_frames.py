@@ -22,8 +22,6 @@ from engines.tables import SEED, document, people, spark_session
 from engines.test_every_engine import expected_figures, labels, same
 from kepsilon.private_folders import SPILL_PREFIX
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 N = 600
 ODD_NAMES = {
     "zip": "`zip`",
