@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
@@ -19,6 +19,7 @@ from kepsilon.table.domains import PlacedValues, domain_of, not_covered, place_v
 from kepsilon.table.frequency import FrequencyTable
 
 if TYPE_CHECKING:
+    from kepsilon.engines.spark import SparkEngine
     from kepsilon.engines.spilling import SpillingEngine
 
 
@@ -146,13 +147,19 @@ def spark_engine(
     inside it until the release is closed. `memory` is for the frequency table here, and for what each task on a worker
     looks at.
     """
+    from kepsilon.engines.spark_session import open_session
+
+    engine = unstarted_spark(memory, staging, linkage=with_linkage)
+    return replace(engine, session=open_session(master) if session is None else session)
+
+
+def unstarted_spark(memory: str | int, staging: str | Path | None, *, linkage: bool) -> SparkEngine:
+    """The engine before it has a session; a folder that cannot be written to is refused before any work."""
     from kepsilon.engines.limits import bytes_of
     from kepsilon.engines.spark import SparkEngine
-    from kepsilon.engines.spark_session import open_session
     from kepsilon.private_folders import SpillFolder
 
     limit = bytes_of(memory)
     where = Path(tempfile.gettempdir() if staging is None else staging).absolute()
     SpillFolder(where).close()
-    chosen = open_session(master) if session is None else session
-    return SparkEngine(session=chosen, memory=limit, staging=where, linkage=with_linkage)
+    return SparkEngine(session=None, memory=limit, staging=where, linkage=linkage)

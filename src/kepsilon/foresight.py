@@ -6,8 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from kepsilon.classify import classify
-from kepsilon.counting import spilling_engine
+from kepsilon.counting import spilling_engine, unstarted_spark
 from kepsilon.engines.needs import Needs
+from kepsilon.engines.spark import SparkSource
+from kepsilon.engines.spilling import SpilledSource
 from kepsilon.policy.policy import Policy
 
 
@@ -18,10 +20,16 @@ def estimate_needs(
     memory: str | int,
     spill_folder: str | Path | None = None,
     with_linkage: bool = True,
+    on_spark: bool = False,
 ) -> Needs:
     """Records, distinct values and combinations of k-quasis, memory and disk, from a sample of the files.
 
-    The arguments are those of `anonymise`, which would refuse what this refuses. Takes about a second however large the table is.
+    The arguments are those of `anonymise`, which would refuse what this refuses; `on_spark` asks for a
+    cluster's engine. Takes about a second however large the table is.
     """
-    opened = spilling_engine(memory, spill_folder, linkage=with_linkage).open_source(source)
+    opened: SpilledSource | SparkSource
+    if on_spark:
+        opened = unstarted_spark(memory, spill_folder, linkage=with_linkage).open_source(source)
+    else:
+        opened = spilling_engine(memory, spill_folder, linkage=with_linkage).open_source(source)
     return opened.needs(classify(opened.column_names, policy, source=opened.name))

@@ -9,7 +9,7 @@ from pathlib import Path
 from kepsilon.class_by_class import Cell, Measured, Outlook, count_in_cells, look_ahead, perturb_and_measure
 from kepsilon.counting import Counted, local_engine, read_and_count, spark_engine, spilling_engine
 from kepsilon.engines.protocol import Classes, Columns, Engine, Merged
-from kepsilon.errors import Problem, UnsatisfiableError
+from kepsilon.errors import EngineError, Problem, UnsatisfiableError
 from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.pictures import KQuasiPicture, picture_sample
 from kepsilon.evaluate.precision_loss import precision_loss
@@ -115,6 +115,10 @@ def _release(
             whole=[n for n, a in policy.epsilon_quasis.items() if fraction(a.precision).denominator == 1],
             shuffle=shuffled_positions,
             random=random,
+        )
+    if merged.n_records != measured.realised.sizes.n_records:
+        raise EngineError(
+            Problem(where="", what="the records that are there are not those that were measured; nothing was released.")
         )
     return merged, record, pictures
 

@@ -51,6 +51,16 @@ class SpillFolder:
         self._remove()
 
 
+def closed() -> EngineError:
+    return EngineError(
+        Problem(
+            where="release",
+            what="is closed, and the records that it kept on disk are gone.",
+            fix="Write it, or look at it, before it is closed: inside the with block.",
+        )
+    )
+
+
 def owner_only(path: str, flags: int) -> int:
     """For `open`: a new file that only its owner may read."""
     return os.open(path, flags, 0o600)

@@ -99,7 +99,12 @@ def anonymise(
     place = output.parent if spill_folder is None else spill_folder
     if (memory is not None or engine == "spark") and sys.stderr.isatty():
         needs = kepsilon.estimate_needs(
-            input_path, policy, memory=memory or "4GB", spill_folder=place, with_linkage=linkage is not None
+            input_path,
+            policy,
+            memory=memory or "4GB",
+            spill_folder=place,
+            with_linkage=linkage is not None,
+            on_spark=engine == "spark",
         )
         click.echo(f"{needs}.", err=True)
     with progress() as on_step:

@@ -17,14 +17,23 @@ from kepsilon.engines.combinations import CountedCombinations
 from kepsilon.engines.files import PARQUET
 from kepsilon.engines.frames import FrameSource
 from kepsilon.engines.local import LocalSource
+from kepsilon.engines.needs import Needs
 from kepsilon.engines.numpy_arrays import from_numpy, in_one_piece, to_doubles, to_positions
 from kepsilon.engines.parquet_files import ParquetFiles, is_many
 from kepsilon.engines.protocol import Distinct, LeftOut
 from kepsilon.engines.spark_classes import SparkClasses
 from kepsilon.engines.spark_jobs import Workers
-from kepsilon.engines.spark_session import parallelism, settled
+from kepsilon.engines.spark_session import as_hadoop, parallelism, settled
 from kepsilon.engines.spark_sources import ROW, FilesOnSpark, FrameOnSpark, OnSpark
-from kepsilon.engines.spark_tasks import UNKNOWN, BringTogether, ReadNumbers, as_input, changed_meanwhile
+from kepsilon.engines.spark_tasks import (
+    UNKNOWN,
+    BringTogether,
+    ReadNumbers,
+    StoreCounts,
+    as_input,
+    changed_meanwhile,
+    read_counts,
+)
 from kepsilon.engines.stored_batches import StoredBatch
 from kepsilon.errors import DataError, EngineError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles
@@ -33,6 +42,7 @@ from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
+from kepsilon.table.keys import number
 
 _PART_BYTES = 1 << 28
 """Of records that one task brings together."""
@@ -89,6 +99,10 @@ class SparkSource:
         """Counts on the cluster; identifiers are not even taken from the files."""
         return SparkColumns(self._table, roles, self._engine)
 
+    def needs(self, roles: ColumnRoles) -> Needs:
+        """What that will take; refused at once where it cannot be had."""
+        return self._table.needs(roles, self._engine.memory, self._engine.staging, linkage=self._engine.linkage)
+
     def n_distinct(self, column: str) -> tuple[int, int]:
         """This one column has to fit into memory."""
         return self._here(column).n_distinct(column)
@@ -98,7 +112,7 @@ class SparkSource:
         return self._here(column).offending(column, attribute)
 
     def _here(self, column: str) -> LocalSource:
-        with settled(self._engine.session):
+        with settled(self._engine.session, self._table.settings):
             table = self._table.columns([column], rows=False).toArrow()
         field = self._table.schema.field(column)
         return LocalSource(FrameSource(pa.table({column: as_input(table.column(0), field.type)})))
@@ -119,8 +133,6 @@ class SparkColumns:
         self._keys = self._count_all()
         """Codes of k-quasis and flags of missing ε-quasis as Spark gave them, a row for every combination."""
         self.n_records = int(self._counts.sum())
-        if not self.n_records:
-            raise DataError(Problem(where=table.name, what="has columns, but no records."))
         table.refuse_changed(self.n_records)
 
     def _is_text(self, name: str) -> bool:
@@ -153,8 +165,9 @@ class SparkColumns:
         names = (*k_quasis, *epsilon_quasis)
         folder = SpillFolder(self._engine.staging)
         try:
-            Workers(self._engine.session, folder.path).refuse_unshared_folder(parallelism(self._engine.session))
-            with settled(self._engine.session):
+            workers = Workers(self._engine.session, folder.path)
+            workers.refuse_unshared_folder(parallelism(self._engine.session))
+            with settled(self._engine.session, self._table.settings):
                 frame = self._columns(names, rows=False)
                 keys = [frame[f"c{i}"] for i in range(len(k_quasis))]
                 figures = [f.count(f.lit(1)).alias("n")]
@@ -169,20 +182,26 @@ class SparkColumns:
                         figures.append(f.sum(f"wrong{at}").alias(f"texts{j}"))
                         figures.append(f.sum(f"wrong{at + 1}").alias(f"not_finite_texts{j}"))
                 counted = frame.groupBy(*keys).agg(*figures)
-                counted.write.parquet(f"file:{folder.path / '0'}")
-            return self._take(folder.path / "0", epsilon_quasis)
+                found = workers.collect(counted, StoreCounts(parent=folder.path))
+            return self._take([path for path in found if path.stat().st_size], epsilon_quasis)
         finally:
             folder.close()
 
     def _usable(self) -> tuple[str, ...]:
         return tuple(name for name in self._roles.epsilon_quasis if name not in self._refused)
 
-    def _take(self, folder: Path, epsilon_quasis: Sequence[str]) -> pa.Table:
+    def _take(self, files: Sequence[Path], epsilon_quasis: Sequence[str]) -> pa.Table:
         """The counts of all combinations, once they are known to be few enough to be held here."""
-        files = sorted(folder.glob("*.parquet"))
-        n_combinations = sum(parquet.read_metadata(file).num_rows for file in files)
-        self._limits.refuse_combinations(n_combinations, self._values_at_least(files), self._table.name, self._advise)
-        table = pa.concat_tables([parquet.read_table(file) for file in files])
+        tables = (read_counts(file) for file in files)
+        parts, n_combinations = [], 0
+        for part in tables:
+            n_combinations += len(part)
+            seen = {name: len(part.column(f"c{i}").unique()) for i, name in enumerate(self._roles.k_quasis)}
+            self._limits.refuse_combinations(n_combinations, seen, self._table.name, self._advise)
+            parts.append(part)
+        if not parts:
+            raise DataError(Problem(where=self._table.name, what="has columns, but no records."))
+        table = pa.concat_tables(parts)
         self._counts: IntArray = to_positions(in_one_piece(table.column("n")), null=0)
         k_quasis = self._roles.k_quasis
         values, codes = {}, {}
@@ -205,17 +224,16 @@ class SparkColumns:
         for name in self._refused:
             is_missing[name] = np.zeros(len(table), dtype=np.bool_)
         self._is_missing = {name: is_missing[name] for name in self._roles.epsilon_quasis}
+        columns = [*codes.values(), *(flags.astype(np.int32) for flags in self._is_missing.values())]
+        sizes = [*(len(own) for own in values.values()), *(2 for _ in self._is_missing)]
+        if number(columns, sizes=sizes, length=len(table))[1] != len(table):
+            # The join would double their records, and no class would seem to have changed.
+            raise EngineError(
+                Problem(where="spark", what="some combinations were counted twice; nothing was released.")
+            )
         self._combinations = CountedCombinations(values, codes, self._is_missing, self._counts)
         kept = [*(f"c{i}" for i in range(len(k_quasis))), *(f"m{j}" for j in range(len(epsilon_quasis)))]
         return table.select(kept)
-
-    def _values_at_least(self, files: Sequence[Path]) -> dict[str, int]:
-        """Distinct values of the k-quasis, as far as the first file of counts shows them."""
-        names = self._roles.k_quasis
-        if not files:
-            return dict.fromkeys(names, 0)
-        table = parquet.ParquetFile(files[0]).read(columns=[f"c{i}" for i in range(len(names))])
-        return {name: len(table.column(i).unique()) for i, name in enumerate(names)}
 
     def distinct(self, name: str) -> Distinct:
         return self._combinations.distinct(name)
@@ -277,25 +295,29 @@ class SparkColumns:
         )
         lookup = self._lookup(recoding, starts, workers.folder / "0.parquet")
         per_batch = str(min(self._limits.records_per_part, 1 << 17))
-        with settled(self._engine.session, spark__sql__execution__arrow__maxRecordsPerBatch=per_batch):
+        settings = {**self._table.settings, "spark.sql.execution.arrow.maxRecordsPerBatch": per_batch}
+        with settled(self._engine.session, settings):
             frame = self._columns(names, rows=self._with_rows)
             # Enough for all cores, and none larger than what is soon done again if a worker is lost.
             n_parts = max(n_tasks, -(-self.n_records * self._limits.record_width // _PART_BYTES))
             found = workers.collect(self._by_class(frame, lookup, min(n_parts, len(batches))), work)
         self._table.refuse_changed(self.n_records)
-        brought = {number: own for part in found for number, own in part.items()}
-        for number, own in enumerate(batches):
-            counts = brought[number][1] if number in brought else np.zeros(0)
+        brought = {i: own for part in found for i, own in part.items()}
+        for i, own in enumerate(batches):
+            counts = brought[i][1] if i in brought else np.zeros(0)
             if not np.array_equal(counts, recoding.sizes[own]):
                 raise changed_meanwhile(self._table.name)
-        return [StoredBatch(classes=own, bucket=brought[number][0]) for number, own in enumerate(batches)]
+        return [StoredBatch(classes=own, bucket=brought[i][0]) for i, own in enumerate(batches)]
 
     def _by_class(self, frame: Any, lookup: Path, n_parts: int) -> Any:
-        """Class id, ε-quasis, position and kept columns, whole batches in a partition, in the order of classes."""
+        """Class id, ε-quasis, position and kept columns, whole batches in a partition.
+
+        They need no order there: a worker puts them into one bucket for each batch, and the kernels sort what they look at.
+        """
         from pyspark.sql import functions as f
 
         n_k, n_epsilon = len(self._roles.k_quasis), len(self._roles.epsilon_quasis)
-        classes = self._engine.session.read.parquet(f"file:{lookup}")
+        classes = self._engine.session.read.parquet(as_hadoop(lookup))
         is_same = f.lit(True)
         for i in range(n_k):
             # Null is a value like any other, but only where there is one: the plain comparison is faster.
@@ -315,7 +337,7 @@ class SparkColumns:
             *([frame[ROW]] if self._with_rows else []),
             *kept,
         )
-        return _placed(chosen, n_parts).sortWithinPartitions("class_id").drop("batch")
+        return _placed(chosen, n_parts).drop("batch")
 
     def _lookup(self, recoding: Recoding, starts: IntArray, target: Path) -> Path:
         """The class of every combination, in a file that Spark reads."""

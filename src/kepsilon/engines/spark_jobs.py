@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from kepsilon.engines.protocol import Found
-from kepsilon.engines.spark_session import settled
-from kepsilon.engines.spark_tasks import RESULT, Item, Outcome, run_items, try_folder
+from kepsilon.engines.spark_session import as_hadoop, settled
+from kepsilon.engines.spark_tasks import RESULT, WORK, Item, Outcome, own_folder, run_items, try_folder
+from kepsilon.errors import EngineError, Problem
 from kepsilon.private_folders import owner_only, worded
 
 
@@ -33,15 +35,17 @@ class Workers:
         """What the work makes of every item, in their order; each item is a task."""
         if not items:
             return []
-        self._n_orders += 1
-        order = self.folder / f"{self._n_orders}.order"
-        # A plan is too small a parcel for ranges of many classes; a file that workers read has room.
-        with worded(self.folder.parent), open(order, "wb", opener=owner_only) as file:
-            pickle.dump((work, list(items)), file)
-        with settled(self._session):
+        # A plan is too small a parcel for ranges of many classes; files that workers read have room.
+        orders = own_folder(self.folder)
+        for name, content in [(WORK, work), *((str(i), item) for i, item in enumerate(items))]:
+            with worded(self.folder.parent), open(orders / name, "wb", opener=owner_only) as file:
+                pickle.dump(content, file)
+        with settled(self._session, {}):
             numbers = self._session.range(0, len(items), 1, len(items))
-            found = self.collect(numbers, partial(run_items, order=str(order)))
-        order.unlink()
+            found = self.collect(numbers, partial(run_items, orders=str(orders)))
+        shutil.rmtree(orders, ignore_errors=True)
+        if len(found) != len(items):
+            raise EngineError(Problem(where="spark", what="some tasks never answered; nothing was released."))
         return found
 
     def collect(self, frame: Any, work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> list[Any]:
@@ -52,5 +56,5 @@ class Workers:
 
     def read(self, paths: Sequence[Path]) -> Any:
         """Files that workers wrote, as a DataFrame."""
-        with settled(self._session):
-            return self._session.read.parquet(*(f"file:{path}" for path in paths))
+        with settled(self._session, {}):
+            return self._session.read.parquet(*(as_hadoop(path) for path in paths))

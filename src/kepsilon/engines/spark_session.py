@@ -9,16 +9,10 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from kepsilon.errors import EngineError, Problem
-
-_SETTINGS = {
-    "spark.sql.caseSensitive": "true",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-}
-"""Names that differ in their case are different columns, and a moment is the same moment wherever it is read."""
 
 
 def require_spark() -> None:
@@ -42,7 +36,17 @@ def open_session(master: str | None) -> Any:
             return SparkSession.getActiveSession() or _classic("local[*]")
         if master.startswith("sc://"):
             return SparkSession.builder.remote(master).getOrCreate()
-        return _classic(master)
+        session = _classic(master)
+        running = session.conf.get("spark.master")
+    if running != master:
+        raise EngineError(
+            Problem(
+                where="spark",
+                what=f"a session on {running} is running here, and a program has one at a time.",
+                fix=f"Stop it before asking for {master}, or pass the session that is there.",
+            )
+        )
+    return session
 
 
 def _classic(master: str) -> Any:
@@ -78,23 +82,23 @@ def parallelism(session: Any) -> int:
     """How many tasks the cluster works on at once."""
     from pyspark.sql import functions
 
-    try:
-        return int(session.sparkContext.defaultParallelism)
-    except Exception:  # noqa: BLE001 (Connect has no context, and says so in different ways)
-        numbers = session.range(1 << 10).select(functions.spark_partition_id().alias("number"))
-        return max(1, int(numbers.distinct().count()))
+    with worded_spark(), _without_warnings():
+        try:
+            return int(session.sparkContext.defaultParallelism)
+        except Exception:  # noqa: BLE001 (Connect has no context, and says so in different ways)
+            numbers = session.range(1 << 10).select(functions.spark_partition_id().alias("number"))
+            return max(1, int(numbers.distinct().count()))
 
 
 @contextlib.contextmanager
-def settled(session: Any, **more: str) -> Iterator[None]:
-    """Our settings while a job of ours runs; afterwards the session is as it was. Errors come out in our words."""
+def settled(session: Any, settings: Mapping[str, str]) -> Iterator[None]:
+    """Settings while a job of ours runs; afterwards the session is as it was. Errors come out in our words."""
     before = {}
-    wanted: Mapping[str, str] = {**_SETTINGS, **{key.replace("__", "."): value for key, value in more.items()}}
     with worded_spark(), _without_warnings():
-        for key, value in wanted.items():
-            before[key] = session.conf.get(key, None)
-            session.conf.set(key, value)
         try:
+            for key, value in settings.items():
+                before[key] = session.conf.get(key, None)
+                session.conf.set(key, value)
             yield
         finally:
             for key, value in before.items():
@@ -179,9 +183,12 @@ def _was_interrupted(error: BaseException | None) -> bool:
 
 
 def _condition(error: BaseException) -> str:
-    for ask in ("getCondition", "getErrorClass"):
-        with contextlib.suppress(Exception):
-            found = getattr(error, ask)()
-            if found:
-                return str(found)
+    ask = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)
+    with contextlib.suppress(Exception):
+        return str((ask() if ask is not None else None) or type(error).__name__)
     return type(error).__name__
+
+
+def as_hadoop(file: Path) -> str:
+    """A path as Spark's file systems write it, with nothing in it taken for a pattern."""
+    return "file:" + "".join(f"\\{c}" if c in "\\*?[]{}," else c for c in str(file.absolute()))

@@ -7,7 +7,7 @@ at. A task that is tried again, or run twice at once, so leaves one version.
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import pickle
 import secrets
 from collections.abc import Callable, Iterator, Sequence
@@ -25,11 +25,11 @@ from kepsilon.engines.limits import Limits
 from kepsilon.engines.local import linkage_table
 from kepsilon.engines.numpy_arrays import from_numpy, in_one_piece, to_positions
 from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
-from kepsilon.engines.spill_files import Bucket, Records
+from kepsilon.engines.spill_files import Bucket, Records, scatter
 from kepsilon.engines.stored_batches import NoisyBuckets, NoisyRecords, StoredBatch
 from kepsilon.errors import AnonymisationError, EngineError, Problem
 from kepsilon.policy.roles import ColumnRoles
-from kepsilon.private_folders import chosen_place, worded
+from kepsilon.private_folders import chosen_place, owner_only, worded
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 
@@ -37,6 +37,9 @@ Item = TypeVar("Item")
 
 RESULT = "result binary"
 """The only column that tasks return."""
+
+WORK = "work"
+"""What the work is called beside its items, which are called by their numbers."""
 
 UNKNOWN = -2
 """The class of a record whose combination was not counted."""
@@ -68,20 +71,24 @@ def attempt(number: int, work: Callable[[], Any]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(outcome)], type=pa.binary())], names=["result"])
 
 
-def run_items(batches: Iterator[pa.RecordBatch], *, order: str) -> Iterator[pa.RecordBatch]:
-    """The items whose numbers come in, through the work that lies in a file."""
+def run_items(batches: Iterator[pa.RecordBatch], *, orders: str) -> Iterator[pa.RecordBatch]:
+    """The items whose numbers come in, through the work that lies beside them in a folder."""
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            yield attempt(number, partial(_run_item, Path(order), number))
+            yield attempt(number, partial(_run_item, Path(orders), number))
 
 
-def _run_item(order: Path, number: int) -> Any:
+def _run_item(orders: Path, number: int) -> Any:
     try:
-        with worded(order.parent), order.open("rb") as file:
-            work, items = pickle.load(file)  # noqa: S301 (our own, from a folder that only we can write to)
+        work, item = (_unpickled(orders / name) for name in (WORK, str(number)))
     except EngineError:
-        raise _not_shared(chosen_place(order)) from None
-    return work(items[number])
+        raise _not_shared(chosen_place(orders)) from None
+    return work(item)
+
+
+def _unpickled(path: Path) -> Any:
+    with worded(path.parent), path.open("rb") as file:
+        return pickle.load(file)  # noqa: S301 (our own, from a folder that only we can write to)
 
 
 def _not_shared(place: Path) -> EngineError:
@@ -109,8 +116,33 @@ def own_folder(parent: Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoreCounts:
+    """Counted combinations, put on disk where the driver sees them and nobody else does."""
+
+    parent: Path
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield attempt(0, lambda: self._store(batches))
+
+    def _store(self, batches: Iterator[pa.RecordBatch]) -> Path:
+        path = own_folder(self.parent) / "0.arrow"
+        with worded(path), open(path, "wb", opener=owner_only) as file, contextlib.ExitStack() as stack:
+            writer = None
+            for batch in batches:
+                writer = writer or stack.enter_context(pa.ipc.new_stream(file, batch.schema))
+                writer.write_batch(batch)
+        return path
+
+
+def read_counts(path: Path) -> pa.Table:
+    """What `StoreCounts` put there."""
+    with pa.OSFile(str(path), "rb") as file, pa.ipc.open_stream(file) as stream:
+        return stream.read_all()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BringTogether:
-    """Records that come in the order of their classes, put on disk in batches of whole classes.
+    """Records of whole batches of classes, in any order, put on disk batch by batch.
 
     Columns come in the order: class id, ε-quasis, position in the input where it is wanted, kept columns.
     """
@@ -138,19 +170,16 @@ class BringTogether:
         for batch in batches:
             records = self._records(pa.Table.from_batches([batch]))
             numbers = np.searchsorted(self.starts, records.class_ids, side="right") - 1
-            cuts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
-            for first, last in itertools.pairwise(cuts):
-                if first == last:
-                    continue
-                number = int(numbers[first])
-                part = records.part(first, last)
+            met, places = np.unique(numbers, return_inverse=True)
+            for number in met.tolist():
                 if number not in buckets:
                     buckets[number] = Bucket(folder, number, n_values=len(self.epsilon_quasis))
                     counts[number] = np.zeros(0, dtype=np.int64)
-                buckets[number].append(part)
-                more = np.bincount(part.class_ids - self.starts[number], minlength=len(counts[number]))
+                own = records.class_ids[numbers == number] - self.starts[number]
+                more = np.bincount(own, minlength=len(counts[number]))
                 more[: len(counts[number])] += counts[number]
                 counts[number] = more
+            scatter(records, places.astype(np.uint16), [buckets[number] for number in met.tolist()])
         return {number: (bucket, counts[number]) for number, bucket in buckets.items()}
 
     def _records(self, table: pa.Table) -> Records:
