@@ -12,6 +12,8 @@ import pytest
 from pyarrow import feather, parquet
 
 import kepsilon
+from kepsilon.engines.coding import encode
+from kepsilon.engines.spilling import SpillingEngine
 
 N = 240
 POLICY = """
@@ -167,6 +169,34 @@ def test_k_quasis_of_any_type_are_text_in_the_release(values):
     """Labels are text; each value's own text at level 0."""
     frame = kepsilon.anonymise(pa.table(columns(q=values)), policy()).frame
     assert frame.schema.field("q").type == pa.string()
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.float16()], ids=str)
+@pytest.mark.parametrize("is_coded", [False, True], ids=["plain", "dictionary"])
+def test_zero_and_minus_zero_are_one_value(kind, is_coded):
+    """They are equal, so they are one class; in text they are what was written."""
+    zeros = pa.array([-0.0, 0.0, None, -0.5, -0.0]).cast(kind)
+    if is_coded:
+        positions = pa.array([0, 1, None, 2, 0], pa.int8())
+        zeros = pa.DictionaryArray.from_arrays(positions, pa.array([-0.0, 0.0, -0.5]).cast(kind))
+    values, codes = encode(pa.chunked_array([zeros]), "a", "b")
+    assert [values[code] for code in codes] == ["0", "0", None, "-0.5", "0"]
+    assert len(values) == 3
+    texts, codes = encode(pa.chunked_array([["-0", "0"]]), "a", "b")
+    assert [texts[code] for code in codes] == ["-0", "0"]
+
+
+@pytest.mark.parametrize("in_parts", [False, True], ids=["in memory", "spilling"])
+def test_zeros_of_both_signs_are_released_as_one_class(in_parts, tmp_path):
+    """Half of one sign and half of the other, in files of their own."""
+    (tmp_path / "table").mkdir()
+    for i, zero in enumerate((-0.0, 0.0)):
+        table = pa.table(columns(q=pa.array([zero] * N)))
+        parquet.write_table(table, tmp_path / "table" / f"{i}.parquet")
+    options = {"engine": SpillingEngine(memory=10**7, folder=tmp_path)} if in_parts else {}
+    release = kepsilon.anonymise(tmp_path / "table", policy(), **options)
+    assert release.record["classes"]["largest"] == 2 * N
+    assert release.frame.column("q").unique().to_pylist() == ["0"]
 
 
 @pytest.mark.parametrize("kind", [pa.list_(pa.int8()), pa.binary()], ids=["list", "bytes"])

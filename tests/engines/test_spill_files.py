@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -15,6 +17,7 @@ from kepsilon.engines.coding import WrongNumbers, encode
 from kepsilon.engines.moving import used_entries
 from kepsilon.engines.spill_files import Bucket, Records
 from kepsilon.engines.spilled_classes import SpilledClasses
+from kepsilon.engines.stored_batches import NoisyRecords, _KeptColumns
 from kepsilon.private_folders import SPILL_PREFIX
 
 
@@ -68,22 +71,69 @@ def test_kept_columns_that_end_between_two_appends_are_noticed(bucket, tmp_path)
         list(bucket.kept())
 
 
-@pytest.mark.parametrize("suffix", [".c", ".e", ".o"])
-def test_a_file_that_is_gone_is_noticed(bucket, suffix, tmp_path):
-    """Somebody tidied up."""
+@pytest.mark.parametrize("is_pickled", [False, True])
+@pytest.mark.parametrize("suffix", READS)
+def test_a_file_that_is_gone_is_noticed(bucket, suffix, is_pickled, tmp_path):
+    """Somebody tidied up. A worker that is handed the bucket knows what was in it, too."""
     (tmp_path / "private" / f"0{suffix}").unlink()
+    handed = pickle.loads(pickle.dumps(bucket)) if is_pickled else bucket
     with pytest.raises(kepsilon.EngineError, match="did not come back whole"):
-        READS[suffix](bucket)
+        READS[suffix](handed)
 
 
+def test_what_was_never_appended_is_not_missed(tmp_path):
+    """Neither positions nor other columns, and no file for them."""
+    (tmp_path / "private").mkdir()
+    bucket = Bucket(tmp_path / "private", 0, n_values=1)
+    bucket.append(Records(class_ids=np.zeros(3), values=np.zeros((3, 1)), rows=None, kept=pa.table({})))
+    assert bucket.rows() is None
+    assert list(bucket.kept()) == []
+    assert NoisyRecords(buckets=[bucket]).rows() is None
+
+
+def test_records_of_a_place_that_do_not_all_have_the_same_columns_are_damaged(bucket, tmp_path):
+    """Two buckets make a place; one has positions and other columns and one has not."""
+    other = Bucket(tmp_path / "private", 1, n_values=2)
+    other.append(Records(class_ids=np.zeros(5), values=np.zeros((5, 2)), rows=None, kept=pa.table({})))
+    place = NoisyRecords(buckets=[bucket, other])
+    with pytest.raises(kepsilon.EngineError, match="did not come back whole"):
+        place.rows()
+    with pytest.raises(kepsilon.EngineError, match="did not come back whole"):
+        place.table(np.arange(5), None, None, np.arange(200), integers=())
+
+
+@pytest.mark.parametrize("n_asked", [[200, 1], [150, 51], [201]])
+def test_more_records_than_there_are_columns_for_are_damage(bucket, n_asked):
+    """As many as there are do come; there is none to go with one more."""
+    columns = _KeptColumns(bucket)
+    for n in n_asked[:-1]:
+        assert columns._columns(n).num_rows == n
+    with pytest.raises(kepsilon.EngineError, match="did not come back whole"):
+        columns._columns(n_asked[-1])
+
+
+@pytest.mark.parametrize("suffix", [".c", ".e", ".r", ".k", ".o"])
+def test_noisy_records_that_are_gone_are_noticed(suffix, tmp_path):
+    """After the noise and before they are written: no column and no linkage is just left out."""
+    with release(plain(), "spilling", tmp_path) as released:
+        for file in tmp_path.glob(f"{SPILL_PREFIX}*/*{suffix}"):
+            file.unlink()
+        with pytest.raises(kepsilon.EngineError, match="did not come back whole"):
+            released.linkage if suffix == ".r" else released.frame  # noqa: B018 (looking is what fails)
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
 @pytest.mark.parametrize("suffix", [".c", ".e", ".r", ".k"])
-def test_no_release_of_records_that_did_not_come_back(suffix, tmp_path, monkeypatch):
-    """Cut short after they were brought together; nothing is left behind."""
+def test_no_release_of_records_that_did_not_come_back(suffix, is_gone, tmp_path, monkeypatch):
+    """Cut short, or taken away, after they were brought together; nothing is left behind."""
     draw = SpilledClasses.draw
 
     def cut(self, *arguments, **options):
         for file in self._folder.path.glob(f"0{suffix}"):
-            file.write_bytes(file.read_bytes()[:-16])
+            if is_gone:
+                file.unlink()
+            else:
+                file.write_bytes(file.read_bytes()[:-16])
         return draw(self, *arguments, **options)
 
     monkeypatch.setattr(SpilledClasses, "draw", cut)

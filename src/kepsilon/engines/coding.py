@@ -30,6 +30,8 @@ def encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Label
         is_coded = pa.types.is_dictionary(column.type)
         array = in_one_piece(with_one_dictionary(column) if is_coded else column.dictionary_encode())
         texts: list[Label] = array.dictionary.cast(pa.string()).to_pylist()
+        if pa.types.is_floating(array.dictionary.type):
+            texts = ["0" if text == "-0" else text for text in texts]  # equal, and grouped as one by every engine
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError):
         raise DataError(
             Problem(where=f'{source}: column "{name}"', what="holds values that are not text or numbers.")

@@ -109,7 +109,7 @@ class Limits:
     def refuse_values(self, values: Mapping[str, int], source: str, advise: Advice = no_advice) -> None:
         """Distinct values of k-quasis are held in memory, with what they become at every level."""
         n_values = sum(values.values())
-        most = self.memory // _VALUE_SHARE // _BYTES_PER_K_VALUE
+        most = self.most_k_values
         if n_values <= most:
             return
         name = max(values, key=lambda own: values[own])
@@ -144,6 +144,11 @@ class Limits:
                 f"{advise(None, most, n_combinations)}",
             )
         )
+
+    @property
+    def most_k_values(self) -> int:
+        """Distinct values of all k-quasis together."""
+        return self.memory // _VALUE_SHARE // _BYTES_PER_K_VALUE
 
     def most_combinations(self, n_k_quasis: int) -> int:
         return self.memory // _COMBINATION_SHARE // _bytes_per_combination(n_k_quasis)

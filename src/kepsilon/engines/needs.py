@@ -23,9 +23,6 @@ _SAMPLED = 200_000
 _SEEN = 1 << 20
 """Records of a sample, and records that it is drawn from."""
 
-_FAR_ABOVE = 2
-"""How much more than there is room for an extrapolation has to tell of."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
@@ -40,6 +37,8 @@ class Needs:
     """The least limit, in bytes, under which the frequency table has room."""
     disk: int
     """Bytes that are spilt at the most at one time."""
+    fits: bool
+    """Whether the lower estimates, of values and of combinations, are within what there is room for."""
 
     def __str__(self) -> str:
         low, high = self.combinations.low, self.combinations.high
@@ -51,21 +50,27 @@ class Needs:
             n_combinations = f"about {_rounded(low)} to {_rounded(high)}"
         return (
             f"{self.n_records:,} records, {n_combinations} combinations of k-quasis; "
-            f"needs about {in_words(self.memory)} of memory and {in_words(self.disk)} of disk"
+            f"needs about {in_words(self.memory)} of memory"
+            f"{'' if self.fits else ', which may be more than there is room for,'} and {in_words(self.disk)} of disk"
         )
 
 
 class Foreseen:
-    """What is known before the first full reading: how columns are read, what there is room for, what will be needed."""
+    """What is known before the first full reading: how columns are read, what there is room for, what will be needed.
 
-    def __init__(self, files: ParquetFiles, roles: ColumnRoles, *, memory: int, linkage: bool) -> None:
+    `at_once` as for `SpillSizes.disk`.
+    """
+
+    def __init__(
+        self, files: ParquetFiles, roles: ColumnRoles, *, memory: int, linkage: bool, at_once: bool = False
+    ) -> None:
         if not files.n_records:
             raise DataError(Problem(where=files.name, what="has columns, but no records."))
         self.coded = files.coded(roles.published, roles.k_quasis)
         sizes = SpillSizes(files, roles, self.coded, linkage=linkage)
         self.limits = Limits(memory=memory, n_epsilon_quasis=len(roles.epsilon_quasis), record_width=sizes.record)
         sample = sample_combinations(files, roles)
-        self.needs = needs_of(sample, disk=sizes.disk(self.limits))
+        self.needs = needs_of(sample, self.limits, disk=sizes.disk(self.limits, at_once=at_once))
         self.advise = advice_from(sample, roles.attributes)
         self._source = files.name
 
@@ -92,13 +97,11 @@ def sample_combinations(files: ParquetFiles, roles: ColumnRoles) -> SampledCombi
     )
 
 
-def needs_of(sample: SampledCombinations, *, disk: int) -> Needs:
+def needs_of(sample: SampledCombinations, limits: Limits, *, disk: int) -> Needs:
     values = {name: sample.count(name) for name in sample.codes}
     found = sample.count_combinations()
     most = max(found.seen, math.prod(own.high for own in values.values()))
-    combinations = DistinctCount(
-        seen=found.seen, at_least=min(found.at_least, most), low=min(found.low, most), high=min(found.high, most)
-    )
+    combinations = DistinctCount(seen=found.seen, low=min(found.low, most), high=min(found.high, most))
     n_values = sum(own.high for own in values.values())
     return Needs(
         n_records=sample.n_records,
@@ -107,22 +110,21 @@ def needs_of(sample: SampledCombinations, *, disk: int) -> Needs:
         combinations=combinations,
         memory=least_memory(n_values, combinations.high, n_k_quasis=len(values)),
         disk=disk,
+        fits=sum(own.low for own in values.values()) <= limits.most_k_values
+        and combinations.low <= limits.most_combinations(len(values)),
     )
 
 
 def refuse_too_much(needs: Needs, limits: Limits, source: str, advise: Advice) -> None:
-    """What the sample has shown, and what it shows beyond doubt.
+    """What the sample has shown, and nothing else.
 
     Records in the sample are real, so that more values or combinations among them than there is room for settle it. What
-    is only extrapolated has to be twice as much as there is room for, five standard errors below the estimate: counting
-    would soon come to the same end, and where it is less certain, counting decides.
+    is only extrapolated settles nothing, however much it is: records come in the order of their files, and those that were
+    not looked at may all be alike. Counting decides.
     """
     seen = {name: own.seen for name, own in needs.values.items()}
     limits.refuse_values(seen, source, advise)
     limits.refuse_combinations(needs.combinations.seen, seen, source, advise)
-    beyond_doubt = {name: max(own.seen, own.at_least // _FAR_ABOVE) for name, own in needs.values.items()}
-    limits.refuse_values(beyond_doubt, source, advise)
-    limits.refuse_combinations(needs.combinations.at_least // _FAR_ABOVE, seen, source, advise)
 
 
 def advice_from(sample: SampledCombinations, attributes: Mapping[str, KQuasi]) -> Advice:

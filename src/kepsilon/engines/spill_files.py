@@ -66,6 +66,9 @@ class Bucket:
         self._path = folder / str(number)
         self._n_values = n_values
         self._n_ordered = 0
+        self._has_rows = False
+        self.has_kept = False
+        """Whether columns that are kept as they are went there."""
         self.n_records = 0
 
     def append(self, records: Records) -> None:
@@ -73,8 +76,10 @@ class Bucket:
         self._append(".e", records.values)
         if records.rows is not None:
             self._append(".r", records.rows)
+            self._has_rows = True
         if records.kept.num_columns:
             self._append(".k", _as_stream(records.kept))
+            self.has_kept = True
         self.n_records += len(records.class_ids)
 
     def class_ids(self, first: int = 0, last: int | None = None) -> IntArray:
@@ -88,7 +93,7 @@ class Bucket:
 
     def rows(self, first: int = 0, last: int | None = None) -> IntArray | None:
         self._refuse_closed()
-        if not self._path.with_suffix(".r").exists():
+        if not self._has_rows:
             return None
         rows: IntArray = self._read(".r", np.dtype(np.int64), first, self._end(last))
         return rows
@@ -96,25 +101,30 @@ class Bucket:
     def kept(self) -> Iterator[pa.Table]:
         """The other columns, as many records at a time as were appended at a time."""
         self._refuse_closed()
-        path = self._path.with_suffix(".k")
-        if not path.exists():
+        if not self.has_kept:
             return
         n_read = 0
-        with worded(self._folder), pa.OSFile(str(path), "rb") as file:
+        with worded(self._folder), self._opened_kept() as file:
             while file.tell() < file.size():
                 try:
                     with pa.ipc.open_stream(file) as stream:
                         table = stream.read_all()
                 except (pa.ArrowInvalid, pa.ArrowSerializationError):
-                    raise self._damaged() from None
+                    raise self.damaged() from None
                 except OSError as error:
                     if error.errno is None:  # Arrow's words for a file that ends too early
-                        raise self._damaged() from None
+                        raise self.damaged() from None
                     raise
                 n_read += table.num_rows
                 yield table
         if n_read != self.n_records:
-            raise self._damaged()
+            raise self.damaged()
+
+    def _opened_kept(self) -> pa.OSFile:
+        try:
+            return pa.OSFile(str(self._path.with_suffix(".k")), "rb")
+        except FileNotFoundError:
+            raise self.damaged() from None
 
     def remove_kept(self) -> None:
         """All but class ids and ε-quasis."""
@@ -153,9 +163,9 @@ class Bucket:
                 with self._path.with_suffix(suffix).open("rb") as file:
                     found = np.fromfile(file, dtype=kind, count=last - first, offset=first * kind.itemsize)
             except FileNotFoundError:
-                raise self._damaged() from None
+                raise self.damaged() from None
         if len(found) != last - first:
-            raise self._damaged()
+            raise self.damaged()
         return found
 
     def _refuse_closed(self) -> None:
@@ -168,7 +178,7 @@ class Bucket:
                 )
             )
 
-    def _damaged(self) -> EngineError:
+    def damaged(self) -> EngineError:
         return EngineError(
             Problem(
                 where=str(chosen_place(self._folder)),

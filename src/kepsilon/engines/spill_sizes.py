@@ -70,11 +70,12 @@ class SpillSizes:
             width += max(no_less, own.each + share)
         return int(np.ceil(width))
 
-    def disk(self, limits: Limits) -> int:
+    def disk(self, limits: Limits, *, at_once: bool = False) -> int:
         """Bytes at the most at one time.
 
         Class ids and ε-quasis are there twice, by class and with noise. What is kept moves from one to the other, a bucket
-        at a time: what counts is the larger of the two, and one bucket.
+        at a time: what counts is the larger of the two, and one bucket. Where all batches are given noise `at_once`, what is
+        kept by class stays until the last of them has it, and is there twice as well.
         """
         n = self._files.n_records
         n_buckets = 1 + n // limits.records_per_batch
@@ -82,8 +83,8 @@ class SpillSizes:
         by_class = self._kept_bytes(n_parts * n_buckets)
         n_parts = n_buckets * (1 + min(n, limits.records_per_batch) // limits.records_per_part)
         with_noise = self._kept_bytes(n_parts * limits.n_noisy_buckets(n))
-        of_a_bucket = by_class / n_buckets
-        return int(2 * n * self._numbers + max(by_class, with_noise) + of_a_bucket)
+        kept = by_class + with_noise if at_once else max(by_class, with_noise) + by_class / n_buckets
+        return int(2 * n * self._numbers + kept)
 
     def _kept_bytes(self, n_chunks: int) -> float:
         """Of all records, in so many pieces, with positions in the input."""

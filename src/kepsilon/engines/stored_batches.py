@@ -113,11 +113,13 @@ class _KeptColumns:
         return self._bucket.rows(first, self._n_passed), self._columns(n)
 
     def _columns(self, n: int) -> pa.Table:
+        if not self._bucket.has_kept:
+            return pa.table({})
         n_there = sum(part.num_rows for part in self._left)
         while n_there < n:
             part = next(self._parts, None)
             if part is None:
-                return pa.table({})  # there are no such columns
+                raise self._bucket.damaged()
             self._left.append(part)
             n_there += part.num_rows
         # Arrow moves records of several parts only once their dictionaries are one.
@@ -152,7 +154,11 @@ class NoisyRecords:
         """Positions in the input, where they were wanted."""
         rows = [own.rows() for own in self._filled()]
         known = [own for own in rows if own is not None]
-        return np.concatenate([np.zeros(0, dtype=np.int64), *known]) if len(known) == len(rows) else None
+        if rows and not known:
+            return None
+        if len(known) != len(rows):  # they were wanted of all records or of none
+            raise self.buckets[0].damaged()
+        return np.concatenate([np.zeros(0, dtype=np.int64), *known])
 
     def table(
         self, order: IntArray, roles: ColumnRoles, recoding: Recoding, new_ids: IntArray, *, integers: Collection[str]
@@ -160,6 +166,8 @@ class NoisyRecords:
         """Algorithm 1, lines 8 to 10; columns are taken anew, so that nothing else comes along."""
         parts = [part for own in self._filled() for part in own.kept()]
         columns = pa.concat_tables(parts) if parts else pa.table({})
+        if parts and columns.num_rows != self.n_records:
+            raise self.buckets[0].damaged()
 
         def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
             column = taken_as_is(columns.column(name), order)
