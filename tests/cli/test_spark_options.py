@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import sys
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import kepsilon
 from engines.tables import plain
+from kepsilon.engines.spark import SparkEngine
 
 
 def written(tmp_path):
@@ -40,12 +43,30 @@ def test_without_pyspark_it_is_said_how_to_install_it(tmp_path, kepsilon_command
 
 def test_only_parquet_and_dataframes(tmp_path):
     """Text is refused with what to do; Spark is not even asked."""
-    from kepsilon.engines.spark import SparkEngine
-
     engine = SparkEngine(session=None, memory=10**9, staging=tmp_path)
     for source in (tmp_path / "people.csv", {"a": [1]}):
         with pytest.raises(kepsilon.EngineError, match="Spark DataFrame"):
             engine.open_source(source)
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.timestamp("ns"), pa.time64("us"), pa.float16(), pa.null(), pa.list_(pa.duration("s"))], ids=str
+)
+def test_types_that_spark_does_not_read_are_refused_by_name(kind, tmp_path):
+    """Also of a column that is not released: Spark would not read the others either."""
+    parquet.write_table(pa.table({"a": [1], "its name": pa.nulls(1, kind)}), tmp_path / "t.parquet")
+    engine = SparkEngine(session=None, memory=10**9, staging=tmp_path)
+    with pytest.raises(kepsilon.DataError, match='columns "its name" are of types that Spark cannot carry'):
+        engine.open_source(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("name", ["a:b.parquet", "_a.parquet", ".a.parquet"])
+def test_names_that_spark_does_not_read_are_refused(name, tmp_path):
+    """It would fail, or read nothing."""
+    parquet.write_table(pa.table({"a": [1]}), tmp_path / name)
+    engine = SparkEngine(session=None, memory=10**9, staging=tmp_path)
+    with pytest.raises(kepsilon.DataError, match="Spark reads no file whose path holds a colon"):
+        engine.open_source(tmp_path / name)
 
 
 _POLICY = """

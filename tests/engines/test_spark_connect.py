@@ -118,3 +118,30 @@ def test_a_dataframe_of_a_server_comes_back_as_one(folder, server):
     assert module.startswith("pyspark.sql.connect")
     is_the_same(record, pa.Table.from_pylist(records), folder)
     assert sorted(path.name for path in folder.iterdir()) == ["policy.toml", "table"]
+
+
+ZONES = """
+import json, sys
+from pathlib import Path
+import kepsilon
+from kepsilon.engines.spark_session import open_session
+
+server, source, policy, place = sys.argv[1:]
+session = open_session(server)
+session.conf.set("spark.sql.session.timeZone", "America/New_York")
+frame = session.read.parquet("file:" + source).selectExpr(
+    "name", "zip", "SEX as sex", "height", "cast(cast(timestamp_seconds(score * 3600) as date) as string) as illness", "score"
+)
+seen = {row["score"]: row["illness"] for row in frame.collect()}
+released = kepsilon.anonymise(frame, kepsilon.Policy.from_file(policy), spill_folder=place).frame
+other = [row for row in released.collect() if row["illness"] != seen[row["score"]]]
+print(json.dumps([len(other), released.count(), session.conf.get("spark.sql.session.timeZone")]))
+"""
+
+
+def test_expressions_of_a_dataframe_mean_what_they_mean_to_its_user(folder, server):
+    """A server looks at them again whenever it is asked: under other settings a day would begin at another hour."""
+    n_other, n_released, zone = json.loads(ask("-c", ZONES, server, folder / "table", folder / "policy.toml", folder))
+    assert n_released > 0.7 * N
+    assert n_other == 0
+    assert zone == "America/New_York"

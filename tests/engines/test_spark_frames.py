@@ -293,7 +293,7 @@ def test_types_that_would_come_back_as_others_are_refused(made, session, tmp_pat
     """By the names of the columns, before any work."""
     frame = session.sql(f"SELECT 'a' AS town, {made} AS `x y` FROM range(20)")
     policy = {**document(), "attributes": {"town": TOWN, "x y": {"role": "insensitive"}}}
-    with pytest.raises(kepsilon.DataError, match='columns "x y" are of types that cannot be released'):
+    with pytest.raises(kepsilon.DataError, match='columns "x y" are of types that Spark cannot carry'):
         anonymise(frame, tmp_path, kepsilon.Policy.from_dict(policy))
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import subprocess
@@ -17,7 +18,13 @@ import pytest
 
 import kepsilon
 from engines.spark_cluster import SOURCES
-from kepsilon.engines.spark_tasks import attempt, own_folder, run_items, try_folder
+from kepsilon.engines.limits import Limits
+from kepsilon.engines.spark_classes import SparkClasses
+from kepsilon.engines.spark_tasks import WORK, StoreCounts, attempt, own_folder, read_counts, run_items, try_folder
+from kepsilon.engines.spill_files import Bucket
+from kepsilon.engines.stored_batches import NoisyRecords, StoredBatch
+from kepsilon.perturb.randomness import unsafe_seeded_bytes
+from kepsilon.policy.roles import ColumnRoles
 from kepsilon.private_folders import SpillFolder
 
 ASK = """
@@ -30,28 +37,30 @@ import kepsilon.engines.spark_jobs
 if os.geteuid() == 0:
     os.setgid(65534)
     os.setuid(65534)
-(row,) = run_items(iter([pa.record_batch({"id": [0]})]), order=sys.argv[1])
+(row,) = run_items(iter([pa.record_batch({"id": [0]})]), orders=sys.argv[1])
 os.write(1, row.column(0)[0].as_py())
 """
 
 
-def outcome_of(order: Path):
-    (row,) = run_items(iter([pa.record_batch({"id": [0]})]), order=str(order))
+def outcome_of(orders: Path):
+    (row,) = run_items(iter([pa.record_batch({"id": [0]})]), orders=str(orders))
     return pickle.loads(row.column(0)[0].as_py())
 
 
-def put_order(folder: Path) -> Path:
-    order = folder / "1.order"
-    order.write_bytes(pickle.dumps((partial(try_folder, parent=folder), [0])))
-    return order
+def put_orders(folder: Path) -> Path:
+    orders = folder / "1"
+    orders.mkdir()
+    (orders / WORK).write_bytes(pickle.dumps(partial(try_folder, parent=folder)))
+    (orders / "0").write_bytes(pickle.dumps(0))
+    return orders
 
 
 def test_a_folder_that_a_worker_sees_and_may_write_to(tmp_path):
     """Nothing of the trial is left."""
     spill = SpillFolder(tmp_path)
-    order = put_order(spill.path)
-    assert outcome_of(order).result() is None
-    assert list(spill.path.iterdir()) == [order]
+    orders = put_orders(spill.path)
+    assert outcome_of(orders).result() is None
+    assert list(spill.path.iterdir()) == [orders]
 
 
 def test_a_folder_that_a_worker_does_not_see(tmp_path):
@@ -59,7 +68,7 @@ def test_a_folder_that_a_worker_does_not_see(tmp_path):
     spill = SpillFolder(tmp_path)
     spill.close()
     with pytest.raises(kepsilon.EngineError) as caught:
-        outcome_of(spill.path / "1.order").result()
+        outcome_of(spill.path / "1").result()
     assert str(caught.value).startswith(f"{tmp_path}: the workers of the cluster do not see this folder")
 
 
@@ -69,9 +78,9 @@ def test_a_worker_that_somebody_else_runs():
     with tempfile.TemporaryDirectory() as place:
         Path(place).chmod(0o755)
         spill = SpillFolder(Path(place))
-        order = put_order(spill.path)
+        orders = put_orders(spill.path)
         environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
-        asked = [sys.executable, "-c", ASK, str(order)]
+        asked = [sys.executable, "-c", ASK, str(orders)]
         said = subprocess.run(asked, capture_output=True, check=True, cwd="/", env=environment).stdout
         spill.close()
     with pytest.raises(kepsilon.EngineError, match="or are not run by the same user"):
@@ -107,3 +116,52 @@ def test_out_of_memory_comes_home_as_what_it_is():
     row = attempt(0, too_much)
     with pytest.raises(MemoryError):
         pickle.loads(row.column(0)[0].as_py()).result()
+
+
+def test_counts_are_for_their_owner_only(tmp_path):
+    """They hold combinations of k-quasis; what is read again is what was stored, and nothing where there was nothing."""
+    batches = [pa.record_batch({"c0": ["a", None], "n": [1, 2]}), pa.record_batch({"c0": ["b"], "n": [3]})]
+    (row,) = StoreCounts(parent=tmp_path)(iter(batches))
+    path = pickle.loads(row.column(0)[0].as_py()).result()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert read_counts(path).to_pylist() == [{"c0": "a", "n": 1}, {"c0": None, "n": 2}, {"c0": "b", "n": 3}]
+    (row,) = StoreCounts(parent=tmp_path)(iter([]))
+    assert pickle.loads(row.column(0)[0].as_py()).result().stat().st_size == 0
+
+
+class AtHome:
+    """Workers that only remember what they were asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.items: list = []
+
+    def run(self, work, items):
+        self.items += items
+        return [([], []) for _ in items]
+
+
+def test_no_two_tasks_draw_from_the_same_source(tmp_path):
+    """Neither for noise nor for the last order, also where a seed makes everything repeatable."""
+    workers = AtHome(tmp_path)
+    stored = [StoredBatch(classes=slice(i, i + 1), bucket=Bucket(tmp_path, i, n_values=1)) for i in range(8)]
+    classes = SparkClasses(
+        stored,
+        SpillFolder(tmp_path),
+        workers,
+        sizes=np.ones(8, dtype=np.int64),
+        roles=ColumnRoles(k_quasis=(), epsilon_quasis=("x",), kept=(), published=("x",)),
+        limits=Limits(memory=10**9, n_epsilon_quasis=1),
+        integers=frozenset(),
+        n_tasks=2,
+        table=None,
+    )
+    random = unsafe_seeded_bytes(7)
+    classes.draw(lambda *_: None, random=random)
+    classes._places = [NoisyRecords(buckets=[]) for _ in range(8)]
+    with contextlib.suppress(AttributeError):  # there is no table to merge
+        classes.merge(None, None, whole=(), shuffle=None, random=random)
+    merging = [own for group in workers.items[4:] for own in group]
+    drawn = [own.random.bytes(32) for own in [*workers.items[:4], *merging]]
+    assert len(drawn) == 12
+    assert len({*drawn, random.bytes(32)}) == 13

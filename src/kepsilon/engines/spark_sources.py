@@ -94,7 +94,7 @@ class FilesOnSpark:
         return self._foresee(roles, memory, folder, linkage=linkage).needs
 
     def _foresee(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> Foreseen:
-        foreseen = Foreseen(self._files, roles, memory=memory, linkage=linkage)
+        foreseen = Foreseen(self._files, roles, memory=memory, linkage=linkage, at_once=True)
         foreseen.refuse(folder)
         return foreseen
 
