@@ -19,7 +19,7 @@ PARTS = {
     "At the command line": ["command.py"],
     "A whole release beside a plain read-shuffle-write": ["release.py"],
     "Larger than memory": ["scale.py", "1", "10", "100"],
-    "On a cluster": ["spark.py", "10"],
+    "On a cluster": ["spark.py", "10", "--repeats", "2"],
     "Counting and searching": ["search.py"],
     "The grid of k × ε × algorithm beside one release": ["explore.py"],
     "Nearest-neighbour links": ["linking.py"],
@@ -50,12 +50,13 @@ def main() -> None:
     asked = sys.argv[1:]
     path = HERE / "RESULTS.md"
     sections = _sections(path) if asked and path.exists() else {}
+    here = machine()
     for title, command in PARTS.items():
         if asked and command[0] not in asked:
             continue
         print(f"{title} …", file=sys.stderr, flush=True)
         outcome = subprocess.run([sys.executable, *command], cwd=HERE, check=True, stdout=subprocess.PIPE, text=True)
-        told = f"`python benchmarks/{' '.join(command)}`, {machine()}"
+        told = f"`python benchmarks/{' '.join(command)}`, {here}"
         sections[title] = f"{told}\n\n{outcome.stdout.strip()}"
         path.write_text(_page(sections), encoding="utf-8")
 
