@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 PARTS = {
     "At the command line": ["command.py"],
     "A whole release beside a plain read-shuffle-write": ["release.py"],
-    "Larger than memory": ["scale.py", "1", "10", "100"],
+    "Larger than memory": ["scale.py", "10", "100"],
     "On a cluster": ["spark.py", "10", "--repeats", "2"],
     "Counting and searching": ["search.py"],
     "The grid of k × ε × algorithm beside one release": ["explore.py"],
