@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kepsilon.engines.coding import missingness
+from kepsilon.engines.coding import WrongNumbers, missingness
 from kepsilon.engines.protocol import Distinct, LeftOut
+from kepsilon.errors import DataError
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.codes import Domain, Label
@@ -82,3 +83,33 @@ class CountedCombinations:
         """The values that some record that stays holds, and the position of every such combination's among them."""
         occurring, positions = np.unique(self._codes[name][self._stays], return_inverse=True)
         return tuple(self._values[name][i] for i in occurring.tolist()), positions
+
+
+class CountedColumns:
+    """What is asked of columns whose engine counts combinations; it fills in the rest while it counts."""
+
+    _combinations: CountedCombinations
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._refused: dict[str, DataError] = {}
+        """ε-quasis that are no numbers at all."""
+        self._wrong: dict[str, WrongNumbers] = {}
+        self._largest: dict[str, float] = {}
+
+    def distinct(self, name: str) -> Distinct:
+        return self._combinations.distinct(name)
+
+    def largest(self, name: str) -> float:
+        if name in self._refused:
+            raise self._refused[name]
+        self._wrong[name].refuse(name, self._source)
+        return self._largest[name]
+
+    def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
+        return self._combinations.leave_out(is_listed, drop_missing=drop_missing)
+
+    def count(
+        self, domains: Mapping[str, tuple[Domain, IntArray]], *, missing_in_class: Sequence[str]
+    ) -> FrequencyTable:
+        return self._combinations.count(domains, missing_in_class=missing_in_class)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,13 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from kepsilon.engines.coding import WrongNumbers, encode, read_doubles
-from kepsilon.engines.combinations import CountedCombinations
+from kepsilon.engines.combinations import CountedColumns, CountedCombinations
 from kepsilon.engines.files import PARQUET
 from kepsilon.engines.frames import FrameSource
 from kepsilon.engines.local import LocalSource
 from kepsilon.engines.needs import Needs
 from kepsilon.engines.numpy_arrays import from_numpy, in_one_piece, to_doubles, to_positions
 from kepsilon.engines.parquet_files import ParquetFiles, is_many
-from kepsilon.engines.protocol import Distinct, LeftOut
 from kepsilon.engines.spark_classes import SparkClasses
 from kepsilon.engines.spark_jobs import Workers
 from kepsilon.engines.spark_session import as_hadoop, parallelism, settled
@@ -38,10 +37,8 @@ from kepsilon.engines.stored_batches import StoredBatch
 from kepsilon.errors import DataError, EngineError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.private_folders import SpillFolder
-from kepsilon.table.arrays import BoolArray, IntArray
+from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
-from kepsilon.table.codes import Domain
-from kepsilon.table.frequency import FrequencyTable
 from kepsilon.table.keys import number
 
 _PART_BYTES = 1 << 28
@@ -118,13 +115,13 @@ class SparkSource:
         return LocalSource(FrameSource(pa.table({column: as_input(table.column(0), field.type)})))
 
 
-class SparkColumns:
+class SparkColumns(CountedColumns):
     """What a group-by on the cluster tells: combinations of k-quasis with counts. Records stay where they are."""
 
     def __init__(self, table: OnSpark, roles: ColumnRoles, engine: SparkEngine) -> None:
+        super().__init__(table.name)
         self._table, self._roles, self._engine = table, roles, engine
         self._with_rows = engine.linkage and table.has_rows
-        self._refused: dict[str, DataError] = {}
         for name in roles.k_quasis:
             if pa.types.is_nested(table.schema.field(name).type):
                 encode(pa.chunked_array([], type=table.schema.field(name).type), name, table.name)  # refuses
@@ -209,7 +206,7 @@ class SparkColumns:
             column = as_input(table.column(f"c{i}"), self._table.schema.field(name).type)
             values[name], codes[name] = encode(column, name, self._table.name)
         self._limits.refuse_values({name: len(own) for name, own in values.items()}, self._table.name, self._advise)
-        self._largest, self._wrong, is_missing = {}, {}, {}
+        is_missing = {}
         for j, name in enumerate(epsilon_quasis):
             largest = to_doubles(table.column(f"largest{j}"))
             self._largest[name] = float(np.fmax.reduce(largest, initial=0.0))
@@ -234,23 +231,6 @@ class SparkColumns:
         self._combinations = CountedCombinations(values, codes, self._is_missing, self._counts)
         kept = [*(f"c{i}" for i in range(len(k_quasis))), *(f"m{j}" for j in range(len(epsilon_quasis)))]
         return table.select(kept)
-
-    def distinct(self, name: str) -> Distinct:
-        return self._combinations.distinct(name)
-
-    def largest(self, name: str) -> float:
-        if name in self._refused:
-            raise self._refused[name]
-        self._wrong[name].refuse(name, self._table.name)
-        return self._largest[name]
-
-    def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
-        return self._combinations.leave_out(is_listed, drop_missing=drop_missing)
-
-    def count(
-        self, domains: Mapping[str, tuple[Domain, IntArray]], *, missing_in_class: Sequence[str]
-    ) -> FrequencyTable:
-        return self._combinations.count(domains, missing_in_class=missing_in_class)
 
     def classes(self, recoding: Recoding) -> SparkClasses:
         """Joins the recoding to the records and brings whole classes together, on disk where all workers see them."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kepsilon.engines.moving import used_entries
 from kepsilon.errors import EngineError, Problem
-from kepsilon.private_folders import chosen_place, owner_only, worded
+from kepsilon.private_folders import chosen_place, closed, owner_only, worded
 from kepsilon.table.arrays import FloatArray, IntArray
 
 LARGE_DICTIONARY = 8
@@ -170,13 +170,7 @@ class Bucket:
 
     def _refuse_closed(self) -> None:
         if not self._path.parent.exists():
-            raise EngineError(
-                Problem(
-                    where="release",
-                    what="is closed, and the records that it kept on disk are gone.",
-                    fix="Write it, or look at it, before it is closed: inside the with block.",
-                )
-            )
+            raise closed()
 
     def damaged(self) -> EngineError:
         return EngineError(

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,24 +11,21 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.coding import WrongNumbers, read_doubles
-from kepsilon.engines.combinations import CountedCombinations
+from kepsilon.engines.combinations import CountedColumns, CountedCombinations
 from kepsilon.engines.files import PARQUET
 from kepsilon.engines.growing_counts import CombinationIndex, GrowingCodes, GrowingCounts
 from kepsilon.engines.local import LocalSource
 from kepsilon.engines.moving import with_one_dictionary
 from kepsilon.engines.needs import Foreseen, Needs
 from kepsilon.engines.parquet_files import ParquetFiles, changed, is_many
-from kepsilon.engines.protocol import Distinct, LeftOut
 from kepsilon.engines.spill_files import Bucket, Records, scatter
 from kepsilon.engines.spilled_classes import SpilledClasses
 from kepsilon.engines.stored_batches import StoredBatch
 from kepsilon.errors import DataError, EngineError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.private_folders import SpillFolder
-from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
-from kepsilon.table.codes import Domain
-from kepsilon.table.frequency import FrequencyTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,15 +83,15 @@ class SpilledSource:
         return LocalSource(self._files).offending(column, attribute)
 
 
-class SpilledColumns:
+class SpilledColumns(CountedColumns):
     """What one reading tells: combinations of k-quasis with counts. Records stay in their files."""
 
     def __init__(self, files: ParquetFiles, roles: ColumnRoles, engine: SpillingEngine) -> None:
+        super().__init__(files.name)
         self._files, self._roles, self._engine = files, roles, engine
         self.n_records = files.n_records
         self._values = {name: GrowingCodes(name, files.name) for name in roles.k_quasis}
         self._wrong = dict.fromkeys(roles.epsilon_quasis, WrongNumbers())
-        self._refused: dict[str, DataError] = {}
         self._largest = dict.fromkeys(roles.epsilon_quasis, 0.0)
         self._has_missing = dict.fromkeys(roles.epsilon_quasis, False)
         foreseen = engine.foresee(files, roles)
@@ -152,23 +149,6 @@ class SpilledColumns:
                 yield pa.table({"": pa.nulls(n)})
             return
         yield from self._files.parts(columns, coded=coded, n_records=self._limits.records_per_part)
-
-    def distinct(self, name: str) -> Distinct:
-        return self._combinations.distinct(name)
-
-    def largest(self, name: str) -> float:
-        if name in self._refused:
-            raise self._refused[name]
-        self._wrong[name].refuse(name, self._files.name)
-        return self._largest[name]
-
-    def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
-        return self._combinations.leave_out(is_listed, drop_missing=drop_missing)
-
-    def count(
-        self, domains: Mapping[str, tuple[Domain, IntArray]], *, missing_in_class: Sequence[str]
-    ) -> FrequencyTable:
-        return self._combinations.count(domains, missing_in_class=missing_in_class)
 
     def classes(self, recoding: Recoding) -> SpilledClasses:
         """Reads all records again and puts them on disk, those of a batch of classes together."""
