@@ -9,9 +9,10 @@ import shutil
 import pytest
 
 
+def lacking(reason: str) -> None:
+    pytest.fail(f"CI has to have it: {reason}") if os.environ.get("CI") == "true" else pytest.skip(reason)
+
+
 def require_java() -> None:
-    if shutil.which("java"):
-        return
-    if os.environ.get("CI") == "true":
-        pytest.fail("CI needs Java for Spark; .ci/run installs it")
-    pytest.skip("Java is not here, and Spark needs it")
+    if not shutil.which("java"):
+        lacking("Java is not here, and Spark needs it")

@@ -19,10 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-import pytest
-
 import kepsilon
-from needs import require_java
+from needs import lacking, require_java
 
 SOURCES = Path(kepsilon.__file__).parents[1]
 ON_WORKERS = Path(__file__).with_name("on_workers")
@@ -49,7 +47,7 @@ def prepare_for_session() -> None:
 def require_linux() -> None:
     """What is left behind is looked for in /proc."""
     if not Path("/proc/self/stat").exists():
-        pytest.skip("processes are looked for in /proc")
+        lacking("processes are looked for in /proc")
 
 
 def spark_environment(**more: str) -> dict[str, str]:

@@ -22,6 +22,7 @@ from engines.tables import POLICY, Case, document, people, plain
 from kepsilon import private_folders
 from kepsilon.engines import machine
 from kepsilon.private_folders import SPILL_PREFIX, SpillFolder, undisturbed
+from needs import lacking
 
 
 def spill_folders(folder: Path) -> list[Path]:
@@ -216,5 +217,5 @@ def test_the_memory_of_this_machine_is_told_apart_from_its_disks():
     """Against what the system says of its own."""
     shm = Path("/dev/shm")
     if not shm.is_dir() or " /dev/shm " not in Path("/proc/self/mountinfo").read_text(encoding="utf-8"):
-        pytest.skip("no /dev/shm here")
+        lacking("no /dev/shm here")
     assert machine.is_in_memory(shm)

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,8 @@ import pytest
 
 import kepsilon
 from engines.spark_cluster import SOURCES
-from kepsilon.engines.limits import Limits
+from kepsilon.engines.limits import Limits, no_advice
+from kepsilon.engines.spark import SparkColumns
 from kepsilon.engines.spark_classes import SparkClasses
 from kepsilon.engines.spark_tasks import WORK, StoreCounts, attempt, own_folder, read_counts, run_items, try_folder
 from kepsilon.engines.spill_files import Bucket
@@ -165,3 +167,17 @@ def test_no_two_tasks_draw_from_the_same_source(tmp_path):
     drawn = [own.random.bytes(32) for own in [*workers.items[:4], *merging]]
     assert len(drawn) == 12
     assert len({*drawn, random.bytes(32)}) == 13
+
+
+def test_combinations_that_were_counted_twice_are_refused(tmp_path):
+    """Classes would seem twice as large, and the join would double their records: every later check would agree."""
+    columns = object.__new__(SparkColumns)
+    columns._roles = ColumnRoles(k_quasis=("zip",), epsilon_quasis=(), kept=(), published=("zip",))
+    columns._limits, columns._advise = Limits(memory=10**9, n_epsilon_quasis=0), no_advice
+    columns._table = SimpleNamespace(name="table", schema=pa.schema([("zip", pa.string())]))
+    columns._refused, columns._wrong, columns._largest, columns._texts = {}, {}, {}, ()
+    (row,) = StoreCounts(parent=tmp_path)(iter([pa.record_batch({"c0": ["a", None], "n": [2, 2]})]))
+    path = pickle.loads(row.column(0)[0].as_py()).result()
+    assert len(columns._take([path], ())) == 2
+    with pytest.raises(kepsilon.EngineError, match="counted twice"):
+        columns._take([path, path], ())

@@ -179,7 +179,9 @@ class BringTogether:
                 more = np.bincount(own, minlength=len(counts[number]))
                 more[: len(counts[number])] += counts[number]
                 counts[number] = more
-            scatter(records, places.astype(np.uint16), [buckets[number] for number in met.tolist()])
+            # NumPy sorts 16 bits by counting; more batches than they can name must not become others.
+            narrow = places.astype(np.uint16) if len(met) < 1 << 16 else places
+            scatter(records, narrow, [buckets[number] for number in met.tolist()])
         return {number: (bucket, counts[number]) for number, bucket in buckets.items()}
 
     def _records(self, table: pa.Table) -> Records:
