@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from kepsilon.class_by_class import Cell, Measured, Outlook, count_in_cells, look_ahead, perturb_and_measure
 from kepsilon.counting import Counted, local_engine, read_and_count, spark_engine, spilling_engine
+from kepsilon.draw import Measured, count_in_cells, perturb_and_measure
 from kepsilon.engines.protocol import Classes, Columns, Engine, Merged
 from kepsilon.errors import EngineError, Problem, UnsatisfiableError
 from kepsilon.evaluate.confident_k import ConfidentK
@@ -18,6 +18,8 @@ from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
 from kepsilon.perturb.randomness import ByteSource, system_bytes, unsafe_seeded_bytes
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
+from kepsilon.predict.outlook import Cell, Outlook, look_ahead
+from kepsilon.predict.total_suppression import refuse_above_total
 from kepsilon.publish import record as records
 from kepsilon.publish.manifest import Json
 from kepsilon.publish.release import Release
@@ -25,7 +27,6 @@ from kepsilon.publish.shuffle import shuffled_positions
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import Recoding, only_released
-from kepsilon.total_suppression import refuse_above_total
 
 EPSILONS = (0.05, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Those of the paper; the report shows the risk at each of them."""

@@ -106,7 +106,7 @@ def test_a_bug_shows_no_record(case, kepsilon_command, monkeypatch):
     def broken(*_arguments: object, **_options: object) -> None:
         raise RuntimeError("CANARY-0001 lives at")
 
-    monkeypatch.setattr("kepsilon.noise_ranges.class_ranges", broken)
+    monkeypatch.setattr("kepsilon.predict.noise_ranges.class_ranges", broken)
     message = refused(case, kepsilon_command, code=1)
     assert "a bug of ours (RuntimeError at noise_ranges.py:" in message
 

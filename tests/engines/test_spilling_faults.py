@@ -160,7 +160,7 @@ def test_out_of_memory_on_one_batch(large, kepsilon_command, monkeypatch):
     def too_much(*_arguments: object, **_options: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("kepsilon.class_by_class.realise", too_much)
+    monkeypatch.setattr("kepsilon.draw.realise", too_much)
     outcome = kepsilon_command(*arguments(large))
     assert outcome.code == 2
     assert outcome.err == "kepsilon: out of memory; nothing was released.\n"

@@ -8,9 +8,9 @@ import pytest
 
 from kepsilon.evaluate.confident_k import ConfidentK, originals_in_reach, suppressed_for_confidence
 from kepsilon.evaluate.sorted_classes import sort_classes
-from kepsilon.noise_ranges import noise_ranges
 from kepsilon.perturb.laplace import perturb
 from kepsilon.policy.roles import fraction
+from kepsilon.predict.noise_ranges import noise_ranges
 from kepsilon.reproduce.data.data_sets import DataSet, michigan
 from kepsilon.reproduce.experiments import releases as module
 from kepsilon.reproduce.experiments.counted_data import count_data

@@ -63,7 +63,7 @@ def test_the_dataset_range_instead_of_the_class_range_is_caught(monkeypatch):
         widest_lo, widest_hi = np.full_like(lo, values.min()), np.full_like(hi, values.max())
         return laplace.perturb(values, ids, widest_lo, widest_hi, **rest)
 
-    monkeypatch.setattr("kepsilon.class_by_class.perturb", mutant)
+    monkeypatch.setattr("kepsilon.draw.perturb", mutant)
     assert suspected(policy()) == {"warning"}
 
 
@@ -75,7 +75,7 @@ def test_noise_shared_across_the_records_of_a_class_is_caught(monkeypatch):
         _, first = np.unique(ids, return_index=True)
         return in_steps(values + (noisy - values)[first][ids])
 
-    monkeypatch.setattr("kepsilon.class_by_class.perturb", mutant)
+    monkeypatch.setattr("kepsilon.draw.perturb", mutant)
     assert "broken" in suspected(policy())
 
 
@@ -97,7 +97,7 @@ def test_independent_epsilon_for_every_attribute_is_caught(monkeypatch):
         ]
         return np.column_stack(columns)
 
-    monkeypatch.setattr("kepsilon.class_by_class.perturb", mutant)
+    monkeypatch.setattr("kepsilon.draw.perturb", mutant)
     assert "broken" in suspected(policy(several=True))
 
 
@@ -108,7 +108,7 @@ def test_laplace_noise_in_floating_point_is_caught(monkeypatch):
         noise = np.random.default_rng(SEED).laplace(size=values.shape)
         return values + noise * (hi - lo)[ids] / float(epsilon)
 
-    monkeypatch.setattr("kepsilon.class_by_class.perturb", mutant)
+    monkeypatch.setattr("kepsilon.draw.perturb", mutant)
     assert suspected(policy(), check="precision") == {"broken"}
 
 
@@ -118,7 +118,7 @@ def test_clamping_to_the_observed_class_range_is_caught(monkeypatch):
     def mutant(values, ids, lo, hi, **rest):
         return np.clip(laplace.perturb(values, ids, lo, hi, **rest), lo[ids], hi[ids])
 
-    monkeypatch.setattr("kepsilon.class_by_class.perturb", mutant)
+    monkeypatch.setattr("kepsilon.draw.perturb", mutant)
     assert "broken" in suspected(policy())
 
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 import kepsilon
-from kepsilon.class_by_class import Measured, look_at, perturb_batch
+from kepsilon.draw import Measured, perturb_batch
 from kepsilon.engines.protocol import Batch
 from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.pictures import Spread
+from kepsilon.predict.outlook import look_at
 from oracles.noise import SEED, seeded
 
 SIZES = np.array([7, 5, 40, 9, 6, 8])

@@ -4,16 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
-from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
-
-_CELLS_PER_RECORD = 8
-"""Counting cells costs as much as sorting once there are this many of them per record; measured."""
-
-_EXACT = float(1 << 53)
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.coded_values import CELLS_PER_RECORD, CodedValues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,48 +71,12 @@ class ClassValues:
         return first
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodedValues:
-    """One ε-quasi of some records as positions among its distinct values: coded once, counted for every recoding."""
-
-    distinct: FloatArray
-    """Rising."""
-    codes: IntArray
-    """Position in `distinct` of every record."""
-
-    def of(self, records: BoolArray) -> CodedValues:
-        """Only of some records."""
-        return CodedValues(distinct=self.distinct, codes=self.codes[records])
-
-
-def code_values(values: FloatArray, *, precision: Fraction) -> CodedValues:
-    """The values coded; a missing value stands for itself, all missing alike.
-
-    Values that are multiples of the precision, as nearly all are, are numbered by counting instead of sorting.
-    """
-    values = without_missing(values)
-    units = np.rint(values * (precision.denominator / precision.numerator))
-    # Written this way round the division rounds once, so that one tenth times 1753 is 175.3 again.
-    if len(values) and np.abs(units).max() * precision.numerator < _EXACT:
-        low = units.min()
-        span = int(units.max() - low) + 1
-        if span <= _CELLS_PER_RECORD * len(values) and np.array_equal(
-            units * precision.numerator / precision.denominator, values
-        ):
-            places = (units - low).astype(np.int64)
-            occurs = np.bincount(places, minlength=span) > 0
-            distinct = (np.flatnonzero(occurs) + low) * precision.numerator / precision.denominator
-            return CodedValues(distinct=distinct, codes=(np.cumsum(occurs, dtype=np.int32) - np.int32(1))[places])
-    distinct, codes = np.unique(values, return_inverse=True)
-    return CodedValues(distinct=distinct, codes=codes)
-
-
 def count_values(coded: CodedValues, class_ids: IntArray, *, n_classes: int) -> ClassValues:
     """The distinct values of every class. `class_ids` go with the codes."""
     require_classes(coded.codes, class_ids, n_classes=n_classes)
     n_values = max(1, len(coded.distinct))
     keys = class_ids.astype(np.int64) * n_values + coded.codes
-    if n_classes * n_values <= _CELLS_PER_RECORD * len(keys):
+    if n_classes * n_values <= CELLS_PER_RECORD * len(keys):
         cells = np.bincount(keys, minlength=n_classes * n_values)
         occurring = np.flatnonzero(cells)
         counts: IntArray = cells[occurring]
@@ -159,9 +118,3 @@ def require_classes(values: FloatArray | IntArray, class_ids: IntArray, *, n_cla
         raise ValueError("every value needs a class")
     if class_ids.size and not 0 <= class_ids.min() <= class_ids.max() < n_classes:
         raise ValueError("some records are in no class")
-
-
-def without_missing(values: FloatArray) -> FloatArray:
-    """0 where a value is missing: a class has all its values missing or none, so that it becomes a constant class."""
-    missing = np.isnan(values)
-    return np.where(missing, 0.0, values) if missing.any() else values

@@ -13,13 +13,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from kepsilon.evaluate.class_values import without_missing
 from kepsilon.evaluate.noise_size import linking_ranges
 from kepsilon.evaluate.reach_probabilities import Steps
 from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.coded_values import without_missing
 
 
 class ZeroRule(Enum):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kepsilon.evaluate.class_values import ClassValues, CodedValues, count_values
+from kepsilon.evaluate.class_values import ClassValues, count_values
 from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.expected_confident_k import PreparedClasses, prepare
@@ -19,6 +19,7 @@ from kepsilon.evaluate.simulated_links import expected_links_at_each
 from kepsilon.evaluate.simulated_suppression import expected_suppression
 from kepsilon.evaluate.tally import Expected
 from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.coded_values import CodedValues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

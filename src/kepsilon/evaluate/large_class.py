@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from kepsilon.evaluate.class_values import ClassValues, without_missing
+from kepsilon.evaluate.class_values import ClassValues
 from kepsilon.evaluate.confident_k import ConfidentK, goes_alone, originals_in_reach
 from kepsilon.evaluate.linking_risk import LinkSums, link_sums
 from kepsilon.evaluate.reidentification import ClassSizes, class_sizes
@@ -19,6 +19,7 @@ from kepsilon.evaluate.relative_error import ErrorSums, realised_errors
 from kepsilon.evaluate.sorted_classes import SortedClasses
 from kepsilon.evaluate.tally import Realised
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.coded_values import without_missing
 
 _BLOCK = 1 << 17
 """Records looked at together, at least: sums over the distinct values are formed anew for each block."""

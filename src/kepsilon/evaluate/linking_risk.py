@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.evaluate.class_values import ClassValues, running_sums, without_missing
+from kepsilon.evaluate.class_values import ClassValues, running_sums
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.coded_values import without_missing
 
 ABOVE = 1 + 1e-9
 """A posterior is above a bound if it is so by more than rounding: an even chance of two is not more than one half."""

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.evaluate.class_values import ClassValues, require_classes, without_missing
+from kepsilon.evaluate.class_values import ClassValues, require_classes
 from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.coded_values import without_missing
 
 ROUNDING = 4 * np.finfo(np.float64).eps
 """Two distances between decimals held as doubles may differ by this much, relative to the decimals, and be the same."""

@@ -9,7 +9,6 @@ from typing import TypeVar
 from kepsilon.counting import Counted, local_engine, read_and_count
 from kepsilon.engines.protocol import ColumnsInMemory, Engine
 from kepsilon.errors import AnonymisationError, PolicyError, Problem
-from kepsilon.evaluate.class_values import CodedValues
 from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.expectations import Expectations
 from kepsilon.evaluate.precision_loss import precision_loss
@@ -17,10 +16,11 @@ from kepsilon.evaluate.tally import Expected
 from kepsilon.grid.cells import Cell, Figures, distortion
 from kepsilon.grid.grids import Grid
 from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k
-from kepsilon.noise_ranges import code_all, expect_noise, noise_ranges
 from kepsilon.policy.policy import Policy
+from kepsilon.predict.noise_ranges import code_all, expect_noise, noise_ranges
 from kepsilon.publish.record import expected_error
 from kepsilon.stopwatch import Stopwatch, ignore_step
+from kepsilon.table.coded_values import CodedValues
 
 KS = (2, 5, 10, 20, 50, 100)
 EPSILONS = (0.05, 0.5, 1, 2, 4, 8, 16)

@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kepsilon.evaluate import class_values
-from kepsilon.evaluate.class_values import code_values, count_values
+from kepsilon.evaluate.class_values import count_values
 from kepsilon.evaluate.sorted_classes import sort_classes
+from kepsilon.table import coded_values
+from kepsilon.table.coded_values import code_values
 from noisy_classes import noisy_classes
 
 PRECISIONS = [Fraction(1, 10), Fraction(1), Fraction(1, 3), Fraction(5, 2)]
@@ -23,7 +25,8 @@ PRECISIONS = [Fraction(1, 10), Fraction(1), Fraction(1, 3), Fraction(5, 2)]
 def test_counting_finds_what_sorting_finds(noisy, precision, cells):
     """Whether values are multiples of the precision or not, and whether cells or sorted keys are counted."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(class_values, "_CELLS_PER_RECORD", cells)
+        for module in (class_values, coded_values):
+            patch.setattr(module, "CELLS_PER_RECORD", cells)
         coded = code_values(noisy.values, precision=precision)
         counted = count_values(coded, noisy.class_ids, n_classes=noisy.n_classes)
     classes = sort_classes(noisy.values, noisy.class_ids, n_classes=noisy.n_classes)

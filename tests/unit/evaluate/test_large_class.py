@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate.class_values import code_values
 from kepsilon.evaluate.confident_k import ConfidentK, ZeroRule
 from kepsilon.evaluate.expectations import expect, expect_of_counts
 from kepsilon.evaluate.large_class import LargeClassFigures, TooManyValuesError, count_parts, merge_counts, one_class
 from kepsilon.evaluate.tally import realise
+from kepsilon.table.coded_values import code_values
 from oracles.noise import SEED
 
 PRECISION = Fraction(1, 10)

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kepsilon.evaluate import sorted_classes
-from kepsilon.evaluate.class_values import code_values
 from kepsilon.evaluate.confident_k import ConfidentK, ZeroRule
 from kepsilon.evaluate.expectations import expect
 from kepsilon.evaluate.linking_risk import link_sums
 from kepsilon.evaluate.reidentification import class_sizes, reidentification
 from kepsilon.evaluate.sorted_classes import blocks_of_classes, sort_classes
 from kepsilon.evaluate.tally import Tally, realise
+from kepsilon.table.coded_values import code_values
 from noisy_classes import noisy_classes
 from oracles import attacks
 from oracles.noise import SEED

@@ -10,7 +10,7 @@ from typing import Any
 from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.relative_error import ErrorSums
 from kepsilon.kanonymise.algorithms import KAnonymised
-from kepsilon.noise_ranges import code_all, expect_noise
+from kepsilon.predict.noise_ranges import code_all, expect_noise
 from kepsilon.reproduce.data.data_sets import with_both_measures
 from kepsilon.reproduce.experiments.counted_data import CountedData, count_data
 from kepsilon.reproduce.experiments.experiment import heading, look_at

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from kepsilon.kanonymise.algorithms import KAnonymised
-from kepsilon.noise_ranges import NoiseRanges, noise_ranges
 from kepsilon.perturb.laplace import perturb
 from kepsilon.perturb.randomness import ByteSource, unsafe_seeded_bytes
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
+from kepsilon.predict.noise_ranges import NoiseRanges, noise_ranges
 from kepsilon.reproduce.data.data_sets import DataSet
 from kepsilon.reproduce.experiments.counted_data import CountedData
 from kepsilon.reproduce.setting import Json, Setting

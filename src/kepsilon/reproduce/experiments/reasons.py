@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from kepsilon.evaluate.class_values import code_values, count_values
+from kepsilon.evaluate.class_values import count_values
 from kepsilon.evaluate.linking_risk import link_gaps
 from kepsilon.evaluate.precision_loss import precision_loss
 from kepsilon.kanonymise.algorithms import KAnonymised
@@ -22,6 +22,7 @@ from kepsilon.reproduce.experiments.experiment import heading, with_extra_k_quas
 from kepsilon.reproduce.setting import Json, Setting
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, class_ranges
+from kepsilon.table.coded_values import code_values
 
 SMALL_KS = (2, 5)
 BETWEEN = (50, 60, 70, 80, 90, 100)

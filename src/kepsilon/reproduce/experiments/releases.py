@@ -16,11 +16,11 @@ from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.expectations import Expectations
 from kepsilon.evaluate.precision_loss import precision_loss
 from kepsilon.kanonymise.algorithms import KAnonymised
-from kepsilon.noise_ranges import NoiseRanges, code_all, expect_noise, noise_ranges
 from kepsilon.perturb.laplace import perturb
 from kepsilon.perturb.randomness import ByteSource
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
+from kepsilon.predict.noise_ranges import NoiseRanges, code_all, expect_noise, noise_ranges
 from kepsilon.reproduce.experiments.counted_data import CountedData
 from kepsilon.reproduce.experiments.experiment import heading, noise_source
 from kepsilon.reproduce.experiments.neighbour_tables import NeighbourTables, in_units, neighbour_tables

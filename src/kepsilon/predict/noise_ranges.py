@@ -11,7 +11,6 @@ import numpy as np
 
 from kepsilon.engines.protocol import ColumnsInMemory
 from kepsilon.errors import PolicyError, Problem
-from kepsilon.evaluate.class_values import CodedValues, code_values
 from kepsilon.evaluate.expectations import Expectations, expect
 from kepsilon.perturb.laplace import finest_precision_ok
 from kepsilon.perturb.ranges import ClassRange, CoarseRange, DeclaredRange, Range, clip_to_range
@@ -19,6 +18,7 @@ from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, fraction, written
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding, class_ranges
+from kepsilon.table.coded_values import CodedValues, code_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How results become JSON: one alias for what is read and written, and one way to write a frozen value.
+
+Inside the package results are frozen dataclasses. A field is written under its own name, unless its metadata says
+otherwise: `written_as("dm*")` gives another name, `inline()` puts the keys of a part beside those of the whole, and
+`left_out_if_none()` writes nothing where there is nothing to say.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Any, Generic, TypeVar
+
+Item_co = TypeVar("Item_co", covariant=True)
+
+Json = dict[str, Any]
+"""A JSON object, as it is written to a file or was read from one."""
+
+_NAME, _INLINE, _OPTIONAL, _HIDDEN = "json name", "json inline", "json optional", "json hidden"
+
+
+def written_as(name: str) -> dict[str, object]:
+    """Metadata of a field that has another name in JSON."""
+    return {_NAME: name}
+
+
+def inline() -> dict[str, object]:
+    """Metadata of a part whose keys stand beside those of the whole."""
+    return {_INLINE: True}
+
+
+def left_out_if_none() -> dict[str, object]:
+    """Metadata of a field that has no key where it is None."""
+    return {_OPTIONAL: True}
+
+
+def not_written() -> dict[str, object]:
+    """Metadata of a field that stays in memory."""
+    return {_HIDDEN: True}
+
+
+class FrozenMapping(Mapping[str, Item_co], Generic[Item_co]):
+    """Figures by attribute, which nobody can change."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[str, Item_co] | None = None) -> None:
+        self._items: dict[str, Item_co] = dict(items or {})
+
+    def __getitem__(self, name: str) -> Item_co:
+        return self._items[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+
+class JsonValue:
+    """A frozen dataclass that can be written as JSON."""
+
+    __slots__ = ()
+
+    def to_json(self) -> Json:
+        """Everything in it as a new JSON object; editing that changes nothing here."""
+        return _object(self)
+
+
+class JsonMapping(JsonValue, Mapping[str, Any]):
+    """A frozen dataclass that can also be read by the keys of its JSON, as in `record["records"]["released"]`."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: str) -> Any:
+        return self.to_json()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_json())
+
+    def __len__(self) -> int:
+        return len(self.to_json())
+
+
+def json_of(value: object) -> Any:
+    """What JSON has for a value: objects, lists, texts, numbers, true, false and null."""
+    if isinstance(value, JsonValue):
+        return value.to_json()
+    if dataclasses.is_dataclass(value):
+        return _object(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {str(key): json_of(own) for key, own in value.items()}
+    if isinstance(value, str | bytes):
+        return value
+    if isinstance(value, Sequence):
+        return [json_of(own) for own in value]
+    return value
+
+
+def _object(value: Any) -> Json:
+    found: Json = {}
+    for field in dataclasses.fields(value):
+        own = getattr(value, field.name)
+        if _HIDDEN in field.metadata or (own is None and (_OPTIONAL in field.metadata or _INLINE in field.metadata)):
+            continue
+        if _INLINE in field.metadata:
+            found |= json_of(own)
+        else:
+            found[field.metadata.get(_NAME, field.name)] = json_of(own)
+    return found

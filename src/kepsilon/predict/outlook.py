@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What whole classes lead to expect, a batch at a time: the ranges that set their noise, and figures that add up.
+
+A class that is too large for a batch comes in parts. With at most one ε-quasi its distinct values with counts stand for
+it, and the figures are the same; engines do not divide classes of more.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from kepsilon.engines.protocol import Batch, Classes, LargeClass
+from kepsilon.errors import EngineError, Problem
+from kepsilon.evaluate.confident_k import ConfidentK
+from kepsilon.evaluate.expectations import Expectations, expect, expect_of_counts
+from kepsilon.evaluate.large_class import TooManyValuesError, count_parts, merge_counts, one_class
+from kepsilon.evaluate.tally import Expected
+from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import fraction
+from kepsilon.predict.noise_ranges import NoiseRanges, constant_classes, ranges_of, refuse_too_fine
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.coded_values import code_values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What is known of all classes before any noise is drawn."""
+
+    low: FloatArray
+    """Ends of the ranges, shape (n_classes, n_epsilon_quasis)."""
+    high: FloatArray
+    clipped: dict[str, int]
+    constant_classes: dict[str, int]
+    expected: tuple[Expected, ...]
+    """One for each ε asked about."""
+
+    @property
+    def widths(self) -> FloatArray:
+        """R, shaped like its ends."""
+        return self.high - self.low
+
+
+Cell = tuple[float, ConfidentK | None]
+"""An ε to expect figures at, with or without confident k."""
+
+
+def look_ahead(classes: Classes, policy: Policy, cells: Sequence[Cell]) -> Outlook:
+    """Ranges of all classes, and what to expect in each cell."""
+    low = np.empty((len(classes.sizes), len(policy.epsilon_quasis)))
+    high = np.empty_like(low)
+    clipped: dict[str, int] = {}
+    expected: list[Expected] = []
+    for own in classes.each(partial(look_at, policy=policy, cells=tuple(cells))):
+        low[own.classes], high[own.classes] = own.low, own.high
+        clipped = {name: clipped.get(name, 0) + n for name, n in own.clipped.items()}
+        pairs = zip(expected, own.expected, strict=True)
+        expected = [one + more for one, more in pairs] if expected else list(own.expected)
+    refuse_too_fine(low, high, policy)
+    return Outlook(
+        low=low,
+        high=high,
+        clipped=clipped,
+        constant_classes=constant_classes(low, high, policy),
+        expected=tuple(expected),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOutlook:
+    """The same of one batch: small, and made without looking at any other."""
+
+    classes: slice
+    low: FloatArray
+    high: FloatArray
+    clipped: dict[str, int]
+    expected: tuple[Expected, ...]
+
+
+def look_at(batch: Batch | LargeClass, *, policy: Policy, cells: Sequence[Cell]) -> BatchOutlook:
+    """What to expect of one batch; what is simulated for different classes is drawn apart."""
+    if isinstance(batch, Batch):
+        own = batch.classes
+        ranges = ranges_of(batch.values, batch.class_ids, n_classes=own.stop - own.start, policy=policy)
+        expectations = _expectations(ranges, policy, stream=own.start)
+    else:
+        own = slice(batch.class_id, batch.class_id + 1)
+        ranges, expectations = _expect_large(batch, policy)
+    return BatchOutlook(
+        classes=own,
+        low=ranges.low,
+        high=ranges.high,
+        clipped=ranges.clipped,
+        expected=tuple(expectations.at_each(cells)),
+    )
+
+
+def _expectations(ranges: NoiseRanges, policy: Policy, *, stream: int) -> Expectations:
+    return expect(
+        ranges.values,
+        [
+            code_values(ranges.values[:, j], precision=fraction(attribute.precision))
+            for j, attribute in enumerate(policy.epsilon_quasis.values())
+        ],
+        ranges.class_ids,
+        ranges=ranges.widths,
+        originals=ranges.unclipped,
+        stream=stream,
+    )
+
+
+def _expect_large(batch: LargeClass, policy: Policy) -> tuple[NoiseRanges, Expectations]:
+    """The range of a class from its distinct values, which are its ε-quasi as far as ranges are concerned."""
+    values, counts = count_large(batch, policy)
+    as_records = values[:, np.newaxis][:, : len(policy.epsilon_quasis)]
+    ranges = ranges_of(as_records, np.zeros(len(values), dtype=np.int64), n_classes=1, policy=policy)
+    moved = ranges.values[:, 0] if policy.epsilon_quasis else values
+    expectations = expect_of_counts(
+        one_class(*merge_counts(moved, counts)), ranges=ranges.widths, original_values=values, original_counts=counts
+    )
+    n_clipped = int(counts[(values < moved) | (values > moved)].sum())
+    return dataclasses.replace(ranges, clipped=dict.fromkeys(ranges.clipped, n_clipped)), expectations
+
+
+def count_large(batch: LargeClass, policy: Policy) -> tuple[FloatArray, IntArray]:
+    """Distinct values of the only ε-quasi; without one all records agree on 0."""
+
+    def only(part: Batch) -> FloatArray:
+        return part.values[:, 0] if policy.epsilon_quasis else np.zeros(len(part.class_ids))
+
+    try:
+        return count_parts((only(part) for part in batch.parts()), most=batch.most_values)
+    except TooManyValuesError:
+        (name,) = policy.epsilon_quasis
+        raise EngineError(
+            Problem(
+                where="",
+                what=f"a class is too large to be held in memory, and so are the more than {batch.most_values:,} distinct "
+                f'values of "{name}" in it.',
+                fix="Give more memory, or round the values to the precision first.",
+            )
+        ) from None

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a release will be: one frozen value, known before anything is drawn.
+
+`check` shows it, `explore` compares many of them, `anonymise` decides by it and writes it into the curator's record.
+Shares are 0 to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kepsilon.errors import Problem
+from kepsilon.evaluate.estimate import Estimate
+from kepsilon.json_values import FrozenMapping, Json, JsonValue, inline, left_out_if_none, written_as
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictedRecords(JsonValue):
+    """What becomes of the records that were read, as far as it is known before any noise is drawn."""
+
+    read: int
+    suppressed_by_k: int
+    suppressed_missing: int
+    suppressed_unlisted: int
+
+    @property
+    def counted(self) -> int:
+        """Records that stay after those with missing or unlisted values have left."""
+        return self.read - self.suppressed_missing - self.suppressed_unlisted
+
+    @property
+    def entering(self) -> int:
+        """Records in a class, which get noise."""
+        return self.counted - self.suppressed_by_k
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassSummary(JsonValue):
+    """How many classes there are, and how large they are in records."""
+
+    count: int
+    smallest: int
+    largest: int
+    mean: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeLosses(JsonValue):
+    """One loss by k-quasi, and its mean over k-quasis."""
+
+    by_attribute: Mapping[str, float] = field(metadata=inline())
+    overall: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Losses(JsonValue):
+    """What generalising cost."""
+
+    dm_star: int = field(metadata=written_as("dm*"))
+    """Sum of squared class sizes over all classes, also those that were suppressed."""
+    precision: AttributeLosses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedError(JsonValue):
+    """The error of one ε-quasi to expect; no mean over fewer than k records is given."""
+
+    expected_relative: float | None
+    range_relative: float | None
+    uniform_equivalent: float | None
+    epsilon_for_uniform_5_percent: float | None
+    largest_share: float | None
+    zeros_left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedRisk(JsonValue):
+    """Right links per record that gets noise, for an attacker who knows every true value and uses no kept column."""
+
+    fair: Estimate
+    """A tie of t originals is worth 1/t."""
+    paper_ties: Estimate
+    """Every tie is worth 1."""
+    largest_possible: float
+    """The most that any published value can make a record's own original probable, whatever is drawn."""
+
+    def to_json(self) -> Json:
+        return {
+            "expected": self.fair.total,
+            "expected_paper_ties": self.paper_ties.total,
+            "standard_error": self.fair.standard_error,
+            "standard_error_paper_ties": self.paper_ties.standard_error,
+            "largest_possible": self.largest_possible,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedSuppression(JsonValue):
+    """What confident k is expected to leave out."""
+
+    of_entering: Estimate
+    """Share of the records that get noise."""
+    of_counted: Estimate
+    """Share of the counted records."""
+    total_expected: float
+    """With those left out for k, as a share of the counted records."""
+
+    def to_json(self) -> Json:
+        return {
+            "expected": self.of_entering.total,
+            "expected_standard_error": self.of_entering.standard_error,
+            "total_expected": self.total_expected,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction(JsonValue):
+    """What a policy makes of some records, before any noise is drawn."""
+
+    algorithm: str
+    k: int
+    epsilon: float
+    records: PredictedRecords
+    n_combinations: int
+    """Combinations of k-quasi values that occur."""
+    classes: ClassSummary
+    levels: Mapping[str, int] | None = field(metadata=left_out_if_none())
+    """By k-quasi; None for an algorithm that has no level for a whole column."""
+    loss: Losses
+    error: Mapping[str, ExpectedError]
+    """By ε-quasi."""
+    linking_risk: ExpectedRisk
+    confident_k: ExpectedSuppression | None = field(metadata=left_out_if_none())
+    """None where no confidence is asked for."""
+    clipped: Mapping[str, int]
+    """Values outside declared bounds, by ε-quasi."""
+    constant_classes: Mapping[str, int]
+    """Classes whose records all agree and whose value is published without noise, by ε-quasi."""
+    distortion: float | None
+    """Mean over quasis of precision loss and range-relative error; None where one of them is undefined."""
+    warnings: tuple[Problem, ...] = ()
+    """Not wrong, but worth knowing before anything is published."""
+
+    def __post_init__(self) -> None:
+        for name in ("levels", "error", "clipped", "constant_classes"):
+            own = getattr(self, name)
+            if own is not None:
+                object.__setattr__(self, name, FrozenMapping(own))
+
+    @property
+    def suppressed_by_k(self) -> float:
+        """Share of the counted records that no class of the required size takes."""
+        return self.records.suppressed_by_k / self.records.counted
+
+    @property
+    def suppression(self) -> Estimate:
+        """For k and for confidence together, as a share of the counted records."""
+        gone = Estimate() if self.confident_k is None else self.confident_k.of_counted
+        return Estimate(total=self.suppressed_by_k) + gone
+
+    @property
+    def largest_error(self) -> float | None:
+        """The largest expected relative error of an ε-quasi; None where one is undefined."""
+        errors = [own.expected_relative for own in self.error.values()]
+        defined = [own for own in errors if own is not None]
+        return max(defined, default=0.0) if len(defined) == len(errors) else None
