@@ -14,12 +14,9 @@ from pyarrow import parquet
 
 from kepsilon.engines.coding import WrongNumbers, encode, read_doubles
 from kepsilon.engines.combinations import CountedColumns, CountedCombinations
-from kepsilon.engines.files import PARQUET
-from kepsilon.engines.frames import FrameSource
 from kepsilon.engines.local import LocalSource
 from kepsilon.engines.needs import Needs
 from kepsilon.engines.numpy_arrays import from_numpy, in_one_piece, to_doubles, to_positions
-from kepsilon.engines.parquet_files import ParquetFiles, is_many
 from kepsilon.engines.spark_classes import SparkClasses
 from kepsilon.engines.spark_jobs import Workers
 from kepsilon.engines.spark_session import as_hadoop, parallelism, settled
@@ -37,6 +34,10 @@ from kepsilon.engines.stored_batches import StoredBatch
 from kepsilon.errors import DataError, EngineError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.private_folders import SpillFolder
+from kepsilon.sources.frames import FrameSource
+from kepsilon.sources.kinds import find_kind
+from kepsilon.sources.parquet_files import PARQUET
+from kepsilon.sources.spark_frames import SPARK_FRAMES
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.keys import number
@@ -59,19 +60,19 @@ class SparkEngine:
     name: str = "spark"
 
     def open_source(self, source: object) -> SparkSource:
+        kind = find_kind(source)
+        if kind is SPARK_FRAMES:
+            return SparkSource(FrameOnSpark(source), self)
         if isinstance(source, str | Path):
-            path = Path(source)
-            if not (is_many(path) or path.suffix.lower() in PARQUET):
+            if kind is not PARQUET:
                 raise EngineError(
                     Problem(
-                        where=str(path),
+                        where=str(source),
                         what="with Spark only Parquet can be read, in a file, a folder or by a pattern.",
                         fix="Write the table as Parquet first, or give a Spark DataFrame.",
                     )
                 )
-            return SparkSource(FilesOnSpark(ParquetFiles(path), self.session), self)
-        if is_spark_frame(source):
-            return SparkSource(FrameOnSpark(source), self)
+            return SparkSource(FilesOnSpark(PARQUET.open(Path(source)), self.session), self)
         raise EngineError(
             Problem(
                 where="input",
@@ -79,11 +80,6 @@ class SparkEngine:
                 fix="Give a path to Parquet, or a Spark DataFrame.",
             )
         )
-
-
-def is_spark_frame(source: object) -> bool:
-    kind = type(source)
-    return kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
 
 
 class SparkSource:
