@@ -28,7 +28,7 @@ class Kinds:
 
     def add(self, kind: Kind) -> None:
         for suffix in (*kind.suffixes, *kind.other_suffixes):
-            if suffix != suffix.lower() or Path(f"table{suffix}").suffix != suffix:
+            if not suffix or suffix != Path(f"table{suffix}").suffix.lower():
                 raise ValueError(f"{suffix!r} is no suffix in lower case")
             if (other := self.by_suffix(suffix)) is not None:
                 raise ValueError(f"{suffix} is a suffix of {other.name} already")
