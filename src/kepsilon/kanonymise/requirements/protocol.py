@@ -74,10 +74,9 @@ class RequirementKind(Protocol):
 
 def class_sums(statistic: IntArray, class_of: IntArray, *, n_classes: int) -> IntArray:
     """A statistic of every combination added up over each class, shape (n_classes,); exact below 2**53."""
-    if (class_of < 0).any():
-        is_in_a_class = class_of >= 0
-        statistic, class_of = statistic[is_in_a_class], class_of[is_in_a_class]
-    return np.bincount(class_of, weights=statistic, minlength=n_classes).astype(np.int64)
+    # One further on, so that combinations in no class, −1, are counted too; what they add up to is then dropped.
+    sums = np.bincount(class_of + 1, weights=statistic, minlength=n_classes + 1)
+    return sums[1:].astype(np.int64)
 
 
 def all_met(
