@@ -21,6 +21,7 @@ from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.noise import n_taken_out_with_class
 from kepsilon.auditing.noise_law import ClaimedNoise
 from kepsilon.auditing.tables import Original, Released
+from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 
 MOST_NAMED = 12
@@ -121,14 +122,12 @@ def recomputed(
 ) -> Figures:
     """Every figure this module can work out, under the names of the record; alternatives as a tuple."""
     n_released, sizes = released.n_records, classes.released
-    by_k = 0 if classes.n_suppressed is None else classes.n_suppressed
     known: Figures = {
         "guarantee": {"k": policy.k, "epsilon": policy.epsilon, "confidence": policy.confidence},
         "records": {
             "read": original.n_records,
             "released": n_released,
-            "suppressed_by_k": by_k,
-            "suppressed_by_confidence": original.n_staying - by_k - n_released,
+            **_suppressed(original, classes, policy, n_released=n_released),
             "suppressed_missing": original.n_missing,
             "suppressed_unlisted": original.n_unlisted,
         },
@@ -158,6 +157,20 @@ def recomputed(
     if is_complete:
         known |= _figures_of_noise(original, released, classes, noise, policy, linkage=linkage)
     return known
+
+
+def _suppressed(original: Original, classes: Classes, policy: Policy, *, n_released: int) -> Figures:
+    """Records left out for k and for confidence; nothing where they cannot be told apart."""
+    n_left_out = original.n_staying - n_released
+    if classes.n_suppressed is not None:
+        by_k = classes.n_suppressed
+    elif not ALGORITHMS[policy.algorithm].may_suppress:
+        by_k = 0
+    elif policy.confidence is None:
+        by_k = n_left_out
+    else:
+        return {}
+    return {"suppressed_by_k": by_k, "suppressed_by_confidence": n_left_out - by_k}
 
 
 def _figures_of_noise(

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kepsilon.kanonymise import median_cuts, mondrian
+from kepsilon.kanonymise import median_cuts
+from kepsilon.kanonymise.algorithms import mondrian
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
 from oracles import textbook_mondrian

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.publish.charts import (
     Part,
     share_bar,
@@ -32,7 +33,7 @@ def suppression_figure(record: Json) -> Figure:
     are = "record read is" if read == 1 else "records read are"
     sentences = [f"{released_words(record)} {are} released."]
     policy = record.get("policy") or {}
-    if policy.get("max_suppression") is not None and policy.get("algorithm", "ola") == "ola":
+    if policy.get("max_suppression") is not None and _may_suppress(policy):
         sentences.append(
             f"At most {percent(policy['max_suppression'])} of {_counted(record)} could be left out to reach k."
         )
@@ -67,6 +68,10 @@ def suppression_figure(record: Json) -> Figure:
         drawing=share_bar(parts, title="Records released and left out, by cause", total=read, words=percent),
         table=Table(headers=["records", "how many", "share", "of"], rows=rows),
     )
+
+
+def _may_suppress(policy: Json) -> bool:
+    return "algorithm" not in policy or ALGORITHMS[policy["algorithm"]].may_suppress
 
 
 def _counted(record: Json) -> str:
