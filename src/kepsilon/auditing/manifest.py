@@ -143,7 +143,7 @@ def recomputed(
     is_complete = classes.all_known and n_taken_out_with_class(original, classes, policy) == 0
     if classes.dm_star is not None:
         known["loss"]["dm*"] = classes.dm_star
-    elif is_complete:
+    elif is_complete and not ALGORITHMS[policy.algorithm].may_suppress:
         known["loss"]["dm*"] = int(np.sum(classes.originals.astype(object) ** 2))
     if classes.nodes is not None:
         by_attribute = zip(original.domains, zip(*classes.nodes, strict=True), strict=True) if original.domains else ()
