@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from kepsilon.policy.policy import Policy
     from kepsilon.policy.rewriting import check_new_policy, write_policy
     from kepsilon.propose.policy_text import propose_policy
-    from kepsilon.publish.release import Release, check_outputs
+    from kepsilon.publish.manifest import Manifest
+    from kepsilon.publish.record import Record
+    from kepsilon.publish.release import Release, Written, check_outputs
     from kepsilon.reproduce.run import Reproduction, reproduce_paper
 
 _HOMES = {
@@ -51,7 +53,10 @@ _HOMES = {
     "Finding": "kepsilon.feasibility",
     "Needs": "kepsilon.engines.needs",
     "Policy": "kepsilon.policy.policy",
+    "Manifest": "kepsilon.publish.manifest",
+    "Record": "kepsilon.publish.record",
     "Release": "kepsilon.publish.release",
+    "Written": "kepsilon.publish.release",
     "anonymise": "kepsilon.pipeline",
     "audit": "kepsilon.auditing.audit",
     "check": "kepsilon.feasibility",
@@ -78,13 +83,16 @@ __all__ = [
     "Finding",
     "Grid",
     "Limits",
+    "Manifest",
     "Needs",
     "Policy",
     "PolicyError",
     "Problem",
+    "Record",
     "Release",
     "Reproduction",
     "UnsatisfiableError",
+    "Written",
     "__version__",
     "anonymise",
     "audit",

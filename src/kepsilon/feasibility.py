@@ -11,11 +11,11 @@ from kepsilon.engines.protocol import ColumnsInMemory, Engine, Source
 from kepsilon.errors import DataError, Problem
 from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.precision_loss import precision_loss
+from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import k_anonymise
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.noise_ranges import code_all, expect_noise, noise_ranges
 from kepsilon.predict.total_suppression import refuse_above_total
-from kepsilon.publish.manifest import Json
 from kepsilon.publish.record import expected_error, expected_risk, expected_suppression
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.classes import SUPPRESSED

@@ -11,17 +11,26 @@ from kepsilon.draw import Measured, count_in_cells, perturb_and_measure
 from kepsilon.engines.protocol import Classes, Columns, Engine, Merged
 from kepsilon.errors import EngineError, Problem, UnsatisfiableError
 from kepsilon.evaluate.confident_k import ConfidentK
-from kepsilon.evaluate.pictures import KQuasiPicture, picture_sample
+from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, picture_sample
 from kepsilon.evaluate.precision_loss import precision_loss
-from kepsilon.evaluate.tally import Tally
+from kepsilon.evaluate.tally import Expected, Tally
 from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
 from kepsilon.perturb.randomness import ByteSource, system_bytes, unsafe_seeded_bytes
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
 from kepsilon.predict.outlook import Cell, Outlook, look_ahead
+from kepsilon.predict.prediction import (
+    AttributeLosses,
+    ClassSummary,
+    ExpectedError,
+    ExpectedRisk,
+    ExpectedSuppression,
+    Losses,
+    PredictedRecords,
+    Prediction,
+)
 from kepsilon.predict.total_suppression import refuse_above_total
-from kepsilon.publish import record as records
-from kepsilon.publish.manifest import Json
+from kepsilon.publish.record import expected_error, record_of
 from kepsilon.publish.release import Release
 from kepsilon.publish.shuffle import shuffled_positions
 from kepsilon.stopwatch import Stopwatch, ignore_step
@@ -64,11 +73,11 @@ def anonymise(
     with clock.step("bring classes together"):
         classes = counted.columns.classes(anonymous.recoding)
     try:
-        merged, record, pictures = _release(classes, anonymous, counted, policy, random=random, clock=clock)
+        merged, prediction, tally, pictures = _release(classes, anonymous, counted, policy, random=random, clock=clock)
+        record = record_of(prediction, tally, policy, seeded=random.seeded, engine=engine.name, seconds=clock.seconds)
     except BaseException:
         classes.close()
         raise
-    record = {**records.opening(policy, seeded=random.seeded, engine=engine.name), **record, "seconds": clock.seconds}
     return Release(merged, record, pictures)
 
 
@@ -90,7 +99,7 @@ def _release(
     *,
     random: ByteSource,
     clock: Stopwatch,
-) -> tuple[Merged, Json, Json]:
+) -> tuple[Merged, Prediction, Tally, Pictures]:
     """Class by class: what to expect, noise, what it did; then all records together in an order nobody can guess."""
     with clock.step("expect"):
         outlook = look_ahead(classes, policy, _cells(policy))
@@ -108,7 +117,7 @@ def _release(
     with clock.step("picture"):
         pictures = _pictures(classes, measured, outlook, anonymous, recoding, new_ids, counted, policy)
     tally = Tally(expected=expected, realised=measured.realised)
-    record = _record(counted, anonymous, outlook, tally, policy)
+    prediction = _prediction_of(counted, anonymous, outlook, expected, policy)
     with clock.step("merge and shuffle"):
         merged = classes.merge(
             recoding,
@@ -121,7 +130,7 @@ def _release(
         raise EngineError(
             Problem(where="", what="the records that are there are not those that were measured; nothing was released.")
         )
-    return merged, record, pictures
+    return merged, prediction, tally, pictures
 
 
 def _cells(policy: Policy) -> list[Cell]:
@@ -148,7 +157,7 @@ def _pictures(
     new_ids: IntArray,
     counted: Counted[Columns],
     policy: Policy,
-) -> Json:
+) -> Pictures:
     """What the report draws, while the records are there."""
     levels = recoding.levels or [None] * len(recoding.attributes)
     losses = precision_loss(anonymous.recoding).by_attribute
@@ -177,7 +186,7 @@ def _pictures(
         precisions=[fraction(attribute.precision) for attribute in policy.epsilon_quasis.values()],
         k_quasis=k_quasis,
         risk_by_epsilon=_risk_by_epsilon(outlook, policy),
-    ).as_json()
+    )
 
 
 def _nobody_left(policy: Policy) -> UnsatisfiableError:
@@ -190,28 +199,49 @@ def _nobody_left(policy: Policy) -> UnsatisfiableError:
     )
 
 
-def _record(counted: Counted[Columns], anonymous: KAnonymised, outlook: Outlook, tally: Tally, policy: Policy) -> Json:
-    """Everything known about the release but how it was made."""
-    names = counted.roles.k_quasis
-    n_released, n_entering = tally.realised.sizes.n_records, tally.expected.n_records
-    fates = records.Fates(
-        read=counted.columns.n_records,
-        released=n_released,
-        by_k=counted.n_staying - n_entering,
-        by_confidence=n_entering - n_released,
-        missing=counted.left_out.missing,
-        unlisted=counted.left_out.unlisted,
+def _prediction_of(
+    counted: Counted[Columns], anonymous: KAnonymised, outlook: Outlook, expected: Expected, policy: Policy
+) -> Prediction:
+    """What was known of the release before any noise was drawn."""
+    # `predict.predict` takes the place of this function.
+    names, recoding, n = counted.roles.k_quasis, anonymous.recoding, expected.n_records
+    precision, sizes, gone = precision_loss(recoding), recoding.sizes, expected.suppressed
+    return Prediction(
+        algorithm=policy.algorithm,
+        k=policy.k,
+        epsilon=policy.epsilon,
+        records=PredictedRecords(
+            read=counted.columns.n_records,
+            suppressed_by_k=counted.n_staying - n,
+            suppressed_missing=counted.left_out.missing,
+            suppressed_unlisted=counted.left_out.unlisted,
+        ),
+        n_combinations=counted.table.n_combinations,
+        classes=ClassSummary(
+            count=len(sizes), smallest=int(sizes.min()), largest=int(sizes.max()), mean=round(n / len(sizes), 2)
+        ),
+        levels=None if recoding.levels is None else dict(zip(names, recoding.levels, strict=True)),
+        loss=Losses(
+            dm_star=anonymous.dm_star,
+            precision=AttributeLosses(
+                by_attribute=dict(zip(names, precision.by_attribute, strict=True)), overall=precision.overall
+            ),
+        ),
+        error={
+            name: ExpectedError(**expected_error(sums, epsilon=policy.epsilon, k=policy.k))
+            for name, sums in zip(policy.epsilon_quasis, expected.errors, strict=True)
+        },
+        linking_risk=ExpectedRisk(
+            fair=expected.links.fair.per(n), paper_ties=expected.links.paper.per(n), largest_possible=1.0
+        ),
+        confident_k=None
+        if gone is None
+        else ExpectedSuppression(
+            of_entering=gone.per(n),
+            of_counted=gone.per(counted.n_staying),
+            total_expected=(counted.n_staying - n + gone.total) / counted.n_staying,
+        ),
+        clipped=outlook.clipped,
+        constant_classes=outlook.constant_classes,
+        distortion=None,
     )
-    record: Json = {
-        "records": records.records_json(fates),
-        "clipped": outlook.clipped,
-        "constant_classes": outlook.constant_classes,
-    }
-    if anonymous.recoding.levels is not None:
-        record["levels"] = dict(zip(names, anonymous.recoding.levels, strict=True))
-    precision = precision_loss(anonymous.recoding)
-    record["loss"] = {
-        "dm*": anonymous.dm_star,
-        "precision": {**dict(zip(names, precision.by_attribute, strict=True)), "overall": precision.overall},
-    }
-    return {**record, **records.figures(tally, fates, policy)}

@@ -9,7 +9,6 @@ import glob
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -299,7 +298,7 @@ def _stamp(file: Path) -> Stamp:
 
 
 def _refuse_other_columns(file: Path, schema: pa.Schema, expected: pa.Schema, *, first: Path) -> None:
-    def kinds(own: pa.Schema) -> dict[str, Any]:
+    def kinds(own: pa.Schema) -> dict[str, pa.DataType]:
         return {field.name: field.type for field in own}
 
     mine, theirs = kinds(schema), kinds(expected)

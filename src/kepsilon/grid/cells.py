@@ -6,13 +6,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.relative_error import ErrorSums
+from kepsilon.json_values import Json
 from kepsilon.policy.roles import written
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

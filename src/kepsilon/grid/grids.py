@@ -15,12 +15,13 @@ from pathlib import Path
 import numpy as np
 
 from kepsilon.errors import EngineError, Problem
-from kepsilon.grid.cells import Cell, Json
+from kepsilon.grid.cells import Cell
 from kepsilon.grid.choice import Choice, Limits, choose
+from kepsilon.json_values import Json
 from kepsilon.policy.policy import Policy
 from kepsilon.private_folders import require_folder
 from kepsilon.publish.atomic import Staging, refuse_existing, refuse_input
-from kepsilon.publish.manifest import normalised
+from kepsilon.publish.policy_document import normalised
 from kepsilon.version import __version__
 
 SUFFIXES = (".html", ".csv", ".json")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.perturb.laplace import perturb
 from kepsilon.perturb.randomness import ByteSource, unsafe_seeded_bytes
@@ -18,7 +19,7 @@ from kepsilon.policy.roles import fraction
 from kepsilon.predict.noise_ranges import NoiseRanges, noise_ranges
 from kepsilon.reproduce.data.data_sets import DataSet
 from kepsilon.reproduce.experiments.counted_data import CountedData
-from kepsilon.reproduce.setting import Json, Setting
+from kepsilon.reproduce.setting import Setting
 from kepsilon.table.arrays import FloatArray, IntArray
 
 
