@@ -31,7 +31,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "counting": {"errors", "private_folders", "policy", "table", "classify", "perturb", "engines", "stopwatch"},
     "foresight": {"errors", "policy", "classify", "engines", "counting"},
     "json_values": set(),
-    "predict": {"errors", "json_values", "policy", "table", "kanonymise", "perturb", "evaluate", "engines"},
+    "predict": {
+        "errors", "json_values", "policy", "table", "kanonymise", "perturb", "evaluate", "engines", "counting",
+    },
     "draw": {"errors", "policy", "table", "perturb", "evaluate", "engines", "predict", "stopwatch"},
     "auditing": {"errors", "json_values", "policy", "table", "classify", "engines", "evaluate"},
     "demo": set(),

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from kepsilon.counting import spark_engine
     from kepsilon.demo import DEMO_POLICY, made_up_patients
     from kepsilon.engines.needs import Needs
-    from kepsilon.feasibility import Finding, check, offending_values
+    from kepsilon.evaluate.estimate import Estimate
+    from kepsilon.feasibility import check, offending_values
     from kepsilon.foresight import estimate_needs
     from kepsilon.grid.choice import Choice, Limits
     from kepsilon.grid.grids import Grid, check_grid_output
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from kepsilon.policy.document import json_schema
     from kepsilon.policy.policy import Policy
     from kepsilon.policy.rewriting import check_new_policy, write_policy
+    from kepsilon.predict.prediction import Prediction
     from kepsilon.propose.policy_text import propose_policy
     from kepsilon.publish.manifest import Manifest
     from kepsilon.publish.record import Record
@@ -50,9 +52,10 @@ _HOMES = {
     "Audit": "kepsilon.auditing.findings",
     "AuditFinding": "kepsilon.auditing.findings",
     "DEMO_POLICY": "kepsilon.demo",
-    "Finding": "kepsilon.feasibility",
+    "Estimate": "kepsilon.evaluate.estimate",
     "Needs": "kepsilon.engines.needs",
     "Policy": "kepsilon.policy.policy",
+    "Prediction": "kepsilon.predict.prediction",
     "Manifest": "kepsilon.publish.manifest",
     "Record": "kepsilon.publish.record",
     "Release": "kepsilon.publish.release",
@@ -80,13 +83,14 @@ __all__ = [
     "Choice",
     "DataError",
     "EngineError",
-    "Finding",
+    "Estimate",
     "Grid",
     "Limits",
     "Manifest",
     "Needs",
     "Policy",
     "PolicyError",
+    "Prediction",
     "Problem",
     "Record",
     "Release",

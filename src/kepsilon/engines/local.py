@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kepsilon.engines.coding import as_doubles, encode, is_finite_number, missingness, only_occurring, rank_by_hash
+from kepsilon.engines.columns import formula_cells
 from kepsilon.engines.files import CODED_TEXT, FileSource, decoded, write_folder, writer_for
 from kepsilon.engines.frames import FrameSource
 from kepsilon.engines.merging import merged_table
@@ -23,6 +25,7 @@ from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles, EpsilonQuasi, KQuasi
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
+from kepsilon.table.coded_values import CodedValues, code_values
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.domains import place_values
 from kepsilon.table.frequency import FrequencyTable, count_combinations
@@ -88,6 +91,7 @@ class LocalColumns:
         self._numbers: dict[str, FloatArray] = {}
         self._integers: set[str] = set()
         self._stays: IntArray | None = None
+        self._coded: CodedValues | None = None
         self._combination: IntArray = np.zeros(0, dtype=np.int32)
 
     def distinct(self, name: str) -> Distinct:
@@ -144,28 +148,38 @@ class LocalColumns:
         table, self._combination = count_combinations(columns, all_domains, n_records=n_staying, rank=rank_by_hash)
         return table
 
-    def by_class(self, recoding: Recoding) -> IntArray:
+    def _by_class(self, recoding: Recoding) -> IntArray:
         """Class id of every record that stayed, or SUPPRESSED, shape (n_staying,)."""
         return recoding.class_of.astype(np.int32, copy=False)[self._combination]
 
     def formula_cells(self, name: str) -> int:
-        """Cells of a kept column of text that begin like a formula; a sign before a digit is a number."""
-        column = self._table.column(name)
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-            return 0
-        return pc.sum(pc.match_substring_regex(column, r"^([=@\t\r]|[+-][^0-9.])")).as_py() or 0
+        return formula_cells(self._table.column(name))
+
+    def preview(self, recoding: Recoding) -> LocalClasses:
+        return self.classes(recoding)
 
     def classes(self, recoding: Recoding) -> LocalClasses:
-        return LocalClasses(self, self.by_class(recoding), sizes=recoding.sizes)
+        return LocalClasses(self, self._by_class(recoding), sizes=recoding.sizes)
+
+    def close(self) -> None:
+        """Nothing is on disk."""
+
+    def coded(self, records: IntArray) -> tuple[CodedValues, ...] | None:
+        """The ε-quasis of some of the records that stayed, coded once for whatever is asked; several are never coded."""
+        names = self._roles.epsilon_quasis
+        if len(names) != 1:
+            return None
+        if self._coded is None:
+            self._coded = code_values(self.numbers(names[0]), precision=self._roles.precisions[names[0]])
+        return (self._coded if len(records) == len(self._coded.codes) else self._coded.of(records),)
 
     def epsilon_quasis(self, records: IntArray) -> FloatArray:
         """The ε-quasis of some of the records that stayed, shape (n_records, n_epsilon_quasis)."""
         names = self._roles.epsilon_quasis
         values = np.empty((len(records), len(names)))
         for j, name in enumerate(names):
-            values[:, j] = self.numbers(name)[records]
+            own = self.numbers(name)
+            values[:, j] = own if len(own) == len(records) else own[records]
         return values
 
     def merge(
@@ -185,6 +199,7 @@ class LocalColumns:
         are, and the other arrays go with it.
         """
         self._numbers.clear()
+        self._coded = None
         class_ids = class_ids[order]
         released = released[order]
         rows = released if self._stays is None else self._stays[released]
@@ -224,12 +239,17 @@ class LocalClasses:
         return [look(self._whole())]
 
     def draw(self, draw: Draw[Found], *, random: Random) -> list[Found]:
-        return [draw(self._whole(), random, self._keep)]
+        self._batch = dataclasses.replace(self._whole(), coded=None)  # drawing needs the room, not the codes
+        return [draw(self._batch, random, self._keep)]
 
     def _whole(self) -> Batch:
         if self._batch is None:
-            values = self._columns.epsilon_quasis(self._released)
-            self._batch = Batch(classes=slice(0, len(self.sizes)), class_ids=self._class_ids, values=values)
+            self._batch = Batch(
+                classes=slice(0, len(self.sizes)),
+                class_ids=self._class_ids,
+                values=self._columns.epsilon_quasis(self._released),
+                coded=self._columns.coded(self._released),
+            )
         return self._batch
 
     def _keep(self, part: Batch, published: FloatArray, stays: BoolArray) -> None:

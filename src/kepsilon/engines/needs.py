@@ -58,11 +58,18 @@ class Needs:
 class Foreseen:
     """What is known before the first full reading: how columns are read, what there is room for, what will be needed.
 
-    `at_once` as for `SpillSizes.disk`.
+    `at_once` as for `SpillSizes.disk`; `to_release` says whether records are released or only looked at.
     """
 
     def __init__(
-        self, files: ParquetFiles, roles: ColumnRoles, *, memory: int, linkage: bool, at_once: bool = False
+        self,
+        files: ParquetFiles,
+        roles: ColumnRoles,
+        *,
+        memory: int,
+        linkage: bool,
+        at_once: bool = False,
+        to_release: bool = True,
     ) -> None:
         if not files.n_records:
             raise DataError(Problem(where=files.name, what="has columns, but no records."))
@@ -70,7 +77,8 @@ class Foreseen:
         sizes = SpillSizes(files, roles, self.coded, linkage=linkage)
         self.limits = Limits(memory=memory, n_epsilon_quasis=len(roles.epsilon_quasis), record_width=sizes.record)
         sample = sample_combinations(files, roles)
-        self.needs = needs_of(sample, self.limits, disk=sizes.disk(self.limits, at_once=at_once))
+        disk = sizes.disk(self.limits, at_once=at_once) if to_release else sizes.numbers
+        self.needs = needs_of(sample, self.limits, disk=disk)
         self.advise = advice_from(sample, roles.attributes)
         self._source = files.name
 

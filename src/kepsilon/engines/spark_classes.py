@@ -19,9 +19,19 @@ from kepsilon.engines.parquet_files import ParquetFiles
 from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
 from kepsilon.engines.spark_jobs import Workers
 from kepsilon.engines.spark_sources import FrameOnSpark, OnSpark
-from kepsilon.engines.spark_tasks import Drawing, Merging, WrittenPart, draw_all, look_at_all, look_at_kept, write_parts
+from kepsilon.engines.spark_tasks import (
+    Drawing,
+    Merging,
+    WrittenPart,
+    draw_all,
+    look_at_all,
+    look_at_combinations,
+    look_at_kept,
+    write_parts,
+)
 from kepsilon.engines.spill_files import Bucket
 from kepsilon.engines.stored_batches import NoisyRecords, StoredBatch
+from kepsilon.engines.stored_combinations import StoredCombinations
 from kepsilon.errors import EngineError, Problem
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.private_folders import SpillFolder, closed
@@ -35,6 +45,24 @@ _MOST_SHUFFLING = 64
 
 _KEPT: list[SpillFolder] = []
 """Folders that a DataFrame may still be read from; they go when the program ends, unless they are closed before."""
+
+
+class SparkPreview:
+    """The classes of one recoding, read by the workers from what is stored by combination."""
+
+    def __init__(
+        self, stored: StoredCombinations, recoding: Recoding, limits: Limits, workers: Workers, *, n_tasks: int
+    ) -> None:
+        self.sizes = recoding.sizes
+        self._stored, self._recoding, self._limits = stored, recoding, limits
+        self._workers, self._n_tasks = workers, n_tasks
+
+    def each(self, look: Look[Found]) -> list[Found]:
+        batches = self._limits.batches(self.sizes, n_batches=2 * self._n_tasks)
+        work = partial(
+            look_at_combinations, look=look, stored=self._stored, recoding=self._recoding, limits=self._limits
+        )
+        return _flat(self._workers.run(work, _groups(batches, self._n_tasks)))
 
 
 class SparkClasses:

@@ -27,6 +27,7 @@ from kepsilon.engines.numpy_arrays import from_numpy, in_one_piece, to_positions
 from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
 from kepsilon.engines.spill_files import Bucket, Records, scatter
 from kepsilon.engines.stored_batches import NoisyBuckets, NoisyRecords, StoredBatch
+from kepsilon.engines.stored_combinations import StoredCombinations
 from kepsilon.errors import AnonymisationError, EngineError, Problem
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.private_folders import chosen_place, owner_only, worded
@@ -254,6 +255,13 @@ class ReadNumbers:
 
 def look_at_all(stored: Sequence[StoredBatch], *, look: Look[Found], limits: Limits) -> list[Found]:
     return [look(own.look(limits)) for own in stored]
+
+
+def look_at_combinations(
+    batches: Sequence[slice], *, look: Look[Found], stored: StoredCombinations, recoding: Recoding, limits: Limits
+) -> list[Found]:
+    """What is found in some batches of classes, whose records are stored by combination."""
+    return [look(stored.batch(own, recoding, limits)) for own in batches]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

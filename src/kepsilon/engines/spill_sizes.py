@@ -70,6 +70,11 @@ class SpillSizes:
             width += max(no_less, own.each + share)
         return int(np.ceil(width))
 
+    @property
+    def numbers(self) -> int:
+        """Bytes of all records that are only looked at: a combination and the ε-quasis of each."""
+        return self._files.n_records * self._numbers
+
     def disk(self, limits: Limits, *, at_once: bool = False) -> int:
         """Bytes at the most at one time.
 

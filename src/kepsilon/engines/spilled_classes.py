@@ -16,11 +16,24 @@ from kepsilon.engines.parquet_files import ParquetFiles
 from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
 from kepsilon.engines.spill_files import Bucket
 from kepsilon.engines.stored_batches import NoisyBuckets, NoisyRecords, StoredBatch
+from kepsilon.engines.stored_combinations import StoredCombinations
 from kepsilon.errors import EngineError, Problem
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.private_folders import SpillFolder
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
+
+
+class SpilledPreview:
+    """The classes of one recoding, read from what is stored by combination."""
+
+    def __init__(self, stored: StoredCombinations, recoding: Recoding, limits: Limits) -> None:
+        self.sizes = recoding.sizes
+        self._stored, self._recoding, self._limits = stored, recoding, limits
+
+    def each(self, look: Look[Found]) -> Iterator[Found]:
+        batches = self._limits.batches(self.sizes)
+        return (look(self._stored.batch(own, self._recoding, self._limits)) for own in batches)
 
 
 class SpilledClasses:

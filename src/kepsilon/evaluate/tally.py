@@ -33,6 +33,7 @@ class Expected:
     links: ExpectedLinks
     suppressed: Estimate | None
     """Records that confident k will leave out; None where it is not asked for."""
+    largest_possible: float = 1.0
 
     @property
     def most_suppressed(self) -> float:
@@ -44,6 +45,7 @@ class Expected:
             n_records=self.n_records + other.n_records,
             errors=_sum_errors(self.errors, other.errors),
             links=self.links + other.links,
+            largest_possible=max(self.largest_possible, other.largest_possible),
             suppressed=None
             if self.suppressed is None or other.suppressed is None
             else self.suppressed + other.suppressed,

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from kepsilon.errors import EngineError, Problem
 from kepsilon.evaluate.reidentification import ClassSizes, Reidentification, reidentification
-from kepsilon.evaluate.relative_error import ErrorSums, epsilon_for_error, uniform_equivalent
-from kepsilon.evaluate.tally import Expected, Tally
-from kepsilon.json_values import FrozenMapping, Json, JsonMapping, JsonValue, inline, left_out_if_none
+from kepsilon.evaluate.tally import Tally
+from kepsilon.json_values import FrozenMapping, JsonMapping, JsonValue, inline, left_out_if_none
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.prediction import (
     ClassSummary,
@@ -25,9 +23,6 @@ from kepsilon.predict.prediction import (
 from kepsilon.publish.guarantee import range_in_words, statement
 from kepsilon.publish.policy_document import PolicyDocument
 from kepsilon.version import __version__
-
-YARDSTICK = 0.05
-"""The paper measures errors against uniform noise of ±5 %."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,48 +247,3 @@ def _confident_k(prediction: Prediction, fates: Fates, policy: Policy) -> Confid
         realised=fates.suppressed_by_confidence / fates.entering,
         total_realised=(fates.suppressed_by_k + fates.suppressed_by_confidence) / fates.counted,
     )
-
-
-# `check` and `explore` read these until they have predictions of their own.
-
-
-def expected_error(sums: ErrorSums, *, epsilon: float, k: int) -> Json:
-    """What is known of one ε-quasi's error before any noise is drawn; no mean over fewer than k records is given."""
-    relative = sums.relative_of(k)
-    enough = epsilon_for_error(YARDSTICK / 2, error=relative, epsilon=epsilon) if relative else None
-    return {
-        "expected_relative": relative,
-        "range_relative": sums.range_relative,
-        "uniform_equivalent": None if relative is None else _finite(uniform_equivalent(relative)),
-        "epsilon_for_uniform_5_percent": None if enough is None else _finite(enough),
-        "largest_share": None if relative is None else sums.largest_share,
-        "zeros_left_out": sums.n_zeros,
-    }
-
-
-def _finite(figure: float) -> float | None:
-    """A figure that is no number is no figure."""
-    return figure if math.isfinite(figure) else None
-
-
-def expected_risk(expected: Expected) -> Json:
-    """Links per record that gets noise."""
-    n, links = expected.n_records, expected.links
-    return {
-        "expected": links.fair.total / n,
-        "expected_paper_ties": links.paper.total / n,
-        "standard_error": links.fair.standard_error / n,
-        "standard_error_paper_ties": links.paper.standard_error / n,
-    }
-
-
-def expected_suppression(expected: Expected, *, n_counted: int) -> Json:
-    """By confidence: of the records that get noise, and with OLA's of all counted records."""
-    if expected.suppressed is None:
-        raise ValueError("confident k was not asked for")
-    n = expected.n_records
-    return {
-        "expected": expected.suppressed.total / n,
-        "expected_standard_error": expected.suppressed.standard_error / n,
-        "total_expected": (n_counted - n + expected.suppressed.total) / n_counted,
-    }

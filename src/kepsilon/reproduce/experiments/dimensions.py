@@ -101,7 +101,7 @@ def _error_of_middles(data: CountedData, partition: KAnonymised) -> float | None
     None where OLA publishes nothing of it, so that there is no middle.
     """
     name = data.data.epsilon_quasi
-    class_ids = data.counted.columns.by_class(partition.recoding)
+    class_ids = data.class_ids(partition.recoding)
     is_released = class_ids != SUPPRESSED
     values, class_ids = data.data.columns[name][is_released], class_ids[is_released]
     levels = _levels(data, partition)

@@ -40,7 +40,7 @@ def distributions(data: CountedData, algorithm: str, setting: Setting) -> Json:
     ks = tuple(dict.fromkeys((*setting.ks, SHOWN_K)))
     partitions = data.partitions(algorithm, ks)
     # Before k-anonymising nobody is left out, so the range of the whole is that of all counted records.
-    everybody = data.counted.columns.numbers(data.data.epsilon_quasi)
+    everybody = np.asarray(data.data.columns[data.data.epsilon_quasi], dtype=np.float64)
     rivals = {}
     for k in ks:
         noisy = look_at(data, partitions[k], data.policy(algorithm=algorithm, k=k))

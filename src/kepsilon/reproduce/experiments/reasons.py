@@ -61,7 +61,7 @@ def reasons(data: CountedData, algorithm: str, setting: Setting) -> Json:
 def _one_k(data: CountedData, partition: KAnonymised, k: int, setting: Setting) -> Json:
     """Errors are expected relative errors at ε = 1, of the same classes with something else about their values."""
     recoding = partition.recoding
-    all_ids = data.counted.columns.by_class(recoding)
+    all_ids = data.class_ids(recoding)
     released = all_ids != SUPPRESSED
     ids, n_classes = all_ids[released], recoding.n_classes
     is_female = _is_female(data.data)[released]
@@ -168,7 +168,7 @@ def _between_large_ks(data: CountedData, setting: Setting) -> list[Json]:
 
 def _risks(data: CountedData, partition: KAnonymised, epsilons: Sequence[float]) -> Json:
     name = data.data.epsilon_quasi
-    all_ids = data.counted.columns.by_class(partition.recoding)
+    all_ids = data.class_ids(partition.recoding)
     released = all_ids != SUPPRESSED
     values = np.asarray(data.data.columns[name], dtype=np.float64)[released]
     ids, n_classes = all_ids[released], partition.recoding.n_classes

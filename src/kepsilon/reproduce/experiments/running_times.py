@@ -29,7 +29,6 @@ from kepsilon.reproduce.experiments.experiment import heading, look_at, with_ext
 from kepsilon.reproduce.setting import SHOWN_K, Setting
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.arrays import IntArray
-from kepsilon.table.classes import Recoding
 from kepsilon.table.frequency import FrequencyTable
 
 T = TypeVar("T")
@@ -86,7 +85,7 @@ def _search(data: CountedData, policy: Policy) -> Search:
 
     def run() -> KAnonymised:
         partition = k_anonymise(data.counted.table, policy)
-        data.counted.columns.by_class(partition.recoding)
+        data.counted.columns.preview(partition.recoding)
         return partition
 
     partition, seconds = _best(run)
@@ -166,10 +165,8 @@ def regroup(data: CountedData, *, seconds: float) -> Json:
 
 def codes_of_records(data: CountedData) -> list[IntArray]:
     """Codes by attribute, in the order of the records."""
-    table = data.counted.table
-    every_combination = Recoding(class_of=np.arange(table.n_combinations), sizes=table.counts, attributes=())
-    combination = data.counted.columns.by_class(every_combination)
-    return [column[combination] for column in table.codes]
+    combination = data.combinations()
+    return [column[combination] for column in data.counted.table.codes]
 
 
 def group_records(table: FrequencyTable, of_record: list[IntArray], node: Node) -> Counter[tuple[int, ...]]:
