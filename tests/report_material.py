@@ -5,11 +5,32 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
+from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.pictures import KQuasiPicture, picture_release
+from kepsilon.evaluate.reidentification import ChanceOfFinding, Reidentification
+from kepsilon.predict.prediction import (
+    AttributeLosses,
+    ClassSummary,
+    ExpectedError,
+    ExpectedRisk,
+    ExpectedSuppression,
+    Losses,
+)
+from kepsilon.publish.policy_document import PolicyDocument
+from kepsilon.publish.record import (
+    ConfidentSuppression,
+    ErrorOfNoise,
+    Fates,
+    Guarantee,
+    LinkingRisk,
+    LinksPerOriginal,
+    Record,
+)
 from oracles.noise import SEED
 
 K = 10
@@ -47,84 +68,98 @@ def made_up_pictures(*, names=("height",), k=K, n_classes=60, epsilon=8.0, seed=
 
 
 def made_up_record(*, names=("height",), k_quasis=("place 0", "place 1"), k=K, **changes):
-    """A record as `anonymise` writes it, everything filled in."""
-    record = {
-        "kepsilon_version": "0.1.0",
-        "created": "2026-01-01T00:00:00+00:00",
-        "policy": {
-            "k": k,
-            "epsilon": 8.0,
-            "algorithm": "ola",
-            "max_suppression": 0.05,
-            "attributes": {
-                "name": {"role": "identifier"},
-                **{name: {"role": "k-quasi", "hierarchy": {"type": "mask"}} for name in k_quasis},
-                **{name: {"role": "epsilon-quasi", "range": "class", "precision": 0.1} for name in names},
-                "diagnosis": {"role": "sensitive"},
-            },
-        },
-        "guarantee": {
-            "statement": "Every combination occurs at least 10 times.\nThe promise is for one release.",
-            "k": k,
-            "epsilon": 8.0,
-            "confidence": 0.99,
-            "ranges": dict.fromkeys(names, "class"),
-        },
-        "seeded": False,
-        "engine": "local",
-        "digest": "sha256:" + 64 * "0",
-        "records": {
-            "read": 2000,
-            "released": 1850,
-            "suppressed_by_k": 80,
-            "suppressed_by_confidence": 30,
-            "suppressed_missing": 25,
-            "suppressed_unlisted": 15,
-        },
-        "clipped": {},
-        "classes": {"count": 60, "smallest": k, "largest": 40, "mean": 30.83},
-        "levels": {name: 2 * i for i, name in enumerate(k_quasis)},
-        "loss": {"dm*": 70000, "precision": {**dict.fromkeys(k_quasis, 0.25), "overall": 0.25}},
-        "constant_classes": dict.fromkeys(names, 0),
-        "error": {
-            name: {
-                "expected_relative": 0.029,
-                "realised_relative": 0.0291,
-                "range_relative": 0.05,
-                "realised_range_relative": 0.05,
-                "zeros_left_out": 0,
-                "uniform_equivalent": 0.058,
-            }
-            for name in names
-        },
-        "linking_risk": {
-            "expected": 0.0234,
-            "realised": 0.023,
-            "expected_paper_ties": 0.03,
-            "realised_paper_ties": 0.031,
-            "largest": 0.97,
-            "over_half": 0.012,
-            "over_nine_tenths": 0.001,
-            "standard_error": 0.0005,
-            "per_original": {"expected": 0.021, "realised": 0.0205},
-        },
-        "confident_k": {
-            "confidence": 0.99,
-            "rule": "text",
-            "expected": 0.015,
-            "realised": 0.016,
-            "expected_standard_error": 0.0,
-            "total_expected": 0.055,
-            "total_realised": 0.056,
-        },
-        "reidentification": {
-            "prosecutor": {"highest": 0.1, "average": 0.032, "share_at_highest": 0.04},
-            "journalist": {"highest": 0.1, "average": 0.03, "share_at_highest": 0.04},
-            "marketer": 0.032,
-        },
-        "seconds": {"read": 0.1, "perturb": 0.2},
+    """A record as `anonymise` makes it, everything filled in."""
+    attributes = {
+        "name": {"role": "identifier"},
+        **{name: {"role": "k-quasi", "hierarchy": {"type": "mask"}} for name in k_quasis},
+        **{name: {"role": "epsilon-quasi", "range": "class", "precision": 0.1} for name in names},
+        "diagnosis": {"role": "sensitive"},
     }
-    return {**record, **changes}
+    policy = {"k": k, "epsilon": 8.0, "algorithm": "ola", "max_suppression": 0.05, "attributes": attributes}
+    record = Record(
+        kepsilon_version="0.1.0",
+        created="2026-01-01T00:00:00+00:00",
+        policy=PolicyDocument(document=policy),
+        guarantee=Guarantee(
+            statement="Every combination occurs at least 10 times.\nThe promise is for one release.",
+            k=k,
+            epsilon=8.0,
+            confidence=0.99,
+            ranges=dict.fromkeys(names, "class"),
+        ),
+        seeded=False,
+        engine="local",
+        digest="sha256:" + 64 * "0",
+        records=fates(
+            read=2000,
+            released=1850,
+            suppressed_by_k=80,
+            suppressed_by_confidence=30,
+            suppressed_missing=25,
+            suppressed_unlisted=15,
+        ),
+        clipped={},
+        classes=ClassSummary(count=60, smallest=k, largest=40, mean=30.83),
+        levels={name: 2 * i for i, name in enumerate(k_quasis)},
+        loss=Losses(dm_star=70000, precision=AttributeLosses(by_attribute=dict.fromkeys(k_quasis, 0.25), overall=0.25)),
+        constant_classes=dict.fromkeys(names, 0),
+        error={name: made_up_error() for name in names},
+        linking_risk=LinkingRisk(
+            predicted=ExpectedRisk(
+                fair=Estimate(total=0.0234, variance=0.0005**2),
+                paper_ties=Estimate(total=0.03, variance=0.0005**2),
+                largest_possible=0.98,
+            ),
+            realised=0.023,
+            realised_paper_ties=0.031,
+            largest=0.97,
+            over_half=0.012,
+            over_nine_tenths=0.001,
+            per_original=LinksPerOriginal(expected=0.021, realised=0.0205),
+        ),
+        confident_k=made_up_suppression(expected=0.015, realised=0.016, total_expected=0.055, total_realised=0.056),
+        reidentification=Reidentification(
+            prosecutor=ChanceOfFinding(highest=0.1, average=0.032, share_at_highest=0.04),
+            journalist=ChanceOfFinding(highest=0.1, average=0.03, share_at_highest=0.04),
+            marketer=0.032,
+        ),
+        seconds={"read": 0.1, "perturb": 0.2},
+    )
+    return replace(record, **changes)
+
+
+def fates(*, read, released, **suppressed):
+    """What became of the records; nobody was left out for a cause that is not named."""
+    causes = ("suppressed_by_k", "suppressed_by_confidence", "suppressed_missing", "suppressed_unlisted")
+    return Fates(read=read, released=released, **dict.fromkeys(causes, 0) | suppressed)
+
+
+def made_up_error(*, expected=0.029, realised=0.0291):
+    return ErrorOfNoise(
+        predicted=ExpectedError(
+            expected_relative=expected,
+            range_relative=0.05,
+            uniform_equivalent=None if expected is None else 2 * expected,
+            epsilon_for_uniform_5_percent=None if expected is None else 8 * expected / 0.025,
+            largest_share=None if expected is None else 0.004,
+            zeros_left_out=0,
+        ),
+        realised_relative=realised,
+        realised_range_relative=0.05,
+    )
+
+
+def made_up_suppression(*, expected, realised, total_expected, total_realised):
+    """For confident k at 0.99, exact."""
+    return ConfidentSuppression(
+        confidence=0.99,
+        rule="text",
+        predicted=ExpectedSuppression(
+            of_entering=Estimate(total=expected), of_counted=Estimate(total=expected), total_expected=total_expected
+        ),
+        realised=realised,
+        total_realised=total_realised,
+    )
 
 
 PAPERS_K = (2, 5, 10, 20, 50, 100)

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from kepsilon.policy.rewriting import check_new_policy, write_policy
     from kepsilon.predict.prediction import Prediction
     from kepsilon.propose.policy_text import propose_policy
-    from kepsilon.publish.release import Release, check_outputs
+    from kepsilon.publish.manifest import Manifest
+    from kepsilon.publish.record import Record
+    from kepsilon.publish.release import Release, Written, check_outputs
     from kepsilon.reproduce.run import Reproduction, reproduce_paper
 
 _HOMES = {
@@ -54,7 +56,10 @@ _HOMES = {
     "Needs": "kepsilon.engines.needs",
     "Policy": "kepsilon.policy.policy",
     "Prediction": "kepsilon.predict.prediction",
+    "Manifest": "kepsilon.publish.manifest",
+    "Record": "kepsilon.publish.record",
     "Release": "kepsilon.publish.release",
+    "Written": "kepsilon.publish.release",
     "anonymise": "kepsilon.pipeline",
     "audit": "kepsilon.auditing.audit",
     "check": "kepsilon.feasibility",
@@ -81,14 +86,17 @@ __all__ = [
     "Estimate",
     "Grid",
     "Limits",
+    "Manifest",
     "Needs",
     "Policy",
     "PolicyError",
     "Prediction",
     "Problem",
+    "Record",
     "Release",
     "Reproduction",
     "UnsatisfiableError",
+    "Written",
     "__version__",
     "anonymise",
     "audit",

@@ -10,18 +10,17 @@ from kepsilon.counting import Counted, engine_for, read_and_count
 from kepsilon.draw import Measured, count_in_cells, perturb_and_measure
 from kepsilon.engines.protocol import Classes, Engine, Merged
 from kepsilon.errors import EngineError, Problem, UnsatisfiableError
-from kepsilon.evaluate.pictures import KQuasiPicture, picture_sample
+from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, picture_sample
 from kepsilon.evaluate.precision_loss import precision_loss
 from kepsilon.evaluate.tally import Tally
 from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
 from kepsilon.perturb.randomness import ByteSource, system_bytes, unsafe_seeded_bytes
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
-from kepsilon.predict.outlook import Outlook
 from kepsilon.predict.predict import Predicted, predict
+from kepsilon.predict.prediction import Prediction
 from kepsilon.predict.total_suppression import refuse_above_total
-from kepsilon.publish import record as records
-from kepsilon.publish.manifest import Json
+from kepsilon.publish.record import record_of
 from kepsilon.publish.release import Release
 from kepsilon.publish.shuffle import shuffled_positions
 from kepsilon.stopwatch import Stopwatch, ignore_step
@@ -63,11 +62,11 @@ def anonymise(
     with clock.step("bring classes together"):
         classes = counted.columns.classes(anonymous.recoding)
     try:
-        merged, record, pictures = _release(classes, anonymous, counted, policy, random=random, clock=clock)
+        merged, prediction, tally, pictures = _release(classes, anonymous, counted, policy, random=random, clock=clock)
+        record = record_of(prediction, tally, policy, seeded=random.seeded, engine=engine.name, seconds=clock.seconds)
     except BaseException:
         classes.close()
         raise
-    record = {**records.opening(policy, seeded=random.seeded, engine=engine.name), **record, "seconds": clock.seconds}
     return Release(merged, record, pictures)
 
 
@@ -79,7 +78,7 @@ def _release(
     *,
     random: ByteSource,
     clock: Stopwatch,
-) -> tuple[Merged, Json, Json]:
+) -> tuple[Merged, Prediction, Tally, Pictures]:
     """Class by class: what to expect, noise, what it did; then all records together in an order nobody can guess."""
     with clock.step("expect"):
         predicted = predict(classes, anonymous, counted, policy, beside=_other_epsilons(policy))
@@ -95,7 +94,6 @@ def _release(
     with clock.step("picture"):
         pictures = _pictures(classes, measured, predicted, anonymous, recoding, new_ids, counted, policy)
     tally = Tally(expected=predicted.outlook.expected[0], realised=measured.realised)
-    record = _record(counted, anonymous, predicted.outlook, tally, policy)
     with clock.step("merge and shuffle"):
         merged = classes.merge(
             recoding,
@@ -108,7 +106,7 @@ def _release(
         raise EngineError(
             Problem(where="", what="the records that are there are not those that were measured; nothing was released.")
         )
-    return merged, record, pictures
+    return merged, predicted.prediction, tally, pictures
 
 
 def _other_epsilons(policy: Policy) -> list[float]:
@@ -131,7 +129,7 @@ def _pictures(
     new_ids: IntArray,
     counted: Counted,
     policy: Policy,
-) -> Json:
+) -> Pictures:
     """What the report draws, while the records are there."""
     levels = recoding.levels or [None] * len(recoding.attributes)
     losses = precision_loss(anonymous.recoding).by_attribute
@@ -160,7 +158,7 @@ def _pictures(
         precisions=[fraction(attribute.precision) for attribute in policy.epsilon_quasis.values()],
         k_quasis=k_quasis,
         risk_by_epsilon=_risk_by_epsilon(predicted, policy),
-    ).as_json()
+    )
 
 
 def _nobody_left(policy: Policy) -> UnsatisfiableError:
@@ -171,30 +169,3 @@ def _nobody_left(policy: Policy) -> UnsatisfiableError:
             fix="Choose a smaller epsilon, a higher confidence, or a smaller k.",
         )
     )
-
-
-def _record(counted: Counted, anonymous: KAnonymised, outlook: Outlook, tally: Tally, policy: Policy) -> Json:
-    """Everything known about the release but how it was made."""
-    names = counted.roles.k_quasis
-    n_released, n_entering = tally.realised.sizes.n_records, tally.expected.n_records
-    fates = records.Fates(
-        read=counted.columns.n_records,
-        released=n_released,
-        by_k=counted.n_staying - n_entering,
-        by_confidence=n_entering - n_released,
-        missing=counted.left_out.missing,
-        unlisted=counted.left_out.unlisted,
-    )
-    record: Json = {
-        "records": records.records_json(fates),
-        "clipped": outlook.clipped,
-        "constant_classes": outlook.constant_classes,
-    }
-    if anonymous.recoding.levels is not None:
-        record["levels"] = dict(zip(names, anonymous.recoding.levels, strict=True))
-    precision = precision_loss(anonymous.recoding)
-    record["loss"] = {
-        "dm*": anonymous.dm_star,
-        "precision": {**dict(zip(names, precision.by_attribute, strict=True)), "overall": precision.overall},
-    }
-    return {**record, **records.figures(tally, fates, policy)}

@@ -111,16 +111,16 @@ def much_distortion(grid):
 def pages():
     names, long = ("height", "weight"), (LONG,)
     return {
-        "release": release_page(made_up_record(), made_up_pictures().as_json()),
-        "two": release_page(made_up_record(names=names, seeded=True), made_up_pictures(names=names).as_json()),
-        "mondrian": release_page(made_up_record(), made_up_pictures(levels=(None, None), epsilon=0.5).as_json()),
-        "long names": release_page(made_up_record(names=long, k_quasis=long), made_up_pictures(names=long).as_json()),
+        "release": release_page(made_up_record(), made_up_pictures()),
+        "two": release_page(made_up_record(names=names, seeded=True), made_up_pictures(names=names)),
+        "mondrian": release_page(made_up_record(), made_up_pictures(levels=(None, None), epsilon=0.5)),
+        "long names": release_page(made_up_record(names=long, k_quasis=long), made_up_pictures(names=long)),
         "explore": explore_page(made_up_grid()),
         "explore, long names": explore_page(made_up_grid(names=(LONG, "b"))),
         "explore, no limits": explore_page({**made_up_grid(), "limits": {}, "chosen": None, "why": None}),
         "explore, one k": explore_page(made_up_grid(ks=(5,))),
         "explore, much distortion": explore_page(much_distortion(made_up_grid())),
-        "from the right": release_page(made_up_record(names=(RIGHT,)), made_up_pictures(names=(RIGHT,)).as_json()),
+        "from the right": release_page(made_up_record(names=(RIGHT,)), made_up_pictures(names=(RIGHT,))),
         "reproduce": reproduce_page(made_up_measurements(), made_up_claims(), made_up_run()),
         "reproduce, Adult alone": reproduce_page(made_up_measurements(("adult",)), made_up_claims(("adult",)), {}),
         "explore, many k": explore_page(made_up_grid(ks=range(2, 22), epsilons=(0.1, 1, 10))),

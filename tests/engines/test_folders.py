@@ -96,11 +96,14 @@ def test_patterns_leave_out_what_folders_do(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"read": 9}, {"by_k": -1, "released": 8}, {"missing": 2}], ids=["read", "negative", "too many"]
+    "wrong",
+    [{"read": 9}, {"suppressed_by_k": -1, "released": 8}, {"suppressed_missing": 2}],
+    ids=["read", "negative", "too many"],
 )
 def test_fates_that_do_not_add_up_release_nothing(wrong):
     """Whatever made them wrong, classes may be smaller than they seem."""
-    fates = {"read": 10, "released": 6, "by_k": 1, "by_confidence": 1, "missing": 1, "unlisted": 1}
+    causes = ("by_k", "by_confidence", "missing", "unlisted")
+    fates = {"read": 10, "released": 6, **{f"suppressed_{cause}": 1 for cause in causes}}
     assert Fates(**fates).entering == 7
     with pytest.raises(kepsilon.EngineError, match="does not add up"):
         Fates(**fates | wrong)

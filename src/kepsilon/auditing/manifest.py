@@ -13,14 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
-from kepsilon.auditing.attacks import expected_links
+from kepsilon.auditing.attacks import NEAREST, expected_links
 from kepsilon.auditing.classes import NOWHERE, Classes
-from kepsilon.auditing.comparison import Figures, compare
+from kepsilon.auditing.comparison import compare
 from kepsilon.auditing.findings import Findings, quoted
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.noise import n_taken_out_with_class
 from kepsilon.auditing.noise_law import ClaimedNoise
 from kepsilon.auditing.tables import Original, Released
+from kepsilon.json_values import Json, json_of
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 
@@ -42,16 +43,18 @@ def check_beside(
     """The files beside a release, if they are there."""
     known = recomputed(original, released, classes, noise, policy, linkage=linkage)
     known["digest"] = _digest(path)
-    known["reidentification"] = findings.figures["reidentification"]
-    attacks = findings.figures.get("attacks", {})
-    if "linking_risk" in known and attacks.get("records_attacked") == released.n_records:
-        known["linking_risk"]["realised"] = attacks["realised"]["nearest neighbour"]
-        known["linking_risk"]["realised_paper_ties"] = attacks["realised_paper_ties"]
-        known["linking_risk"]["largest"] = attacks["largest_posterior"]
-        known["linking_risk"]["over_half"] = attacks["over_half"]
-        known["linking_risk"]["over_nine_tenths"] = attacks["over_nine_tenths"]
-        links = attacks["realised"]["nearest neighbour"] * released.n_records
-        known["linking_risk"]["per_original"]["realised"] = links / original.n_records
+    known["reidentification"] = json_of(findings.figures.reidentification)
+    attacks = findings.figures.attacks
+    if "linking_risk" in known and attacks is not None and attacks.records_attacked == released.n_records:
+        nearest = attacks.realised[NEAREST]
+        known["linking_risk"] |= {
+            "realised": nearest,
+            "realised_paper_ties": attacks.realised_paper_ties,
+            "largest": attacks.largest_posterior,
+            "over_half": attacks.over_half,
+            "over_nine_tenths": attacks.over_nine_tenths,
+        }
+        known["linking_risk"]["per_original"]["realised"] = nearest * released.n_records / original.n_records
     for kind, what in (("manifest", "the manifest"), ("curator", "the curator's record")):
         beside = path.with_name(f"{path.name}.{kind}.json")
         if not beside.exists():
@@ -92,7 +95,7 @@ def check_digest_only(path: Path, findings: Findings) -> None:
         findings.broken("manifest", "the manifest is wrong about digest: it is not that of this file.")
 
 
-def _read(path: Path) -> Figures | None:
+def _read(path: Path) -> Json | None:
     """None if it is no JSON, or JSON that nobody would write, such as brackets a hundred thousand deep."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -119,10 +122,10 @@ def recomputed(
     policy: Policy,
     *,
     linkage: Linkage | None,
-) -> Figures:
+) -> Json:
     """Every figure this module can work out, under the names of the record; alternatives as a tuple."""
     n_released, sizes = released.n_records, classes.released
-    known: Figures = {
+    known: Json = {
         "guarantee": {"k": policy.k, "epsilon": policy.epsilon, "confidence": policy.confidence},
         "records": {
             "read": original.n_records,
@@ -159,7 +162,7 @@ def recomputed(
     return known
 
 
-def _suppressed(original: Original, classes: Classes, policy: Policy, *, n_released: int) -> Figures:
+def _suppressed(original: Original, classes: Classes, policy: Policy, *, n_released: int) -> Json:
     """Records left out for k and for confidence; nothing where they cannot be told apart."""
     n_left_out = original.n_staying - n_released
     if classes.n_suppressed is not None:
@@ -181,16 +184,16 @@ def _figures_of_noise(
     policy: Policy,
     *,
     linkage: Linkage | None,
-) -> Figures:
+) -> Json:
     belongs = np.flatnonzero(classes.of_original != NOWHERE)
     ids = classes.of_original[belongs]
     size = (noise.n_active + 1) / 2 / float(policy.exact_epsilon)
-    errors: Figures = {}
+    errors: Json = {}
     for j, name in enumerate(policy.epsilon_quasis):
         own = original.numbers[name][belongs]
         present = ~np.isnan(own)
         expected = (noise.ranges[:, j] * size)[ids]
-        figures: Figures = {"zeros_left_out": int(np.count_nonzero(own[present] == 0))}
+        figures: Json = {"zeros_left_out": int(np.count_nonzero(own[present] == 0))}
         counted = present & (own != 0)
         with np.errstate(over="ignore"):
             relative = _mean(expected[counted] / np.abs(own[counted]))
@@ -209,7 +212,7 @@ def _figures_of_noise(
             present = ~np.isnan(before)
             figures["realised_range_relative"] = _mean(moved[present] / width) if width > 0 else None
         errors[name] = figures
-    known: Figures = {
+    known: Json = {
         "error": errors,
         "clipped": noise.n_clipped,
         "constant_classes": {

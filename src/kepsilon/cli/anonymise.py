@@ -88,9 +88,9 @@ def anonymise(
         release = kepsilon.anonymise(input_path, policy, unsafe_seed=unsafe_seed, on_step=on_step, **arguments)
         with release:
             on_step("write")
-            release.write(output, linkage=linkage, report=report, overwrite=overwrite)
+            written = release.write(output, linkage=linkage, report=report, overwrite=overwrite)
     try:
-        _show(release, output, linkage, report, as_json=as_json)
+        _show(written, as_json=as_json)
     except BrokenPipeError:
         raise
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (its text is not shown)
@@ -100,16 +100,16 @@ def anonymise(
         raise kepsilon.EngineError(problem) from None
 
 
-def _show(release: kepsilon.Release, output: Path, linkage: Path | None, report: Path | None, *, as_json: bool) -> None:
+def _show(written: kepsilon.Written, *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(release.record, indent=2, ensure_ascii=False))
+        click.echo(json.dumps(written.record.to_json(), indent=2, ensure_ascii=False))
         return
     show_record(
-        release.record,
-        where=f"release    {output}\nmanifest   {output}.manifest.json  (give it away with the release)\n"
-        f"record     {output}.curator.json  (for you only)",
+        written.record,
+        where=f"release    {written.path}\nmanifest   {written.manifest_path}  (give it away with the release)\n"
+        f"record     {written.record_path}  (for you only)",
     )
-    if report is not None:
-        click.echo(f"report     {report}  (for you only: open it in a browser)")
-    if linkage is not None:
-        click.echo(f"linkage    {linkage}  (for you only: it undoes the release)")
+    if written.report_path is not None:
+        click.echo(f"report     {written.report_path}  (for you only: open it in a browser)")
+    if written.linkage_path is not None:
+        click.echo(f"linkage    {written.linkage_path}  (for you only: it undoes the release)")

@@ -22,7 +22,7 @@ from kepsilon.json_values import FrozenMapping, Json, JsonValue
 from kepsilon.policy.policy import Policy
 from kepsilon.private_folders import require_folder
 from kepsilon.publish.atomic import Staging, refuse_existing, refuse_input
-from kepsilon.publish.manifest import normalised
+from kepsilon.publish.policy_document import normalised
 from kepsilon.version import __version__
 
 SUFFIXES = (".html", ".csv", ".json")

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from kepsilon.errors import PolicyError, Problem
+from kepsilon.json_values import Json
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy, no_hierarchy
 from kepsilon.policy.roles import EpsilonQuasi, Identifier, Kept, KQuasi
@@ -111,7 +112,7 @@ def _closest_key(location: tuple[int | str, ...]) -> str:
     return f"Did you mean {close[0]}?" if close else ""
 
 
-def json_schema() -> dict[str, Any]:
+def json_schema() -> Json:
     """The JSON Schema of the policy file, for editors."""
     schema = Policy.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"

@@ -53,6 +53,9 @@ class AttributeLosses(JsonValue):
     by_attribute: Mapping[str, float] = field(metadata=inline())
     overall: float
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_attribute", FrozenMapping(self.by_attribute))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Losses(JsonValue):

@@ -268,7 +268,7 @@ def _layout(metadata: parquet.FileMetaData) -> Layout:
 
 
 def _refuse_other_columns(file: Path, schema: pa.Schema, expected: pa.Schema, *, first: Path) -> None:
-    def kinds(own: pa.Schema) -> dict[str, Any]:
+    def kinds(own: pa.Schema) -> dict[str, pa.DataType]:
         return {field.name: field.type for field in own}
 
     mine, theirs = kinds(schema), kinds(expected)

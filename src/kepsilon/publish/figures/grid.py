@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from kepsilon.json_values import Json
 from kepsilon.publish.charts import (
     Bar,
     Dot,
@@ -20,7 +21,7 @@ from kepsilon.publish.charts import (
 from kepsilon.publish.charts.axes import percent as axis_percent
 from kepsilon.publish.charts.palette import N_COLOURS, ORANGE, VERMILLION
 from kepsilon.publish.charts.scatter import SHAPES
-from kepsilon.publish.figures.figure import Figure, Json, Section, Table
+from kepsilon.publish.figures.figure import Figure, Section, Table
 from kepsilon.publish.wording import NOTHING, distortion, exact, percent
 
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kepsilon.publish.figures.figure import Json, Tile, and_more
+from kepsilon.json_values import Json
+from kepsilon.publish.figures.figure import Tile, and_more
 from kepsilon.publish.figures.grid import chosen, chosen_words, epsilon_quasis, met
 from kepsilon.publish.wording import give, listed, out_of, percent, plural
 

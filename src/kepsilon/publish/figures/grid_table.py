@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kepsilon.publish.figures.figure import Json
+from kepsilon.json_values import Json
 from kepsilon.publish.figures.grid import chosen, epsilon_quasis
 from kepsilon.publish.wording import distortion, exact, give, percent
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.relative_error import ErrorSums
+from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.reproduce.data.data_sets import with_both_measures
 from kepsilon.reproduce.experiments.counted_data import CountedData, count_data
 from kepsilon.reproduce.experiments.experiment import heading, look_at
-from kepsilon.reproduce.setting import SHOWN_CONFIDENCE, SHOWN_K, Json, Setting
+from kepsilon.reproduce.setting import SHOWN_CONFIDENCE, SHOWN_K, Setting
 
 STEP = 5
 """Of a coarse range, in centimetres or kilograms."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from kepsilon import Choice, Grid, Limits, explore
 from kepsilon.engines.arrays import table_from
+from kepsilon.json_values import Json
 from kepsilon.reproduce.experiments.counted_data import CountedData
-from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, SHOWN_CONFIDENCE, Json, Setting
+from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, SHOWN_CONFIDENCE, Setting
 
 MAX_RISK = 0.05
 MAX_SUPPRESSION = 0.05

@@ -21,10 +21,11 @@ from kepsilon.evaluate.error_curves import (
     uniform_shares,
 )
 from kepsilon.evaluate.relative_error import epsilon_for_error
+from kepsilon.json_values import Json
 from kepsilon.perturb.randomness import ByteSource
 from kepsilon.reproduce.experiments.counted_data import CountedData
 from kepsilon.reproduce.experiments.experiment import NoisyClasses, heading, look_at, noise_source
-from kepsilon.reproduce.setting import SHOWN_K, Json, Setting
+from kepsilon.reproduce.setting import SHOWN_K, Setting
 from kepsilon.table.arrays import FloatArray
 
 SHOWN_EPSILONS = (1, 8)

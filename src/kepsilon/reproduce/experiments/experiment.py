@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kepsilon.evaluate.expectations import Expectations
+from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.perturb.laplace import perturb
 from kepsilon.perturb.randomness import ByteSource, unsafe_seeded_bytes
@@ -20,7 +21,7 @@ from kepsilon.predict.noise_ranges import NoiseRanges
 from kepsilon.predict.outlook import expect_batch
 from kepsilon.reproduce.data.data_sets import DataSet
 from kepsilon.reproduce.experiments.counted_data import CountedData
-from kepsilon.reproduce.setting import Json, Setting
+from kepsilon.reproduce.setting import Setting
 from kepsilon.table.arrays import FloatArray
 
 

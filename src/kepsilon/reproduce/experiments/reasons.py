@@ -11,6 +11,7 @@ import numpy as np
 from kepsilon.evaluate.class_values import count_values
 from kepsilon.evaluate.linking_risk import link_gaps
 from kepsilon.evaluate.precision_loss import precision_loss
+from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.policy.roles import fraction
 from kepsilon.reproduce.data import bodies
@@ -19,7 +20,7 @@ from kepsilon.reproduce.data.draws import Draws
 from kepsilon.reproduce.data.voters import REGISTER_YEAR
 from kepsilon.reproduce.experiments.counted_data import CountedData, count_data
 from kepsilon.reproduce.experiments.experiment import heading, with_extra_k_quasi
-from kepsilon.reproduce.setting import Json, Setting
+from kepsilon.reproduce.setting import Setting
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, class_ranges
 from kepsilon.table.coded_values import code_values

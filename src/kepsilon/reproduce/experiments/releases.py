@@ -15,6 +15,7 @@ import numpy as np
 from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.expectations import Expectations
 from kepsilon.evaluate.precision_loss import precision_loss
+from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.perturb.laplace import perturb
 from kepsilon.perturb.randomness import ByteSource
@@ -25,7 +26,7 @@ from kepsilon.predict.outlook import expect_batch
 from kepsilon.reproduce.experiments.counted_data import CountedData
 from kepsilon.reproduce.experiments.experiment import heading, noise_source
 from kepsilon.reproduce.experiments.neighbour_tables import NeighbourTables, in_units, neighbour_tables
-from kepsilon.reproduce.setting import Json, Setting
+from kepsilon.reproduce.setting import Setting
 from kepsilon.table.arrays import FloatArray, IntArray
 
 

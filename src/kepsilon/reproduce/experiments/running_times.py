@@ -18,13 +18,14 @@ import numpy as np
 
 from kepsilon.counting import local_engine, read_and_count
 from kepsilon.engines.arrays import table_from
+from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise, mondrian
 from kepsilon.kanonymise.lattice import Lattice, Node, lattice_of
 from kepsilon.perturb.randomness import system_bytes
 from kepsilon.policy.policy import Policy
 from kepsilon.reproduce.experiments.counted_data import CountedData, count_data
 from kepsilon.reproduce.experiments.experiment import heading, look_at, with_extra_k_quasi
-from kepsilon.reproduce.setting import SHOWN_K, Json, Setting
+from kepsilon.reproduce.setting import SHOWN_K, Setting
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.frequency import FrequencyTable
