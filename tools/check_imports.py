@@ -26,6 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "engines": {"errors", "private_folders", "policy", "table"},
     "publish": {
         "errors", "version", "private_folders", "policy", "table", "engines", "evaluate", "json_values", "perturb", "predict",
+        "grid",
     },
     "stopwatch": set(),
     "counting": {"errors", "private_folders", "policy", "table", "classify", "perturb", "engines", "stopwatch"},
