@@ -14,9 +14,10 @@ from pyarrow import parquet
 
 import kepsilon
 from engines.tables import ENGINES, EVERY, POLICY, Case, document, people, plain, release
-from kepsilon.engines import parquet_files
-from kepsilon.engines.parquet_files import ParquetFiles, files_of
 from kepsilon.publish.record import Fates
+from kepsilon.sources import folders
+from kepsilon.sources.folders import files_of
+from kepsilon.sources.parquet_files import ParquetFiles
 
 TABLE = pa.table({"a": [1, 2], "b": ["x", "y"]})
 
@@ -71,7 +72,7 @@ def test_a_file_of_two_names_is_refused(engine, link, tmp_path):
 @pytest.mark.parametrize("engine", EVERY)
 def test_records_that_are_not_those_of_the_files_are_refused(engine, tmp_path, monkeypatch):
     """A second safeguard against reading anybody twice."""
-    monkeypatch.setattr(parquet_files, "_each_once", lambda found: tuple(found) * 2)
+    monkeypatch.setattr(folders, "_each_once", lambda found: tuple(found) * 2)
     with pytest.raises(kepsilon.EngineError, match="was changed while it was being read"):
         release(plain(), engine, tmp_path)
 

@@ -22,6 +22,7 @@ from kepsilon.auditing.noise import n_taken_out_with_class
 from kepsilon.auditing.noise_law import ClaimedNoise
 from kepsilon.auditing.tables import Original, Released
 from kepsilon.json_values import Json, json_of
+from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 
 MOST_NAMED = 12
@@ -124,14 +125,12 @@ def recomputed(
 ) -> Json:
     """Every figure this module can work out, under the names of the record; alternatives as a tuple."""
     n_released, sizes = released.n_records, classes.released
-    by_k = 0 if classes.n_suppressed is None else classes.n_suppressed
     known: Json = {
         "guarantee": {"k": policy.k, "epsilon": policy.epsilon, "confidence": policy.confidence},
         "records": {
             "read": original.n_records,
             "released": n_released,
-            "suppressed_by_k": by_k,
-            "suppressed_by_confidence": original.n_staying - by_k - n_released,
+            **_suppressed(original, classes, policy, n_released=n_released),
             "suppressed_missing": original.n_missing,
             "suppressed_unlisted": original.n_unlisted,
         },
@@ -147,7 +146,7 @@ def recomputed(
     is_complete = classes.all_known and n_taken_out_with_class(original, classes, policy) == 0
     if classes.dm_star is not None:
         known["loss"]["dm*"] = classes.dm_star
-    elif is_complete:
+    elif is_complete and not ALGORITHMS[policy.algorithm].may_suppress:
         known["loss"]["dm*"] = int(np.sum(classes.originals.astype(object) ** 2))
     if classes.nodes is not None:
         by_attribute = zip(original.domains, zip(*classes.nodes, strict=True), strict=True) if original.domains else ()
@@ -161,6 +160,20 @@ def recomputed(
     if is_complete:
         known |= _figures_of_noise(original, released, classes, noise, policy, linkage=linkage)
     return known
+
+
+def _suppressed(original: Original, classes: Classes, policy: Policy, *, n_released: int) -> Json:
+    """Records left out for k and for confidence; nothing where they cannot be told apart."""
+    n_left_out = original.n_staying - n_released
+    if classes.n_suppressed is not None:
+        by_k = classes.n_suppressed
+    elif not ALGORITHMS[policy.algorithm].may_suppress:
+        by_k = 0
+    elif policy.confidence is None:
+        by_k = n_left_out
+    else:
+        return {}
+    return {"suppressed_by_k": by_k, "suppressed_by_confidence": n_left_out - by_k}
 
 
 def _figures_of_noise(

@@ -23,7 +23,11 @@ from kepsilon.cli.screen import progress, show_table, show_wrapped
 @click.option("--k", "ks", type=Listed("whole numbers", int), metavar="LIST", help="Values of k, such as 5,10,20.")
 @click.option("--epsilon", "epsilons", type=Listed("numbers"), metavar="LIST", help="Values of ε, such as 0.5,1,2.")
 @click.option(
-    "--algorithm", "algorithms", type=Listed("names", str), metavar="LIST", help="ola, mondrian, or both (default)."
+    "--algorithm",
+    "algorithms",
+    type=Listed("names", str),
+    metavar="LIST",
+    help="Algorithms as a policy names them, such as ola,mondrian; all of them by default.",
 )
 @click.option("--confidence", type=float, metavar="C", help="Enforce confident k, such as 0.99; replaces the policy's.")
 @click.option(

@@ -14,15 +14,17 @@ import pyarrow.compute as pc
 
 from kepsilon.engines.coding import as_doubles, encode, is_finite_number, missingness, only_occurring, rank_by_hash
 from kepsilon.engines.columns import formula_cells
-from kepsilon.engines.files import CODED_TEXT, FileSource, decoded, write_folder, writer_for
-from kepsilon.engines.frames import FrameSource
 from kepsilon.engines.merging import merged_table
-from kepsilon.engines.moving import movable, stored, taken
+from kepsilon.engines.moving import stored, taken
 from kepsilon.engines.numpy_arrays import from_numpy
-from kepsilon.engines.parquet_files import ParquetFiles, is_many
 from kepsilon.engines.protocol import Batch, Distinct, Draw, Found, LeftOut, Look, Random, Shuffle
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles, EpsilonQuasi, KQuasi
+from kepsilon.sources import kinds
+from kepsilon.sources.columns import CODED_TEXT, decoded, movable
+from kepsilon.sources.parquet_files import write_folder
+from kepsilon.sources.protocol import Sink
+from kepsilon.sources.protocol import Source as OpenedSource
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.coded_values import CodedValues, code_values
@@ -37,14 +39,11 @@ _RECORDS_PER_FILE = 1 << 22
 
 def open_source(source: object) -> LocalSource:
     """A path or a frame, known by its columns and not read yet."""
-    if isinstance(source, str | Path):
-        path = Path(source)
-        return LocalSource(ParquetFiles(path) if is_many(path) else FileSource(path))
-    return LocalSource(FrameSource(source))
+    return LocalSource(kinds.open_source(source))
 
 
 class LocalSource:
-    def __init__(self, source: FileSource | FrameSource | ParquetFiles) -> None:
+    def __init__(self, source: OpenedSource) -> None:
         self._source = source
         self.name = source.name
         self.column_names = source.column_names
@@ -82,7 +81,7 @@ class LocalSource:
 class LocalColumns:
     """The columns that will be published; after `leave_out` only of the records that stay."""
 
-    def __init__(self, table: pa.Table, roles: ColumnRoles, source: FileSource | FrameSource | ParquetFiles) -> None:
+    def __init__(self, table: pa.Table, roles: ColumnRoles, source: OpenedSource) -> None:
         self._table = table
         self._roles = roles
         self._source = source
@@ -288,34 +287,34 @@ class LocalMerged:
         table: pa.Table,
         original_rows: IntArray,
         class_ids: IntArray,
-        source: FileSource | FrameSource | ParquetFiles,
+        source: OpenedSource,
     ) -> None:
         self._table = table
         self._source = source
-        self.inputs: tuple[Path, ...] = () if isinstance(source, FrameSource) else source.inputs
+        self.inputs: tuple[Path, ...] = source.inputs
         self.n_records: int = table.num_rows
         self.original_rows = original_rows
         self.class_ids = class_ids
 
     def frame(self) -> Any:
         """The release as the kind of object that was read; Arrow where a file was read."""
-        table = decoded(self._table)
-        return self._source.like(table) if isinstance(self._source, FrameSource) else table
+        return self._source.like(decoded(self._table))
 
     def write(self, target: Path, *, final_name: Path) -> None:
         if target.is_dir():
             parts = range(0, self.n_records, _RECORDS_PER_FILE)
             write_folder((self._table.slice(first, _RECORDS_PER_FILE) for first in parts), target)
             return
-        dialect = getattr(self._source, "dialect", None)
-        writer_for(final_name, delimiter=dialect.delimiter if dialect else ",")(self._table, target)
+        with kinds.writing(Sink(target=target, final_name=final_name, like=self._source)) as write:
+            write(self._table)
 
     def linkage(self) -> pa.Table:
         """Which original record each released record was: for the curator only."""
         return linkage_table(self.original_rows, self.class_ids, first=0)
 
     def write_linkage(self, target: Path, *, final_name: Path) -> None:
-        writer_for(final_name)(self.linkage(), target)
+        with kinds.writing(Sink(target=target, final_name=final_name)) as write:
+            write(self.linkage())
 
     def close(self) -> None:
         """Nothing is on disk."""

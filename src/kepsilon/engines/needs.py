@@ -11,10 +11,10 @@ from pathlib import Path
 from kepsilon.engines.growing_counts import GrowingCodes, GrowingCounts
 from kepsilon.engines.limits import Advice, Limits, in_words, least_memory
 from kepsilon.engines.machine import refuse_full_disk
-from kepsilon.engines.parquet_files import ParquetFiles
 from kepsilon.engines.spill_sizes import SpillSizes
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import ColumnRoles, KQuasi
+from kepsilon.sources.protocol import InParts
 from kepsilon.table.coarsening import SampledCombinations, coarsenings_of_combinations, coarsenings_of_values
 from kepsilon.table.coarsening import in_words as words
 from kepsilon.table.distinct import DistinctCount
@@ -63,7 +63,7 @@ class Foreseen:
 
     def __init__(
         self,
-        files: ParquetFiles,
+        files: InParts,
         roles: ColumnRoles,
         *,
         memory: int,
@@ -88,7 +88,7 @@ class Foreseen:
         refuse_too_much(self.needs, self.limits, self._source, self.advise)
 
 
-def sample_combinations(files: ParquetFiles, roles: ColumnRoles) -> SampledCombinations:
+def sample_combinations(files: InParts, roles: ColumnRoles) -> SampledCombinations:
     """Combinations of k-quasis in the records that are looked at. Which ε-quasis are missing is not asked."""
     codes = {name: GrowingCodes(name, files.name) for name in roles.k_quasis}
     counts = GrowingCounts(len(codes))

@@ -8,17 +8,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kepsilon.engines.files import FileSource
-from kepsilon.engines.frames import FrameSource
-from kepsilon.engines.parquet_files import ParquetFiles, is_many
 from kepsilon.errors import DataError, Problem
+from kepsilon.sources.kinds import open_source
+from kepsilon.sources.protocol import Source
 
 FEW = 30
 """Up to so many distinct values are listed, and counted one by one."""
@@ -115,8 +113,7 @@ class ColumnProfile:
 
 def profile_columns(source: object) -> tuple[str, list[ColumnProfile]]:
     """The name of a file or frame, and the profile of each of its columns, in order."""
-    path = Path(source) if isinstance(source, str | Path) else None
-    opened = FrameSource(source) if path is None else ParquetFiles(path) if is_many(path) else FileSource(path)
+    opened = open_source(source)
     for name, times in Counter(opened.column_names).items():
         if times > 1:
             raise DataError(
@@ -161,10 +158,9 @@ def profile_column(name: str, column: pa.ChunkedArray) -> ColumnProfile:
     return _with_values(profile, filled.column("texts"), filled.column("counts"))
 
 
-def _columns(opened: FileSource | FrameSource | ParquetFiles) -> Iterator[tuple[str, pa.ChunkedArray]]:
-    """Columns one at a time where the file allows it; CSV has to be read whole, and is read once."""
-    is_csv = isinstance(opened, FileSource) and opened.dialect is not None
-    whole = opened.arrow_table(opened.column_names) if is_csv else None
+def _columns(opened: Source) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    """Columns one at a time where the file allows it; what has to be read whole, such as CSV, is read once."""
+    whole = None if opened.by_column else opened.arrow_table(opened.column_names)
     for name in opened.column_names:
         table = opened.arrow_table([name]) if whole is None else whole
         yield name, table.column(name)

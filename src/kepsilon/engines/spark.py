@@ -9,17 +9,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from kepsilon.engines.files import PARQUET
-from kepsilon.engines.frames import FrameSource
 from kepsilon.engines.local import LocalSource
 from kepsilon.engines.needs import Needs
-from kepsilon.engines.parquet_files import ParquetFiles, is_many
 from kepsilon.engines.spark_columns import SparkColumns
 from kepsilon.engines.spark_session import settled
 from kepsilon.engines.spark_sources import FilesOnSpark, FrameOnSpark, OnSpark
 from kepsilon.engines.spark_tasks import as_input
 from kepsilon.errors import EngineError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles
+from kepsilon.sources.frames import FrameSource
+from kepsilon.sources.kinds import find_kind
+from kepsilon.sources.parquet_files import PARQUET
+from kepsilon.sources.spark_frames import SPARK_FRAMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,19 +37,19 @@ class SparkEngine:
     name: str = "spark"
 
     def open_source(self, source: object) -> SparkSource:
+        kind = find_kind(source)
+        if kind is SPARK_FRAMES:
+            return SparkSource(FrameOnSpark(source), self)
         if isinstance(source, str | Path):
-            path = Path(source)
-            if not (is_many(path) or path.suffix.lower() in PARQUET):
+            if kind is not PARQUET:
                 raise EngineError(
                     Problem(
-                        where=str(path),
+                        where=str(source),
                         what="with Spark only Parquet can be read, in a file, a folder or by a pattern.",
                         fix="Write the table as Parquet first, or give a Spark DataFrame.",
                     )
                 )
-            return SparkSource(FilesOnSpark(ParquetFiles(path), self.session), self)
-        if is_spark_frame(source):
-            return SparkSource(FrameOnSpark(source), self)
+            return SparkSource(FilesOnSpark(PARQUET.open(Path(source)), self.session), self)
         raise EngineError(
             Problem(
                 where="input",
@@ -56,11 +57,6 @@ class SparkEngine:
                 fix="Give a path to Parquet, or a Spark DataFrame.",
             )
         )
-
-
-def is_spark_frame(source: object) -> bool:
-    kind = type(source)
-    return kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
 
 
 class SparkSource:

@@ -12,10 +12,8 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from kepsilon.engines.files import decoded, writing
 from kepsilon.engines.limits import Limits
 from kepsilon.engines.numpy_arrays import from_numpy, in_one_piece, to_positions
-from kepsilon.engines.parquet_files import ParquetFiles
 from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
 from kepsilon.engines.spark_jobs import Workers
 from kepsilon.engines.spark_sources import FrameOnSpark, OnSpark
@@ -35,6 +33,10 @@ from kepsilon.engines.stored_combinations import StoredCombinations
 from kepsilon.errors import EngineError, Problem
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.private_folders import SpillFolder, closed
+from kepsilon.sources.columns import decoded
+from kepsilon.sources.kinds import writing
+from kepsilon.sources.parquet_files import ParquetFiles
+from kepsilon.sources.protocol import Sink
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 
@@ -164,7 +166,7 @@ class SparkMerged:
             for i, part in enumerate(self._parts):
                 shutil.copyfile(part.path, target / f"part-{i:05d}.parquet")
             return
-        with writing(final_name, target, in_parts=True) as write:
+        with writing(Sink(target=target, final_name=final_name, in_parts=True)) as write:
             for table in self._tables():
                 write(table)
 
@@ -179,7 +181,7 @@ class SparkMerged:
         return pa.concat_tables(self._linkage())
 
     def write_linkage(self, target: Path, *, final_name: Path) -> None:
-        with writing(final_name, target, in_parts=True) as write:
+        with writing(Sink(target=target, final_name=final_name, in_parts=True)) as write:
             for table in self._linkage():
                 write(table)
 

@@ -20,7 +20,6 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.coding import as_doubles, read_doubles
-from kepsilon.engines.files import CODED_TEXT, writing
 from kepsilon.engines.limits import Limits
 from kepsilon.engines.local import linkage_table
 from kepsilon.engines.numpy_arrays import from_numpy, in_one_piece, to_positions
@@ -31,6 +30,9 @@ from kepsilon.engines.stored_combinations import StoredCombinations
 from kepsilon.errors import AnonymisationError, EngineError, Problem
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.private_folders import chosen_place, owner_only, worded
+from kepsilon.sources.columns import CODED_TEXT
+from kepsilon.sources.kinds import writing
+from kepsilon.sources.protocol import Sink
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 
@@ -326,10 +328,10 @@ def write_parts(
         path, linkage = folder / f"{2 * i}.parquet", folder / f"{2 * i + 1}.parquet"
         rows = place.rows()
         with worded(parent):
-            with writing(path, path, in_parts=True) as write:
+            with writing(Sink(target=path, final_name=path, in_parts=True)) as write:
                 write(place.table(order, roles, recoding, new_ids, integers=integers))
             if rows is not None:
-                with writing(linkage, linkage, in_parts=True) as write:
+                with writing(Sink(target=linkage, final_name=linkage, in_parts=True)) as write:
                     write(linkage_table(rows[order], new_ids[place.class_ids()[order]], first=0))
         written.append(WrittenPart(path=path, linkage=None if rows is None else linkage, n_records=len(order)))
     return written

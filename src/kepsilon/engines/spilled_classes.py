@@ -9,10 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from kepsilon.engines.files import decoded, write_folder, writing
 from kepsilon.engines.limits import Limits
 from kepsilon.engines.local import linkage_table
-from kepsilon.engines.parquet_files import ParquetFiles
 from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
 from kepsilon.engines.spill_files import Bucket
 from kepsilon.engines.stored_batches import NoisyBuckets, NoisyRecords, StoredBatch
@@ -20,6 +18,10 @@ from kepsilon.engines.stored_combinations import StoredCombinations
 from kepsilon.errors import EngineError, Problem
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.private_folders import SpillFolder
+from kepsilon.sources.columns import decoded
+from kepsilon.sources.kinds import writing
+from kepsilon.sources.parquet_files import write_folder
+from kepsilon.sources.protocol import InParts, Sink
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 
@@ -45,7 +47,7 @@ class SpilledClasses:
         folder: SpillFolder,
         *,
         sizes: IntArray,
-        files: ParquetFiles,
+        files: InParts,
         roles: ColumnRoles,
         limits: Limits,
     ) -> None:
@@ -108,7 +110,7 @@ class SpilledMerged:
         folder: SpillFolder,
         *,
         n_records: int,
-        files: ParquetFiles,
+        files: InParts,
         roles: ColumnRoles,
         recoding: Recoding,
         new_ids: IntArray,
@@ -127,7 +129,7 @@ class SpilledMerged:
         if target.is_dir():
             write_folder(self._tables(), target)
             return
-        with writing(final_name, target, in_parts=True) as write:
+        with writing(Sink(target=target, final_name=final_name, in_parts=True)) as write:
             for table in self._tables():
                 write(table)
 
@@ -136,7 +138,7 @@ class SpilledMerged:
         return pa.concat_tables(self._linkage())
 
     def write_linkage(self, target: Path, *, final_name: Path) -> None:
-        with writing(final_name, target, in_parts=True) as write:
+        with writing(Sink(target=target, final_name=final_name, in_parts=True)) as write:
             for table in self._linkage():
                 write(table)
 

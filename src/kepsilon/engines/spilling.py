@@ -13,12 +13,10 @@ import pyarrow as pa
 from kepsilon.engines.coding import WrongNumbers, read_doubles
 from kepsilon.engines.columns import count_distinct, formula_cells
 from kepsilon.engines.combinations import CountedColumns, CountedCombinations
-from kepsilon.engines.files import PARQUET
 from kepsilon.engines.growing_counts import CombinationIndex, GrowingCodes, GrowingCounts
 from kepsilon.engines.local import LocalSource
 from kepsilon.engines.moving import with_one_dictionary
 from kepsilon.engines.needs import Foreseen, Needs
-from kepsilon.engines.parquet_files import ParquetFiles, changed, is_many
 from kepsilon.engines.spill_files import Bucket, Records, scatter
 from kepsilon.engines.spilled_classes import SpilledClasses, SpilledPreview
 from kepsilon.engines.stored_batches import StoredBatch
@@ -26,6 +24,9 @@ from kepsilon.engines.stored_combinations import StoredCombinations, combination
 from kepsilon.errors import DataError, EngineError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.private_folders import SpillFolder
+from kepsilon.sources.files import changed
+from kepsilon.sources.kinds import find_kind
+from kepsilon.sources.protocol import InParts
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 
@@ -50,7 +51,8 @@ class SpillingEngine:
 
     def open_source(self, source: object) -> SpilledSource:
         path = Path(source) if isinstance(source, str | Path) else None
-        if path is None or not (is_many(path) or path.suffix.lower() in PARQUET):
+        kind = None if path is None else find_kind(path)
+        if path is None or kind is None or kind.open_in_parts is None:
             raise EngineError(
                 Problem(
                     where="input" if path is None else str(path),
@@ -58,9 +60,9 @@ class SpillingEngine:
                     fix="Give no limit, or write the table as Parquet first.",
                 )
             )
-        return SpilledSource(ParquetFiles(path), self)
+        return SpilledSource(kind.open_in_parts(path), self)
 
-    def foresee(self, files: ParquetFiles, roles: ColumnRoles) -> Foreseen:
+    def foresee(self, files: InParts, roles: ColumnRoles) -> Foreseen:
         """What it will take; refused at once where it cannot be had."""
         foreseen = Foreseen(files, roles, memory=self.memory, linkage=self.linkage, to_release=self.to_release)
         foreseen.refuse(self.folder)
@@ -68,7 +70,7 @@ class SpillingEngine:
 
 
 class SpilledSource:
-    def __init__(self, files: ParquetFiles, engine: SpillingEngine) -> None:
+    def __init__(self, files: InParts, engine: SpillingEngine) -> None:
         self._files = files
         self._engine = engine
         self.name = files.name
@@ -95,7 +97,7 @@ class SpilledSource:
 class SpilledColumns(CountedColumns):
     """What one reading tells: combinations of k-quasis with counts. Records stay in their files."""
 
-    def __init__(self, files: ParquetFiles, roles: ColumnRoles, engine: SpillingEngine) -> None:
+    def __init__(self, files: InParts, roles: ColumnRoles, engine: SpillingEngine) -> None:
         super().__init__(files.name)
         self._files, self._roles, self._engine = files, roles, engine
         self.n_records = files.n_records

@@ -14,13 +14,13 @@ from kepsilon.errors import AnonymisationError, MemoryLimitError, PolicyError, P
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.grids import ExploredRecords, Grid
 from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k
+from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.predict import predict
 from kepsilon.stopwatch import Stopwatch, ignore_step
 
 KS = (2, 5, 10, 20, 50, 100)
 EPSILONS = (0.05, 0.5, 1, 2, 4, 8, 16)
-ALGORITHMS = ("ola", "mondrian")
 
 Number = TypeVar("Number", int, float)
 
@@ -124,7 +124,7 @@ def _too_few(n_staying: int, k: int) -> PolicyError:
 def _algorithms(given: Sequence[str] | None) -> tuple[str, ...]:
     if given is not None and not len(given):
         raise PolicyError(Problem(where="algorithm", what="no value is given to explore."))
-    return tuple(dict.fromkeys(ALGORITHMS if given is None else given))
+    return tuple(dict.fromkeys(ALGORITHMS.names() if given is None else given))
 
 
 def _distinct(name: str, given: Sequence[Number] | None, default: Sequence[Number]) -> tuple[Number, ...]:

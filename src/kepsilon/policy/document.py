@@ -14,7 +14,8 @@ from pydantic_core import ErrorDetails
 
 from kepsilon.errors import PolicyError, Problem
 from kepsilon.json_values import Json
-from kepsilon.policy.policy import NO_HIERARCHY, Policy
+from kepsilon.policy.choices import ALGORITHMS
+from kepsilon.policy.policy import Policy, no_hierarchy
 from kepsilon.policy.roles import EpsilonQuasi, Identifier, Kept, KQuasi
 
 ROLES = ("identifier", "k-quasi", "epsilon-quasi", "sensitive", "insensitive")
@@ -50,15 +51,17 @@ def policy_from(document: Mapping[str, Any], *, name: str = "policy", folder: Pa
 
 
 def _missing_hierarchies(document: Mapping[str, Any], name: str) -> list[Problem]:
-    attributes = document.get("attributes")
-    if document.get("algorithm") != "ola" or not isinstance(attributes, Mapping):
+    attributes, algorithm = document.get("attributes"), document.get("algorithm")
+    if not isinstance(attributes, Mapping) or algorithm not in ALGORITHMS.names():
+        return []
+    if not ALGORITHMS[algorithm].needs_hierarchies:
         return []
     lacking = [
         key
         for key, attribute in attributes.items()
         if isinstance(attribute, Mapping) and attribute.get("role") == "k-quasi" and "hierarchy" not in attribute
     ]
-    return [Problem(where=f"{name}: attributes.{key}", what=NO_HIERARCHY) for key in lacking]
+    return [Problem(where=f"{name}: attributes.{key}", what=no_hierarchy(algorithm)) for key in lacking]
 
 
 def _problem(details: ErrorDetails, name: str) -> Problem:

@@ -176,14 +176,14 @@ def check_outputs(
     inputs: Iterable[Path] = (),
 ) -> None:
     """Everything about the places to write to that can be refused before any work is done."""
-    from kepsilon.engines.files import require_known_kind
+    from kepsilon.sources.kinds import writer_for
 
     inputs = _all_inputs(inputs)
     beside = [output, manifest_path(output), curator_path(output)]
     for path in (output, linkage):
         if path is not None:
             if path is linkage or not is_folder(path):
-                require_known_kind(path)
+                writer_for(path)  # refuses a suffix that nobody writes
             require_folder(path.parent)
             refuse_input(path, inputs)
     for path in beside:
@@ -200,7 +200,7 @@ def check_outputs(
 
 def _all_inputs(inputs: Iterable[Path]) -> tuple[Path, ...]:
     """Folders and patterns with the files that they stand for; if there are none, reading will say so."""
-    from kepsilon.engines.parquet_files import files_of, is_many
+    from kepsilon.sources.folders import files_of, is_many
 
     found: dict[Path, None] = {}
     for path in inputs:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.publish.charts import (
     Part,
     share_bar,
@@ -30,7 +31,7 @@ def suppression_figure(record: Record) -> Figure:
     are = "record read is" if counts.read == 1 else "records read are"
     sentences = [f"{released_words(record)} {are} released."]
     limit = record.policy.max_suppression
-    if limit is not None and record.policy.algorithm == "ola":
+    if limit is not None and ALGORITHMS[record.policy.algorithm].may_suppress:
         sentences.append(f"At most {percent(limit)} of {_counted(record)} could be left out to reach k.")
     parts = [
         Part("released", counts.released, GREEN),

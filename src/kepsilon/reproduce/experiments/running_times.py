@@ -19,8 +19,7 @@ import numpy as np
 from kepsilon.counting import local_engine, read_and_count
 from kepsilon.engines.arrays import table_from
 from kepsilon.json_values import Json
-from kepsilon.kanonymise import mondrian
-from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
+from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise, mondrian
 from kepsilon.kanonymise.lattice import Lattice, Node, lattice_of
 from kepsilon.perturb.randomness import system_bytes
 from kepsilon.policy.policy import Policy

@@ -1,38 +1,82 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet in one file or many, by path, folder or glob: which files, the same columns in all, and reading them in parts."""
+"""Parquet in one file, a folder or by a pattern: the same columns in all files, read whole or in parts, and written."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
-import fnmatch
-import glob
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from kepsilon.engines.files import CODED_TEXT, PARQUET, column_bytes, repeating
-from kepsilon.engines.moving import movable
-from kepsilon.errors import AnonymisationError, DataError, EngineError, Problem
+from kepsilon.errors import AnonymisationError, DataError, Problem
+from kepsilon.sources.columns import marked, metadata_names, shown_schema
+from kepsilon.sources.files import changed, unreadable
+from kepsilon.sources.folders import SUFFIXES, files_of, is_many
+from kepsilon.sources.protocol import Sink, Write
 
 _MOST_PLACES = 64
 _SAMPLED_AT_ONCE = 1 << 15
 _SAMPLING_SEED = 20160712
 """The same table gives the same estimate; nothing that is released depends on it."""
 
+_BYTES_PER_POSITION = 4
+"""Of a value, where a column is read as a dictionary."""
+
+
+class Parquet:
+    """Parquet files; also what a folder or a pattern stands for."""
+
+    name = "Parquet"
+    suffixes = SUFFIXES[:1]
+    other_suffixes = SUFFIXES[1:]
+
+    def takes(self, source: object) -> bool:
+        return isinstance(source, Path) and is_many(source)
+
+    def open(self, source: Path) -> ParquetFiles:
+        return ParquetFiles(source)
+
+    def open_in_parts(self, source: Path) -> ParquetFiles:
+        return ParquetFiles(source)
+
+    @contextlib.contextmanager
+    def writing(self, sink: Sink) -> Iterator[Write]:
+        with contextlib.ExitStack() as stack:
+            yield _Writer(sink.target, stack).write
+
+
+PARQUET = Parquet()
+
+
+def write_folder(tables: Iterable[pa.Table], folder: Path) -> None:
+    """A Parquet file for each table."""
+    for i, table in enumerate(tables):
+        file = folder / f"part-{i:05d}.parquet"
+        with PARQUET.writing(Sink(target=file, final_name=file)) as write:
+            write(table)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """What a file looked like when it was first opened."""
+    """What tells whether a file is still what it was when it was opened."""
 
     n_records: int
     size: int
     changed: int
     """When it was last written to, in nanoseconds."""
     schema: pa.Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How a file holds its records."""
+
     groups: tuple[int, ...]
     """Records of each row group."""
     column_bytes: Mapping[str, int]
@@ -48,98 +92,20 @@ class Place:
     n_records: int
 
 
-def is_many(path: Path) -> bool:
-    """Whether a path stands for several files: a folder, or a pattern where there is no such file."""
-    return path.is_dir() or (not path.exists() and glob.has_magic(str(path)))
-
-
-def files_of(path: Path) -> tuple[Path, ...]:
-    """The Parquet files that a path, folder or pattern stands for, each once, in the order of their names."""
-    if is_many(path):
-        named = path.rglob("*") if path.is_dir() else map(Path, glob.glob(str(path), recursive=True))  # noqa: PTH207
-        found = _data_files(path, [file for file in named if file.suffix.lower() in PARQUET and file.is_file()])
-    else:
-        found = [path]
-        if not path.exists():
-            raise DataError(Problem(where=str(path), what="there is no such file."))
-    if not found:
-        raise DataError(
-            Problem(
-                where=str(path), what="holds no Parquet file.", fix="Files are known by their suffix, .parquet or .pq."
-            )
-        )
-    return _each_once(found)
-
-
-def _data_files(path: Path, found: Sequence[Path]) -> list[Path]:
-    """Without marks and left-overs of whoever wrote the folder, which begin with a dot or an underscore."""
-    root = path if path.is_dir() else fixed_part(path)
-    below = {file: file.relative_to(root).parts for file in found}
-    below = {file: parts for file, parts in below.items() if not any(p.startswith((".", "_")) for p in parts)}
-    if any("=" in part for parts in below.values() for part in parts[:-1]):
-        raise DataError(
-            Problem(
-                where=str(path),
-                what="its folders are named after values of a column, which is then not in the files.",
-                fix="Write the table with all columns inside its files.",
-            )
-        )
-    return list(below)
-
-
-def fixed_part(pattern: Path) -> Path:
-    """The folder that everything a pattern matches is in."""
-    return next(folder for folder in pattern.parents if not glob.has_magic(str(folder)))
-
-
-def would_match(pattern: Path, output: Path) -> bool:
-    """Whether the next run by the same pattern would read an output, or what is in it if it is a folder."""
-    root = fixed_part(pattern)
-    asked = [*root.resolve().parts, *pattern.relative_to(root).parts]
-    there = list((output.parent.resolve() / output.name).parts)
-    return _matches(there, asked) or (not output.suffix and _matches([*there, None], asked))
-
-
-def _matches(names: Sequence[str | None], asked: Sequence[str]) -> bool:
-    """Part by part; None is any name."""
-    if not asked:
-        return not names
-    if asked[0] == "**":
-        return any(_matches(names[i:], asked[1:]) for i in range(len(names) + 1))
-    if not names or not (names[0] is None or fnmatch.fnmatchcase(names[0], asked[0])):
-        return False
-    return _matches(names[1:], asked[1:])
-
-
-def _each_once(found: Sequence[Path]) -> tuple[Path, ...]:
-    """A pattern may list a name twice. A file of two names would count everybody in it twice, and k with them."""
-    names: dict[tuple[int, int], Path] = {}
-    for file in sorted(set(found)):
-        try:
-            status = file.stat()
-        except OSError as error:
-            raise _unreadable(file, error) from None
-        first = names.setdefault((status.st_dev, status.st_ino), file)
-        if first is not file:
-            raise DataError(
-                Problem(
-                    where=str(file),
-                    what=f"is the same file as {first}, and everybody in it would count twice.",
-                    fix="Take the link away, or name the files by a pattern that leaves it out.",
-                )
-            )
-    return tuple(names.values())
-
-
 class ParquetFiles:
-    """Files with the same columns, read as one table, in parts and more than once."""
+    """Files with the same columns, read as one table, whole or in parts, and more than once."""
+
+    by_column = True
+    tells_null_from_empty = True
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name = path.name
         self.paths = files_of(path)
         self.inputs: tuple[Path, ...] = (path.absolute(), *(file.absolute() for file in self.paths))
-        self._stamps = {file: _stamp(file) for file in self.paths}
+        looked_at = {file: _look_at(file) for file in self.paths}
+        self._stamps = {file: stamp for file, (stamp, _) in looked_at.items()}
+        self._layouts = {file: _layout(metadata) for file, (_, metadata) in looked_at.items()}
         self.schema: pa.Schema = self._stamps[self.paths[0]].schema
         for file, stamp in self._stamps.items():
             _refuse_other_columns(file, stamp.schema, self.schema, first=self.paths[0])
@@ -148,15 +114,20 @@ class ParquetFiles:
 
     def coded(self, columns: Sequence[str], k_quasis: Sequence[str]) -> list[str]:
         """The columns of text that are worth reading as dictionaries: k-quasis, and whatever repeats often."""
-        filled = [repeating(own.column_bytes, own.n_records) for own in self._stamps.values() if own.n_records]
+        filled = [self._repeating(file) for file, n_records in self.n_records_by_file.items() if n_records]
         few = {*k_quasis, *(set.intersection(*filled) if filled else ())}
         return [name for name in columns if name in few and pa.types.is_string(self.schema.field(name).type)]
+
+    def _repeating(self, file: Path) -> set[str]:
+        """Columns whose values repeat so often that the file needs less for each than a position in a dictionary does."""
+        most = _BYTES_PER_POSITION * self._stamps[file].n_records
+        return {name for name, n_bytes in self._layouts[file].column_bytes.items() if n_bytes <= most}
 
     def width(self, column: str) -> int:
         """Bytes that a value takes in the files, uncompressed and on average."""
         total = 0
-        for stamp in self._stamps.values():
-            for path, n_bytes in stamp.column_bytes.items():
+        for layout in self._layouts.values():
+            for path, n_bytes in layout.column_bytes.items():
                 total += n_bytes * (path == column or path.startswith(f"{column}."))
         return -(-total // max(1, self.n_records))
 
@@ -168,7 +139,7 @@ class ParquetFiles:
             with _opened(file, coded) as opened:
                 for batch in opened.iter_batches(batch_size=n_records, columns=list(columns)):
                     n_seen += batch.num_rows
-                    yield _marked(pa.Table.from_batches([batch]).select(list(columns)), coded)
+                    yield marked(pa.Table.from_batches([batch]).select(list(columns)), coded)
             if n_seen != self._stamps[file].n_records:
                 raise changed(file)
 
@@ -176,8 +147,8 @@ class ParquetFiles:
         """Row groups spread evenly over all records; all of them, if they are few."""
         found = [
             Place(file=file, group=i, n_records=n)
-            for file, stamp in self._stamps.items()
-            for i, n in enumerate(stamp.groups)
+            for file, layout in self._layouts.items()
+            for i, n in enumerate(layout.groups)
             if n
         ]
         if len(found) <= _MOST_PLACES:
@@ -204,7 +175,7 @@ class ParquetFiles:
                     here = min(batch.num_rows, n - n_seen)
                     chosen = np.flatnonzero(rng.random(here) < share)
                     table = pa.Table.from_batches([batch.slice(0, here)]).select(list(columns))
-                    yield _marked(table if share == 1 else table.take(pa.array(chosen)), coded)
+                    yield marked(table if share == 1 else table.take(pa.array(chosen)), coded)
                     n_seen += here
                     if n_seen >= n:
                         break
@@ -212,11 +183,23 @@ class ParquetFiles:
     def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
         """All records at once."""
         texts = self.coded(columns, coded)
-        parts = list(self.parts(columns, coded=texts, n_records=1 << 20))
-        empty = pa.schema([self.schema.field(name) for name in columns]).empty_table()
-        table = pa.concat_tables(parts) if parts else empty
+        table = pa.concat_tables([self._whole(file, columns, texts) for file in self.paths])
         if columns and table.num_rows != self.n_records:
             raise changed(self.path)
+        return table
+
+    def _whole(self, file: Path, columns: Sequence[str], coded: Sequence[str]) -> pa.Table:
+        self._refuse_changed(file)
+        with _worded(file):
+            table = parquet.read_table(file, columns=list(columns), read_dictionary=list(coded), partitioning=None)
+        return marked(table, coded)
+
+    def beside(self) -> tuple[str, ...]:
+        """Names of metadata in any of the files."""
+        schemas = [_look_at(file)[1].schema.to_arrow_schema() for file in self.paths]
+        return tuple(sorted({name for schema in schemas for name in metadata_names(schema)}))
+
+    def like(self, table: pa.Table) -> pa.Table:
         return table
 
     @property
@@ -231,54 +214,37 @@ class ParquetFiles:
 
     def _refuse_changed(self, file: Path) -> None:
         try:
-            now = _stamp(file)
+            now, _ = _look_at(file)
         except AnonymisationError:
             raise changed(file) from None
-        then = self._stamps[file]
-        if (now.size, now.changed, now.n_records) != (then.size, then.changed, then.n_records) or not now.schema.equals(
-            then.schema
-        ):
+        if now != self._stamps[file]:
             raise changed(file)
 
 
 @contextlib.contextmanager
-def _opened(file: Path, coded: Sequence[str]) -> Iterator[parquet.ParquetFile]:
-    """For reading; what is wrong with the file is worded for the user."""
+def _worded(file: Path) -> Iterator[None]:
+    """What is wrong with a file, worded for the user."""
     damaged = DataError(Problem(where=str(file), what="is damaged: some of its columns cannot be read."))
     try:
-        with parquet.ParquetFile(file, read_dictionary=list(coded), buffer_size=1 << 20) as opened:
-            yield opened
+        yield
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, KeyError):
         raise damaged from None
     except OSError as error:
         if error.errno is None:
             raise damaged from None
-        raise _unreadable(file, error) from None
+        raise unreadable(file, error) from None
 
 
-def changed(file: Path) -> EngineError:
-    return EngineError(
-        Problem(
-            where=str(file),
-            what="was changed while it was being read; nothing was released.",
-            fix="Start again once nobody writes to it any more.",
-        )
-    )
+@contextlib.contextmanager
+def _opened(file: Path, coded: Sequence[str]) -> Iterator[parquet.ParquetFile]:
+    with (
+        _worded(file),
+        parquet.ParquetFile(file, read_dictionary=list(coded), buffer_size=1 << 20) as opened,
+    ):
+        yield opened
 
 
-def _unreadable(file: Path, error: OSError) -> EngineError:
-    return EngineError(Problem(where=str(file), what=f"cannot be read: {error.strerror or 'input/output error'}."))
-
-
-def _marked(table: pa.Table, coded: Sequence[str]) -> pa.Table:
-    for name in coded:
-        if name in table.column_names:
-            i = table.schema.get_field_index(name)
-            table = table.set_column(i, table.schema.field(i).with_metadata(CODED_TEXT), table.column(i))
-    return movable(table)
-
-
-def _stamp(file: Path) -> Stamp:
+def _look_at(file: Path) -> tuple[Stamp, parquet.FileMetaData]:
     try:
         status = file.stat()
         metadata = parquet.read_metadata(file)
@@ -286,15 +252,19 @@ def _stamp(file: Path) -> Stamp:
     except pa.ArrowInvalid:
         raise DataError(Problem(where=str(file), what="is not a Parquet file.")) from None
     except OSError as error:
-        raise _unreadable(file, error) from None
-    return Stamp(
-        n_records=metadata.num_rows,
-        size=status.st_size,
-        changed=status.st_mtime_ns,
-        schema=schema,
-        groups=tuple(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)),
-        column_bytes=column_bytes(metadata),
-    )
+        raise unreadable(file, error) from None
+    stamp = Stamp(n_records=metadata.num_rows, size=status.st_size, changed=status.st_mtime_ns, schema=schema)
+    return stamp, metadata
+
+
+def _layout(metadata: parquet.FileMetaData) -> Layout:
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    n_bytes: dict[str, int] = {}
+    for group in groups:
+        for i in range(metadata.num_columns):
+            column = group.column(i)
+            n_bytes[column.path_in_schema] = n_bytes.get(column.path_in_schema, 0) + column.total_uncompressed_size
+    return Layout(groups=tuple(group.num_rows for group in groups), column_bytes=n_bytes)
 
 
 def _refuse_other_columns(file: Path, schema: pa.Schema, expected: pa.Schema, *, first: Path) -> None:
@@ -312,3 +282,20 @@ def _refuse_other_columns(file: Path, schema: pa.Schema, expected: pa.Schema, *,
                 fix="All files of a table need the same columns.",
             )
         )
+
+
+class _Writer:
+    """Coded text is handed over as dictionaries, which is fast, but recorded as text, which is what it is."""
+
+    def __init__(self, target: Path, stack: contextlib.ExitStack) -> None:
+        self._target, self._stack = target, stack
+        self._writer: Any = None
+
+    def write(self, table: pa.Table) -> None:
+        if self._writer is None:
+            self._writer = self._stack.enter_context(
+                parquet.ParquetWriter(self._target, table.schema, compression="snappy", store_schema=False)
+            )
+            recorded = base64.b64encode(shown_schema(table).serialize().to_pybytes()).decode()
+            self._writer.add_key_value_metadata({"ARROW:schema": recorded})
+        self._writer.write_table(table, row_group_size=1 << 20)
