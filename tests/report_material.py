@@ -7,12 +7,17 @@ import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
+from types import MappingProxyType
 
 import numpy as np
 
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.pictures import KQuasiPicture, picture_release
 from kepsilon.evaluate.reidentification import ChanceOfFinding, Reidentification
+from kepsilon.grid.cells import Cell
+from kepsilon.grid.choice import Limits
+from kepsilon.grid.grids import ExploredRecords, Grid
+from kepsilon.policy.policy import Policy
 from kepsilon.predict.prediction import (
     AttributeLosses,
     ClassSummary,
@@ -20,6 +25,8 @@ from kepsilon.predict.prediction import (
     ExpectedRisk,
     ExpectedSuppression,
     Losses,
+    PredictedRecords,
+    Prediction,
 )
 from kepsilon.publish.policy_document import PolicyDocument
 from kepsilon.publish.record import (
@@ -166,67 +173,88 @@ PAPERS_K = (2, 5, 10, 20, 50, 100)
 PAPERS_EPSILON = (0.05, 0.5, 1, 2, 4, 8, 16)
 
 
+N_READ, N_MISSING = 32561, 121
+
+
 def made_up_grid(
     *, ks=PAPERS_K, epsilons=PAPERS_EPSILON, algorithms=("ola", "mondrian"), names=("height",), confidence=0.99
 ):
-    """A grid by formula: risk rises with ε and falls with k, error goes as 1/ε; one cell is refused."""
+    """A grid by formula and the choice from it: risk rises with ε and falls with k, error goes as 1/ε; one is refused."""
     cells = []
     for algorithm, k, epsilon in itertools.product(algorithms, ks, epsilons):
+        setting = {"algorithm": algorithm, "k": k, "epsilon": epsilon}
         if (algorithm, k, epsilon) == (algorithms[0], ks[-1], epsilons[-1]):
             refused = "k cannot be met: in <b>every</b> hierarchy the top keeps 5 values."
-            cells.append({"algorithm": algorithm, "k": k, "epsilon": epsilon, "refused": refused})
+            cells.append(Cell(**setting, prediction=None, refused=refused))
             continue
         part = 1 if algorithm == "ola" else 0.8
-        risk, error = (
-            min(1, 0.06 / k**0.7 * (1 + epsilon**0.8) * part),
-            0.22 * (1 + 0.05 * math.log(k)) / epsilon * part,
+        error = 0.22 * (1 + 0.05 * math.log(k)) / epsilon * part
+        prediction = made_up_prediction(
+            **setting,
+            n_classes=int(30000 / k**0.8),
+            loss=0.1 * math.log(k) * part,
+            error=dict.fromkeys(names, error),
+            risk=min(1, 0.06 / k**0.7 * (1 + epsilon**0.8) * part),
+            by_k=(0.01 + 0.006 * math.log(k)) * (part == 1),
+            by_confidence=0.001 * epsilon**0.8 * math.log(k) if confidence else None,
         )
-        by_k, by_confidence = (0.01 + 0.006 * math.log(k)) * (part == 1), 0.001 * epsilon**0.8 * math.log(k)
-        loss = 0.1 * math.log(k) * part
-        cells.append(
-            {
-                "algorithm": algorithm,
-                "k": k,
-                "epsilon": epsilon,
-                "refused": None,
-                "classes": int(30000 / k**0.8),
-                "levels": None,
-                "suppressed_by_k": by_k,
-                "suppressed_by_confidence": by_confidence if confidence else None,
-                "suppression": by_k + by_confidence,
-                "precision_loss": loss,
-                "loss": {},
-                "dm*": 1,
-                "error": {
-                    name: {"expected_relative": error, "range_relative": error / 3, "zeros_left_out": 0}
-                    for name in names
-                },
-                "linking_risk": risk,
-                "linking_risk_standard_error": 0.0,
-                "linking_risk_paper_ties": risk,
-                "distortion": (loss + error / 3) / 2,
-                "pareto": False,
-                "within_limits": risk <= 0.05 and error <= 0.05,
-            }
-        )
-    met = [cell for cell in cells if not cell["refused"]]
-    aims = [tuple(cell[aim] for aim in ("distortion", "linking_risk", "suppression")) for cell in met]
-    for cell, own in zip(met, aims, strict=True):
-        cell["pareto"] = not any(
-            other != own and all(a <= b for a, b in zip(other, own, strict=True)) for other in aims
-        )
-    good = [i for i, cell in enumerate(cells) if not cell["refused"] and cell["within_limits"]]
-    return {
-        "kepsilon_version": "0.1.0",
-        "created": "2026-01-01T00:00:00+00:00",
-        "records": {"read": 32561, "counted": 32440, "missing": 121, "unlisted": 0},
-        "policy": {},
-        "k": [*ks],
-        "epsilon": [*epsilons],
-        "algorithms": [*algorithms],
-        "confidence": confidence,
-        "limits": {"max_risk": 0.05, "max_suppression": 0.05, "max_error": None},
-        "chosen": min(good, key=lambda i: cells[i]["distortion"]) if good else None,
-        "why": "The risk binds.",
-        "cells": cells,
-    }
+        cells.append(Cell(**setting, prediction=prediction))
+    noisy = {"role": "epsilon-quasi", "range": "class", "precision": 0.1}
+    policy = Policy.from_dict(
+        {
+            "k": 2,
+            "epsilon": 1,
+            "algorithm": "mondrian",
+            "max_suppression": 0,
+            **({"confidence": confidence} if confidence else {}),
+            "attributes": {"a": noisy},
+        }
+    )
+    records = ExploredRecords(read=N_READ, missing=N_MISSING, unlisted=0)
+    grid = Grid(cells=tuple(cells), policy=policy, records=records, seconds={})
+    choice = grid.choose(Limits(max_risk=0.05, max_suppression=0.05))
+    return grid, replace(choice, why="The risk binds.")
+
+
+def made_up_prediction(
+    *,
+    algorithm="ola",
+    k=K,
+    epsilon=1.0,
+    n_classes=60,
+    loss=0.2,
+    error=MappingProxyType({}),
+    risk=0.02,
+    by_k=0.0,
+    by_confidence=None,
+    **changes,
+):
+    """A prediction of 32,440 counted records; `error` is by ε-quasi, and range-relative errors are a third of it."""
+    counted = N_READ - N_MISSING
+    prediction = Prediction(
+        algorithm=algorithm,
+        k=k,
+        epsilon=epsilon,
+        records=PredictedRecords(
+            read=N_READ, suppressed_by_k=round(by_k * counted), suppressed_missing=N_MISSING, suppressed_unlisted=0
+        ),
+        n_combinations=5000,
+        classes=ClassSummary(count=n_classes, smallest=k, largest=40 * k, mean=counted / n_classes),
+        levels=None,
+        loss=Losses(dm_star=1, precision=AttributeLosses(by_attribute={}, overall=loss)),
+        error={name: made_up_error(expected=own).predicted for name, own in error.items()},
+        linking_risk=ExpectedRisk(
+            fair=Estimate(total=risk), paper_ties=Estimate(total=risk), largest_possible=min(1.0, 10 * risk)
+        ),
+        confident_k=None
+        if by_confidence is None
+        else ExpectedSuppression(
+            of_entering=Estimate(total=by_confidence),
+            of_counted=Estimate(total=by_confidence),
+            total_expected=by_k + by_confidence,
+        ),
+        clipped={},
+        constant_classes={},
+        distortion=(loss + sum(error.values()) / 3 / max(1, len(error))) / 2,
+    )
+    return replace(prediction, **changes)

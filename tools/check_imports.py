@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "engines": {"errors", "private_folders", "policy", "table", "sources"},
     "publish": {
         "errors", "version", "private_folders", "policy", "table", "sources", "engines", "evaluate", "json_values", "perturb",
-        "predict",
+        "predict", "grid",
     },
     "stopwatch": set(),
     "counting": {"errors", "private_folders", "policy", "table", "classify", "perturb", "engines", "stopwatch"},

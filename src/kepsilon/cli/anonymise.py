@@ -82,10 +82,15 @@ def anonymise(
         )
         click.echo(f"{needs}.", err=True)
     with progress() as on_step:
-        arguments = engine_arguments(engine, master, memory, place, on_step, with_linkage=linkage is not None)
-        if engine == "local":
-            arguments["with_linkage"] = linkage is not None
-        release = kepsilon.anonymise(input_path, policy, unsafe_seed=unsafe_seed, on_step=on_step, **arguments)
+        with_linkage = linkage is not None
+        release = kepsilon.anonymise(
+            input_path,
+            policy,
+            with_linkage=with_linkage,
+            unsafe_seed=unsafe_seed,
+            on_step=on_step,
+            **engine_arguments(engine, master, memory, place, on_step, with_linkage=with_linkage),
+        )
         with release:
             on_step("write")
             written = release.write(output, linkage=linkage, report=report, overwrite=overwrite)

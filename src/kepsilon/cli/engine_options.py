@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import click
 
@@ -60,6 +60,14 @@ def refuse_misfits(engine: str, master: str | None, memory: str | None, spill_fo
         raise click.UsageError("--spill-folder goes with --memory or --engine spark.")
 
 
+class EngineArguments(TypedDict, total=False):
+    """What `kepsilon.check`, `explore` and `anonymise` take about where the work is done."""
+
+    engine: Any
+    memory: str | None
+    spill_folder: Path | None
+
+
 def engine_arguments(
     engine: str,
     master: str | None,
@@ -68,7 +76,7 @@ def engine_arguments(
     on_step: Callable[[str], None],
     *,
     with_linkage: bool = False,
-) -> dict[str, Any]:
+) -> EngineArguments:
     """What to hand to `kepsilon.check`, `explore` or `anonymise`, a Spark session started if one is asked for."""
     if engine != "spark":
         return {"memory": memory, "spill_folder": place}

@@ -58,6 +58,21 @@ class Grid(JsonValue):
         object.__setattr__(self, "seconds", FrozenMapping(self.seconds))
 
     @property
+    def ks(self) -> list[int]:
+        """Every k that was explored, the smallest first."""
+        return sorted({cell.k for cell in self.cells})
+
+    @property
+    def epsilons(self) -> list[float]:
+        """Every ε that was explored, the smallest first."""
+        return sorted({cell.epsilon for cell in self.cells})
+
+    @property
+    def algorithms(self) -> list[str]:
+        """Every algorithm that was explored, in the order of the cells."""
+        return list(dict.fromkeys(cell.algorithm for cell in self.cells))
+
+    @property
     def pareto(self) -> list[Cell]:
         """Cells that no other beats in distortion, risk and suppression at once."""
         return [cell for cell in self.cells if cell.pareto]
@@ -99,9 +114,9 @@ class Grid(JsonValue):
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "policy": normalised(self.policy),
             "records": self.records.to_json(),
-            "k": sorted({cell.k for cell in self.cells}),
-            "epsilon": sorted({cell.epsilon for cell in self.cells}),
-            "algorithms": list(dict.fromkeys(cell.algorithm for cell in self.cells)),
+            "k": self.ks,
+            "epsilon": self.epsilons,
+            "algorithms": self.algorithms,
             "confidence": self.policy.confidence,
             "limits": choice.limits.to_json(),
             "chosen": None if choice.cell is None else self.cells.index(choice.cell),
@@ -114,7 +129,7 @@ class Grid(JsonValue):
         """The grid as a page, a table or JSON, by the suffix; whole, or not at all."""
         target = Path(path)
         check_grid_output(target, overwrite=overwrite)
-        text = _WRITERS[target.suffix.lower()](self.to_json(choice))
+        text = _WRITERS[target.suffix.lower()](self, choice or self.choose())
         with Staging([target.parent]) as staging:
             with staging.new_file(target, owner_only=True) as temporary:
                 temporary.write_text(text, encoding="utf-8")
@@ -164,9 +179,9 @@ def _aims(cell: Cell) -> tuple[float | None, float, float]:
     return prediction.distortion, prediction.linking_risk.fair.total, prediction.suppression.total
 
 
-def _csv(grid: Json) -> str:
+def _csv(grid: Grid, choice: Choice) -> str:
     """One line per cell; figures by attribute in columns of their own."""
-    lines = [_flat(cell) for cell in grid["cells"]]
+    lines = [_flat(cell) for cell in grid.to_json(choice)["cells"]]
     names = list(dict.fromkeys(name for line in lines for name in line))
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, names, lineterminator="\n")
@@ -182,14 +197,14 @@ def _flat(cell: Json, prefix: str = "") -> Json:
     return flat
 
 
-def _json(grid: Json) -> str:
-    return json.dumps(grid, indent=2, ensure_ascii=False) + "\n"
+def _json(grid: Grid, choice: Choice) -> str:
+    return json.dumps(grid.to_json(choice), indent=2, ensure_ascii=False) + "\n"
 
 
-def _html(grid: Json) -> str:
+def _html(grid: Grid, choice: Choice) -> str:
     from kepsilon.publish.report import explore_page
 
-    return explore_page(grid)
+    return explore_page(grid, choice)
 
 
 _WRITERS = {".csv": _csv, ".json": _json, ".html": _html}

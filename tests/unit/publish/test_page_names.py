@@ -42,8 +42,9 @@ def pages_with(name):
     record = stating(promises, made_up_record(names=(name,), k_quasis=(name + "2",)))
     pictures = made_up_pictures(names=(name,), levels=(1,))
     pictures = replace(pictures, k_quasis=(replace(pictures.k_quasis[0], name=name + "2"),))
-    grid = {**made_up_grid(names=(name,)), "why": f"no cell keeps the error of {name}"}
-    return release_page(record, pictures), explore_page(grid)
+    grid, choice = made_up_grid(names=(name,))
+    choice = replace(choice, why=f"no cell keeps the error of {name}")
+    return release_page(record, pictures), explore_page(grid, choice)
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
