@@ -66,7 +66,7 @@ def check(
     with clock.step("look at ranges"):
         released = class_ids[class_ids != SUPPRESSED]
         ranges = noise_ranges(counted.columns, class_ids, recoding, policy)
-        expectations = expect_noise(code_all(counted.columns, policy), class_ids, ranges)
+        expectations = expect_noise(code_all(counted.columns, policy), class_ids, ranges, policy)
         confident = ConfidentK.asked_by(policy)
         expected = expectations.at(float(policy.exact_epsilon), confident=confident)
         refuse_above_total(
@@ -95,7 +95,7 @@ def check(
         levels=None if recoding.levels is None else dict(zip(names, recoding.levels, strict=True)),
         precision_loss=dict(zip(names, loss.by_attribute, strict=True)),
         error={
-            name: expected_error(sums, epsilon=policy.epsilon, k=policy.k)
+            name: expected_error(sums, policy, epsilon=policy.epsilon)
             for name, sums in zip(policy.epsilon_quasis, expected.errors, strict=True)
         },
         linking_risk=expected_risk(expected),

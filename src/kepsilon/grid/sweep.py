@@ -118,7 +118,7 @@ def _look_at(
 ) -> Expectations:
     class_ids = counted.columns.by_class(partition.recoding)
     ranges = noise_ranges(counted.columns, class_ids, partition.recoding, policy)
-    return expect_noise(coded, class_ids, ranges)
+    return expect_noise(coded, class_ids, ranges, policy)
 
 
 def _figures(
@@ -127,7 +127,7 @@ def _figures(
     names, n_counted = counted.roles.k_quasis, counted.n_staying
     loss, levels = precision_loss(partition.recoding), partition.recoding.levels
     error = {
-        name: expected_error(sums, epsilon=float(epsilon), k=policy.k)
+        name: expected_error(sums, policy, epsilon=float(epsilon))
         for name, sums in zip(policy.epsilon_quasis, expected.errors, strict=True)
     }
     return Figures(

@@ -12,13 +12,15 @@ import numpy as np
 from kepsilon.engines.protocol import ColumnsInMemory
 from kepsilon.errors import PolicyError, Problem
 from kepsilon.evaluate.expectations import Expectations, expect
-from kepsilon.perturb.laplace import finest_precision_ok
+from kepsilon.perturb.mechanisms import mechanism_of
+from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.perturb.ranges import ClassRange, CoarseRange, DeclaredRange, Range, clip_to_range
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, fraction, written
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding, class_ranges
 from kepsilon.table.coded_values import CodedValues, code_values
+from kepsilon.table.steps import steps_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,14 +105,19 @@ def code_all(columns: ColumnsInMemory, policy: Policy) -> list[CodedValues]:
     return coded
 
 
-def expect_noise(coded: Sequence[CodedValues], class_ids: IntArray, ranges: NoiseRanges) -> Expectations:
+def expect_noise(
+    coded: Sequence[CodedValues], class_ids: IntArray, ranges: NoiseRanges, policy: Policy
+) -> Expectations:
     """All that can be said of a partition before any noise is drawn. `class_ids` as the engine gives them."""
     released = class_ids != SUPPRESSED
     return expect(
         ranges.values,
         [values.of(released) for values in coded],
         ranges.class_ids,
-        ranges=ranges.widths,
+        mechanism=mechanism_of(policy),
+        low=ranges.low,
+        high=ranges.high,
+        steps=steps_of(policy),
         originals=ranges.unclipped,
     )
 
@@ -118,8 +125,9 @@ def expect_noise(coded: Sequence[CodedValues], class_ids: IntArray, ranges: Nois
 def refuse_too_fine(low: FloatArray, high: FloatArray, policy: Policy) -> None:
     """Refuses precisions so fine that the grid of the noise would show; `low` and `high` are those of all classes."""
     problems: list[Problem] = []
+    mechanism = mechanism_of(policy)
     for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
-        problems += _too_fine(name, low[:, j], high[:, j], fraction(attribute.precision))
+        problems += _too_fine(mechanism, name, low[:, j], high[:, j], fraction(attribute.precision))
     if problems:
         raise PolicyError(problems)
 
@@ -132,13 +140,13 @@ def _range(attribute: EpsilonQuasi) -> Range:
     return DeclaredRange(low=fraction(attribute.range[0]), high=fraction(attribute.range[1]))
 
 
-def _too_fine(name: str, low: FloatArray, high: FloatArray, precision: Fraction) -> list[Problem]:
+def _too_fine(mechanism: Mechanism, name: str, low: FloatArray, high: FloatArray, precision: Fraction) -> list[Problem]:
     """Refuses a precision so fine that the grid of the noise would show, and with it a class's extremes."""
-    fits = finest_precision_ok(low, high, precision)
+    fits = mechanism.coarse_enough(low, high, precision)
     if fits.all():
         return []
     enough = precision
-    while not finest_precision_ok(low, high, enough).all():
+    while not mechanism.coarse_enough(low, high, enough).all():
         enough *= 10
     return [
         Problem(

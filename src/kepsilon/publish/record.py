@@ -11,6 +11,7 @@ from kepsilon.errors import EngineError, Problem
 from kepsilon.evaluate.reidentification import reidentification
 from kepsilon.evaluate.relative_error import ErrorSums, epsilon_for_error, uniform_equivalent
 from kepsilon.evaluate.tally import Expected, Tally
+from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.publish.guarantee import range_in_words, statement
 from kepsilon.publish.manifest import Json, normalised
@@ -107,10 +108,12 @@ def figures(tally: Tally, fates: Fates, policy: Policy) -> Json:
     return found
 
 
-def expected_error(sums: ErrorSums, *, epsilon: float, k: int) -> Json:
+def expected_error(sums: ErrorSums, policy: Policy, *, epsilon: float) -> Json:
     """What is known of one ε-quasi's error before any noise is drawn; no mean over fewer than k records is given."""
-    relative = sums.relative_of(k)
-    enough = epsilon_for_error(YARDSTICK / 2, error=relative, epsilon=epsilon) if relative else None
+    relative = sums.relative_of(policy.k)
+    # Only where the size of noise goes as 1/ε can be said which ε would do.
+    goes_as_inverse = mechanism_of(policy).exponential is not None
+    enough = epsilon_for_error(YARDSTICK / 2, error=relative, epsilon=epsilon) if relative and goes_as_inverse else None
     return {
         "expected_relative": relative,
         "range_relative": sums.range_relative,
@@ -153,7 +156,7 @@ def _errors(tally: Tally, policy: Policy) -> Json:
     errors = zip(policy.epsilon_quasis, tally.expected.errors, tally.realised.errors, strict=True)
     return {
         name: {
-            **expected_error(before, epsilon=policy.epsilon, k=policy.k),
+            **expected_error(before, policy, epsilon=policy.epsilon),
             "realised_relative": after.relative_of(policy.k),
             "realised_range_relative": after.relative_to(before.low, before.high),
         }

@@ -89,7 +89,7 @@ def _measured(variant: Variant, partition: KAnonymised, algorithm: str, setting:
     policy = variant.data.policy(algorithm=algorithm, k=SHOWN_K, confidence=SHOWN_CONFIDENCE)
     noisy = look_at(variant.data, partition, policy)
     columns, n_counted = variant.data.counted.columns, variant.data.counted.n_staying
-    expectations = expect_noise(code_all(columns, policy), noisy.class_ids, noisy.ranges)
+    expectations = expect_noise(code_all(columns, policy), noisy.class_ids, noisy.ranges, policy)
     confident = ConfidentK.asked_by(policy)
     cells = []
     for epsilon in setting.ends_if_quick(setting.epsilons):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kepsilon.kanonymise.algorithms import KAnonymised
-from kepsilon.perturb.laplace import perturb
+from kepsilon.perturb.mechanisms.laplace import perturb
 from kepsilon.perturb.randomness import ByteSource, unsafe_seeded_bytes
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction

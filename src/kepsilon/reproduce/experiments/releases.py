@@ -16,7 +16,7 @@ from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.expectations import Expectations
 from kepsilon.evaluate.precision_loss import precision_loss
 from kepsilon.kanonymise.algorithms import KAnonymised
-from kepsilon.perturb.laplace import perturb
+from kepsilon.perturb.mechanisms.laplace import perturb
 from kepsilon.perturb.randomness import ByteSource
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
@@ -50,7 +50,7 @@ def _one_k(
     columns, recoding = data.counted.columns, partition.recoding
     class_ids = columns.by_class(recoding)
     ranges = noise_ranges(columns, class_ids, recoding, policy)
-    expectations = expect_noise(code_all(columns, policy), class_ids, ranges)
+    expectations = expect_noise(code_all(columns, policy), class_ids, ranges, policy)
     n_counted, n_released = data.counted.n_staying, len(ranges.class_ids)
     loss = precision_loss(recoding)
     (values,) = (columns.numbers(name) for name in policy.epsilon_quasis)
