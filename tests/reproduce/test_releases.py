@@ -8,7 +8,7 @@ import pytest
 
 from kepsilon.evaluate.confident_k import ConfidentK, originals_in_reach, suppressed_for_confidence
 from kepsilon.evaluate.sorted_classes import sort_classes
-from kepsilon.perturb.laplace import perturb
+from kepsilon.perturb.mechanisms.laplace import LAPLACE, perturb
 from kepsilon.policy.roles import fraction
 from kepsilon.predict.noise_ranges import noise_ranges
 from kepsilon.reproduce.data.data_sets import DataSet, michigan
@@ -111,7 +111,7 @@ def test_one_run_suppresses_whom_the_release_would(counted, epsilon):
         in_reach = originals_in_reach(
             by_class,
             published,
-            linking_ranges=asked.reach(ranges.widths, epsilon=float(epsilon))[:, 0],
+            linking_ranges=asked.reach(LAPLACE, ranges.low, ranges.high, epsilon=float(epsilon))[:, 0],
             precision=fraction(attribute.precision),
         )
         gone = suppressed_for_confidence(in_reach, classes.class_ids, k=5, n_classes=n_classes, rule=asked.rule)
