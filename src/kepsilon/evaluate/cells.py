@@ -28,6 +28,8 @@ class Cells:
     low: FloatArray
     """Smallest coordinates in each, shape (n_attributes, n_cells)."""
     high: FloatArray
+    cell_of: IntArray
+    """The cell of every point, shape (n_points,)."""
 
     def least_sums(self, published: FloatArray, own: FloatArray, *, epsilon: float) -> FloatArray:
         """What Σ exp(−ε·(distance − own)) over all originals is at least, for each record; (n_records,).
@@ -45,6 +47,31 @@ class Cells:
             far -= own[part, np.newaxis]
             far *= -epsilon
             sums[part] = np.exp(far, out=far) @ self.counts
+        return sums
+
+    def least_sums_of_own(self, points: FloatArray, counts: IntArray, *, epsilon: float, n_opened: int) -> FloatArray:
+        """What Σ exp(−ε·distance) over all originals is at least, for every point that these are cells of; (n_points,).
+
+        `points` and `counts` as the cells were made from. First for all points of a cell together, from the farthest
+        corners of two cells; then for each point of the `n_opened` cells where that is least.
+        """
+        far = np.zeros((len(self.counts), len(self.counts)))
+        for low, high in zip(self.low, self.high, strict=True):
+            np.maximum(far, high[:, np.newaxis] - low, out=far)
+            np.maximum(far, high - low[:, np.newaxis], out=far)
+        weights = np.exp(-epsilon * far)
+        own = np.diag(weights)
+        by_cell = weights @ self.counts
+        cells = self.cell_of
+        # The originals in a point's own place are at no distance; they were counted as far away as their cell is wide.
+        sums: FloatArray = by_cell[cells] + counts * (1 - own[cells])
+        opened = np.argsort(by_cell, kind="stable")[:n_opened]
+        chosen = np.flatnonzero(np.isin(cells, opened))
+        corner = np.zeros(len(chosen))
+        for x, low, high in zip(points[:, chosen], self.low, self.high, strict=True):
+            np.maximum(corner, np.maximum(x - low[cells[chosen]], high[cells[chosen]] - x), out=corner)
+        closer = self.least_sums(points[:, chosen], np.zeros(len(chosen)), epsilon=epsilon)
+        sums[chosen] = closer + counts[chosen] * (1 - np.exp(-epsilon * corner))
         return sums
 
 
@@ -153,10 +180,14 @@ def put_in_cells(originals: FloatArray, counts: IntArray, *, n_cells: int) -> Ce
         rank[np.argsort(coordinates, kind="stable")] = np.arange(n)
         codes = codes * n_slices + rank * n_slices // n
     order = np.argsort(codes, kind="stable")
-    firsts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    is_first = np.diff(codes[order], prepend=-1) != 0
+    firsts = np.flatnonzero(is_first)
     ordered = originals[:, order]
+    cell_of = np.empty(n, dtype=np.int64)
+    cell_of[order] = np.cumsum(is_first) - 1
     return Cells(
         counts=np.add.reduceat(counts[order], firsts).astype(np.float64),
         low=np.minimum.reduceat(ordered, firsts, axis=1),
         high=np.maximum.reduceat(ordered, firsts, axis=1),
+        cell_of=cell_of,
     )
