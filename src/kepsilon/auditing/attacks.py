@@ -18,6 +18,7 @@ from kepsilon.auditing.few_records import check_links
 from kepsilon.auditing.findings import Findings, counted
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.noise_law import ClaimedNoise
+from kepsilon.auditing.stated_laws import unstated
 from kepsilon.auditing.tables import Released
 from kepsilon.evaluate.small_classes import MOST, attack_small_classes
 from kepsilon.policy.policy import Policy
@@ -75,6 +76,13 @@ def check_attacks(
     figures = findings.figures
     figures["reidentification"] = risk_figures(classes)
     figures["one_over_k"] = 1 / policy.k
+    if (why := unstated(policy)) is not None:
+        findings.note("attacks", why)
+        return (
+            "Whoever knows the k-quasis alone places a record among its class: "
+            f"{classes.n_classes / released.n_records:.2%} on average (1/k = {1 / policy.k:.2%}). What the noisy values add "
+            "was not checked."
+        )
     expected = expected_share(classes, noise, policy)
     if expected is not None:
         figures["expected_nearest_neighbour"] = expected

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from kepsilon.perturb.mechanisms import mechanism_named
 from kepsilon.publish.charts import (
     Bar,
     Dot,
@@ -36,6 +37,13 @@ def chosen(grid: Json) -> Json | None:
 
 def epsilon_quasis(grid: Json) -> list[str]:
     return list(dict.fromkeys(name for cell in met(grid) for name in cell.get("error") or {}))
+
+
+def has_closed_forms(grid: Json) -> bool:
+    """Whether the mechanism has noise whose size goes as 1/ε, so that figures are known without drawing any."""
+    attributes = (grid.get("policy") or {}).get("attributes") or {}
+    names = {own.get("mechanism", "laplace") for own in attributes.values() if own.get("role") == "epsilon-quasi"}
+    return all(mechanism_named(name).exponential is not None for name in names)
 
 
 def chosen_words(cell: Json) -> str:
@@ -91,7 +99,8 @@ def _error(grid: Json, algorithm: str, name: str) -> Figure | None:
         algorithm,
         lambda cell: ((cell.get("error") or {}).get(name) or {}).get("expected_relative"),
         title=f"Error of {name}",
-        sentence=f"How far {name} is off on average, of its value: half the ε is twice the error.",
+        sentence=f"How far {name} is off on average, of its value"
+        + (": half the ε is twice the error." if has_closed_forms(grid) else "."),
         y_label="mean relative error",
         limit=_limit(grid, "max_error"),
     )

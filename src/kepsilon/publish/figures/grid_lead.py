@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from kepsilon.publish.figures.figure import Json, Tile, and_more
-from kepsilon.publish.figures.grid import chosen, chosen_words, epsilon_quasis, met
+from kepsilon.publish.figures.grid import chosen, chosen_words, epsilon_quasis, has_closed_forms, met
 from kepsilon.publish.wording import give, listed, out_of, percent, plural
 
 LIMITS = {
@@ -85,14 +85,16 @@ def grid_notes(grid: Json) -> list[str]:
     cells = met(grid)
     if not cells:
         return []
-    notes = ["All figures are expected ones, before published values are rounded and clamped to a domain."]
+    rounded = "before" if has_closed_forms(grid) else "after"
+    notes = [f"All figures are expected ones, {rounded} published values are rounded and clamped to a domain."]
     if not epsilon_quasis(grid):
         notes.append("There is no ε-quasi: no noise is drawn, and ε has no effect on any figure.")
     if grid.get("confidence"):
         notes.append("Linking risk, error and classes are those before records are left out for confidence.")
     if any(cell.get(f"{key}_standard_error") for cell in cells for key in ("linking_risk", "suppressed_by_confidence")):
+        which = "With several ε-quasis some figures" if has_closed_forms(grid) else "Figures of this mechanism"
         notes.append(
-            "With several ε-quasis some figures are simulated. They are given ± 2 standard errors, and keep a limit only "
+            f"{which} are simulated. They are given ± 2 standard errors, and keep a limit only "
             f"with three to spare: {percent(0.049)} ± {percent(0.0007)} may be outside {percent(0.05)}."
         )
     if any(one.get("expected_relative") is None for cell in cells for one in (cell.get("error") or {}).values()):
