@@ -49,29 +49,26 @@ class Cells:
             sums[part] = np.exp(far, out=far) @ self.counts
         return sums
 
-    def least_sums_of_own(self, points: FloatArray, counts: IntArray, *, epsilon: float, n_opened: int) -> FloatArray:
-        """What Σ exp(−ε·distance) over all originals is at least, for every point that these are cells of; (n_points,).
+    def least_sums_by_cell(self, *, epsilon: float) -> tuple[FloatArray, FloatArray]:
+        """What Σ exp(−ε·distance) over all originals is at least, for any point of each cell; and the weight of that cell.
 
-        `points` and `counts` as the cells were made from. First for all points of a cell together, from the farthest
-        corners of two cells; then for each point of the `n_opened` cells where that is least.
+        From the farthest corners of two cells. The weight is that of originals as far away as the cell is wide; a point
+        itself is counted with it, though it is at no distance.
         """
         far = np.zeros((len(self.counts), len(self.counts)))
         for low, high in zip(self.low, self.high, strict=True):
             np.maximum(far, high[:, np.newaxis] - low, out=far)
             np.maximum(far, high - low[:, np.newaxis], out=far)
         weights = np.exp(-epsilon * far)
-        own = np.diag(weights)
-        by_cell = weights @ self.counts
-        cells = self.cell_of
-        # The originals in a point's own place are at no distance; they were counted as far away as their cell is wide.
-        sums: FloatArray = by_cell[cells] + counts * (1 - own[cells])
-        opened = np.argsort(by_cell, kind="stable")[:n_opened]
-        chosen = np.flatnonzero(np.isin(cells, opened))
-        corner = np.zeros(len(chosen))
-        for x, low, high in zip(points[:, chosen], self.low, self.high, strict=True):
-            np.maximum(corner, np.maximum(x - low[cells[chosen]], high[cells[chosen]] - x), out=corner)
-        closer = self.least_sums(points[:, chosen], np.zeros(len(chosen)), epsilon=epsilon)
-        sums[chosen] = closer + counts[chosen] * (1 - np.exp(-epsilon * corner))
+        return weights @ self.counts, np.diag(weights)
+
+    def least_sums_of_members(self, points: FloatArray, cell: int, *, epsilon: float) -> FloatArray:
+        """What Σ exp(−ε·distance) over all originals is at least, for some points of one cell; (n_points,)."""
+        corner = np.zeros(points.shape[1])
+        for x, low, high in zip(points, self.low, self.high, strict=True):
+            np.maximum(corner, np.maximum(x - low[cell], high[cell] - x), out=corner)
+        sums = self.least_sums(points, np.zeros(len(corner)), epsilon=epsilon)
+        sums -= np.expm1(-epsilon * corner)  # the point itself is not as far away as the corner
         return sums
 
 

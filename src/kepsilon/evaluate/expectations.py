@@ -202,7 +202,7 @@ class _OneQuasi:
         return [self.gaps.expected(epsilon) for epsilon in epsilons]
 
     def largest(self, epsilons: Sequence[float]) -> list[float]:
-        return [largest_of_one(self.classes, ranges=self.ranges, epsilon=epsilon) for epsilon in epsilons]
+        return largest_of_one(self.classes, ranges=self.ranges, epsilons=epsilons)
 
     def suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
         if confident.k not in self.crowds:

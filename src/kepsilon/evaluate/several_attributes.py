@@ -29,7 +29,7 @@ _LARGE = 1 << 10
 _MET_OF_LARGE = 1 << 7
 
 _FEWEST_CELLS = 256
-SUREST = 32
+_SUREST = 32
 """Records at a time that are looked at first, to raise what the others have to exceed."""
 
 
@@ -181,7 +181,7 @@ def count_in_boxes(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class _Block:
     """Some whole classes in units of their ranges; all else is by record, in the order of `records`."""
 
     records: IntArray
@@ -235,7 +235,7 @@ def by_record(figures: FloatArray, class_ids: IntArray) -> FloatArray:
     return np.ascontiguousarray(figures.T).take(class_ids, axis=1)
 
 
-def _blocks(values: FloatArray, published: FloatArray, class_ids: IntArray, *, ranges: FloatArray) -> Iterator[Block]:
+def _blocks(values: FloatArray, published: FloatArray, class_ids: IntArray, *, ranges: FloatArray) -> Iterator[_Block]:
     if values.shape != published.shape or values.shape != (len(class_ids), ranges.shape[1]):
         raise ValueError("every record needs a class, and every ε-quasi a value, what was published of it and a range")
     for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(ranges)):
@@ -252,10 +252,10 @@ def _blocks(values: FloatArray, published: FloatArray, class_ids: IntArray, *, r
         magnitude = np.maximum(np.abs(x), by_record(np.maximum(np.abs(low), np.abs(high)), ids))
         off = in_units_of_ranges(magnitude, np.zeros_like(magnitude), widths).max(axis=0)
         tolerance = 2 * ROUNDING * off * (1 + own)
-        yield Block(records=records, classes=classes, published=moved, own=own, tolerance=tolerance)
+        yield _Block(records=records, classes=classes, published=moved, own=own, tolerance=tolerance)
 
 
-def _nearest(block: Block, asked: IntArray, *, epsilon: float) -> tuple[IntArray, FloatArray]:
+def _nearest(block: _Block, asked: IntArray, *, epsilon: float) -> tuple[IntArray, FloatArray]:
     """Originals as near as each asked record's own (0: another is nearer), and the posteriors of those that have any."""
     ties = block.classes.counts[block.points[asked]]
     weights = ties.astype(np.float64)
@@ -280,7 +280,7 @@ def _nearest(block: Block, asked: IntArray, *, epsilon: float) -> tuple[IntArray
     return ties, 1 / weights[ties > 0]
 
 
-def _settle(block: Block, members: IntArray, margin: FloatArray, doubtful: BoolArray, *, first: int) -> None:
+def _settle(block: _Block, members: IntArray, margin: FloatArray, doubtful: BoolArray, *, first: int) -> None:
     """Makes margins 0 where they are nothing but rounding: smaller, too, than what lies between the two originals."""
     rows, columns = np.nonzero(doubtful)
     chosen = members[rows]
@@ -291,7 +291,7 @@ def _settle(block: Block, members: IntArray, margin: FloatArray, doubtful: BoolA
     margin[rows[is_tie], columns[is_tie]] = 0.0
 
 
-def _largest_of_others(block: Block, asked: IntArray, *, epsilon: float, largest: float) -> float:
+def _largest_of_others(block: _Block, asked: IntArray, *, epsilon: float, largest: float) -> float:
     """The largest posterior of the asked records, or `largest` if none exceeds it.
 
     No original is farther from what was published than the farthest corner of its class, which bounds a posterior from
@@ -306,31 +306,27 @@ def _largest_of_others(block: Block, asked: IntArray, *, epsilon: float, largest
     bound = 1 / (together + (classes.n_originals[points] - together) * least)
     asked = asked[bound[asked] > largest]
     is_large = classes.sizes[points[asked]] >= 4 * _FEWEST_CELLS
-    largest = largest_by_meeting(block, asked[~is_large], bound, least, epsilon=epsilon, largest=largest)
+    largest = _largest(block, asked[~is_large], bound, least, epsilon=epsilon, largest=largest)
     class_ids = classes.class_ids[points[asked]]
     for class_id in np.unique(class_ids[is_large]):
         members = classes.members(int(class_id))
         pending = asked[class_ids == class_id]
         n_cells = _FEWEST_CELLS
-        while pending.size > SUREST and 4 * n_cells <= members.stop - members.start:
+        while pending.size > _SUREST and 4 * n_cells <= members.stop - members.start:
             cells = put_in_cells(classes.points[:, members], classes.counts[members], n_cells=n_cells)
             bound[pending] = 1 / cells.least_sums(block.published[:, pending], block.own[pending], epsilon=epsilon)
-            surest = pending[np.argpartition(-bound[pending], SUREST)[:SUREST]]
-            largest = largest_by_meeting(block, surest, bound, least, epsilon=epsilon, largest=largest)
+            surest = pending[np.argpartition(-bound[pending], _SUREST)[:_SUREST]]
+            largest = _largest(block, surest, bound, least, epsilon=epsilon, largest=largest)
             pending = np.setdiff1d(pending[bound[pending] > largest], surest, assume_unique=True)
             n_cells *= 16
-        largest = largest_by_meeting(block, pending, bound, least, epsilon=epsilon, largest=largest)
+        largest = _largest(block, pending, bound, least, epsilon=epsilon, largest=largest)
     return largest
 
 
-def largest_by_meeting(
-    block: Block, asked: IntArray, bound: FloatArray, least: FloatArray, *, epsilon: float, largest: float
+def _largest(
+    block: _Block, asked: IntArray, bound: FloatArray, least: FloatArray, *, epsilon: float, largest: float
 ) -> float:
-    """The largest posterior of the asked records, or `largest` if none exceeds it, by meeting originals.
-
-    `bound` is the most that a record's posterior can be. Originals not met yet add at least their number times the `least`
-    weight to the sum; both are by record.
-    """
+    """The same by meeting originals: those not met yet add at least their number times the least weight to the sum."""
     asked = asked[np.argsort(-bound[asked], kind="stable")]
     classes, points = block.classes, block.points[asked]
     left = classes.n_originals[points] - classes.counts[points]

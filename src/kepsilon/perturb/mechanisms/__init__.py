@@ -16,4 +16,8 @@ MECHANISMS.add(LAPLACE)
 def mechanism_of(policy: Policy) -> Mechanism:
     """The mechanism of all ε-quasis of a policy; where there is none, any would do."""
     names = [attribute.mechanism for attribute in policy.epsilon_quasis.values()]
-    return cast(Mechanism, MECHANISMS[names[0]]) if names else LAPLACE
+    return mechanism_named(names[0]) if names else LAPLACE
+
+
+def mechanism_named(name: str) -> Mechanism:
+    return cast(Mechanism, MECHANISMS[name])
