@@ -96,7 +96,7 @@ class MechanismFacts(Named, Protocol):
 
 
 ALGORITHMS: Choices[AlgorithmFacts] = Choices("algorithm", home="kepsilon.policy.algorithms")
-MECHANISMS: Choices[MechanismFacts] = Choices("mechanism", home="kepsilon.perturb.mechanisms")
+MECHANISMS: Choices[MechanismFacts] = Choices("mechanism", home="kepsilon.policy.mechanisms")
 
 
 class OneOf:
