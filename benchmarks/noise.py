@@ -17,7 +17,7 @@ from statistics import median
 
 import numpy as np
 
-from kepsilon.perturb.laplace import perturb
+from kepsilon.perturb.mechanisms.laplace import perturb
 from kepsilon.perturb.randomness import system_bytes
 from kepsilon.perturb.sampler import record_noise
 

@@ -17,6 +17,7 @@ from kepsilon.evaluate.reidentification import ChanceOfFinding, Reidentification
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.choice import Limits
 from kepsilon.grid.grids import ExploredRecords, Grid
+from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.prediction import (
     AttributeLosses,
@@ -38,6 +39,7 @@ from kepsilon.publish.record import (
     LinksPerOriginal,
     Record,
 )
+from kepsilon.table.steps import Steps
 from oracles.noise import SEED
 
 K = 10
@@ -63,9 +65,11 @@ def made_up_pictures(*, names=("height",), k=K, n_classes=60, epsilon=8.0, seed=
         published=[published[:, j] for j in range(len(names))],
         class_ids=class_ids,
         stays=np.ones(len(values), dtype=bool),
-        ranges=ranges,
+        mechanism=LAPLACE,
+        low=low,
+        high=high,
         epsilon=epsilon,
-        precisions=[Fraction(1, 10)] * len(names),
+        steps=[Steps(precision=Fraction(1, 10))] * len(names),
         k_quasis=[
             KQuasiPicture(name=f"place {i}", n_levels=5, level=level, n_values_before=90, n_labels_after=9, loss=0.25)
             for i, level in enumerate(levels)

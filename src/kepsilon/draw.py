@@ -15,13 +15,14 @@ from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.large_class import LargeClassFigures, merge_counts, one_class
 from kepsilon.evaluate.pictures import Cells, Sample, Spread, sample_positions, spread
 from kepsilon.evaluate.tally import Realised, realise
-from kepsilon.perturb.laplace import perturb
+from kepsilon.perturb.mechanisms import mechanism_of
+from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import fraction
 from kepsilon.predict.noise_ranges import clip
 from kepsilon.predict.outlook import Outlook, count_large
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.steps import steps_of
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,6 +78,7 @@ def perturb_and_measure(
         low=outlook.low,
         high=outlook.high,
         policy=policy,
+        mechanism=mechanism_of(policy),
         sampled=sample_positions(outlook.expected[0].n_records),
         n_before=n_before,
     )
@@ -100,6 +102,7 @@ def perturb_batch(
     low: FloatArray,
     high: FloatArray,
     policy: Policy,
+    mechanism: Mechanism,
     sampled: IntArray,
     n_before: IntArray,
 ) -> BatchMeasured:
@@ -109,7 +112,7 @@ def perturb_batch(
     positions among all records of those that pictures show.
     """
     clock = Stopwatch(ignore_step)
-    figures = None if isinstance(batch, Batch) else _figures_of_large(batch, high - low, policy)
+    figures = None if isinstance(batch, Batch) else _figures_of_large(batch, low, high, policy, mechanism)
     own = batch.classes if isinstance(batch, Batch) else slice(batch.class_id, batch.class_id + 1)
     measured = BatchMeasured(
         classes=own,
@@ -122,10 +125,10 @@ def perturb_batch(
     n_passed = int(n_before[own.start])
     for part in _parts(batch):
         with clock.step("perturb"):
-            noisy = _perturb(part, low[own], high[own], policy, random=random)
+            noisy = _perturb(part, low[own], high[own], policy, mechanism, random=random)
         with clock.step("measure"):
             if figures is None:
-                stays, measured.realised = _realise(part, noisy, high[own] - low[own], policy)
+                stays, measured.realised = _realise(part, noisy, low[own], high[own], policy, mechanism)
             else:
                 stays = figures.measure(noisy.values, noisy.columns, originals=noisy.originals)
             staying = part.class_ids if stays.all() else part.class_ids[stays]
@@ -158,44 +161,55 @@ class _Noisy:
         return [self.published[:, j] for j in range(self.published.shape[1])]
 
 
-def _perturb(part: Batch, low: FloatArray, high: FloatArray, policy: Policy, *, random: Random) -> _Noisy:
+def _perturb(
+    part: Batch, low: FloatArray, high: FloatArray, policy: Policy, mechanism: Mechanism, *, random: Random
+) -> _Noisy:
     """Noise on the ε-quasis of records, each record as one unit."""
     values, clipped = clip(part.values, policy)
-    quasis = policy.epsilon_quasis.values()
     published = values
-    if quasis:
-        published = perturb(
+    if policy.epsilon_quasis:
+        published = mechanism.draw(
             values,
             part.class_ids,
             low,
             high,
             epsilon=policy.exact_epsilon,
-            precisions=[fraction(attribute.precision) for attribute in quasis],
-            domains=[None if a.domain is None else (fraction(a.domain[0]), fraction(a.domain[1])) for a in quasis],
+            steps=steps_of(policy),
             source=random,
         )
     return _Noisy(values=values, originals=part.values if any(clipped.values()) else None, published=published)
 
 
-def _realise(part: Batch, noisy: _Noisy, widths: FloatArray, policy: Policy) -> tuple[BoolArray, Realised]:
+def _realise(
+    part: Batch, noisy: _Noisy, low: FloatArray, high: FloatArray, policy: Policy, mechanism: Mechanism
+) -> tuple[BoolArray, Realised]:
     return realise(
         noisy.values,
         noisy.columns,
         part.class_ids,
-        ranges=widths,
+        mechanism=mechanism,
+        low=low,
+        high=high,
         epsilon=float(policy.exact_epsilon),
+        steps=steps_of(policy),
         confident=ConfidentK.asked_by(policy),
         originals=noisy.originals,
     )
 
 
-def _figures_of_large(batch: LargeClass, widths: FloatArray, policy: Policy) -> LargeClassFigures:
+def _figures_of_large(
+    batch: LargeClass, low: FloatArray, high: FloatArray, policy: Policy, mechanism: Mechanism
+) -> LargeClassFigures:
     values, counts = count_large(batch, policy)
+    own = slice(batch.class_id, batch.class_id + 1)
     moved, _ = clip(values[:, np.newaxis][:, : len(policy.epsilon_quasis)], policy)
     return LargeClassFigures(
         one_class(*merge_counts(moved[:, 0] if policy.epsilon_quasis else values, counts)),
-        widths=widths[batch.class_id : batch.class_id + 1],
+        mechanism=mechanism,
+        low=low[own],
+        high=high[own],
         epsilon=float(policy.exact_epsilon),
+        steps=steps_of(policy),
         confident=ConfidentK.asked_by(policy),
     )
 

@@ -14,6 +14,7 @@ from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, picture_sample
 from kepsilon.evaluate.precision_loss import precision_loss
 from kepsilon.evaluate.tally import Tally
 from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
+from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.randomness import ByteSource, system_bytes, unsafe_seeded_bytes
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
@@ -26,6 +27,7 @@ from kepsilon.publish.shuffle import shuffled_positions
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import Recoding, only_released
+from kepsilon.table.steps import steps_of
 
 EPSILONS = (0.05, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Those of the paper; the report shows the risk at each of them."""
@@ -153,9 +155,11 @@ def _pictures(
         spreads=measured.spreads,
         count=lambda cells: count_in_cells(classes, cells, policy, new_ids=new_ids),
         sizes=recoding.sizes,
-        ranges=predicted.outlook.widths,
+        mechanism=mechanism_of(policy),
+        low=predicted.outlook.low,
+        high=predicted.outlook.high,
         epsilon=float(policy.exact_epsilon),
-        precisions=[fraction(attribute.precision) for attribute in policy.epsilon_quasis.values()],
+        steps=steps_of(policy),
         k_quasis=k_quasis,
         risk_by_epsilon=_risk_by_epsilon(predicted, policy),
     )

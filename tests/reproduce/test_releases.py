@@ -8,7 +8,7 @@ import pytest
 
 from kepsilon.evaluate.confident_k import ConfidentK, originals_in_reach, suppressed_for_confidence
 from kepsilon.evaluate.sorted_classes import sort_classes
-from kepsilon.perturb.laplace import perturb
+from kepsilon.perturb.mechanisms.laplace import LAPLACE, perturb
 from kepsilon.policy.roles import fraction
 from kepsilon.predict.outlook import expect_batch
 from kepsilon.reproduce.data.data_sets import DataSet, michigan
@@ -89,7 +89,7 @@ def test_one_run_suppresses_whom_the_release_would(counted, epsilon):
     """Given the same noise, the same number of records as by the kernels that make a release."""
     policy = counted.policy(algorithm="mondrian", k=5, epsilon=epsilon, confidence=0.99)
     partition = counted.partitions("mondrian", [5])[5]
-    ranges, _ = expect_batch(counted.batch(partition.recoding), policy)
+    ranges, _ = expect_batch(counted.batch(partition.recoding), policy, LAPLACE)
     classes = module._NoisyClasses.of(ranges, policy)
     run = classes.run(policy, CONFIDENCES, noise_source(Setting(), "one run"))
     (attribute,) = policy.epsilon_quasis.values()
@@ -110,7 +110,7 @@ def test_one_run_suppresses_whom_the_release_would(counted, epsilon):
         in_reach = originals_in_reach(
             by_class,
             published,
-            linking_ranges=asked.reach(ranges.widths, epsilon=float(epsilon))[:, 0],
+            linking_ranges=asked.reach(LAPLACE, ranges.low, ranges.high, epsilon=float(epsilon))[:, 0],
             precision=fraction(attribute.precision),
         )
         gone = suppressed_for_confidence(in_reach, classes.class_ids, k=5, n_classes=n_classes, rule=asked.rule)

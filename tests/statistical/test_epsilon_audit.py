@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kepsilon.perturb.laplace import perturb
+from kepsilon.perturb.mechanisms.laplace import perturb
 from kepsilon.perturb.sampler import record_noise
 from oracles.noise import ALPHA, seeded
 
@@ -132,7 +132,9 @@ def could_be_ours(published, candidate):
     wanted = np.rint((published - LO) / (HI - LO) * 2**32).astype(np.int64)
     place = int(np.rint((candidate - LO) / (HI - LO) * 2**32))
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr("kepsilon.perturb.laplace.record_noise", lambda n, d, **_: (wanted - place)[:, np.newaxis])
+        monkeypatch.setattr(
+            "kepsilon.perturb.mechanisms.laplace.record_noise", lambda n, d, **_: (wanted - place)[:, np.newaxis]
+        )
         again = publish(np.full((len(published), 1), candidate), epsilon=WEAK, stream=0)
     return again[:, 0] == published
 

@@ -9,7 +9,7 @@ import pytest
 
 import kepsilon
 from kepsilon.evaluate import confident_k
-from kepsilon.perturb import laplace
+from kepsilon.perturb.mechanisms.laplace import perturb
 from oracles.noise import SEED
 
 N = 6000
@@ -61,9 +61,9 @@ def test_the_dataset_range_instead_of_the_class_range_is_caught(monkeypatch):
 
     def mutant(values, ids, lo, hi, **rest):
         widest_lo, widest_hi = np.full_like(lo, values.min()), np.full_like(hi, values.max())
-        return laplace.perturb(values, ids, widest_lo, widest_hi, **rest)
+        return perturb(values, ids, widest_lo, widest_hi, **rest)
 
-    monkeypatch.setattr("kepsilon.draw.perturb", mutant)
+    monkeypatch.setattr("kepsilon.perturb.mechanisms.laplace.perturb", mutant)
     assert suspected(policy()) == {"warning"}
 
 
@@ -71,11 +71,11 @@ def test_noise_shared_across_the_records_of_a_class_is_caught(monkeypatch):
     """Differences between records would be exact."""
 
     def mutant(values, ids, lo, hi, **rest):
-        noisy = laplace.perturb(values, ids, lo, hi, **rest)
+        noisy = perturb(values, ids, lo, hi, **rest)
         _, first = np.unique(ids, return_index=True)
         return in_steps(values + (noisy - values)[first][ids])
 
-    monkeypatch.setattr("kepsilon.draw.perturb", mutant)
+    monkeypatch.setattr("kepsilon.perturb.mechanisms.laplace.perturb", mutant)
     assert "broken" in suspected(policy())
 
 
@@ -84,7 +84,7 @@ def test_independent_epsilon_for_every_attribute_is_caught(monkeypatch):
 
     def mutant(values, ids, lo, hi, *, precisions, domains, **rest):
         columns = [
-            laplace.perturb(
+            perturb(
                 values[:, [j]],
                 ids,
                 lo[:, [j]],
@@ -97,7 +97,7 @@ def test_independent_epsilon_for_every_attribute_is_caught(monkeypatch):
         ]
         return np.column_stack(columns)
 
-    monkeypatch.setattr("kepsilon.draw.perturb", mutant)
+    monkeypatch.setattr("kepsilon.perturb.mechanisms.laplace.perturb", mutant)
     assert "broken" in suspected(policy(several=True))
 
 
@@ -108,7 +108,7 @@ def test_laplace_noise_in_floating_point_is_caught(monkeypatch):
         noise = np.random.default_rng(SEED).laplace(size=values.shape)
         return values + noise * (hi - lo)[ids] / float(epsilon)
 
-    monkeypatch.setattr("kepsilon.draw.perturb", mutant)
+    monkeypatch.setattr("kepsilon.perturb.mechanisms.laplace.perturb", mutant)
     assert suspected(policy(), check="precision") == {"broken"}
 
 
@@ -116,9 +116,9 @@ def test_clamping_to_the_observed_class_range_is_caught(monkeypatch):
     """The ends of what is published would be the class's extremes."""
 
     def mutant(values, ids, lo, hi, **rest):
-        return np.clip(laplace.perturb(values, ids, lo, hi, **rest), lo[ids], hi[ids])
+        return np.clip(perturb(values, ids, lo, hi, **rest), lo[ids], hi[ids])
 
-    monkeypatch.setattr("kepsilon.draw.perturb", mutant)
+    monkeypatch.setattr("kepsilon.perturb.mechanisms.laplace.perturb", mutant)
     assert "broken" in suspected(policy())
 
 

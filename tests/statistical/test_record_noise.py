@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kepsilon.evaluate.noise_size import expected_noise, linking_ranges
+from kepsilon.evaluate.confident_k import ConfidentK, ZeroRule
 from kepsilon.perturb import sampler
-from kepsilon.perturb.laplace import perturb
+from kepsilon.perturb.mechanisms.laplace import LAPLACE, perturb
 from kepsilon.perturb.sampler import GRID_BITS, record_noise, two_sided_geometric
 from oracles.noise import ALPHA, chi_square_p, seeded, two_sided_chi_square_p
 
@@ -176,7 +176,7 @@ def test_noise_of_each_class_has_the_size_of_its_own_active_attributes():
     published = perturb(
         values, class_ids, lo, hi, epsilon=epsilon, precisions=precisions, domains=domains, source=seeded(40)
     )
-    expected = expected_noise(hi - lo, epsilon=float(epsilon))
+    expected = LAPLACE.expected_noise(hi - lo, epsilon=float(epsilon))
     for c, d in ((0, 2), (1, 1)):
         size = np.abs(published - values)[class_ids == c]
         spread = math.sqrt((d + 1) * (d + 2) / 3 - (d + 1) ** 2 / 4) / math.sqrt(len(size))
@@ -201,7 +201,8 @@ def test_linking_ranges_hold_the_records_they_promise(confidence, precision):
     published = perturb(
         values, class_ids, lo, hi, epsilon=epsilon, precisions=precisions, domains=[None] * 2, source=seeded(41)
     )
-    reach = linking_ranges(hi - lo, epsilon=float(epsilon), confidence=confidence, precisions=precisions)
+    asked = ConfidentK(k=2, confidence=confidence, rule=ZeroRule.TEXT, precisions=tuple(precisions))
+    reach = asked.reach(LAPLACE, lo, hi, epsilon=float(epsilon))
     held = np.all(np.abs(published - values) <= reach[class_ids] + 1e-9, axis=1)
     for c in (0, 1):
         n_held, n_class = int(held[class_ids == c].sum()), int((class_ids == c).sum())

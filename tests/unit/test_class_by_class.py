@@ -13,6 +13,7 @@ from kepsilon.draw import Measured, perturb_batch
 from kepsilon.engines.protocol import Batch
 from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.pictures import Spread
+from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.predict.outlook import look_at
 from oracles.noise import SEED, seeded
 
@@ -79,6 +80,7 @@ def test_the_sample_is_of_the_records_at_the_sampled_positions():
                 low=np.array([low for low, _ in ends]),
                 high=np.array([high for _, high in ends]),
                 policy=policy("height"),
+                mechanism=mechanism_of(policy("height")),
                 sampled=sampled,
                 n_before=np.concatenate([[0], np.cumsum(SIZES)[:-1]]),
             )
@@ -102,7 +104,7 @@ def test_the_same_values_in_other_classes_are_simulated_apart():
 
     def look(first):
         own = Batch(classes=slice(first, first + 3), class_ids=class_ids, values=values)
-        return look_at(own, policy=wanted, cells=cells).expected
+        return look_at(own, policy=wanted, cells=cells, mechanism=mechanism_of(wanted)).expected
 
     one, again, other = look(0), look(0), look(3)
     assert one == again

@@ -17,6 +17,7 @@ from kepsilon.auditing.few_records import check_links
 from kepsilon.auditing.findings import AttackFigures, Findings, StrongestAttack, counted
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.noise_law import ClaimedNoise
+from kepsilon.auditing.stated_laws import unstated
 from kepsilon.auditing.tables import Released
 from kepsilon.evaluate.reidentification import ChanceOfFinding, Reidentification
 from kepsilon.evaluate.small_classes import MOST, attack_small_classes
@@ -75,6 +76,14 @@ def check_attacks(
     alpha: float,
 ) -> str:
     """Attacks, scored if the linkage is there; returns the headline."""
+    if (why := unstated(policy)) is not None:
+        findings.note("attacks", why)
+        findings.figures = replace(findings.figures, reidentification=risk_figures(classes), one_over_k=1 / policy.k)
+        return (
+            "Whoever knows the k-quasis alone places a record among its class: "
+            f"{classes.n_classes / released.n_records:.2%} on average (1/k = {1 / policy.k:.2%}). What the noisy values add "
+            "was not checked."
+        )
     expected = expected_share(classes, noise, policy)
     findings.figures = replace(
         findings.figures,

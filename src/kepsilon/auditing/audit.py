@@ -27,6 +27,7 @@ from kepsilon.auditing.schema import (
     read_release,
     require_not_exchanged,
 )
+from kepsilon.auditing.stated_laws import unstated
 from kepsilon.auditing.tables import Original, Released, read_original
 from kepsilon.auditing.taken_out import check_taken_out
 from kepsilon.engines.audited import AuditedTable
@@ -101,13 +102,16 @@ def _audit(
     noise = claimed_noise(before, classes, policy)
     check_without_noise(after, classes, noise, policy, findings)
     alpha = FALSE_ALARM / (20 * (len(before.published) + len(policy.epsilon_quasis) + 2))
-    if links is not None:
-        check_linked_noise(before, after, classes, noise, links, policy, findings, alpha=alpha)
-        check_exact_values(before, after, classes, noise, links, policy, findings, alpha=alpha)
+    if (why := unstated(policy)) is not None:
+        findings.note("noise", why)
     else:
-        check_unlinked_noise(before, after, classes, noise, policy, findings, alpha=alpha)
-    check_confident_k(after, classes, noise, policy, findings)
-    check_taken_out(before, after, classes, policy, findings, alpha=alpha)
+        if links is not None:
+            check_linked_noise(before, after, classes, noise, links, policy, findings, alpha=alpha)
+            check_exact_values(before, after, classes, noise, links, policy, findings, alpha=alpha)
+        else:
+            check_unlinked_noise(before, after, classes, noise, policy, findings, alpha=alpha)
+        check_confident_k(after, classes, noise, policy, findings)
+        check_taken_out(before, after, classes, policy, findings, alpha=alpha)
     on_step("order")
     check_order(before, after, classes, policy, findings, linkage=links, alpha=alpha)
     on_step("attack")

@@ -20,6 +20,7 @@ from kepsilon.auditing.findings import Findings, quoted
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.noise import n_taken_out_with_class
 from kepsilon.auditing.noise_law import ClaimedNoise
+from kepsilon.auditing.stated_laws import unstated
 from kepsilon.auditing.tables import Original, Released
 from kepsilon.json_values import Json, json_of
 from kepsilon.policy.choices import ALGORITHMS
@@ -188,6 +189,7 @@ def _figures_of_noise(
     belongs = np.flatnonzero(classes.of_original != NOWHERE)
     ids = classes.of_original[belongs]
     size = (noise.n_active + 1) / 2 / float(policy.exact_epsilon)
+    is_stated = unstated(policy) is None
     errors: Json = {}
     for j, name in enumerate(policy.epsilon_quasis):
         own = original.numbers[name][belongs]
@@ -195,14 +197,15 @@ def _figures_of_noise(
         expected = (noise.ranges[:, j] * size)[ids]
         figures: Json = {"zeros_left_out": int(np.count_nonzero(own[present] == 0))}
         counted = present & (own != 0)
-        with np.errstate(over="ignore"):
-            relative = _mean(expected[counted] / np.abs(own[counted]))
-        figures["expected_relative"] = relative
-        if relative is not None:
-            figures["uniform_equivalent"] = 2 * relative
-            figures["epsilon_for_uniform_5_percent"] = relative * float(policy.exact_epsilon) / 0.025
         width = float(own[present].max() - own[present].min()) if present.any() else 0.0
-        figures["range_relative"] = _mean(expected[present] / width) if width > 0 else None
+        if is_stated:
+            with np.errstate(over="ignore"):
+                relative = _mean(expected[counted] / np.abs(own[counted]))
+            figures["expected_relative"] = relative
+            if relative is not None:
+                figures["uniform_equivalent"] = 2 * relative
+                figures["epsilon_for_uniform_5_percent"] = relative * float(policy.exact_epsilon) / 0.025
+            figures["range_relative"] = _mean(expected[present] / width) if width > 0 else None
         if linkage is not None:
             before, after = original.numbers[name][linkage.original_row], released.numbers[name]
             moved = np.abs(after - before)
@@ -219,7 +222,7 @@ def _figures_of_noise(
             name: int(np.count_nonzero(noise.ranges[:, j] == 0)) for j, name in enumerate(policy.epsilon_quasis)
         },
     }
-    if len(policy.epsilon_quasis) == 1:
+    if len(policy.epsilon_quasis) == 1 and is_stated:
         links, paper = expected_links(classes, noise, policy)
         n = int(classes.originals.sum())  # expected figures are of the records that get noise
         known["linking_risk"] = {

@@ -28,6 +28,8 @@ class Cells:
     low: FloatArray
     """Smallest coordinates in each, shape (n_attributes, n_cells)."""
     high: FloatArray
+    cell_of: IntArray
+    """The cell of every point, shape (n_points,)."""
 
     def least_sums(self, published: FloatArray, own: FloatArray, *, epsilon: float) -> FloatArray:
         """What Σ exp(−ε·(distance − own)) over all originals is at least, for each record; (n_records,).
@@ -45,6 +47,28 @@ class Cells:
             far -= own[part, np.newaxis]
             far *= -epsilon
             sums[part] = np.exp(far, out=far) @ self.counts
+        return sums
+
+    def least_sums_by_cell(self, *, epsilon: float) -> tuple[FloatArray, FloatArray]:
+        """What Σ exp(−ε·distance) over all originals is at least, for any point of each cell; and the weight of that cell.
+
+        From the farthest corners of two cells. The weight is that of originals as far away as the cell is wide; a point
+        itself is counted with it, though it is at no distance.
+        """
+        far = np.zeros((len(self.counts), len(self.counts)))
+        for low, high in zip(self.low, self.high, strict=True):
+            np.maximum(far, high[:, np.newaxis] - low, out=far)
+            np.maximum(far, high - low[:, np.newaxis], out=far)
+        weights = np.exp(-epsilon * far)
+        return weights @ self.counts, np.diag(weights)
+
+    def least_sums_of_members(self, points: FloatArray, cell: int, *, epsilon: float) -> FloatArray:
+        """What Σ exp(−ε·distance) over all originals is at least, for some points of one cell; (n_points,)."""
+        corner = np.zeros(points.shape[1])
+        for x, low, high in zip(points, self.low, self.high, strict=True):
+            np.maximum(corner, np.maximum(x - low[cell], high[cell] - x), out=corner)
+        sums = self.least_sums(points, np.zeros(len(corner)), epsilon=epsilon)
+        sums -= np.expm1(-epsilon * corner)  # the point itself is not as far away as the corner
         return sums
 
 
@@ -153,10 +177,14 @@ def put_in_cells(originals: FloatArray, counts: IntArray, *, n_cells: int) -> Ce
         rank[np.argsort(coordinates, kind="stable")] = np.arange(n)
         codes = codes * n_slices + rank * n_slices // n
     order = np.argsort(codes, kind="stable")
-    firsts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    is_first = np.diff(codes[order], prepend=-1) != 0
+    firsts = np.flatnonzero(is_first)
     ordered = originals[:, order]
+    cell_of = np.empty(n, dtype=np.int64)
+    cell_of[order] = np.cumsum(is_first) - 1
     return Cells(
         counts=np.add.reduceat(counts[order], firsts).astype(np.float64),
         low=np.minimum.reduceat(ordered, firsts, axis=1),
         high=np.maximum.reduceat(ordered, firsts, axis=1),
+        cell_of=cell_of,
     )

@@ -53,6 +53,18 @@ class ClassValues:
         inner = np.flatnonzero(self.class_ids[1:] == self.class_ids[:-1])
         return self.values[inner + 1] - self.values[inner], inner
 
+    def of(self, chosen: IntArray) -> ClassValues:
+        """Those of some classes, in rising order."""
+        n_distinct = self.n_distinct[chosen]
+        ends = np.cumsum(n_distinct)
+        positions = np.arange(int(n_distinct.sum())) + np.repeat(self.starts[chosen] - (ends - n_distinct), n_distinct)
+        return ClassValues(
+            values=self.values[positions],
+            class_ids=np.repeat(np.arange(len(chosen)), n_distinct),
+            counts=self.counts[positions],
+            starts=np.concatenate([[0], ends]),
+        )
+
     def n_distinct_up_to(self, bounds: FloatArray, class_ids: IntArray, *, include_equal: bool) -> IntArray:
         """How many entries of `values`, counted from the very first, lie before each bound in the order of classes.
 

@@ -13,13 +13,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from kepsilon.evaluate.noise_size import linking_ranges
-from kepsilon.evaluate.reach_probabilities import Steps
+from kepsilon.evaluate.noise_law import NoiseLaw
 from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.coded_values import without_missing
+from kepsilon.table.steps import Steps
 
 
 class ZeroRule(Enum):
@@ -59,10 +59,15 @@ class ConfidentK:
             ),
         )
 
-    def reach(self, ranges: FloatArray, *, epsilon: float) -> FloatArray:
-        """r_c of every class and ε-quasi, shaped like `ranges`; without noise, infinite: what all share tells nothing."""
-        reach = linking_ranges(ranges, epsilon=epsilon, confidence=self.confidence, precisions=self.precisions)
-        return np.where(ranges > 0, reach, np.inf)
+    def reach(self, mechanism: NoiseLaw, low: FloatArray, high: FloatArray, *, epsilon: float) -> FloatArray:
+        """r_c: how far a record's published values lie from its own with probability c, at most; shaped like `low`.
+
+        Paper Eq. (9). Half a unit of the precision is added to the reach of what is drawn because rounding moves values
+        too: without it 0.99 can be 0.93. Where there is no noise it is infinite: what all share tells nothing.
+        """
+        half_units = np.array([float(precision / 2) for precision in self.precisions])
+        drawn = mechanism.reach(low, high, epsilon=epsilon, confidence=self.confidence)
+        return np.where(high - low > 0, drawn + half_units, np.inf)
 
     @property
     def steps(self) -> Steps:

@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
+from kepsilon.evaluate.noise_law import ExponentialLaw, NoiseLaw
+from kepsilon.evaluate.simulation import SimulatedBytes, generator
+from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.round_numbers import nice_step
+from kepsilon.table.steps import Steps
 
 N_POINTS = 60
 UNIFORM = 0.05
@@ -35,50 +40,167 @@ class ErrorPicture:
     n_zeros: int
 
 
+class ErrorCurve(Protocol):
+    """How large relative errors are expected to be, over some records."""
+
+    def shares_within(self, step: float) -> FloatArray:
+        """The share of records expected within 0, 1·step, 2·step and so on, shape (N_POINTS + 1,)."""
+
+    def thinned(self) -> ErrorCurve:
+        """That of about 2,000 of the records."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExponentialErrors:
+    """Of exponential noise, in closed form."""
+
+    scales: FloatArray
+    """R/(ε·|v|), by record; see `relative_scales`."""
+    n_active: IntArray
+    """How many ε-quasis have noise in the record's class."""
+    law: ExponentialLaw
+
+    def shares_within(self, step: float) -> FloatArray:
+        """Without noise a record is always within."""
+        exceeding = np.zeros(N_POINTS + 1)
+        scales, n_active = self.scales, self.n_active
+        for d in np.unique(n_active[scales > 0]).tolist():
+            own = step / scales[(scales > 0) & (n_active == d)]
+            shrink, left = np.exp(-own), np.ones(len(own))
+            for i in range(N_POINTS + 1):  # e^(−i·x) is e^(−x) multiplied up: one exp for the whole curve
+                exceeding[i] += (left if d == 1 else left * self.law.exceeding_factor(i * own, d=d)).sum()
+                left *= shrink
+        return 1 - exceeding / len(scales)
+
+    def thinned(self) -> ExponentialErrors:
+        few = slice(None, None, max(1, len(self.scales) // 2000))
+        return ExponentialErrors(scales=self.scales[few], n_active=self.n_active[few], law=self.law)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnErrors:
+    """Of any mechanism, from one draw of it for every record."""
+
+    errors: FloatArray
+    """|x − v|/|v|, rising."""
+
+    @classmethod
+    def of(cls, drawn: FloatArray, values: FloatArray) -> DrawnErrors:
+        with np.errstate(over="ignore"):
+            return cls(errors=np.sort(np.abs(drawn - values) / np.abs(values)))
+
+    def shares_within(self, step: float) -> FloatArray:
+        within: FloatArray = _n_within(self.errors, points(step)) / len(self.errors)
+        return within
+
+    def thinned(self) -> DrawnErrors:
+        return self
+
+
 def error_picture(
     name: str,
     values: FloatArray,
     published: FloatArray,
     *,
     kept: BoolArray | None,
-    ranges: FloatArray,
-    n_active: IntArray,
-    whole: tuple[float, int],
-    epsilon: float,
+    per_class: ErrorCurve,
+    whole: ErrorCurve,
     k: int,
     n_records: int,
     n_zeros: int,
-) -> ErrorPicture | None:
-    """All curves of one ε-quasi; None where fewer than k records have a relative error.
+) -> ErrorPicture:
+    """All curves of one ε-quasi.
 
-    All arrays are by record of the sample: `ranges` is R of its class and `n_active` how many ε-quasis have noise there.
-    `whole` is R and their number if the whole dataset were one class. `n_records` and `n_zeros` count all records.
+    `values`, `published` and `kept` are by record of the sample. `per_class` is expected of those whose value is neither 0
+    nor missing, and `whole` if the whole dataset were one class. `n_records` and `n_zeros` count all records.
     """
     sizes = np.abs(values)
-    has_error = sizes > 0  # neither 0 nor missing
-    if np.count_nonzero(has_error) < k:
-        return None
+    has_error = sizes > 0
     kept = has_error if kept is None else has_error & kept
     with np.errstate(over="ignore"):
         realised = np.sort(np.abs(published[kept] - values[kept]) / sizes[kept])
-    sizes, n_active = sizes[has_error], n_active[has_error]
-    scales = relative_scales(ranges[has_error], sizes, epsilon=epsilon)
-    step = curve_end(scales, n_active) / N_POINTS
+    step = curve_end(per_class) / N_POINTS
     at = points(step)
-    whole_range, n_wide = whole
-    wide_scales = relative_scales(whole_range, sizes, epsilon=epsilon)
-    n_within = np.searchsorted(realised, np.array(at) * (1 + 1e-12), side="right")
     return ErrorPicture(
         name=name,
         at=at,
-        per_class=_rounded(shares_within(scales, n_active, step=step)),
-        whole_dataset=_rounded(shares_within(wide_scales, np.full(len(sizes), n_wide), step=step)),
+        per_class=_rounded(per_class.shares_within(step)),
+        whole_dataset=_rounded(whole.shares_within(step)),
         uniform=_rounded(uniform_shares(at)),
-        realised=_shown_steps(n_within, len(realised), k),
-        n_sampled=len(sizes),
+        realised=_shown_steps(_n_within(realised, at), len(realised), k),
+        n_sampled=int(np.count_nonzero(has_error)),
         n_records=n_records,
         n_zeros=n_zeros,
     )
+
+
+def closed_curves(
+    law: ExponentialLaw,
+    values: FloatArray,
+    class_ids: IntArray,
+    ranges: FloatArray,
+    widths: Sequence[float],
+    attributes: Sequence[int],
+    *,
+    epsilon: float,
+) -> Iterator[tuple[ErrorCurve, ErrorCurve]]:
+    """What to expect of each attribute's errors, and what if the whole dataset were one class, without a draw.
+
+    `values` and `class_ids` are of the sample, `ranges` (R) has shape (n_classes, n_attributes), and `widths` says from
+    where to where the values of the whole dataset go.
+    """
+    n_active = np.count_nonzero(ranges > 0, axis=1)[class_ids]
+    n_wide = sum(width > 0 for width in widths)
+    for j in attributes:
+        sizes = np.abs(values[:, j])
+        has_error = sizes > 0
+        sizes, own_ranges = sizes[has_error], ranges[class_ids[has_error], j]
+        yield (
+            ExponentialErrors(
+                scales=relative_scales(own_ranges, sizes, epsilon=epsilon), n_active=n_active[has_error], law=law
+            ),
+            ExponentialErrors(
+                scales=relative_scales(widths[j], sizes, epsilon=epsilon), n_active=np.full(len(sizes), n_wide), law=law
+            ),
+        )
+
+
+def drawn_curves(
+    mechanism: NoiseLaw,
+    values: FloatArray,
+    class_ids: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+    attributes: Sequence[int],
+    *,
+    epsilon: float,
+    steps: Sequence[Steps],
+) -> Iterator[tuple[ErrorCurve, ErrorCurve]]:
+    """The same curves from a draw of the sample, with the ranges of its classes and with one that holds all of these.
+
+    Where that one is too wide for the precision, the draw is rounded more coarsely: it is a yardstick, not published.
+    """
+    is_missing = np.isnan(values)
+    patterns, pattern_of = np.unique(is_missing, axis=0, return_inverse=True)
+    widest = [(np.nanmin(low[:, j], initial=np.inf), np.nanmax(high[:, j], initial=-np.inf)) for j in range(len(steps))]
+    wide_low, wide_high = (np.where(patterns, np.nan, np.array(ends)) for ends in zip(*widest, strict=True))
+    wide_steps = []
+    for j, published_in in enumerate(steps):
+        precision = published_in.precision
+        while not mechanism.coarse_enough(wide_low[:, j], wide_high[:, j], precision).all():
+            precision *= 10
+        wide_steps.append(Steps(precision=precision))
+
+    def draw(ids: IntArray, low: FloatArray, high: FloatArray, steps: Sequence[Steps]) -> FloatArray:
+        source = SimulatedBytes(generator(0))
+        return mechanism.draw(values, ids, low, high, epsilon=fraction(epsilon), steps=steps, source=source)
+
+    own = draw(class_ids, low, high, steps)
+    wide = draw(pattern_of.reshape(-1), wide_low, wide_high, wide_steps)
+    for j in attributes:
+        has_error = np.abs(values[:, j]) > 0
+        before = values[has_error, j]
+        yield DrawnErrors.of(own[has_error, j], before), DrawnErrors.of(wide[has_error, j], before)
 
 
 def relative_scales(ranges: FloatArray | float, sizes: FloatArray, *, epsilon: float) -> FloatArray:
@@ -87,11 +209,11 @@ def relative_scales(ranges: FloatArray | float, sizes: FloatArray, *, epsilon: f
         return np.asarray(ranges / epsilon / sizes)
 
 
-def curve_end(scales: FloatArray, n_active: IntArray) -> float:
+def curve_end(curve: ErrorCurve) -> float:
     """A round error that nearly all records stay below, and not less than twice what the yardstick needs."""
-    few = slice(None, None, max(1, len(scales) // 2000))
+    few = curve.thinned()
     end = 2 * UNIFORM
-    while end < 100 and shares_within(scales[few], n_active[few], step=end)[1] < _MOSTLY:
+    while end < 100 and few.shares_within(end)[1] < _MOSTLY:
         end = nice_step(end * 1.01)
     return end
 
@@ -101,20 +223,14 @@ def points(step: float) -> tuple[float, ...]:
     return tuple(float(f"{i * step:.10g}") for i in range(N_POINTS + 1))
 
 
-def shares_within(scales: FloatArray, n_active: IntArray, *, step: float) -> FloatArray:
-    """The share of records expected within 0, 1·step, 2·step and so on. Without noise a record is always within."""
-    exceeding = np.zeros(N_POINTS + 1)
-    for d in np.unique(n_active[scales > 0]).tolist():
-        own = step / scales[(scales > 0) & (n_active == d)]
-        shrink, left = np.exp(-own), np.ones(len(own))
-        for i in range(N_POINTS + 1):  # e^(−i·x) is e^(−x) multiplied up: one exp for the whole curve
-            exceeding[i] += (left if d == 1 else left * exceeding_factor(i * own, d=d)).sum()
-            left *= shrink
-    return 1 - exceeding / len(scales)
+def _n_within(errors: FloatArray, at: Sequence[float]) -> IntArray:
+    """How many of the rising errors are at most each of `at`, up to a double's rounding."""
+    n_within: IntArray = np.searchsorted(errors, np.array(at) * (1 + 1e-12), side="right")
+    return n_within
 
 
 def uniform_shares(at: Sequence[float]) -> FloatArray:
-    """The same for uniform noise of ±5 % of the value."""
+    """The share of records within each error for uniform noise of ±5 % of the value."""
     return np.minimum(np.array(at) / UNIFORM, 1.0)
 
 
@@ -131,15 +247,3 @@ def _shown_steps(counts: IntArray, n: int, k: int) -> tuple[float | None, ...]:
         shown.append(round(count / n, 4) if fits and n else None)
         last = count if fits else last
     return tuple(shown)
-
-
-def exceeding_factor(distances: FloatArray, *, d: int) -> FloatArray:
-    """e^t·P(|Z_j| > t) for one of d attributes whose noise has the density ∝ exp(−max_j|z_j|), t in units of R_j/ε.
-
-    |Z_j| is uniform on [0, M] with M of a Gamma(d + 1) distribution, so the chance is Q_{d+1}(t) − (t/d)·Q_d(t) with
-    Q_d(t) = e^(−t)·Σ_{i<d} t^i/i!, which is e^(−t)·Σ_{i<d} (1 − i/d)·t^i/i!; for d = 1 it is e^(−t), Laplace.
-    """
-    total = np.zeros_like(distances)
-    for i in reversed(range(d)):  # Horner: what is multiplied by t at every turn gets its 1/i! on the way
-        total = total * distances / (i + 1) + (1 - i / d)
-    return total

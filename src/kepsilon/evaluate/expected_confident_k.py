@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many records confident k is expected to suppress, exactly, before any noise is drawn.
 
-Paper §V-C, for one ε-quasi. With `steps` it is of what is published, rounded to the precision and clamped to the domain;
-without, of noise that is not yet rounded.
+Paper §V-C, for one ε-quasi with exponential noise. With `steps` it is of what is published, rounded to the precision and
+clamped to the domain; without, of noise that is not yet rounded.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ import numpy as np
 from kepsilon.evaluate.class_rule import lost_with_class, may_fall, may_stand
 from kepsilon.evaluate.class_values import ClassValues
 from kepsilon.evaluate.confident_k import ZeroRule
-from kepsilon.evaluate.reach_probabilities import Crowds, Noise, Steps, at_least, crowds_of, ends_of
+from kepsilon.evaluate.noise_law import ExponentialLaw
+from kepsilon.evaluate.reach_probabilities import Crowds, Noise, at_least, crowds_of, ends_of
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.steps import Steps
 
 _BLOCK = 1 << 15
 """Distinct values looked at together: few enough to stay in a processor's cache."""
@@ -45,7 +47,14 @@ class PreparedClasses:
     crowds: Crowds
 
     def expected(
-        self, *, ranges: FloatArray, reach: FloatArray, epsilon: float, rule: ZeroRule, steps: Steps | None = None
+        self,
+        *,
+        ranges: FloatArray,
+        reach: FloatArray,
+        epsilon: float,
+        rule: ZeroRule,
+        law: ExponentialLaw,
+        steps: Steps | None = None,
     ) -> FloatArray:
         """Expected number of suppressed records of every class, shape (n_classes,).
 
@@ -62,7 +71,7 @@ class PreparedClasses:
         for block in _blocks(self.classes.starts):
             if not is_moved[block].any():
                 continue
-            noise = self._noise(block, scales=scales[block], reach=reach[block], steps=steps)
+            noise = self._noise(block, scales=scales[block], reach=reach[block], law=law, steps=steps)
             chances = self._chances(block, noise, is_moved[block], rule)
             expected[block] = np.where(is_moved[block], chances.expected, expected[block])
             on_edge[block] = chances.on_edge
@@ -73,7 +82,9 @@ class PreparedClasses:
             expected[on_edge] += lost_with_class(np.concatenate(stays), zero, self.sizes[on_edge], k=self.k)
         return np.clip(expected, 0, self.sizes)
 
-    def _noise(self, block: slice, *, scales: FloatArray, reach: FloatArray, steps: Steps | None) -> Noise:
+    def _noise(
+        self, block: slice, *, scales: FloatArray, reach: FloatArray, law: ExponentialLaw, steps: Steps | None
+    ) -> Noise:
         starts = self.classes.starts[block.start : block.stop + 1]
         positions = slice(int(starts[0]), int(starts[-1]))
         n_distinct = np.diff(starts)
@@ -93,6 +104,7 @@ class PreparedClasses:
                 powers=np.exp(heights),
                 low=low,
                 widths=widths,
+                law=law,
                 steps=steps,
             )
 

@@ -13,13 +13,16 @@ import numpy as np
 
 from kepsilon.evaluate.class_values import ClassValues
 from kepsilon.evaluate.confident_k import ConfidentK, goes_alone, originals_in_reach
+from kepsilon.evaluate.likelihood_links import Originals, weigh_originals
 from kepsilon.evaluate.linking_risk import LinkSums, link_sums
+from kepsilon.evaluate.noise_law import NoiseLaw
 from kepsilon.evaluate.reidentification import ClassSizes, class_sizes
 from kepsilon.evaluate.relative_error import ErrorSums, realised_errors
 from kepsilon.evaluate.sorted_classes import SortedClasses
 from kepsilon.evaluate.tally import Realised
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.coded_values import without_missing
+from kepsilon.table.steps import Steps
 
 _BLOCK = 1 << 17
 """Records looked at together, at least: sums over the distinct values are formed anew for each block."""
@@ -63,13 +66,24 @@ class LargeClassFigures:
     """What a large class became, its records measured part by part."""
 
     def __init__(
-        self, classes: ClassValues, *, widths: FloatArray, epsilon: float, confident: ConfidentK | None
+        self,
+        classes: ClassValues,
+        *,
+        mechanism: NoiseLaw,
+        low: FloatArray,
+        high: FloatArray,
+        epsilon: float,
+        steps: Sequence[Steps],
+        confident: ConfidentK | None,
     ) -> None:
+        """`low` and `high` have shape (1, n_epsilon_quasis), and there is at most one of these."""
         self._classes = classes
+        self._mechanism = mechanism
         self._epsilon = epsilon
+        self._steps = steps
         self._confident = confident
-        self._ranges = widths if widths.shape[1] else np.zeros((1, 1))
-        self._errors = tuple(ErrorSums() for _ in range(widths.shape[1]))
+        self._low, self._high = (ends if ends.shape[1] else np.zeros((1, 1)) for ends in (low, high))
+        self._errors = tuple(ErrorSums() for _ in range(low.shape[1]))
         self._links = LinkSums()
         self._n_staying = 0
         self._n_left = 0
@@ -120,18 +134,34 @@ class LargeClassFigures:
             in_reach = originals_in_reach(
                 classes,
                 noisy,
-                linking_ranges=self._confident.reach(self._ranges, epsilon=self._epsilon)[:, 0],
+                linking_ranges=self._confident.reach(self._mechanism, self._low, self._high, epsilon=self._epsilon)[
+                    :, 0
+                ],
                 precision=self._confident.precisions[0],
             )
             goes, counts_as_gone = goes_alone(in_reach, k=self._confident.k, rule=self._confident.rule)
             stays = ~goes
             self._n_left += int(np.count_nonzero(~counts_as_gone))
-        self._links += link_sums(
-            classes,
-            noisy,
-            ranges=self._ranges[:, 0],
-            epsilon=self._epsilon,
-            stays=stays,
-            largest_elsewhere=self._links.largest,
-        )
+        self._links += self._link_sums(classes, noisy, stays)
         return stays
+
+    def _link_sums(self, classes: SortedClasses, noisy: FloatArray, stays: BoolArray) -> LinkSums:
+        if self._mechanism.exponential is not None:
+            return link_sums(
+                classes,
+                noisy,
+                ranges=self._high[:, 0] - self._low[:, 0],
+                epsilon=self._epsilon,
+                stays=stays,
+                largest_elsewhere=self._links.largest,
+            )
+        released = np.flatnonzero(stays)
+        return weigh_originals(
+            Originals.of_one(classes, self._low, self._high),
+            noisy[released, np.newaxis],
+            np.zeros(len(released), dtype=np.int64),
+            classes.place[released],
+            mechanism=self._mechanism,
+            epsilon=self._epsilon,
+            steps=self._steps,
+        ).sums()

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many records an attacker links who holds the originals and picks, in a record's class, the nearest of them.
 
-Paper §V-B, for one ε-quasi. Departure: the paper counts every tie as a link, so that a constant class scores 100 %;
-here a tie of t originals is worth 1/t, and the paper's rule is given beside it. `ranges` is always the R that set the
-noise of each class: its diameter, or something wider.
+Paper §V-B, for one ε-quasi with exponential noise, so that the nearest original is the most likely one. Departure: the
+paper counts every tie as a link, so that a constant class scores 100 %; here a tie of t originals is worth 1/t, and the
+paper's rule is given beside it. `ranges` is always the R that set the noise of each class: its diameter, or something
+wider.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from kepsilon.evaluate.class_values import ClassValues, running_sums
 from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.noise_law import ExponentialLaw
 from kepsilon.evaluate.sorted_classes import ROUNDING, SortedClasses
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.coded_values import without_missing
@@ -67,9 +69,9 @@ class LinkGaps:
     """The gaps between neighbouring values of every class, from which expected links follow for any ε, exactly.
 
     An original is nearest to its own published value if noise stays within half the gap on either side, which happens
-    with ½(a_left + a_right), a = 1 − exp(−ε·gap/(2R)), and a = 1 outwards. Summed over distinct values that is
-    1 + Σ a over the gaps; weighed with the records that share a value it is the paper's count. Both are for noise that
-    is not yet rounded to the precision or clamped to a domain.
+    with ½(a_left + a_right), a = P(|Z| ≤ ε·gap/(2R)) in units of the noise, and a = 1 outwards. Summed over distinct values
+    that is 1 + Σ a over the gaps; weighed with the records that share a value it is the paper's count. Both are for noise
+    that is not yet rounded to the precision or clamped to a domain.
     """
 
     halves: FloatArray
@@ -80,6 +82,7 @@ class LinkGaps:
     outward_fair: FloatArray
     """What the outward sides contribute whatever ε: 1 in a class that has records, shape (n_classes,)."""
     outward_paper: FloatArray
+    law: ExponentialLaw
 
     def expected(self, epsilon: float) -> ExpectedLinks:
         fair, paper = self.by_class(epsilon)
@@ -87,14 +90,14 @@ class LinkGaps:
 
     def by_class(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
         """Both rules, two arrays of shape (n_classes,)."""
-        within = -np.expm1(-epsilon * self.halves)
+        within = self.law.within(epsilon * self.halves)
         n_classes = len(self.outward_fair)
         fair = self.outward_fair + np.bincount(self.class_ids, weights=within, minlength=n_classes)
         paper = self.outward_paper + np.bincount(self.class_ids, weights=within * self.weights, minlength=n_classes)
         return fair, paper
 
 
-def link_gaps(classes: ClassValues, *, ranges: FloatArray) -> LinkGaps:
+def link_gaps(classes: ClassValues, *, ranges: FloatArray, law: ExponentialLaw) -> LinkGaps:
     gaps, before = classes.gaps()
     class_ids = classes.class_ids[before]
     has_records = classes.n_distinct > 0
@@ -107,6 +110,7 @@ def link_gaps(classes: ClassValues, *, ranges: FloatArray) -> LinkGaps:
         class_ids=class_ids,
         outward_fair=has_records.astype(np.float64),
         outward_paper=outward_paper,
+        law=law,
     )
 
 
@@ -181,6 +185,14 @@ def _links_in_order(classes: SortedClasses, published: FloatArray) -> tuple[Floa
     return is_link / n_nearest, is_link.astype(np.float64)
 
 
+def largest_posteriors(classes: ClassValues, *, ranges: FloatArray, epsilon: float) -> FloatArray:
+    """The most that noise can make the original of each distinct value probable, shape (n_distinct,).
+
+    1/Σ_j exp(−ε|v − v_j|/R) over the originals of its class, itself included.
+    """
+    return _weigh(classes, ranges=ranges, epsilon=epsilon).largest_posteriors()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Weights:
     """Sums of likelihoods by distinct value.
@@ -205,7 +217,7 @@ class _Weights:
         return bound
 
 
-def _weigh(classes: SortedClasses, *, ranges: FloatArray, epsilon: float) -> _Weights:
+def _weigh(classes: ClassValues, *, ranges: FloatArray, epsilon: float) -> _Weights:
     low, _ = classes.extremes()
     # Divided by R/ε, not multiplied by ε/R, which overflows for a range that is next to nothing.
     units = np.where(ranges > 0, ranges / epsilon, np.inf)

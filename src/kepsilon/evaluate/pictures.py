@@ -10,9 +10,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from kepsilon.evaluate.error_curves import ErrorPicture, error_picture
+from kepsilon.evaluate.error_curves import ErrorPicture, closed_curves, drawn_curves, error_picture
+from kepsilon.evaluate.noise_law import NoiseLaw
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.round_numbers import nice_step
+from kepsilon.table.steps import Steps
 
 MOST_SAMPLED = 100_000
 """Records that the curves of the error are drawn from; more would not move a line by its own width."""
@@ -80,16 +82,19 @@ def picture_release(
     published: Sequence[FloatArray],
     class_ids: IntArray,
     stays: BoolArray,
-    ranges: FloatArray,
+    mechanism: NoiseLaw,
+    low: FloatArray,
+    high: FloatArray,
     epsilon: float,
-    precisions: Sequence[Fraction],
+    steps: Sequence[Steps],
     k_quasis: Sequence[KQuasiPicture] = (),
     risk_by_epsilon: Sequence[tuple[float, float]] = (),
 ) -> Pictures:
     """What to draw of a release.
 
-    `values` (n_records, n_epsilon_quasis) is what received noise, `published` one array per ε-quasi, `ranges` (n_classes,
-    n_epsilon_quasis) the range that set the noise, 0 where a class is constant and NaN where its values are missing.
+    `values` (n_records, n_epsilon_quasis) is what received noise, `published` one array per ε-quasi, `low` and `high`
+    (n_classes, n_epsilon_quasis) the ends of the range that set the noise, which agree where a class is constant and are
+    NaN where its values are missing.
     `stays` is False where confidence-based suppression removed the record: it counts before, and not after.
     """
     keep = None if bool(stays.all()) else stays
@@ -110,9 +115,11 @@ def picture_release(
         spreads=[spread(values[:, j]) for j in range(len(names))],
         count=count,
         sizes=np.bincount(class_ids if keep is None else class_ids[keep]),
-        ranges=ranges,
+        mechanism=mechanism,
+        low=low,
+        high=high,
         epsilon=epsilon,
-        precisions=precisions,
+        steps=steps,
         k_quasis=k_quasis,
         risk_by_epsilon=risk_by_epsilon,
     )
@@ -167,9 +174,11 @@ def picture_sample(
     spreads: Sequence[Spread],
     count: Callable[[Mapping[int, Cells]], Mapping[int, tuple[IntArray, IntArray]]],
     sizes: IntArray,
-    ranges: FloatArray,
+    mechanism: NoiseLaw,
+    low: FloatArray,
+    high: FloatArray,
     epsilon: float,
-    precisions: Sequence[Fraction],
+    steps: Sequence[Steps],
     k_quasis: Sequence[KQuasiPicture] = (),
     risk_by_epsilon: Sequence[tuple[float, float]] = (),
 ) -> Pictures:
@@ -179,39 +188,46 @@ def picture_sample(
     of classes as released.
     """
     kept = None if bool(sample.stays.all()) else sample.stays
-    n_active = np.count_nonzero(ranges > 0, axis=1)[sample.class_ids]
-    n_wide = sum(own.high > own.low for own in spreads)
     present = [j for j, own in enumerate(spreads) if own.low <= own.high]
     cells = {
         j: _cells(
             sample.values[:, j],
             sample.published[j] if kept is None else sample.published[j][kept],
-            precision=precisions[j],
+            precision=steps[j].precision,
         )
         for j in present
     }
     counts = count(cells)
+    # What is relative to fewer than k values would tell of them.
+    drawn_at = [j for j in present if np.count_nonzero(np.abs(sample.values[:, j]) > 0) >= k]
+    if mechanism.exponential is not None:
+        widths = [own.high - own.low for own in spreads]
+        curves = closed_curves(
+            mechanism.exponential, sample.values, sample.class_ids, high - low, widths, drawn_at, epsilon=epsilon
+        )
+    else:
+        curves = drawn_curves(
+            mechanism, sample.values, sample.class_ids, low, high, drawn_at, epsilon=epsilon, steps=steps
+        )
     errors = [
         error_picture(
             names[j],
             sample.values[:, j],
             sample.published[j],
             kept=kept,
-            ranges=ranges[sample.class_ids, j],
-            n_active=n_active,
-            whole=(spreads[j].high - spreads[j].low, n_wide),
-            epsilon=epsilon,
+            per_class=per_class,
+            whole=whole,
             k=k,
             n_records=spreads[j].n_nonzero,
             n_zeros=spreads[j].n_zeros,
         )
-        for j in present
+        for j, (per_class, whole) in zip(drawn_at, curves, strict=True)
     ]
     return Pictures(
         k=k,
         epsilon=epsilon,
         values=tuple(_value_picture(names[j], cells[j], counts[j], spreads[j], k=k) for j in present),
-        errors=tuple(error for error in errors if error is not None),
+        errors=tuple(errors),
         class_sizes=_class_sizes(sizes, k=k),
         k_quasis=tuple(k_quasis),
         risk_by_epsilon=tuple((float(at), float(risk)) for at, risk in risk_by_epsilon),

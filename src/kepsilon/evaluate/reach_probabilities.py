@@ -1,25 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """How probable it is, before noise is drawn, that at least n originals of its class lie in reach of a published value.
 
-With the records of a class sorted, ℓ(x) ≥ n where x is in reach of some n neighbours, that is in the union of
-[v_{i+n−1} − r, v_i + r] over all i. Both ends rise with i, so the union is read off in one pass; it nearly always is one
-interval. A record gets there with the sum, over intervals, of differences of the Laplace distribution function around its
-own value. Heights here are (x − lo)/b, places in units of the noise from the smallest value of the class on.
+For exponential noise on one ε-quasi. With the records of a class sorted, ℓ(x) ≥ n where x is in reach of some n
+neighbours, that is in the union of [v_{i+n−1} − r, v_i + r] over all i. Both ends rise with i, so the union is read off
+in one pass; it nearly always is one interval. A record gets there with the sum, over intervals, of differences of the
+distribution function around its own value, whose tails are ½·e^(−t). Heights here are (x − lo)/b, places in units of the
+noise from the smallest value of the class on.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from kepsilon.evaluate.class_values import ClassValues, running_sums
+from kepsilon.evaluate.noise_law import ExponentialLaw
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
-
-_ON_STEP = 1e-9
-"""An end that misses a multiple of the precision by this part of it is on it, but for a double's rounding."""
+from kepsilon.table.steps import Steps
 
 _FAR = 40.0
 """Noise of more scales than this has a probability below 1e-17."""
@@ -82,35 +80,8 @@ def crowds_of(classes: ClassValues, *, n: int) -> Crowds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Steps:
-    """What may be published: multiples of the precision, clamped to a public domain."""
-
-    precision: Fraction
-    domain: tuple[Fraction, Fraction] | None = None
-
-    def leading_into(self, opens: FloatArray, closes: FloatArray, far: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The intervals of unrounded values that are published inside the given ones, ends included.
-
-        An interval without any multiple is left empty, and one that has the end of the domain in it goes as far as noise
-        does: `far` beyond.
-        """
-        step = float(self.precision)
-        first, last = np.ceil(opens / step - _ON_STEP), np.floor(closes / step + _ON_STEP)
-        at_bottom = at_top = np.zeros(len(opens), dtype=np.bool_)
-        if self.domain is not None:
-            bottom, top = math.ceil(self.domain[0] / self.precision), math.floor(self.domain[1] / self.precision)
-            at_bottom, at_top = (first <= bottom) & (last >= bottom), (last >= top) & (first <= top)
-            first, last = np.maximum(first, bottom), np.minimum(last, top)
-        last = np.maximum(last, first - 1)
-        begin, end = (first - 0.5) * step, (last + 0.5) * step
-        return np.where(at_bottom, np.minimum(begin, opens) - far, begin), np.where(
-            at_top, np.maximum(end, closes) + far, end
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """The Laplace noise of some classes, beside the distinct values it is added to."""
+    """The noise of some classes, beside the distinct values it is added to."""
 
     scales: FloatArray
     """b of every class, infinite if there is nothing to work out, and its reach r."""
@@ -123,6 +94,7 @@ class Noise:
     low: FloatArray
     """Smallest value of every class, and the distance from there to its largest."""
     widths: FloatArray
+    law: ExponentialLaw
     steps: Steps | None = None
     """None: what is published is not rounded."""
 
@@ -206,7 +178,7 @@ def _in_any_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: 
     beyond = max(heights.max(), closes.max(initial=0.0)) + 1
     offsets = np.repeat(np.arange(len(n_slots)) * (beyond + 1), n_slots)
     following = np.searchsorted(offsets + np.minimum(slot_closes, beyond), own * (beyond + 1) + heights)
-    probability = _below(slot_closes[following] - heights) - _below(slot_opens[following] - heights)
+    probability = noise.law.below(slot_closes[following] - heights) - noise.law.below(slot_opens[following] - heights)
 
     growing, falling = np.zeros((2, len(slot_opens)))
     growing[slots + 1] = np.exp(opens) * widths
@@ -216,10 +188,3 @@ def _in_any_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: 
     powers = noise.powers[chosen]
     probability += (to_the_left[following] / powers + to_the_right[following] * powers) / 2
     return probability
-
-
-def _below(x: FloatArray) -> FloatArray:
-    """The distribution function of Laplace noise of scale 1."""
-    tail = np.exp(-np.abs(x))
-    tail /= 2
-    return np.where(x < 0, tail, 1 - tail)

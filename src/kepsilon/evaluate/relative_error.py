@@ -48,7 +48,7 @@ class ErrorSums:
         )
 
     def over(self, epsilon: float) -> ErrorSums:
-        """The same for noise at ε, where these are sums for noise at ε = 1: error times ε is constant."""
+        """Sums for exponential noise at ε, where these are sums for noise at ε = 1: error times ε is constant."""
         return dataclasses.replace(
             self,
             relative_sum=self.relative_sum / epsilon,
@@ -92,21 +92,32 @@ def expected_errors(values: FloatArray, class_ids: IntArray, *, expected_noise: 
 
 
 def expected_errors_of_counts(values: FloatArray, counts: IntArray, *, expected_noise: float) -> ErrorSums:
-    """The same for one class that is known by its distinct values, and by how many records hold each."""
+    """The error to expect of one class that is known by its distinct values, and by how many records hold each."""
+    sums = errors_of_counts(values, counts, distances=np.full(len(values), expected_noise))
+    return dataclasses.replace(sums, distance_sum=float(sums.n_values) * expected_noise if sums.n_values else 0.0)
+
+
+def errors_of_counts(values: FloatArray, counts: IntArray, *, distances: FloatArray) -> ErrorSums:
+    """Errors of distinct values that are so far off on average, each held by so many records."""
     present = ~np.isnan(values)
-    values, counts = values[present], counts[present]
-    one_each = _error_sums(values, np.full(len(values), expected_noise))
+    values, counts, distances = values[present], counts[present], distances[present]
     sizes = np.abs(values)
     defined = sizes > 0
     with np.errstate(over="ignore"):
-        relative_sum = float(np.sum(counts[defined] * (expected_noise / sizes[defined])))
+        relative_sum = float(np.sum(counts[defined] * (distances[defined] / sizes[defined])))
     return dataclasses.replace(
-        one_each,
+        _error_sums(values, distances),
         n_values=int(counts.sum()),
         n_zeros=int(counts[~defined].sum()),
         relative_sum=relative_sum,
-        distance_sum=float(counts.sum()) * expected_noise if values.size else 0.0,
+        distance_sum=float(np.dot(counts, distances)),
     )
+
+
+def errors_of(values: FloatArray, distances: FloatArray) -> ErrorSums:
+    """Errors of records whose published value is so far off, or so far on average."""
+    parts = _parts(len(values))
+    return sum((_error_sums(values[p], distances[p]) for p in parts), start=ErrorSums())
 
 
 def realised_errors(values: FloatArray, published: FloatArray) -> ErrorSums:
@@ -146,7 +157,7 @@ def _error_sums(values: FloatArray, distances: FloatArray) -> ErrorSums:
 
 
 def epsilon_for_error(target: float, *, error: float, epsilon: float) -> float:
-    """The ε whose expected error is `target`, given the error at one ε: for Laplace their product is constant.
+    """The ε whose expected error is `target`, given the error at one ε: for exponential noise their product is constant.
 
     Paper §V-A: Eq. (8) solved for ε. It holds for relative and range-relative error, and for any number of ε-quasis.
     """

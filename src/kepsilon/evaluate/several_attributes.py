@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links and originals in reach where records have several ε-quasis, and a record is as far from an original as noise is large.
 
-The attacker of Paper §V-B, which has no formula for this case. Departure: the distance is the mechanism's own norm, the
-largest of |x_j − v_j|/R_j, so that the nearest original is the most likely one. An attribute without a range in a class
+The attacker of Paper §V-B, which has no formula for this case. Departure: the distance is the norm of exponential noise,
+the largest of |x_j − v_j|/R_j, so that the nearest original is the most likely one. An attribute without a range in a class
 (R = 0, or NaN where values are missing) is the same for all of it, and tells nothing. Ties are common in this norm, also
 between different originals: when the largest coordinate is one that they share.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links to expect with several ε-quasis: exact where there is a closed form, otherwise simulated, with their variance.
+"""Links to expect of noise on several ε-quasis: exact where there is a closed form, otherwise simulated, with a variance.
 
-For noise that is not yet rounded to the precision or clamped to a domain, and before records go for confident k.
+For exponential noise that is not yet rounded to the precision or clamped to a domain, and before records go for confident k.
 """
 
 from __future__ import annotations
@@ -12,24 +12,37 @@ import numpy as np
 
 from kepsilon.evaluate.cyclic_classes import WIDEST, CyclicClasses, lay_out, total
 from kepsilon.evaluate.linking_risk import ExpectedLinks, link_gaps
+from kepsilon.evaluate.noise_law import ExponentialLaw
 from kepsilon.evaluate.several_attributes import by_record, class_extremes, in_units_of_ranges
-from kepsilon.evaluate.simulation import Part, draw_records, generator, parts, unit_noise
+from kepsilon.evaluate.simulation import Part, draw_records, generator, parts
 from kepsilon.evaluate.sorted_classes import blocks_of_classes, sort_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
-_COMPARISONS = 25_000_000
+COMPARISONS = 25_000_000
 """Originals met in a simulation, about."""
 
 
 def expected_links_of_several(
-    values: FloatArray, class_ids: IntArray, *, ranges: FloatArray, epsilon: float, stream: int = 0
+    values: FloatArray,
+    class_ids: IntArray,
+    *,
+    ranges: FloatArray,
+    epsilon: float,
+    law: ExponentialLaw,
+    stream: int = 0,
 ) -> ExpectedLinks:
     """Expected links of all classes at one ε; see `expected_links_at_each`."""
-    return expected_links_at_each(values, class_ids, ranges=ranges, epsilons=[epsilon], stream=stream)[0]
+    return expected_links_at_each(values, class_ids, ranges=ranges, epsilons=[epsilon], law=law, stream=stream)[0]
 
 
 def expected_links_at_each(
-    values: FloatArray, class_ids: IntArray, *, ranges: FloatArray, epsilons: Sequence[float], stream: int = 0
+    values: FloatArray,
+    class_ids: IntArray,
+    *,
+    ranges: FloatArray,
+    epsilons: Sequence[float],
+    law: ExponentialLaw,
+    stream: int = 0,
 ) -> list[ExpectedLinks]:
     """Expected links of all classes, one for each ε; partitions need different `stream` numbers.
 
@@ -37,17 +50,17 @@ def expected_links_at_each(
     have at most one active attribute or all originals in one place. Classes are laid out once for all ε, which takes
     longer than meeting them does, and all share their draws.
     """
-    links, is_simple = _exact_links(values, class_ids, ranges=ranges, epsilons=epsilons)
+    links, is_simple = _exact_links(values, class_ids, ranges=ranges, epsilons=epsilons, law=law)
     simulated = np.flatnonzero(~is_simple[class_ids])
     if not simulated.size:
         return links
     values, class_ids = values[simulated], class_ids[simulated]
     rng = generator(stream)
     sizes = np.bincount(class_ids).astype(np.float64)
-    strata = draw_records(len(values), _COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng)
+    strata = draw_records(len(values), COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng)
     fair, paper = np.empty((2, len(epsilons), *strata.chosen.shape))
     for part in parts(values, class_ids, strata, n_classes=len(ranges)):
-        guesses = _best_guesses(part, ranges[part.classes], epsilons=epsilons, rng=rng)
+        guesses = _best_guesses(part, ranges[part.classes], epsilons=epsilons, law=law, rng=rng)
         for i, (certainty, n_nearest) in enumerate(guesses):
             fair[i][part.draws], paper[i][part.draws] = certainty, certainty * n_nearest
     return [
@@ -57,7 +70,7 @@ def expected_links_at_each(
 
 
 def _exact_links(
-    values: FloatArray, class_ids: IntArray, *, ranges: FloatArray, epsilons: Sequence[float]
+    values: FloatArray, class_ids: IntArray, *, ranges: FloatArray, epsilons: Sequence[float], law: ExponentialLaw
 ) -> tuple[list[ExpectedLinks], BoolArray]:
     """Links of the classes that have a closed form, and which classes these are."""
     links = [ExpectedLinks() for _ in epsilons]
@@ -73,13 +86,13 @@ def _exact_links(
         own, own_ids = records[simple[ids]], ids[simple[ids]]
         column = np.where(differs[own_ids], values[own, attribute[own_ids]], 0.0)
         classes = sort_classes(column, own_ids, n_classes=len(active))
-        gaps = link_gaps(classes, ranges=ranges[chosen][np.arange(len(active)), attribute])
+        gaps = link_gaps(classes, ranges=ranges[chosen][np.arange(len(active)), attribute], law=law)
         links = [found + gaps.expected(epsilon) for found, epsilon in zip(links, epsilons, strict=True)]
     return links, is_simple
 
 
 def _best_guesses(
-    part: Part, ranges: FloatArray, *, epsilons: Sequence[float], rng: np.random.Generator
+    part: Part, ranges: FloatArray, *, epsilons: Sequence[float], law: ExponentialLaw, rng: np.random.Generator
 ) -> Iterator[tuple[FloatArray, IntArray]]:
     """For noise added to each record drawn: the largest posterior of all originals, and how many originals share it.
 
@@ -89,7 +102,7 @@ def _best_guesses(
     low, _ = class_extremes(part.values, part.class_ids, n_classes=len(ranges))
     lows, widths = by_record(low, part.class_ids), by_record(ranges, part.class_ids)
     classes = lay_out(in_units_of_ranges(part.values, lows, widths), part.class_ids, n_classes=len(ranges))
-    noise = unit_noise(widths[:, part.chosen].T > 0, rng).T
+    noise = law.unit_noise(widths[:, part.chosen].T > 0, rng).T
     for epsilon in epsilons:
         yield _meet_all(classes, classes.point_of[part.chosen], noise / epsilon, epsilon=epsilon)
 

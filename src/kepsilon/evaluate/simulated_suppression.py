@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records to expect suppressed for confident k with several ε-quasis, simulated with whole classes, with their variance."""
+"""Records to expect suppressed for confident k, simulated with whole classes, with their variance.
+
+For exponential noise on several ε-quasis, and for every mechanism that has no closed form.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
 from kepsilon.evaluate.confident_k import ZeroRule, suppressed_for_confidence
 from kepsilon.evaluate.cyclic_classes import CyclicClasses, lay_out
 from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.noise_law import ExponentialLaw, NoiseLaw
 from kepsilon.evaluate.several_attributes import count_in_boxes, with_slack
-from kepsilon.evaluate.simulation import FEWEST_DRAWS, Part, draw_records, generator, parts, unit_noise
+from kepsilon.evaluate.simulation import FEWEST_DRAWS, Part, SimulatedBytes, draw_records, generator, parts
 from kepsilon.policy.roles import fraction
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.steps import Steps
 
 _SIMULATED = 200_000
 """Records given noise in a simulation, about."""
@@ -44,18 +50,62 @@ def expected_suppression(
     linking_ranges: FloatArray,
     epsilon: float,
     k: int,
+    law: ExponentialLaw,
     rule: ZeroRule = ZeroRule.TEXT,
     stream: int = 0,
     precisions: Sequence[Fraction] | None = None,
     domains: Sequence[tuple[float, float] | None] | None = None,
 ) -> Estimate:
-    """How many records to expect suppressed, those with too few originals in reach and whole classes left with too few.
+    """How many records to expect suppressed with exponential noise.
+
+    `values` has shape (n_records, n_attributes), `ranges` (R) and `linking_ranges` (r_c) have the shape (n_classes,
+    n_attributes); partitions need different `stream` numbers. With `precisions` and `domains`, one per attribute, noisy
+    values are rounded and clamped as for publishing.
+    """
+    publishing = _Publishing(precisions=precisions, domains=domains)
+    noise = _ExponentialNoise(law=law, ranges=ranges, epsilon=epsilon, publishing=publishing)
+    return _simulated(
+        values, class_ids, noise, ranges=ranges, linking_ranges=linking_ranges, k=k, rule=rule, stream=stream
+    )
+
+
+def expected_suppression_by_draws(
+    values: FloatArray,
+    class_ids: IntArray,
+    *,
+    mechanism: NoiseLaw,
+    low: FloatArray,
+    high: FloatArray,
+    linking_ranges: FloatArray,
+    epsilon: float,
+    k: int,
+    rule: ZeroRule,
+    stream: int,
+    steps: Sequence[Steps],
+) -> Estimate:
+    """How many records to expect suppressed with the mechanism's own draws; arguments as for `expected_suppression`."""
+    noise = _DrawnNoise(mechanism=mechanism, low=low, high=high, epsilon=epsilon, steps=steps)
+    return _simulated(
+        values, class_ids, noise, ranges=high - low, linking_ranges=linking_ranges, k=k, rule=rule, stream=stream
+    )
+
+
+def _simulated(
+    values: FloatArray,
+    class_ids: IntArray,
+    noise: _Noise,
+    *,
+    ranges: FloatArray,
+    linking_ranges: FloatArray,
+    k: int,
+    rule: ZeroRule,
+    stream: int,
+) -> Estimate:
+    """Records with too few originals in reach, and whole classes left with too few.
 
     A record is drawn, its class is given noise from there on, and the share of it that goes is what is counted: summed
     over records, these shares are the records that go. In a large class a part of the records is enough as long as k of
-    them stay, for then the class does, whatever becomes of the others. `values` has shape (n_records, n_attributes),
-    `ranges` (R) and `linking_ranges` (r_c) have the shape (n_classes, n_attributes); partitions need different `stream`
-    numbers. With `precisions` and `domains`, one per attribute, noisy values are rounded and clamped as for publishing.
+    them stay, for then the class does, whatever becomes of the others.
     """
     if not len(class_ids):
         return Estimate()
@@ -63,7 +113,6 @@ def expected_suppression(
     sizes = np.bincount(class_ids).astype(np.float64)
     seen = np.minimum(sizes, _WINDOW)
     affordable, fewest = _SIMULATED / (np.dot(sizes, seen) / len(class_ids)), FEWEST_DRAWS
-    publishing = _Publishing(precisions=precisions, domains=domains)
 
     def simulate(
         draws: float, fewest: int, rng: np.random.Generator, rest: np.random.Generator
@@ -73,7 +122,7 @@ def expected_suppression(
         shares = np.empty(strata.chosen.shape)
         n_compared = 0
         for part in parts(values, class_ids, strata, n_classes=len(ranges)):
-            crowd = _crowd(part, ranges, linking_ranges, epsilon=epsilon, k=k, rule=rule, publishing=publishing)
+            crowd = _crowd(part, ranges, linking_ranges, k=k, rule=rule, noise=noise)
             shares[part.draws], n_more = crowd.shares_gone(part.chosen, rng=rng, rest=rest)
             n_compared += n_more
         return strata.estimate(shares), n_compared / strata.chosen.size
@@ -112,15 +161,69 @@ def _whole_units(domain: tuple[float, float], precision: Fraction) -> tuple[floa
     return float(math.ceil(low) * precision), float(math.floor(high) * precision)
 
 
+class _Noise(Protocol):
+    """What noise makes of records."""
+
+    @property
+    def precisions(self) -> Sequence[Fraction] | None:
+        """What is published is in steps of these; None: it is not rounded."""
+
+    def move(self, places: FloatArray, class_ids: IntArray, tells: BoolArray, rng: np.random.Generator) -> FloatArray:
+        """What is published of records, shaped like their places, (n_attributes, n_records).
+
+        `class_ids` are those of the records, and `tells`, (n_records, n_attributes), says which attributes are active;
+        places of the others are 0, and stay so.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ExponentialNoise:
+    law: ExponentialLaw
+    ranges: FloatArray
+    epsilon: float
+    publishing: _Publishing
+
+    @property
+    def precisions(self) -> Sequence[Fraction] | None:
+        return self.publishing.precisions
+
+    def move(self, places: FloatArray, class_ids: IntArray, tells: BoolArray, rng: np.random.Generator) -> FloatArray:
+        scales = np.where(tells, self.ranges[class_ids] / self.epsilon, 0.0)
+        moved: FloatArray = places + (self.law.unit_noise(scales > 0, rng) * scales).T
+        self.publishing.apply(moved)
+        return moved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DrawnNoise:
+    mechanism: NoiseLaw
+    low: FloatArray
+    high: FloatArray
+    epsilon: float
+    steps: Sequence[Steps]
+
+    @property
+    def precisions(self) -> Sequence[Fraction]:
+        return [own.precision for own in self.steps]
+
+    def move(self, places: FloatArray, class_ids: IntArray, tells: BoolArray, rng: np.random.Generator) -> FloatArray:
+        classes, own = np.unique(class_ids, return_inverse=True)
+        told = np.zeros((len(classes), len(places)), dtype=np.bool_)
+        told[own] = tells
+        drawn = self.mechanism.draw(
+            np.ascontiguousarray(places.T),
+            own,
+            np.where(told, self.low[classes], 0.0),
+            np.where(told, self.high[classes], 0.0),
+            epsilon=fraction(self.epsilon),
+            steps=self.steps,
+            source=SimulatedBytes(rng),
+        )
+        return np.ascontiguousarray(drawn.T)
+
+
 def _crowd(
-    part: Part,
-    ranges: FloatArray,
-    linking_ranges: FloatArray,
-    *,
-    epsilon: float,
-    k: int,
-    rule: ZeroRule,
-    publishing: _Publishing,
+    part: Part, ranges: FloatArray, linking_ranges: FloatArray, *, k: int, rule: ZeroRule, noise: _Noise
 ) -> _Crowd:
     widths, reach = ranges[part.classes], linking_ranges[part.classes]
     tells = (widths > 0) & ~np.isnan(reach)
@@ -128,11 +231,12 @@ def _crowd(
         classes=lay_out(np.where(tells[part.class_ids].T, part.values, 0.0), part.class_ids, n_classes=len(tells)),
         class_ids=part.class_ids,
         sizes=np.bincount(part.class_ids, minlength=len(tells)),
-        scales=np.where(tells, widths / epsilon, 0.0),
+        first_class=part.classes.start,
+        tells=tells,
         reach=np.where(tells, reach, np.inf),
         k=k,
         rule=rule,
-        publishing=publishing,
+        noise=noise,
     )
 
 
@@ -145,12 +249,14 @@ class _Crowd:
     """Of records, rising."""
     sizes: IntArray
     """Records of each class."""
-    scales: FloatArray
-    """R/ε, 0 where there is no noise, shape (n_classes, n_attributes)."""
+    first_class: int
+    """Number of the first of them among all classes."""
+    tells: BoolArray
+    """Where there is noise, shape (n_classes, n_attributes)."""
     reach: FloatArray
     k: int
     rule: ZeroRule
-    publishing: _Publishing
+    noise: _Noise
 
     def shares_gone(
         self, starts: IntArray, *, rng: np.random.Generator, rest: np.random.Generator
@@ -205,10 +311,8 @@ class _Crowd:
         firsts = (np.cumsum(self.sizes) - self.sizes)[own]
         records = firsts + (np.repeat(starts + offsets, lengths) - firsts + along) % self.sizes[own]
         points = self.classes.point_of[records]
-        centres = self.classes.points[:, points]
-        centres += (unit_noise(self.scales[own] > 0, rng) * self.scales[own]).T
-        self.publishing.apply(centres)
+        centres = self.noise.move(self.classes.points[:, points], self.first_class + own, self.tells[own], rng)
         reach = np.ascontiguousarray(self.reach[own].T)
-        if self.publishing.precisions is not None:
-            reach = with_slack(reach, centres, self.publishing.precisions)
+        if self.noise.precisions is not None:
+            reach = with_slack(reach, centres, self.noise.precisions)
         return count_in_boxes(self.classes, points, centres, reach, cap=self.k)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What simulated figures share: records drawn from strata, unit noise, and sums that know their variance.
+"""What simulated figures share: records drawn from strata, random bytes, and sums that know their variance.
 
 A simulation has a fixed seed and knows nothing of the noise that is released: the same classes in the same order give the
 same figures, and different ε share their draws.
@@ -60,6 +60,25 @@ def generator(stream: int) -> np.random.Generator:
     return np.random.default_rng([_SEED, stream])
 
 
+@dataclass(frozen=True, slots=True)
+class SimulatedBytes:
+    """Bytes for a mechanism that draws as it would for a release; never those of a release."""
+
+    rng: np.random.Generator
+
+    @property
+    def seeded(self) -> bool:
+        return True
+
+    def bytes(self, n: int) -> bytes:
+        return self.rng.bytes(n)
+
+    def apart(self, number: int) -> SimulatedBytes:
+        """A source of its own for each number, whatever was drawn before."""
+        own = self.rng.bit_generator.seed_seq.generate_state(4)
+        return SimulatedBytes(np.random.default_rng([*own.tolist(), number]))
+
+
 def draw_records(n: int, affordable: float, rng: np.random.Generator, *, fewest: int = FEWEST_DRAWS) -> Strata:
     """About as many draws as are affordable, from n records."""
     n_draws = int(min(max(affordable, fewest), MOST_DRAWS))
@@ -85,15 +104,3 @@ def parts(values: FloatArray, class_ids: IntArray, strata: Strata, *, n_classes:
                 chosen=chosen,
             )
         done += len(records)
-
-
-def unit_noise(active: BoolArray, rng: np.random.Generator) -> FloatArray:
-    """Noise of density ∝ exp(−max_j|z_j|) over the active attributes of each record, 0 in the others; shaped like them.
-
-    A point of a cube whose radius is the sum of d + 1 exponential variables, d being the number of active attributes.
-    """
-    n, n_attributes = active.shape
-    radii = np.cumsum(rng.standard_exponential((n, n_attributes + 1)), axis=1)
-    radii = radii[np.arange(n), np.count_nonzero(active, axis=1)]
-    noise: FloatArray = np.where(active, rng.uniform(-1, 1, (n, n_attributes)) * radii[:, np.newaxis], 0.0)
-    return noise

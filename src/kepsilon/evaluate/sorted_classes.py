@@ -37,7 +37,7 @@ def sort_classes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> 
     require_classes(values, class_ids, n_classes=n_classes)
     values = without_missing(values)
     by_value = np.argsort(values)
-    order = by_value[_by_class(class_ids[by_value], n_classes=n_classes)]
+    order = by_value[by_class(class_ids[by_value], n_classes=n_classes)]
     sorted_values, sorted_ids = values[order], class_ids[order]
     is_new = np.ones(len(order), dtype=np.bool_)
     is_new[1:] = (sorted_values[1:] != sorted_values[:-1]) | (sorted_ids[1:] != sorted_ids[:-1])
@@ -58,7 +58,7 @@ def blocks_of_classes(class_ids: IntArray, *, n_classes: int) -> Iterator[tuple[
     """Some whole classes at a time: their records, the class ids of these counted from 0, and which classes they are."""
     sizes = np.bincount(class_ids, minlength=n_classes)
     ends = np.cumsum(sizes)
-    order = _by_class(class_ids, n_classes=n_classes)
+    order = by_class(class_ids, n_classes=n_classes)
     first, done = 0, 0
     while first < n_classes:
         last = min(max(first + 1, int(np.searchsorted(ends, done + _BLOCK, side="right"))), n_classes)
@@ -67,7 +67,7 @@ def blocks_of_classes(class_ids: IntArray, *, n_classes: int) -> Iterator[tuple[
         first, done = last, until
 
 
-def _by_class(class_ids: IntArray, *, n_classes: int) -> IntArray:
+def by_class(class_ids: IntArray, *, n_classes: int) -> IntArray:
     """Records by class, 16 bits of the class id at a time: for those NumPy counts instead of comparing."""
     order: IntArray = np.argsort((class_ids & 0xFFFF).astype(np.uint16), kind="stable")
     for shift in range(16, (n_classes - 1).bit_length(), 16):

@@ -14,12 +14,16 @@ import numpy as np
 
 from kepsilon.evaluate import several_attributes
 from kepsilon.evaluate.confident_k import ConfidentK, originals_in_reach, suppressed_for_confidence
+from kepsilon.evaluate.cyclic_classes import lay_out
 from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.likelihood_links import Originals, weigh_originals
 from kepsilon.evaluate.linking_risk import ExpectedLinks, LinkSums, link_sums
+from kepsilon.evaluate.noise_law import NoiseLaw
 from kepsilon.evaluate.reidentification import ClassSizes, class_sizes
 from kepsilon.evaluate.relative_error import ErrorSums, realised_errors
 from kepsilon.evaluate.sorted_classes import blocks_of_classes, sort_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.steps import Steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +35,10 @@ class Expected:
     errors: tuple[ErrorSums, ...]
     """One per ε-quasi."""
     links: ExpectedLinks
+    largest_possible: float
+    """The most that any published value can make a record's own original probable."""
     suppressed: Estimate | None
     """Records that confident k will leave out; None where it is not asked for."""
-    largest_possible: float = 1.0
 
     @property
     def most_suppressed(self) -> float:
@@ -85,20 +90,34 @@ def realise(
     published: Sequence[FloatArray],
     class_ids: IntArray,
     *,
-    ranges: FloatArray,
+    mechanism: NoiseLaw,
+    low: FloatArray,
+    high: FloatArray,
     epsilon: float,
+    steps: Sequence[Steps],
     confident: ConfidentK | None = None,
     originals: FloatArray | None = None,
 ) -> tuple[BoolArray, Realised]:
     """Which records stay once confident k is applied, and the figures of those. Classes must be whole.
 
-    `values` and `originals` have shape (n_records, n_epsilon_quasis), `ranges` (R) the shape (n_classes,
-    n_epsilon_quasis), and `published` is one array per ε-quasi. `values` is what received noise. Where bounds were
-    declared these are clipped values, between which an attacker cannot tell records apart; `originals` then holds them
-    as they were, to which errors are relative.
+    `values` and `originals` have shape (n_records, n_epsilon_quasis), `low` and `high` the shape (n_classes,
+    n_epsilon_quasis): the ends of the ranges that set the noise. `published` is one array per ε-quasi, as `steps`.
+    `values` is what received noise. Where bounds were declared these are clipped values, between which an attacker cannot
+    tell records apart; `originals` then holds them as they were, to which errors are relative.
     """
-    attack = _attack_several if len(published) > 1 else _attack_one
-    stays, links = attack(values, published, class_ids, ranges=ranges, epsilon=epsilon, confident=confident)
+    ranges = high - low
+    reach = None if confident is None else confident.reach(mechanism, low, high, epsilon=epsilon)
+    if mechanism.exponential is None and published:
+        together = np.column_stack(published)
+        stays = _staying(values, together, class_ids, reach, confident)
+        links = _attack_by_likelihood(
+            values, together, class_ids, stays, mechanism=mechanism, low=low, high=high, epsilon=epsilon, steps=steps
+        )
+    else:
+        attack = _attack_several if len(published) > 1 else _attack_one
+        stays, links = attack(
+            values, published, class_ids, ranges=ranges, epsilon=epsilon, reach=reach, confident=confident
+        )
     unclipped = values if originals is None else originals
     all_stay = bool(stays.all())
     errors = tuple(
@@ -119,23 +138,63 @@ def _attack_several(
     *,
     ranges: FloatArray,
     epsilon: float,
+    reach: FloatArray | None,
     confident: ConfidentK | None,
 ) -> tuple[BoolArray, LinkSums]:
-    """Who stays, and who of those is linked, with distances in the mechanism's own norm."""
+    """Who stays, and who of those is linked, with distances in the norm of exponential noise."""
     together = np.column_stack(published)
-    stays = np.ones(len(class_ids), dtype=np.bool_)
-    if confident is not None:
-        reach = confident.reach(ranges, epsilon=epsilon)
-        in_reach = several_attributes.originals_in_reach(
-            values, together, class_ids, linking_ranges=reach, cap=confident.k, precisions=confident.precisions
-        )
-        stays = ~suppressed_for_confidence(
-            in_reach, class_ids, k=confident.k, n_classes=len(ranges), rule=confident.rule
-        )
+    stays = _staying(values, together, class_ids, reach, confident)
     found = several_attributes.nearest_originals(
         values, together, class_ids, ranges=ranges, epsilon=epsilon, stays=stays
     )
     return stays, found.sums()
+
+
+def _staying(
+    values: FloatArray,
+    published: FloatArray,
+    class_ids: IntArray,
+    reach: FloatArray | None,
+    confident: ConfidentK | None,
+) -> BoolArray:
+    """Who stays for confident k, for any number of ε-quasis."""
+    if confident is None or reach is None:
+        return np.ones(len(class_ids), dtype=np.bool_)
+    in_reach = several_attributes.originals_in_reach(
+        values, published, class_ids, linking_ranges=reach, cap=confident.k, precisions=confident.precisions
+    )
+    return ~suppressed_for_confidence(in_reach, class_ids, k=confident.k, n_classes=len(reach), rule=confident.rule)
+
+
+def _attack_by_likelihood(
+    values: FloatArray,
+    published: FloatArray,
+    class_ids: IntArray,
+    stays: BoolArray,
+    *,
+    mechanism: NoiseLaw,
+    low: FloatArray,
+    high: FloatArray,
+    epsilon: float,
+    steps: Sequence[Steps],
+) -> LinkSums:
+    """Who of those who stay is linked by the mechanism's own likelihood, some whole classes at a time."""
+    links = LinkSums()
+    for records, own_ids, block in blocks_of_classes(class_ids, n_classes=len(low)):
+        released = np.flatnonzero(stays[records])
+        if not released.size:
+            continue
+        classes = lay_out(np.nan_to_num(values[records].T), own_ids, n_classes=block.stop - block.start)
+        links += weigh_originals(
+            Originals.of_several(classes, low[block], high[block]),
+            published[records[released]],
+            own_ids[released],
+            classes.point_of[released],
+            mechanism=mechanism,
+            epsilon=epsilon,
+            steps=steps,
+        ).sums()
+    return links
 
 
 def _attack_one(
@@ -145,11 +204,11 @@ def _attack_one(
     *,
     ranges: FloatArray,
     epsilon: float,
+    reach: FloatArray | None,
     confident: ConfidentK | None,
 ) -> tuple[BoolArray, LinkSums]:
     """Some whole classes at a time: who stays, and who of those is linked."""
     n_classes = len(ranges)
-    reach = None if confident is None else confident.reach(ranges, epsilon=epsilon)
     stays = np.ones(len(class_ids), dtype=np.bool_)
     links = LinkSums()
     for records, own_ids, block in blocks_of_classes(class_ids, n_classes=n_classes):

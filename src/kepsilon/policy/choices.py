@@ -90,9 +90,13 @@ class MechanismFacts(Named, Protocol):
     def range_kinds(self) -> Collection[str]:
         """Which ranges it can work with: "class", "coarse" and "declared"."""
 
+    @property
+    def most_attributes(self) -> int:
+        """How many ε-quasis a record may have."""
+
 
 ALGORITHMS: Choices[AlgorithmFacts] = Choices("algorithm", home="kepsilon.policy.algorithms")
-MECHANISMS: Choices[MechanismFacts] = Choices("mechanism", home="kepsilon.perturb.mechanisms")
+MECHANISMS: Choices[MechanismFacts] = Choices("mechanism", home="kepsilon.policy.mechanisms")
 
 
 class OneOf:

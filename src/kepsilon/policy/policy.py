@@ -11,13 +11,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from kepsilon.policy.choices import ALGORITHMS, OneOf
+from kepsilon.policy.choices import ALGORITHMS, MECHANISMS, OneOf
 from kepsilon.policy.hierarchies import FileHierarchy
 from kepsilon.policy.hierarchies.levels import Specification
 from kepsilon.policy.roles import EXACT, Attribute, EpsilonQuasi, Identifier, Kept, KQuasi, Number, fraction
-
-MOST_EPSILON_QUASIS = 62
-"""What the exact sampler's 64-bit integers hold."""
 
 Share = Annotated[Number, Field(ge=0, le=1)]
 
@@ -48,9 +45,17 @@ class Policy(Specification):
             raise PydanticCustomError(
                 "no_quasi", "no attribute is a k-quasi or an epsilon-quasi; nothing would be protected"
             )
-        if len(self.epsilon_quasis) > MOST_EPSILON_QUASIS:
+        mechanisms = list(dict.fromkeys(attribute.mechanism for attribute in self.epsilon_quasis.values()))
+        if len(mechanisms) > 1:
             raise PydanticCustomError(
-                "epsilon_quasis", "at most {most} attributes can be epsilon-quasis", {"most": MOST_EPSILON_QUASIS}
+                "mechanisms",
+                "all epsilon-quasis should have one mechanism, because a record is one unit; there are {named}",
+                {"named": " and ".join(mechanisms)},
+            )
+        most = MECHANISMS[mechanisms[0]].most_attributes if mechanisms else 0
+        if len(self.epsilon_quasis) > most:
+            raise PydanticCustomError(
+                "epsilon_quasis", "at most {most} attributes can be epsilon-quasis", {"most": most}
             )
         if self.confidence is not None and not self.epsilon_quasis:
             raise PydanticCustomError(

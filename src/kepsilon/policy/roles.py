@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from kepsilon.policy.choices import MECHANISMS, OneOf
 from kepsilon.policy.hierarchies import Hierarchy
 from kepsilon.policy.hierarchies.levels import Specification
 
@@ -48,6 +49,9 @@ class CoarseSpecification(Specification):
     coarse: Annotated[Number, Field(gt=0)]
 
 
+_RANGES_IN_WORDS = {"class": '"class"', "coarse": "{ coarse = step }", "declared": "bounds [low, high]"}
+
+
 class Identifier(Specification):
     """Dropped before anything else happens."""
 
@@ -72,7 +76,8 @@ class EpsilonQuasi(Specification):
     """Published values are rounded to this."""
     range: Literal["class"] | CoarseSpecification | Bounds
     """What sets the noise, and so what is promised."""
-    mechanism: Literal["laplace"] = "laplace"
+    mechanism: Annotated[str, OneOf(MECHANISMS)] = "laplace"
+    """How it becomes what is published."""
     missing: Literal["suppress", "class"] = "suppress"
     domain: Bounds | None = None
     """Public bounds that published values are clamped to."""
@@ -85,6 +90,27 @@ class EpsilonQuasi(Specification):
         if isinstance(value, CoarseSpecification) or (isinstance(value, list | tuple) and len(value) == 2):
             return value
         raise PydanticCustomError("range", 'should be "class", { coarse = step } or bounds [low, high]')
+
+    @property
+    def range_kind(self) -> str:
+        """What sets the noise, in a word: "class", "coarse" or "declared"."""
+        if isinstance(self.range, tuple):
+            return "declared"
+        return "coarse" if isinstance(self.range, CoarseSpecification) else "class"
+
+    @model_validator(mode="after")
+    def _mechanism_takes_the_range(self) -> Self:
+        kinds = MECHANISMS[self.mechanism].range_kinds
+        if self.range_kind not in kinds:
+            raise PydanticCustomError(
+                "mechanism_range",
+                "the mechanism {mechanism} needs another range: {possible}",
+                {
+                    "mechanism": self.mechanism,
+                    "possible": " or ".join(words for kind, words in _RANGES_IN_WORDS.items() if kind in kinds),
+                },
+            )
+        return self
 
     @model_validator(mode="after")
     def _bounds_fit_together(self) -> Self:

@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from kepsilon.errors import PolicyError, Problem
-from kepsilon.perturb.laplace import finest_precision_ok
+from kepsilon.perturb.mechanisms import mechanism_of
+from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.perturb.ranges import ClassRange, CoarseRange, DeclaredRange, Range, clip_to_range
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, fraction, written
@@ -89,8 +90,9 @@ def code(coded: CodedValues, attribute: EpsilonQuasi) -> CodedValues:
 def refuse_too_fine(low: FloatArray, high: FloatArray, policy: Policy) -> None:
     """Refuses precisions so fine that the grid of the noise would show; `low` and `high` are those of all classes."""
     problems: list[Problem] = []
+    mechanism = mechanism_of(policy)
     for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
-        problems += _too_fine(name, low[:, j], high[:, j], fraction(attribute.precision))
+        problems += _too_fine(mechanism, name, low[:, j], high[:, j], fraction(attribute.precision))
     if problems:
         raise PolicyError(problems)
 
@@ -103,13 +105,13 @@ def _range(attribute: EpsilonQuasi) -> Range:
     return DeclaredRange(low=fraction(attribute.range[0]), high=fraction(attribute.range[1]))
 
 
-def _too_fine(name: str, low: FloatArray, high: FloatArray, precision: Fraction) -> list[Problem]:
+def _too_fine(mechanism: Mechanism, name: str, low: FloatArray, high: FloatArray, precision: Fraction) -> list[Problem]:
     """Refuses a precision so fine that the grid of the noise would show, and with it a class's extremes."""
-    fits = finest_precision_ok(low, high, precision)
+    fits = mechanism.coarse_enough(low, high, precision)
     if fits.all():
         return []
     enough = precision
-    while not finest_precision_ok(low, high, enough).all():
+    while not mechanism.coarse_enough(low, high, enough).all():
         enough *= 10
     return [
         Problem(

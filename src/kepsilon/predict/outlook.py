@@ -20,11 +20,14 @@ from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.expectations import Expectations, expect, expect_of_counts
 from kepsilon.evaluate.large_class import TooManyValuesError, count_parts, merge_counts, one_class
 from kepsilon.evaluate.tally import Expected
+from kepsilon.perturb.mechanisms import mechanism_of
+from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.predict.noise_ranges import NoiseRanges, code, constant_classes, ranges_of, refuse_too_fine
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.coded_values import code_values
+from kepsilon.table.steps import steps_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +58,7 @@ def look_ahead(classes: Preview, policy: Policy, cells: Sequence[Cell]) -> Outlo
     high = np.empty_like(low)
     clipped: dict[str, int] = {}
     expected: list[Expected] = []
-    for own in classes.each(partial(look_at, policy=policy, cells=tuple(cells))):
+    for own in classes.each(partial(look_at, policy=policy, cells=tuple(cells), mechanism=mechanism_of(policy))):
         low[own.classes], high[own.classes] = own.low, own.high
         clipped = {name: clipped.get(name, 0) + n for name, n in own.clipped.items()}
         pairs = zip(expected, own.expected, strict=True)
@@ -81,14 +84,14 @@ class BatchOutlook:
     expected: tuple[Expected, ...]
 
 
-def look_at(batch: Batch | LargeClass, *, policy: Policy, cells: Sequence[Cell]) -> BatchOutlook:
+def look_at(batch: Batch | LargeClass, *, policy: Policy, cells: Sequence[Cell], mechanism: Mechanism) -> BatchOutlook:
     """What to expect of one batch; what is simulated for different classes is drawn apart."""
     if isinstance(batch, Batch):
         own = batch.classes
-        ranges, expectations = expect_batch(batch, policy)
+        ranges, expectations = expect_batch(batch, policy, mechanism)
     else:
         own = slice(batch.class_id, batch.class_id + 1)
-        ranges, expectations = _expect_large(batch, policy)
+        ranges, expectations = _expect_large(batch, policy, mechanism)
     return BatchOutlook(
         classes=own,
         low=ranges.low,
@@ -98,7 +101,7 @@ def look_at(batch: Batch | LargeClass, *, policy: Policy, cells: Sequence[Cell])
     )
 
 
-def expect_batch(batch: Batch, policy: Policy) -> tuple[NoiseRanges, Expectations]:
+def expect_batch(batch: Batch, policy: Policy, mechanism: Mechanism) -> tuple[NoiseRanges, Expectations]:
     """The ranges of some whole classes, and all that can be said of them before any noise is drawn."""
     n_classes = batch.classes.stop - batch.classes.start
     ranges = ranges_of(batch.values, batch.class_ids, n_classes=n_classes, policy=policy)
@@ -114,21 +117,31 @@ def expect_batch(batch: Batch, policy: Policy) -> tuple[NoiseRanges, Expectation
         ranges.values,
         coded,
         ranges.class_ids,
-        ranges=ranges.widths,
+        mechanism=mechanism,
+        low=ranges.low,
+        high=ranges.high,
+        steps=steps_of(policy),
         originals=ranges.unclipped,
         stream=batch.classes.start,
     )
     return ranges, expectations
 
 
-def _expect_large(batch: LargeClass, policy: Policy) -> tuple[NoiseRanges, Expectations]:
+def _expect_large(batch: LargeClass, policy: Policy, mechanism: Mechanism) -> tuple[NoiseRanges, Expectations]:
     """The range of a class from its distinct values, which are its ε-quasi as far as ranges are concerned."""
     values, counts = count_large(batch, policy)
     as_records = values[:, np.newaxis][:, : len(policy.epsilon_quasis)]
     ranges = ranges_of(as_records, np.zeros(len(values), dtype=np.int64), n_classes=1, policy=policy)
     moved = ranges.values[:, 0] if policy.epsilon_quasis else values
     expectations = expect_of_counts(
-        one_class(*merge_counts(moved, counts)), ranges=ranges.widths, original_values=values, original_counts=counts
+        one_class(*merge_counts(moved, counts)),
+        mechanism=mechanism,
+        low=ranges.low,
+        high=ranges.high,
+        steps=steps_of(policy),
+        original_values=values,
+        original_counts=counts,
+        stream=batch.class_id,
     )
     n_clipped = int(counts[(values < moved) | (values > moved)].sum())
     return dataclasses.replace(ranges, clipped=dict.fromkeys(ranges.clipped, n_clipped)), expectations

@@ -15,6 +15,7 @@ from kepsilon.evaluate.precision_loss import PrecisionLoss, precision_loss
 from kepsilon.evaluate.relative_error import ErrorSums, epsilon_for_error, uniform_equivalent
 from kepsilon.evaluate.tally import Expected
 from kepsilon.kanonymise.algorithms import KAnonymised
+from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.outlook import Cell, Outlook, look_ahead
 from kepsilon.predict.prediction import (
@@ -116,7 +117,7 @@ def _prediction(
             ),
         ),
         error={
-            name: _expected_error(sums, epsilon=float(epsilon), k=policy.k)
+            name: _expected_error(sums, policy, epsilon=float(epsilon))
             for name, sums in zip(policy.epsilon_quasis, expected.errors, strict=True)
         },
         linking_risk=ExpectedRisk(
@@ -142,9 +143,11 @@ def _class_summary(recoding: Recoding) -> ClassSummary:
     )
 
 
-def _expected_error(sums: ErrorSums, *, epsilon: float, k: int) -> ExpectedError:
-    relative = sums.relative_of(k)
-    enough = epsilon_for_error(YARDSTICK / 2, error=relative, epsilon=epsilon) if relative else None
+def _expected_error(sums: ErrorSums, policy: Policy, *, epsilon: float) -> ExpectedError:
+    relative = sums.relative_of(policy.k)
+    # Only where the size of noise goes as 1/ε can be said which ε would do.
+    goes_as_inverse = mechanism_of(policy).exponential is not None
+    enough = epsilon_for_error(YARDSTICK / 2, error=relative, epsilon=epsilon) if relative and goes_as_inverse else None
     return ExpectedError(
         expected_relative=relative,
         range_relative=sums.range_relative,

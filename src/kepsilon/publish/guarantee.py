@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, written
 
@@ -39,7 +40,8 @@ def statement(policy: Policy) -> str:
             f"ε = {written(policy.epsilon)} covers {_listed(quasis)} of a record together: the record is the unit, "
             "not the attribute."
         )
-    sentences += [_promise(_shown(name), attribute, policy) for name, attribute in quasis.items()]
+    mechanism = mechanism_of(policy)
+    sentences += [mechanism.promise(_shown(name), attribute, policy) for name, attribute in quasis.items()]
     in_class = [name for name, attribute in quasis.items() if attribute.missing == "class"]
     if in_class:
         sentences.append(f"Whether {_listed(in_class)} is missing is visible and is part of the class.")
@@ -49,30 +51,6 @@ def statement(policy: Policy) -> str:
         "The promise is for one release: fresh releases of the same records add up, and averaging them takes the noise away."
     )
     return "\n".join(sentences)
-
-
-def _promise(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
-    # With confidence only the noise itself keeps the promise: who is left out depends on everybody's true values.
-    drawn = ", as drawn" if policy.confidence is not None else ""
-    epsilon = f"ε-indistinguishable (ε = {written(policy.epsilon)})"
-    if attribute.range == "class":
-        return (
-            f"{name}{drawn}: within its class, and for an attacker who knows the class and its range, any two values are "
-            f"{epsilon}. This is not differential privacy: an extreme record moves the range itself. "
-            "A class whose records all agree publishes the value they agree on, rounded."
-        )
-    if isinstance(attribute.range, CoarseSpecification):
-        return (
-            f"{name}{drawn}: within its class, and for an attacker who knows the class and its range widened to steps of "
-            f"{written(attribute.range.coarse)}, any two values are {epsilon}. "
-            "This is not differential privacy: an extreme record can still move the widened range."
-        )
-    low, high = attribute.range
-    local = "" if drawn else ": a local promise for each record, whatever the others hold"
-    return (
-        f"{name}{drawn}: given the partition into classes, any two values in [{written(low)}, {written(high)}], bounds that were "
-        f"declared and not read from the data, are {epsilon}{local}. Values outside the bounds were clipped first."
-    )
 
 
 def _confidence(policy: Policy) -> str:

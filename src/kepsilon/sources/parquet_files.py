@@ -103,9 +103,11 @@ class ParquetFiles:
         self.name = path.name
         self.paths = files_of(path)
         self.inputs: tuple[Path, ...] = (path.absolute(), *(file.absolute() for file in self.paths))
-        looked_at = {file: _look_at(file) for file in self.paths}
-        self._stamps = {file: stamp for file, (stamp, _) in looked_at.items()}
-        self._layouts = {file: _layout(metadata) for file, (_, metadata) in looked_at.items()}
+        self._stamps: dict[Path, Stamp] = {}
+        self._layouts: dict[Path, Layout] = {}
+        for file in self.paths:
+            self._stamps[file], metadata = _look_at(file)
+            self._layouts[file] = _layout(metadata)
         self.schema: pa.Schema = self._stamps[self.paths[0]].schema
         for file, stamp in self._stamps.items():
             _refuse_other_columns(file, stamp.schema, self.schema, first=self.paths[0])

@@ -12,6 +12,7 @@ from kepsilon.evaluate import expected_confident_k
 from kepsilon.evaluate.confident_k import ZeroRule, originals_in_reach, suppressed_for_confidence
 from kepsilon.evaluate.expected_confident_k import prepare
 from kepsilon.evaluate.sorted_classes import sort_classes
+from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from noisy_classes import EPSILONS, copies, diameters, fixed_classes, noisy_classes
 from oracles import confidence as oracle
 from oracles.noise import SEED
@@ -26,7 +27,9 @@ def reach_at(ranges, epsilon, confidence, half_precision=0.05):
 
 
 def closed(values, ids, ranges, *, k, **arguments):
-    return prepare(sort_classes(values, ids, n_classes=len(ranges)), k=k).expected(ranges=ranges, **arguments)
+    return prepare(sort_classes(values, ids, n_classes=len(ranges)), k=k).expected(
+        ranges=ranges, law=LAPLACE, **arguments
+    )
 
 
 reaches = st.tuples(st.sampled_from(CONFIDENCES), st.sampled_from([0.0, 0.05, 2.0]))
@@ -235,8 +238,8 @@ def test_blocks_and_preparing_change_nothing(rule, monkeypatch):
     ranges = diameters(values, ids, n_classes)
     arguments = {"ranges": ranges, "reach": reach_at(ranges, 8.0, 0.7), "epsilon": 8.0, "rule": rule}
     prepared = prepare(sort_classes(values, ids, n_classes=n_classes), k=4)
-    together = prepared.expected(**arguments)
+    together = prepared.expected(law=LAPLACE, **arguments)
     monkeypatch.setattr(expected_confident_k, "_BLOCK", 1)
-    np.testing.assert_allclose(prepared.expected(**arguments), together, rtol=1e-13)
-    prepared.expected(**(arguments | {"epsilon": 1.0}))
-    np.testing.assert_allclose(prepared.expected(**arguments), together, rtol=1e-13)
+    np.testing.assert_allclose(prepared.expected(law=LAPLACE, **arguments), together, rtol=1e-13)
+    prepared.expected(law=LAPLACE, **(arguments | {"epsilon": 1.0}))
+    np.testing.assert_allclose(prepared.expected(law=LAPLACE, **arguments), together, rtol=1e-13)

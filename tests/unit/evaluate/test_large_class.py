@@ -15,10 +15,18 @@ from kepsilon.evaluate.confident_k import ConfidentK, ZeroRule
 from kepsilon.evaluate.expectations import expect, expect_of_counts
 from kepsilon.evaluate.large_class import LargeClassFigures, TooManyValuesError, count_parts, merge_counts, one_class
 from kepsilon.evaluate.tally import realise
+from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.table.coded_values import code_values
+from kepsilon.table.steps import Steps
 from oracles.noise import SEED
 
 PRECISION = Fraction(1, 10)
+
+
+def laplace(ranges):
+    """Ranges that begin at 0: figures of this mechanism depend on their widths alone."""
+    steps = [Steps(precision=PRECISION)] * ranges.shape[1]
+    return {"mechanism": LAPLACE, "low": np.zeros_like(ranges), "high": ranges, "steps": steps}
 
 
 @st.composite
@@ -37,7 +45,7 @@ def confident(k: int, rule: ZeroRule) -> ConfidentK:
 def in_parts(values, published, cuts, asked) -> LargeClassFigures:
     distinct = one_class(*count_parts(np.split(values, cuts), most=1_000))
     ranges = np.array([[np.ptp(values)]])
-    figures = LargeClassFigures(distinct, widths=ranges, epsilon=2.0, confident=asked)
+    figures = LargeClassFigures(distinct, **laplace(ranges), epsilon=2.0, confident=asked)
     figures.stays = np.concatenate(
         [
             figures.measure(own[:, np.newaxis], [noisy])
@@ -56,7 +64,7 @@ def test_realised_figures_do_not_depend_on_the_parts(case, k, rule):
         values[:, np.newaxis],
         [published],
         np.zeros(len(values), dtype=np.int64),
-        ranges=np.array([[np.ptp(values)]]),
+        **laplace(np.array([[np.ptp(values)]])),
         epsilon=2.0,
         confident=asked,
     )
@@ -86,10 +94,10 @@ def test_expected_figures_need_only_distinct_values_with_counts(case, epsilon):
     values, _, cuts = case
     ids, ranges = np.zeros(len(values), dtype=np.int64), np.array([[np.ptp(values)]])
     asked = confident(3, ZeroRule.TEXT)
-    whole = expect(values[:, np.newaxis], [code_values(values, precision=PRECISION)], ids, ranges=ranges)
+    whole = expect(values[:, np.newaxis], [code_values(values, precision=PRECISION)], ids, **laplace(ranges))
     distinct, counts = count_parts(np.split(values, cuts), most=1_000)
     counted = expect_of_counts(
-        one_class(distinct, counts), ranges=ranges, original_values=distinct, original_counts=counts
+        one_class(distinct, counts), **laplace(ranges), original_values=distinct, original_counts=counts
     )
     mine, theirs = counted.at(epsilon, confident=asked), whole.at(epsilon, confident=asked)
     assert mine.n_records == theirs.n_records
@@ -132,7 +140,7 @@ def test_a_class_that_keeps_too_few_is_not_released():
 def test_without_an_epsilon_quasi_all_records_look_alike():
     """A class of n links one of them, and half of them are above no bound."""
     distinct = one_class(np.zeros(1), np.array([30]))
-    figures = LargeClassFigures(distinct, widths=np.zeros((1, 0)), epsilon=1.0, confident=None)
+    figures = LargeClassFigures(distinct, **laplace(np.zeros((1, 0))), epsilon=1.0, confident=None)
     for _ in range(3):
         assert figures.measure(np.zeros((10, 0)), []).all()
     realised = figures.realised()

@@ -9,6 +9,7 @@ from hypothesis import given
 
 from kepsilon.evaluate.linking_risk import link_gaps, link_sums, posteriors, realised_links
 from kepsilon.evaluate.sorted_classes import sort_classes
+from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from noisy_classes import EPSILONS, copies, diameters, fixed_classes, noisy_classes
 from oracles import attacks
 from oracles.noise import SEED
@@ -23,7 +24,7 @@ def sort(noisy):
 @given(noisy_classes())
 def test_expected_links_equal_the_oracle(noisy):
     """The oracle asks each record how likely noise keeps it between the midpoints; classes without records have none."""
-    fair, paper = link_gaps(sort(noisy), ranges=noisy.ranges).by_class(noisy.epsilon)
+    fair, paper = link_gaps(sort(noisy), ranges=noisy.ranges, law=LAPLACE).by_class(noisy.epsilon)
     slow_fair, slow_paper = attacks.expected_links(noisy.values, noisy.class_ids, scales=noisy.scales)
     np.testing.assert_allclose(fair, [slow_fair.get(c, 0) for c in range(noisy.n_classes)], rtol=1e-9)
     np.testing.assert_allclose(paper, [slow_paper.get(c, 0) for c in range(noisy.n_classes)], rtol=1e-9)
@@ -90,7 +91,7 @@ def test_closed_forms_equal_monte_carlo(epsilon):
     """|z| < 5 for both tie rules, on noise that is not rounded."""
     values, ids, n_classes = fixed_classes()
     ranges = diameters(values, ids, n_classes)
-    closed = link_gaps(sort_classes(values, ids, n_classes=n_classes), ranges=ranges).by_class(epsilon)
+    closed = link_gaps(sort_classes(values, ids, n_classes=n_classes), ranges=ranges, law=LAPLACE).by_class(epsilon)
     for expected, realised, deviation in zip(closed, *monte_carlo(epsilon), strict=True):
         assert abs(realised - expected.sum()) < 5 * deviation
 
@@ -99,7 +100,7 @@ def test_the_dataset_range_instead_of_the_class_range_is_caught():
     """The mutant promises fewer links than there are."""
     values, ids, n_classes = fixed_classes()
     mutant = np.full(n_classes, np.ptp(values))
-    closed = link_gaps(sort_classes(values, ids, n_classes=n_classes), ranges=mutant).by_class(2.0)
+    closed = link_gaps(sort_classes(values, ids, n_classes=n_classes), ranges=mutant, law=LAPLACE).by_class(2.0)
     for expected, realised, deviation in zip(closed, *monte_carlo(2.0), strict=True):
         assert realised - expected.sum() > 20 * deviation
 
@@ -109,11 +110,11 @@ def test_links_stay_within_their_bounds(noisy):
     """1 as ε goes to 0, so that risk is classes/n; at most 1 + ε/2; and never more than distinct values."""
     classes = sort(noisy)
     has_records = classes.sizes > 0
-    fair, paper = link_gaps(classes, ranges=noisy.ranges).by_class(noisy.epsilon)
+    fair, paper = link_gaps(classes, ranges=noisy.ranges, law=LAPLACE).by_class(noisy.epsilon)
     assert np.all(fair[has_records] >= 1)
     assert np.all(fair <= np.minimum(1 + noisy.epsilon / 2, classes.n_distinct) + 1e-12)
     assert np.all(paper >= fair - 1e-12)
-    limit, _ = link_gaps(classes, ranges=noisy.ranges).by_class(1e-12)
+    limit, _ = link_gaps(classes, ranges=noisy.ranges, law=LAPLACE).by_class(1e-12)
     assert limit.sum() == pytest.approx(np.count_nonzero(has_records))
 
 
@@ -125,7 +126,7 @@ def test_order_of_records_does_not_matter(noisy):
     one = link_sums(sort(noisy), noisy.published, ranges=noisy.ranges, epsilon=noisy.epsilon)
     two = link_sums(other, noisy.published[mixed], ranges=noisy.ranges, epsilon=noisy.epsilon)
     assert one.fair == pytest.approx(two.fair)
-    gaps = [link_gaps(classes, ranges=noisy.ranges) for classes in (sort(noisy), other)]
+    gaps = [link_gaps(classes, ranges=noisy.ranges, law=LAPLACE) for classes in (sort(noisy), other)]
     assert gaps[0].expected(noisy.epsilon) == gaps[1].expected(noisy.epsilon)
     assert (one.largest, one.n_over_half) == (two.largest, two.n_over_half)
 
@@ -135,7 +136,7 @@ def test_a_class_of_missing_values_is_a_constant_class():
     values, ids = np.array([1.0, 3.0, np.nan, np.nan, np.nan]), np.array([0, 0, 1, 1, 1])
     classes = sort_classes(values, ids, n_classes=2)
     ranges = np.array([2.0, np.nan])
-    fair, paper = link_gaps(classes, ranges=ranges).by_class(2.0)
+    fair, paper = link_gaps(classes, ranges=ranges, law=LAPLACE).by_class(2.0)
     assert (fair[1], paper[1]) == (1.0, 3.0)
     np.testing.assert_allclose(realised_links(classes, values)[0], [1, 1, 1 / 3, 1 / 3, 1 / 3])
     np.testing.assert_allclose(posteriors(classes, values, ranges=ranges, epsilon=2.0)[2:], 1 / 3)

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate.error_curves import exceeding_factor
 from kepsilon.evaluate.pictures import MOST_SAMPLED, picture_release
 from kepsilon.json_values import json_of
+from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.table.round_numbers import nice_step
+from kepsilon.table.steps import Steps
 from oracles.noise import SEED
 from report_material import K, made_up_pictures
 
@@ -33,9 +34,11 @@ def pictures_of(values, published=None, *, k=3, epsilon=2.0, stays=None, precisi
         published=[values if published is None else np.asarray(published, dtype=float)],
         class_ids=ids,
         stays=np.ones(len(values), dtype=bool) if stays is None else np.asarray(stays),
-        ranges=ranges,
+        mechanism=LAPLACE,
+        low=np.zeros_like(ranges),
+        high=ranges,
         epsilon=epsilon,
-        precisions=[precision],
+        steps=[Steps(precision=precision)],
     )
 
 
@@ -143,9 +146,11 @@ def test_missing_values_and_constants_have_pictures_too():
         published=[values, np.full(50, np.nan)],
         class_ids=np.repeat([0, 1], [20, 30]),
         stays=np.ones(50, dtype=bool),
-        ranges=np.array([[np.nan, np.nan], [0.0, np.nan]]),
+        mechanism=LAPLACE,
+        low=np.array([[np.nan, np.nan], [7.0, np.nan]]),
+        high=np.array([[np.nan, np.nan], [7.0, np.nan]]),
         epsilon=1.0,
-        precisions=[TENTH, TENTH],
+        steps=[Steps(precision=TENTH)] * 2,
     )
     assert [picture.name for picture in pictures.values] == ["height"]
     assert [count for count in pictures.values[0].before if count is not None] == [30]
@@ -167,10 +172,10 @@ def test_the_chance_of_large_noise_equals_simulation(d):
     noise[np.arange(n), rng.integers(d, size=n)] = radius
     at = np.array([0.3, 1.0, 2.0, 4.0])
     drawn = (noise[:, 0][:, None] > at).mean(axis=0)
-    expected = np.exp(-at) * exceeding_factor(at, d=d)
+    expected = np.exp(-at) * LAPLACE.exceeding_factor(at, d=d)
     deviation = np.sqrt(expected * (1 - expected) / n)
     assert np.all(np.abs(drawn - expected) < 5 * deviation)
-    mutant = np.exp(-at) * exceeding_factor(at, d=d + 1)
+    mutant = np.exp(-at) * LAPLACE.exceeding_factor(at, d=d + 1)
     assert np.any(np.abs(drawn - mutant) > 10 * deviation)
 
 
@@ -189,9 +194,11 @@ def test_the_expected_curves_equal_a_simulated_release():
         published=[values[:, 0], values[:, 1]],
         class_ids=ids,
         stays=np.ones(n, dtype=bool),
-        ranges=spread,
+        mechanism=LAPLACE,
+        low=np.zeros_like(spread),
+        high=spread,
         epsilon=epsilon,
-        precisions=[TENTH, TENTH],
+        steps=[Steps(precision=TENTH)] * 2,
     )
     n_active = (spread > 0).sum(axis=1)[ids]
     for j, error in enumerate(pictures.errors):

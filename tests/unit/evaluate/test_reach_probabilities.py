@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from kepsilon.evaluate.reach_probabilities import Noise, at_least, crowds_of, ends_of
 from kepsilon.evaluate.sorted_classes import sort_classes
+from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from noisy_classes import noisy_classes
 from oracles import attacks
 from oracles import confidence as oracle
@@ -28,6 +29,7 @@ def probabilities(values, ids, ranges, *, reach, epsilon, n):
         heights=heights,
         powers=np.exp(heights),
         low=np.where(np.isinf(low), 0.0, low),
+        law=LAPLACE,
         widths=np.array([np.ptp(values[ids == c]) if np.any(ids == c) else 0.0 for c in range(len(ranges))]),
     )
     crowds = crowds_of(classes, n=n)

@@ -14,6 +14,7 @@ from kepsilon.evaluate import linking_risk
 from kepsilon.evaluate.several_attributes import nearest_originals, originals_in_reach
 from kepsilon.evaluate.simulated_links import expected_links_of_several
 from kepsilon.evaluate.sorted_classes import sort_classes
+from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from noisy_classes import noisy_classes
 from oracles import several
 from oracles.attacks import exact
@@ -246,9 +247,9 @@ def published_copies(rng, *, independent, epsilon, n_copies=16, times=300):
 def test_independent_epsilon_for_every_copy_is_caught(independent):
     """An attacker who averages copies links more than is claimed if each spends ε, and no more if the record does."""
     values, ranges, published = published_copies(np.random.default_rng(SEED), independent=independent, epsilon=8.0)
-    claim = expected_links_of_several(values, np.zeros(50, dtype=int), ranges=ranges, epsilon=8.0).fair
+    claim = expected_links_of_several(values, np.zeros(50, dtype=int), ranges=ranges, epsilon=8.0, law=LAPLACE).fair
     one = sort_classes(values[:, 0], np.zeros(50, dtype=int), n_classes=1)
-    closed, _ = linking_risk.link_gaps(one, ranges=ranges[:, 0]).by_class(8.0)
+    closed, _ = linking_risk.link_gaps(one, ranges=ranges[:, 0], law=LAPLACE).by_class(8.0)
     assert abs(claim.total - closed[0]) < 5 * np.sqrt(claim.variance) + 1e-9
     averages, places = published.mean(axis=2), values[:, 0]
     far = np.abs(averages[:, :, np.newaxis] - places)
@@ -265,7 +266,7 @@ def test_the_dataset_range_instead_of_the_class_range_is_caught():
     """The mutant promises fewer links than there are."""
     values, ids, ranges = fixed_several()
     mutant = np.broadcast_to(np.ptp(values, axis=0), ranges.shape)
-    claim = expected_links_of_several(values, ids, ranges=mutant, epsilon=4.0).fair
+    claim = expected_links_of_several(values, ids, ranges=mutant, epsilon=4.0, law=LAPLACE).fair
     published = publish(np.random.default_rng(SEED), values, ids, ranges, 4.0, times=400)
     links = np.array([nearest_originals(values, x, ids, ranges=ranges, epsilon=4.0).fair.sum() for x in published])
     assert links.mean() - claim.total > 20 * np.sqrt(links.var(ddof=1) / len(links) + claim.variance)

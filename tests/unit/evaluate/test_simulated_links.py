@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,8 +16,9 @@ from kepsilon.evaluate.expectations import expect
 from kepsilon.evaluate.linking_risk import ExpectedLinks
 from kepsilon.evaluate.several_attributes import nearest_originals
 from kepsilon.evaluate.simulated_links import expected_links_at_each, expected_links_of_several
-from kepsilon.evaluate.simulation import unit_noise
 from kepsilon.evaluate.sorted_classes import sort_classes
+from kepsilon.perturb.mechanisms.laplace import LAPLACE
+from kepsilon.table.steps import Steps
 from noisy_classes import EPSILONS, fixed_classes, noisy_classes
 from noisy_classes import diameters as diameters_of_one
 from oracles import several
@@ -25,7 +28,7 @@ from several_classes import diameters, fixed_several, publish, several_classes
 
 def of_one_attribute(values, class_ids, ranges, epsilon):
     classes = sort_classes(values, class_ids, n_classes=len(ranges))
-    return [figures.sum() for figures in linking_risk.link_gaps(classes, ranges=ranges).by_class(epsilon)]
+    return [figures.sum() for figures in linking_risk.link_gaps(classes, ranges=ranges, law=LAPLACE).by_class(epsilon)]
 
 
 def both(links):
@@ -42,7 +45,7 @@ def test_one_active_attribute_has_the_closed_form(noisy):
         noisy.values,
         noisy.ranges,
     )
-    found = expected_links_of_several(values, ids, ranges=ranges, epsilon=noisy.epsilon)
+    found = expected_links_of_several(values, ids, ranges=ranges, epsilon=noisy.epsilon, law=LAPLACE)
     for estimate, known in zip(
         both(found), of_one_attribute(noisy.values, ids, noisy.ranges, noisy.epsilon), strict=True
     ):
@@ -53,7 +56,7 @@ def test_one_active_attribute_has_the_closed_form(noisy):
 def test_originals_in_one_place_are_linked_by_chance():
     """One fair link, and by the paper's rule all, also where a wider range gives them noise in every attribute."""
     found = expected_links_of_several(
-        np.full((6, 2), 4.0), np.array([0, 0, 0, 0, 2, 2]), ranges=np.full((3, 2), 5.0), epsilon=3.0
+        np.full((6, 2), 4.0), np.array([0, 0, 0, 0, 2, 2]), ranges=np.full((3, 2), 5.0), epsilon=3.0, law=LAPLACE
     )
     assert (found.fair, found.paper) == (Estimate(total=2.0), Estimate(total=6.0))
 
@@ -64,7 +67,7 @@ def test_affine_copies_link_no_more_than_one_attribute(epsilon):
     values, ids, n_classes = fixed_classes()
     copies = np.column_stack([values, 3 * values - 50, -values])
     ranges = diameters(copies, ids, n_classes)
-    found = expected_links_of_several(copies, ids, ranges=ranges, epsilon=epsilon)
+    found = expected_links_of_several(copies, ids, ranges=ranges, epsilon=epsilon, law=LAPLACE)
     known = of_one_attribute(values, ids, diameters_of_one(values, ids, n_classes), epsilon)
     for estimate, expected in zip(both(found), known, strict=True):
         assert abs(estimate.total - expected) < 5 * np.sqrt(estimate.variance) + 1e-9 * expected
@@ -79,7 +82,7 @@ def test_the_figures_equal_another_simulation(monkeypatch, epsilon, widest):
     """
     monkeypatch.setattr(simulated_links, "WIDEST", widest)
     values, ids, ranges = fixed_several()
-    found = expected_links_of_several(values, ids, ranges=ranges, epsilon=epsilon)
+    found = expected_links_of_several(values, ids, ranges=ranges, epsilon=epsilon, law=LAPLACE)
     times = 4000
     published = publish(np.random.default_rng(SEED), values, ids, ranges, epsilon, times)
     links = np.zeros((2, times))
@@ -97,7 +100,7 @@ def test_the_figures_equal_another_simulation(monkeypatch, epsilon, widest):
 
 def test_the_stated_variance_is_the_true_one(monkeypatch):
     """z² of 200 streams with few draws each, around a known figure: neither over- nor underdispersed, at one in a million."""
-    monkeypatch.setattr(simulated_links, "_COMPARISONS", 20_000)
+    monkeypatch.setattr(simulated_links, "COMPARISONS", 20_000)
     rng = np.random.default_rng(SEED)
     sizes = rng.integers(2, 60, 40)
     ids = np.repeat(np.arange(40), sizes)
@@ -107,7 +110,7 @@ def test_the_stated_variance_is_the_true_one(monkeypatch):
     known = of_one_attribute(values, ids, ranges[:, 0], 5.0)
     for rule, expected in zip(("fair", "paper"), known, strict=True):
         found = [
-            getattr(expected_links_of_several(copies, ids, ranges=ranges, epsilon=5.0, stream=s), rule)
+            getattr(expected_links_of_several(copies, ids, ranges=ranges, epsilon=5.0, stream=s, law=LAPLACE), rule)
             for s in range(200)
         ]
         squares = sum((e.total - expected) ** 2 / e.variance for e in found)
@@ -117,7 +120,9 @@ def test_the_stated_variance_is_the_true_one(monkeypatch):
 def test_the_same_classes_give_the_same_figures_and_streams_others():
     """Nothing in a report may change from run to run, and errors of partitions must not repeat each other."""
     values, ids, ranges = fixed_several()
-    one, two, other = (expected_links_of_several(values, ids, ranges=ranges, epsilon=2.0, stream=s) for s in (0, 0, 1))
+    one, two, other = (
+        expected_links_of_several(values, ids, ranges=ranges, epsilon=2.0, stream=s, law=LAPLACE) for s in (0, 0, 1)
+    )
     assert one == two
     assert one.fair.total != other.fair.total
 
@@ -126,7 +131,7 @@ def test_links_rise_with_epsilon_from_one_for_each_class():
     """All ε share their draws, so that a curve of them is smooth; towards 0 one link is left for each class."""
     values, ids, ranges = fixed_several()
     curve = [
-        expected_links_of_several(values, ids, ranges=ranges, epsilon=e).fair.total
+        expected_links_of_several(values, ids, ranges=ranges, epsilon=e, law=LAPLACE).fair.total
         for e in (1e-6, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 100)
     ]
     assert curve[0] == pytest.approx(len(ranges), rel=1e-4)
@@ -136,7 +141,9 @@ def test_links_rise_with_epsilon_from_one_for_each_class():
 @given(several_classes())
 def test_links_stay_within_their_bounds(case):
     """At least one for each class, at most Σ (ε/2)^j/j! and what there are records; the paper counts no fewer."""
-    found = expected_links_of_several(case.values, case.class_ids, ranges=case.ranges, epsilon=case.epsilon)
+    found = expected_links_of_several(
+        case.values, case.class_ids, ranges=case.ranges, epsilon=case.epsilon, law=LAPLACE
+    )
     n_classes, d = len(np.unique(case.class_ids)), case.values.shape[1]
     slack = 5 * np.sqrt(found.fair.variance) + 1e-9
     assert found.fair.total > n_classes - slack
@@ -158,7 +165,9 @@ def test_partitions_give_the_figure_of_the_whole():
     values = rng.normal(0, 10, (3000, 2)).round(1)
     ranges = diameters(values, ids, 30)
     parts = [
-        expected_links_of_several(values[ids % 2 == s], ids[ids % 2 == s], ranges=ranges, epsilon=6.0, stream=s)
+        expected_links_of_several(
+            values[ids % 2 == s], ids[ids % 2 == s], ranges=ranges, epsilon=6.0, stream=s, law=LAPLACE
+        )
         for s in (0, 1)
     ]
     found = parts[0] + parts[1]
@@ -178,7 +187,7 @@ def test_unit_noise_has_the_radius_of_the_mechanism(d, factor, fits):
     """Its largest coordinate is the d-th arrival of a Poisson process; a scale 10 % off is noticed."""
     active = np.zeros((50_000, 6), dtype=bool)
     active[:, :d] = True
-    noise = unit_noise(active, np.random.default_rng(SEED))
+    noise = LAPLACE.unit_noise(active, np.random.default_rng(SEED))
     assert not noise[:, d:].any()
     p_value = stats.kstest(np.abs(noise).max(axis=1), stats.gamma(d, scale=factor).cdf).pvalue
     assert bool(p_value > ALPHA) is fits
@@ -192,11 +201,20 @@ def test_several_epsilons_at_once_are_the_same_as_one_by_one():
     values[ids < 10, 1] = 3.0  # nothing to tell apart but the first attribute
     ranges = np.array([np.ptp(values[ids == i], axis=0) for i in range(60)])
     epsilons = [0.05, 2.0, 16.0]
-    together = expected_links_at_each(values, ids, ranges=ranges, epsilons=epsilons, stream=3)
-    alone = [expected_links_of_several(values, ids, ranges=ranges, epsilon=e, stream=3) for e in epsilons]
+    together = expected_links_at_each(values, ids, ranges=ranges, epsilons=epsilons, stream=3, law=LAPLACE)
+    alone = [expected_links_of_several(values, ids, ranges=ranges, epsilon=e, stream=3, law=LAPLACE) for e in epsilons]
     assert together == alone
     assert len({own.fair.total for own in together}) == 3
     assert all(own.fair.variance > 0 for own in together)
-    expectations = expect(values, [None, None], ids, ranges=ranges, stream=3)
+    expectations = expect(
+        values,
+        [None, None],
+        ids,
+        mechanism=LAPLACE,
+        low=np.zeros_like(ranges),
+        high=ranges,
+        steps=[Steps(precision=Fraction(1, 10))] * 2,
+        stream=3,
+    )
     assert expectations.at_each([(e, None) for e in epsilons]) == tuple(expectations.at(e) for e in epsilons)
     assert [own.links for own in expectations.at_each([(e, None) for e in epsilons])] == alone

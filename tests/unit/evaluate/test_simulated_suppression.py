@@ -13,6 +13,7 @@ from kepsilon.evaluate import simulated_suppression
 from kepsilon.evaluate.confident_k import ZeroRule
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.simulated_suppression import expected_suppression
+from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from oracles import several
 from oracles.noise import SEED
 from several_classes import diameters, fixed_several, publish
@@ -45,7 +46,14 @@ def test_the_figures_equal_another_simulation(rule, epsilon):
     """|z| < 5 for all three rules; a pair is always fewer than k, and a constant class never goes."""
     values, ids, ranges = fixed_several()
     found = expected_suppression(
-        values, ids, ranges=ranges, linking_ranges=reach_of(ranges, epsilon), epsilon=epsilon, k=K, rule=rule
+        values,
+        ids,
+        ranges=ranges,
+        linking_ranges=reach_of(ranges, epsilon),
+        epsilon=epsilon,
+        k=K,
+        rule=rule,
+        law=LAPLACE,
     )
     counts = another_simulation(values, ids, ranges, epsilon, rule=rule.value)
     assert abs(z_of(found, counts)) < 5
@@ -60,7 +68,7 @@ def test_a_part_of_a_class_is_enough(monkeypatch, rule, k):
     monkeypatch.setattr(simulated_suppression, "_SIMULATED", 15_000)
     values, ids, ranges = fixed_several()
     found = expected_suppression(
-        values, ids, ranges=ranges, linking_ranges=reach_of(ranges, 12.0), epsilon=12.0, k=k, rule=rule
+        values, ids, ranges=ranges, linking_ranges=reach_of(ranges, 12.0), epsilon=12.0, k=k, rule=rule, law=LAPLACE
     )
     counts = another_simulation(values, ids, ranges, 12.0, rule=rule.value, k=k)
     assert abs(z_of(found, counts)) < 5
@@ -82,7 +90,7 @@ def test_what_is_rounded_and_clamped_is_simulated_so(domain, rule):
     values, ids, ranges = coarse_classes()
     cut = None if domain is None else (np.ceil(domain[0]), np.floor(domain[1]))
     reach = ranges * 2.4 / 12 + 0.5
-    keywords = {"ranges": ranges, "linking_ranges": reach, "epsilon": 12.0, "k": K, "rule": rule}
+    keywords = {"ranges": ranges, "linking_ranges": reach, "epsilon": 12.0, "k": K, "rule": rule, "law": LAPLACE}
     found = expected_suppression(values, ids, **keywords, precisions=[Fraction(1)] * 2, domains=[domain] * 2)
     published = publish(np.random.default_rng(SEED), values, ids, ranges, 12.0, TIMES).round()
     published = published if cut is None else published.clip(*cut)
@@ -103,7 +111,7 @@ def test_costly_simulations_are_cut_short(monkeypatch):
     rng = np.random.default_rng(SEED)
     values, ids = rng.normal(0, 1, (600, 2)), np.repeat(np.arange(6), 100)
     ranges = diameters(values, ids, 6)
-    keywords = {"ranges": ranges, "linking_ranges": ranges * 2.4 / 20, "epsilon": 20.0, "k": 8}
+    keywords = {"ranges": ranges, "linking_ranges": ranges * 2.4 / 20, "epsilon": 20.0, "k": 8, "law": LAPLACE}
     full = expected_suppression(values, ids, **keywords)
     monkeypatch.setattr(simulated_suppression, "_COMPARISONS", 200_000)
     short = expected_suppression(values, ids, **keywords)
@@ -115,7 +123,9 @@ def test_rules_are_told_apart():
     """Where noise leaves many records out of reach of any original, the rules differ by more than the simulation's error."""
     values, ids, ranges = fixed_several()
     found = {
-        rule: expected_suppression(values, ids, ranges=ranges, linking_ranges=ranges / 8, epsilon=16.0, k=K, rule=rule)
+        rule: expected_suppression(
+            values, ids, ranges=ranges, linking_ranges=ranges / 8, epsilon=16.0, k=K, rule=rule, law=LAPLACE
+        )
         for rule in ZeroRule
     }
     text, strict, zero = (found[rule] for rule in ZeroRule)
@@ -129,7 +139,7 @@ def test_the_stated_variance_is_the_true_one(monkeypatch):
     values, ids, ranges = fixed_several()
     found = [
         expected_suppression(
-            values, ids, ranges=ranges, linking_ranges=reach_of(ranges, 8.0), epsilon=8.0, k=K, stream=s
+            values, ids, ranges=ranges, linking_ranges=reach_of(ranges, 8.0), epsilon=8.0, k=K, stream=s, law=LAPLACE
         )
         for s in range(200)
     ]
@@ -145,7 +155,7 @@ def test_mutants_are_caught(mutant):
     counts = another_simulation(values, ids, ranges, 8.0, rule="text")
     if mutant == "dataset range":
         wide = np.where(ranges > 0, np.ptp(values, axis=0), ranges)
-        found = expected_suppression(values, ids, ranges=wide, linking_ranges=reach, epsilon=8.0, k=K)
+        found = expected_suppression(values, ids, ranges=wide, linking_ranges=reach, epsilon=8.0, k=K, law=LAPLACE)
     else:
         unmoved = np.zeros_like(counts) + sum(
             several.n_suppressed_of_one_class(
@@ -161,7 +171,7 @@ def test_missing_values_and_empty_tables_suppress_nothing():
     """Nothing tells such records apart, so that all of a class are in reach."""
     missing = np.full((5, 2), np.nan)
     nothing = np.full((1, 2), np.nan)
-    arguments = {"ranges": nothing, "linking_ranges": nothing, "epsilon": 1.0, "k": 5}
+    arguments = {"ranges": nothing, "linking_ranges": nothing, "epsilon": 1.0, "k": 5, "law": LAPLACE}
     assert expected_suppression(missing, np.zeros(5, dtype=int), **arguments) == Estimate()
     assert expected_suppression(missing[:0], np.zeros(0, dtype=int), **arguments) == Estimate()
 
@@ -171,5 +181,5 @@ def test_classes_of_fewer_than_k_go_for_certain():
     values = np.random.default_rng(SEED).normal(size=(9, 2))
     ids = np.repeat([0, 1, 2], 3)
     ranges = diameters(values, ids, 3)
-    found = expected_suppression(values, ids, ranges=ranges, linking_ranges=ranges, epsilon=1.0, k=4)
+    found = expected_suppression(values, ids, ranges=ranges, linking_ranges=ranges, epsilon=1.0, k=4, law=LAPLACE)
     assert found == Estimate(total=9.0)

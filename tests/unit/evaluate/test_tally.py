@@ -20,7 +20,9 @@ from kepsilon.evaluate.linking_risk import link_sums
 from kepsilon.evaluate.reidentification import class_sizes, reidentification
 from kepsilon.evaluate.sorted_classes import blocks_of_classes, sort_classes
 from kepsilon.evaluate.tally import Tally, realise
+from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.table.coded_values import code_values
+from kepsilon.table.steps import Steps
 from noisy_classes import noisy_classes
 from oracles import attacks
 from oracles.noise import SEED
@@ -29,13 +31,19 @@ TENTH = Fraction(1, 10)
 CONFIDENT = ConfidentK(k=2, confidence=0.9, rule=ZeroRule.TEXT, precisions=(TENTH,))
 
 
+def laplace(ranges):
+    """Ranges that begin at 0: figures of this mechanism depend on their widths alone."""
+    steps = [Steps(precision=TENTH)] * ranges.shape[1]
+    return {"mechanism": LAPLACE, "low": np.zeros_like(ranges), "high": ranges, "steps": steps}
+
+
 def tally(noisy, chosen=slice(None), confident=CONFIDENT):
     values, ids = noisy.values[chosen, np.newaxis], noisy.class_ids[chosen]
     ranges = noisy.ranges[:, np.newaxis]
     coded = [code_values(values[:, 0], precision=TENTH)]
-    expected = expect(values, coded, ids, ranges=ranges).at(noisy.epsilon, confident=confident)
+    expected = expect(values, coded, ids, **laplace(ranges)).at(noisy.epsilon, confident=confident)
     published = [noisy.published[chosen]]
-    stays, realised = realise(values, published, ids, ranges=ranges, epsilon=noisy.epsilon, confident=confident)
+    stays, realised = realise(values, published, ids, **laplace(ranges), epsilon=noisy.epsilon, confident=confident)
     return stays, Tally(expected=expected, realised=realised)
 
 
@@ -123,8 +131,8 @@ def test_without_any_epsilon_quasi_a_class_is_one_guess():
     """All records of a class look alike: one link each, whatever its size; by the paper's rule all of them."""
     ids = np.array([0, 0, 1, 1, 1])
     nothing, ranges = np.empty((5, 0)), np.empty((2, 0))
-    expected = expect(nothing, [], ids, ranges=ranges).at(1.0)
-    stays, realised = realise(nothing, [], ids, ranges=ranges, epsilon=1.0)
+    expected = expect(nothing, [], ids, **laplace(ranges)).at(1.0)
+    stays, realised = realise(nothing, [], ids, **laplace(ranges), epsilon=1.0)
     assert stays.all()
     assert (expected.links.fair.total, expected.links.paper.total) == (2, 5)
     assert (realised.links.fair, realised.links.paper) == (pytest.approx(2), 5)
@@ -136,8 +144,8 @@ def test_tallies_of_different_attributes_do_not_add_up():
     """A partition that lacks a column is no partition."""
     ids = np.array([0, 0])
     values, ranges = np.array([[1.0], [2.0]]), np.ones((1, 1))
-    _, one = realise(values, [values[:, 0]], ids, ranges=ranges, epsilon=1.0)
-    _, none = realise(values[:, :0], [], ids, ranges=ranges[:, :0], epsilon=1.0)
+    _, one = realise(values, [values[:, 0]], ids, **laplace(ranges), epsilon=1.0)
+    _, none = realise(values[:, :0], [], ids, **laplace(ranges[:, :0]), epsilon=1.0)
     with pytest.raises(ValueError, match="do not add up"):
         one + none
 
@@ -147,7 +155,7 @@ def test_errors_are_relative_to_what_values_were_before_clipping():
     clipped, originals = np.array([[10.0], [20.0]]), np.array([[10.0], [40.0]])
     ids, ranges = np.array([0, 0]), np.full((1, 1), 10.0)
     coded = [code_values(clipped[:, 0], precision=TENTH)]
-    expected = expect(clipped, coded, ids, ranges=ranges, originals=originals).at(10.0)
-    _, realised = realise(clipped, [clipped[:, 0]], ids, ranges=ranges, epsilon=10.0, originals=originals)
+    expected = expect(clipped, coded, ids, **laplace(ranges), originals=originals).at(10.0)
+    _, realised = realise(clipped, [clipped[:, 0]], ids, **laplace(ranges), epsilon=10.0, originals=originals)
     assert realised.errors[0].relative == pytest.approx(0.25)
     assert expected.errors[0].relative == pytest.approx((1 / 10 + 1 / 40) / 2)

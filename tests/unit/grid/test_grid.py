@@ -106,7 +106,7 @@ def test_exploring_never_releases(monkeypatch):
     """No noise is drawn for a cell that nobody chose."""
     for name in (
         "kepsilon.pipeline.anonymise",
-        "kepsilon.perturb.laplace.perturb",
+        "kepsilon.perturb.mechanisms.laplace.perturb",
         "kepsilon.perturb.sampler.record_noise",
     ):
         monkeypatch.setattr(name, lambda *a, **b: pytest.fail("noise was drawn"))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kepsilon.kanonymise.algorithms import Request, mondrian, ola
@@ -82,6 +82,8 @@ def test_only_what_is_asked_for_is_required():
 @TOYS
 @settings(max_examples=150)
 @given(sample=samples(), ks=several_ks, limit=limits, loss=st.sampled_from(["dm*", "precision", "entropy"]))
+@example(sample=one_attribute(A=20, B=1, C=10, D=1), ks=[2], limit=2, loss="dm*")
+@example(sample=one_attribute(A=9, B=9, C=9, D=9), ks=[2], limit=0, loss="dm*")
 def test_ola_finds_what_brute_force_finds_with_a_further_requirement(toy, sample, ks, limit, loss):
     """Whether or not one node tells of others; classes that fail are left out, and count toward the limit."""
     hierarchies = [attribute.labels for attribute in sample.attributes]
@@ -143,6 +145,14 @@ def test_tagging_by_a_requirement_that_is_not_monotone_would_miss_the_best_node(
         ([several_combinations(), even()], 0, True),
         ([at_most(3)], 0, False),
         ([at_most(3)], 5, False),
+    ],
+    ids=[
+        "k alone",
+        "monotone",
+        "for unions, some left out",
+        "for unions, none left out",
+        "neither, none",
+        "neither, some",
     ],
 )
 def test_nodes_are_tagged_only_where_every_requirement_allows_it(toys, limit, tags):

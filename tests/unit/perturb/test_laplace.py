@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kepsilon.perturb import laplace
-from kepsilon.perturb.laplace import finest_precision_ok, perturb
+from kepsilon.perturb.mechanisms import laplace
+from kepsilon.perturb.mechanisms.laplace import finest_precision_ok, perturb
 from oracles.noise import ConstantBytes, seeded
 
 TENTH = Fraction(1, 10)

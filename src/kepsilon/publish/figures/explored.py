@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kepsilon.grid.choice import Choice
 from kepsilon.grid.grids import Grid
+from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.predict.prediction import Prediction
 from kepsilon.publish.wording import exact
 
@@ -30,6 +31,11 @@ class Explored:
     @property
     def epsilon_quasis(self) -> list[str]:
         return list(dict.fromkeys(name for prediction in self.met for name in prediction.error))
+
+    @property
+    def has_closed_forms(self) -> bool:
+        """Whether the mechanism adds noise whose size goes as 1/ε, so that figures are known without drawing any."""
+        return mechanism_of(self.grid.policy).exponential is not None
 
     @property
     def confidence(self) -> float | None:

@@ -73,7 +73,8 @@ def _error(explored: Explored, algorithm: str, name: str) -> Figure | None:
         algorithm,
         lambda prediction: prediction.error[name].expected_relative,
         title=f"Error of {name}",
-        sentence=f"How far {name} is off on average, of its value: half the ε is twice the error.",
+        sentence=f"How far {name} is off on average, of its value"
+        + (": half the ε is twice the error." if explored.has_closed_forms else "."),
         y_label="mean relative error",
         limit=_limit(explored, "max_error"),
     )

@@ -79,14 +79,16 @@ def grid_notes(explored: Explored) -> list[str]:
     """What every figure of the page is, and is not."""
     if not explored.met:
         return []
-    notes = ["All figures are expected ones, before published values are rounded and clamped to a domain."]
+    rounded = "before" if explored.has_closed_forms else "after"
+    notes = [f"All figures are expected ones, {rounded} published values are rounded and clamped to a domain."]
     if not explored.epsilon_quasis:
         notes.append("There is no ε-quasi: no noise is drawn, and ε has no effect on any figure.")
     if explored.confidence:
         notes.append("Linking risk, error and classes are those before records are left out for confidence.")
     if any(own.linking_risk.fair.variance or own.suppression.variance for own in explored.met):
+        which = "With several ε-quasis some figures" if explored.has_closed_forms else "Figures of this mechanism"
         notes.append(
-            "With several ε-quasis some figures are simulated. They are given ± 2 standard errors, and keep a limit only "
+            f"{which} are simulated. They are given ± 2 standard errors, and keep a limit only "
             f"with three to spare: {percent(0.049)} ± {percent(0.0007)} may be outside {percent(0.05)}."
         )
     if any(error.expected_relative is None for own in explored.met for error in own.error.values()):

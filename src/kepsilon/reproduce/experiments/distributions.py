@@ -14,14 +14,15 @@ import numpy as np
 from kepsilon.evaluate.error_curves import (
     N_POINTS,
     UNIFORM,
+    ExponentialErrors,
     curve_end,
     points,
     relative_scales,
-    shares_within,
     uniform_shares,
 )
 from kepsilon.evaluate.relative_error import epsilon_for_error
 from kepsilon.json_values import Json
+from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.perturb.randomness import ByteSource
 from kepsilon.reproduce.experiments.counted_data import CountedData
 from kepsilon.reproduce.experiments.experiment import NoisyClasses, heading, look_at, noise_source
@@ -80,9 +81,10 @@ def curves(noisy: NoisyClasses, wide: NoisyClasses, *, epsilon: float, runs: int
     both = (noisy, wide)
     scales = [relative_scales(one.widths, one.values, epsilon=epsilon) for one in both]
     n_active = np.ones(len(noisy.values), dtype=np.int64)
-    step = curve_end(scales[0], n_active) / N_POINTS
+    errors = [ExponentialErrors(scales=own, n_active=n_active, law=LAPLACE) for own in scales]
+    step = curve_end(errors[0]) / N_POINTS
     at = points(step)
-    per_class, whole = (shares_within(own, n_active, step=step) for own in scales)
+    per_class, whole = (own.shares_within(step) for own in errors)
     class_runs, whole_runs = (
         np.array([_shares_of(_errors(one, epsilon, source), at) for _ in range(runs)]) for one in both
     )

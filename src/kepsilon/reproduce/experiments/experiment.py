@@ -13,7 +13,8 @@ import numpy as np
 from kepsilon.evaluate.expectations import Expectations
 from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
-from kepsilon.perturb.laplace import perturb
+from kepsilon.perturb.mechanisms import mechanism_of
+from kepsilon.perturb.mechanisms.laplace import perturb
 from kepsilon.perturb.randomness import ByteSource, unsafe_seeded_bytes
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
@@ -72,7 +73,7 @@ class NoisyClasses:
 
 
 def look_at(data: CountedData, partition: KAnonymised, policy: Policy) -> NoisyClasses:
-    ranges, expectations = expect_batch(data.batch(partition.recoding), policy)
+    ranges, expectations = expect_batch(data.batch(partition.recoding), policy, mechanism_of(policy))
     return NoisyClasses(
         ranges=ranges,
         expectations=expectations,

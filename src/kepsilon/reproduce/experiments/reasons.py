@@ -13,6 +13,7 @@ from kepsilon.evaluate.linking_risk import link_gaps
 from kepsilon.evaluate.precision_loss import precision_loss
 from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
+from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.policy.roles import fraction
 from kepsilon.reproduce.data import bodies
 from kepsilon.reproduce.data.data_sets import CENSUS_YEAR, DataSet, florida, michigan
@@ -174,7 +175,7 @@ def _risks(data: CountedData, partition: KAnonymised, epsilons: Sequence[float])
     ids, n_classes = all_ids[released], partition.recoding.n_classes
     low, high = class_ranges(values, ids, n_classes=n_classes)
     coded = code_values(values, precision=fraction(data.policy().epsilon_quasis[name].precision))
-    gaps = link_gaps(count_values(coded, ids, n_classes=n_classes), ranges=high - low)
+    gaps = link_gaps(count_values(coded, ids, n_classes=n_classes), ranges=high - low, law=LAPLACE)
     return {
         "n_classes": n_classes,
         "mean_class": len(ids) / n_classes,

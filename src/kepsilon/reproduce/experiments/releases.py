@@ -17,7 +17,8 @@ from kepsilon.evaluate.expectations import Expectations
 from kepsilon.evaluate.precision_loss import precision_loss
 from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
-from kepsilon.perturb.laplace import perturb
+from kepsilon.perturb.mechanisms import mechanism_of
+from kepsilon.perturb.mechanisms.laplace import perturb
 from kepsilon.perturb.randomness import ByteSource
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
@@ -50,7 +51,7 @@ def _one_k(
     data: CountedData, partition: KAnonymised, policy: Policy, setting: Setting, on_cell: Callable[[], None]
 ) -> Json:
     recoding = partition.recoding
-    ranges, expectations = expect_batch(data.batch(recoding), policy)
+    ranges, expectations = expect_batch(data.batch(recoding), policy, mechanism_of(policy))
     n_counted, n_released = data.counted.n_staying, len(ranges.class_ids)
     loss = precision_loss(recoding)
     values = np.asarray(data.data.columns[data.data.epsilon_quasi], dtype=np.float64)

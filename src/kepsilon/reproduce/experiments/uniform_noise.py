@@ -18,6 +18,7 @@ from kepsilon.evaluate.error_curves import UNIFORM
 from kepsilon.evaluate.linking_risk import ABOVE, link_gaps, posteriors, realised_links
 from kepsilon.evaluate.sorted_classes import SortedClasses, sort_classes
 from kepsilon.json_values import Json
+from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.perturb.randomness import ByteSource, uniform_uint64
 from kepsilon.reproduce.experiments.counted_data import CountedData
 from kepsilon.reproduce.experiments.distributions import epsilon_as_uniform
@@ -57,7 +58,7 @@ def uniform_noise(data: CountedData, algorithm: str, setting: Setting) -> Json:
     uniform_runs = [attack_uniform(classes, uniformly_noisy(noisy.values, source)) for _ in range(runs)]
     class_runs = [attack_laplace(classes, noisy, noisy.draw(epsilon, source), epsilon=epsilon) for _ in range(runs)]
     n = len(noisy.values)
-    expected = link_gaps(classes, ranges=noisy.ranges.widths[:, 0]).expected(epsilon)
+    expected = link_gaps(classes, ranges=noisy.ranges.widths[:, 0], law=LAPLACE).expected(epsilon)
     return {
         **heading(data.data, algorithm),
         "k": SHOWN_K,

@@ -10,13 +10,17 @@ import numpy as np
 import pytest
 from scipy import special
 
-from kepsilon.evaluate.noise_size import confidence_radius, expected_noise, linking_ranges
+from kepsilon.evaluate.confident_k import ConfidentK, ZeroRule
+from kepsilon.perturb.mechanisms import mechanism_named
+from kepsilon.perturb.mechanisms.laplace import LAPLACE, confidence_radius
+from kepsilon.perturb.sampler import LARGEST_RECORD
+from kepsilon.policy.choices import MECHANISMS
 
 
 def test_expected_noise_counts_the_active_attributes():
     """(d + 1)/2 · R/ε, and R/ε for one."""
     ranges = np.array([[10.0, 4.0], [10.0, 0.0], [0.0, 0.0], [math.nan, 4.0]])
-    expected = expected_noise(ranges, epsilon=2.0)
+    expected = LAPLACE.expected_noise(ranges, epsilon=2.0)
     assert expected[:3].tolist() == [[7.5, 3.0], [5.0, 0.0], [0.0, 0.0]]
     assert np.isnan(expected[3]).tolist() == [True, False]
     assert expected[3, 1] == 2.0
@@ -45,7 +49,15 @@ def test_an_impossible_confidence_is_refused(confidence):
 def test_linking_ranges_add_half_a_unit_for_rounding():
     """r_c = quantile · R/ε + precision/2, by class and attribute."""
     ranges = np.array([[10.0, 4.0], [10.0, 0.0]])
-    precisions = [Fraction(1), Fraction(1, 10)]
-    found = linking_ranges(ranges, epsilon=2.0, confidence=0.9, precisions=precisions)
+    asked = ConfidentK(k=2, confidence=0.9, rule=ZeroRule.TEXT, precisions=(Fraction(1), Fraction(1, 10)))
+    found = asked.reach(LAPLACE, np.zeros_like(ranges), ranges, epsilon=2.0)
     one, two = special.gammaincinv([1, 2], 0.9)
-    assert found == pytest.approx(np.array([[5 * two + 0.5, 2 * two + 0.05], [5 * one + 0.5, 0.05]]))
+    assert found == pytest.approx(np.array([[5 * two + 0.5, 2 * two + 0.05], [5 * one + 0.5, np.inf]]))
+    drawn = LAPLACE.reach(np.zeros_like(ranges), ranges, epsilon=2.0, confidence=0.9)
+    assert drawn == pytest.approx(np.array([[5 * two, 2 * two], [5 * one, 0.0]]))
+
+
+def test_the_table_of_mechanisms_says_how_many_attributes_the_sampler_takes():
+    """A policy refuses more before any work; the sampler's integers would not hold them."""
+    assert MECHANISMS["laplace"].most_attributes == LARGEST_RECORD
+    assert mechanism_named("laplace") is LAPLACE

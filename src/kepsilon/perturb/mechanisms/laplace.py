@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The mechanism `laplace`: its law, its promise, and exact noise, class by class.
+
+In units of R_j/ε the noise of the d ε-quasis that are active in a class has the density ∝ exp(−max_j|z_j|): Laplace for
+d = 1. A record's values are placed on a grid of 2^32 steps across the range of its class, integer noise moves them along the
+grid, and the result is rounded to the declared precision. What leaves is a function of the noisy grid points and the
+range alone, so two values of one class are told apart with a ratio of at most e^ε, exactly, not up to floating point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kepsilon.perturb.precision import doubles, largest_unit, nearest_units
+from kepsilon.perturb.randomness import ByteSource
+from kepsilon.perturb.sampler import GRID_BITS, record_noise
+from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, written
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.steps import Steps
+
+FINEST_BITS = 24
+"""A precision finer than R/2^24 would begin to show the grid of R/2^32, and with it R and lo."""
+
+_GRID = 1 << GRID_BITS
+_CHUNK = 1 << 16
+"""Records at a time, so that memory in flight does not grow with the table."""
+
+_FARTHEST = 1e16
+"""Beyond so many ranges, doubles cannot tell the originals of a class apart."""
+
+PublicDomain = tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace:
+    """Noise of scale R/ε on every active ε-quasi, drawn for a record as one unit."""
+
+    @property
+    def exponential(self) -> Laplace:
+        return self
+
+    def promise(self, name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
+        # With confidence only the noise itself keeps the promise: who is left out depends on everybody's true values.
+        drawn = ", as drawn" if policy.confidence is not None else ""
+        epsilon = f"ε-indistinguishable (ε = {written(policy.epsilon)})"
+        if attribute.range == "class":
+            return (
+                f"{name}{drawn}: within its class, and for an attacker who knows the class and its range, any two values are "
+                f"{epsilon}. This is not differential privacy: an extreme record moves the range itself. "
+                "A class whose records all agree publishes the value they agree on, rounded."
+            )
+        if isinstance(attribute.range, CoarseSpecification):
+            return (
+                f"{name}{drawn}: within its class, and for an attacker who knows the class and its range widened to steps of "
+                f"{written(attribute.range.coarse)}, any two values are {epsilon}. "
+                "This is not differential privacy: an extreme record can still move the widened range."
+            )
+        low, high = attribute.range
+        local = "" if drawn else ": a local promise for each record, whatever the others hold"
+        return (
+            f"{name}{drawn}: given the partition into classes, any two values in [{written(low)}, {written(high)}], bounds "
+            f"that were declared and not read from the data, are {epsilon}{local}. Values outside the bounds were clipped first."
+        )
+
+    def coarse_enough(self, low: FloatArray, high: FloatArray, precision: Fraction) -> BoolArray:
+        return finest_precision_ok(low, high, precision)
+
+    def draw(
+        self,
+        values: FloatArray,
+        class_ids: IntArray,
+        low: FloatArray,
+        high: FloatArray,
+        *,
+        epsilon: Fraction,
+        steps: Sequence[Steps],
+        source: ByteSource,
+    ) -> FloatArray:
+        return perturb(
+            values,
+            class_ids,
+            low,
+            high,
+            epsilon=epsilon,
+            precisions=[own.precision for own in steps],
+            domains=[own.domain for own in steps],
+            source=source,
+        )
+
+    def log_likelihoods(
+        self,
+        published: FloatArray,
+        originals: FloatArray,
+        low: FloatArray,
+        high: FloatArray,
+        *,
+        epsilon: float,
+        steps: Sequence[Steps],
+    ) -> FloatArray:
+        """−ε·max_j|x_j − v_j|/R_j: rounding and clamping are post-processing, which makes nobody surer."""
+        del steps
+        ranges = high - low
+        places = np.zeros(published.shape)
+        with np.errstate(over="ignore"):  # a range next to nothing
+            np.divide(np.abs(published - originals), ranges, out=places, where=ranges > 0)
+        farthest: FloatArray = -epsilon * np.minimum(places.max(axis=1, initial=0.0), _FARTHEST)
+        return farthest
+
+    def expected_distances(
+        self, values: FloatArray, low: FloatArray, high: FloatArray, *, epsilon: float, steps: Sequence[Steps]
+    ) -> FloatArray:
+        """Of noise alone; what rounding, clamping and clipping add shows in what is realised."""
+        del values, steps
+        return self.expected_noise(high - low, epsilon=epsilon)
+
+    def reach(self, low: FloatArray, high: FloatArray, *, epsilon: float, confidence: float) -> FloatArray:
+        """Paper Eq. (9) for d = 1. The noise of d attributes, in units of R_j/ε, has a largest coordinate that is the d-th
+        arrival of a Poisson process, so the range is a gamma quantile, for all attributes at once."""
+        ranges = high - low
+        by_count = np.array([confidence_radius(d, confidence=confidence) for d in range(ranges.shape[1] + 1)])
+        radii: FloatArray = by_count[_n_active(ranges)] / epsilon
+        reach: FloatArray = ranges * radii[:, np.newaxis]
+        return reach
+
+    def expected_noise(self, ranges: FloatArray, *, epsilon: float) -> FloatArray:
+        """E|Z_j| before rounding, (d + 1)/2 · R_j/ε, with d the attributes active in the class; shaped like `ranges`.
+
+        For d = 1 it is the scale R/ε itself, as in the paper. NaN where the class has no value.
+        """
+        factors: FloatArray = (_n_active(ranges) + 1) / (2 * epsilon)
+        return ranges * factors[:, np.newaxis]
+
+    def within(self, distances: FloatArray) -> FloatArray:
+        inside: FloatArray = -np.expm1(-distances)
+        return inside
+
+    def below(self, places: FloatArray) -> FloatArray:
+        tail = np.exp(-np.abs(places))
+        tail /= 2
+        return np.where(places < 0, tail, 1 - tail)
+
+    def exceeding_factor(self, distances: FloatArray, *, d: int) -> FloatArray:
+        """|Z_j| is uniform on [0, M] with M of a Gamma(d + 1) distribution, so the chance is Q_{d+1}(t) − (t/d)·Q_d(t) with
+        Q_d(t) = e^(−t)·Σ_{i<d} t^i/i!, which is e^(−t)·Σ_{i<d} (1 − i/d)·t^i/i!; for d = 1 it is e^(−t), Laplace."""
+        total = np.zeros_like(distances)
+        for i in reversed(range(d)):  # Horner: what is multiplied by t at every turn gets its 1/i! on the way
+            total = total * distances / (i + 1) + (1 - i / d)
+        return total
+
+    def unit_noise(self, active: BoolArray, rng: np.random.Generator) -> FloatArray:
+        """A point of a cube whose radius is the sum of d + 1 exponential variables, d being the number of active attributes."""
+        n, n_attributes = active.shape
+        radii = np.cumsum(rng.standard_exponential((n, n_attributes + 1)), axis=1)
+        radii = radii[np.arange(n), np.count_nonzero(active, axis=1)]
+        noise: FloatArray = np.where(active, rng.uniform(-1, 1, (n, n_attributes)) * radii[:, np.newaxis], 0.0)
+        return noise
+
+
+LAPLACE = MECHANISM = Laplace()
+
+
+@cache
+def confidence_radius(d: int, *, confidence: float) -> float:
+    """The r with P(max_j|Z_j| ≤ r) = c for noise of density ∝ exp(−max_j|z_j|) in d dimensions: a gamma quantile.
+
+    For a whole d the distribution function is 1 − e^(−r)·Σ_{i<d} r^i/i!, found by bisection; −ln(1 − c) for d = 1.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence must lie between 0 and 1, and is {confidence}")
+    if d == 0:
+        return 0.0
+    low, high = 0.0, 1.0
+    while _beyond(high, d) > 1 - confidence:
+        high *= 2
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if _beyond(middle, d) > 1 - confidence else (low, middle)
+    return high
+
+
+def _beyond(r: float, d: int) -> float:
+    return math.exp(-r) * math.fsum(r**i / math.factorial(i) for i in range(d))
+
+
+def perturb(
+    values: FloatArray,
+    class_ids: IntArray,
+    lo: FloatArray,
+    hi: FloatArray,
+    *,
+    epsilon: Fraction,
+    precisions: Sequence[Fraction],
+    domains: Sequence[PublicDomain | None],
+    source: ByteSource,
+) -> FloatArray:
+    """What is published of the ε-quasis, shaped like `values`: each record is one unit and spends ε once.
+
+    Algorithm 1, lines 6 and 7. `values` has shape (n_records, n_attributes), `lo` and `hi` (n_classes, n_attributes).
+    An attribute is active in a class if its range there is positive; noise is drawn for the active ones together. Where
+    the range is 0 the exact value is published; where it is NaN every value of the class has to be missing, and stays
+    so. Every number that leaves is the double nearest to a multiple of its attribute's precision. A domain is public
+    and clamps what is published; it never changes the noise.
+    """
+    _refuse_misfits(values, class_ids, lo, hi, precisions=precisions, domains=domains)
+    ranges = hi - lo
+    active = ranges > 0
+    n_active = None if active.all() else _n_active(ranges)
+    limits = [_unit_limits(*pair) for pair in zip(precisions, domains, strict=True)]
+    published = np.empty(values.shape)
+    lows, widths = np.ascontiguousarray(lo.T), np.ascontiguousarray(ranges.T)  # one gather reads one attribute
+    for start in range(0, len(values), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        ids = class_ids[part]
+        noise = _noise_of_classes(active, n_active, ids, epsilon=epsilon, source=source)
+        for j, precision in enumerate(precisions):
+            moved = _move(values[part, j], lows[j].take(ids), widths[j].take(ids), noise[:, j])
+            units = nearest_units(moved, precision)
+            np.clip(units, *limits[j], out=units)
+            published[part, j] = doubles(units, precision)
+    return published
+
+
+def _noise_of_classes(
+    active: BoolArray, n_active: IntArray | None, ids: IntArray, *, epsilon: Fraction, source: ByteSource
+) -> NDArray[np.int64]:
+    """Noise of every record for the attributes active in its class and 0 elsewhere, shape (n_records, n_attributes).
+
+    `n_active` counts the active attributes of every class, or is None where all are active in all. Records are drawn
+    together by that number: the noise does not depend on which attributes they are.
+    """
+    n_attributes = active.shape[1]
+    if n_active is None:
+        return record_noise(len(ids), n_attributes, epsilon=epsilon, source=source)
+    noise = np.zeros((len(ids), n_attributes), dtype=np.int64)
+    for d in range(1, n_attributes + 1):
+        records = np.flatnonzero(n_active[ids] == d)
+        spread = np.zeros((records.size, n_attributes), dtype=np.int64)
+        spread[active[ids[records]]] = record_noise(records.size, d, epsilon=epsilon, source=source).reshape(-1)
+        noise[records] = spread
+    return noise
+
+
+def _move(values: FloatArray, lo: FloatArray, ranges: FloatArray, noise: NDArray[np.int64]) -> FloatArray:
+    """lo + (n + Z)·R/2^32 with n the value's place on the grid; all arguments by record.
+
+    A range of 0 gives lo, which is the value of every record of such a class; a range of NaN gives NaN.
+    """
+    if np.any(np.isnan(values) != np.isnan(ranges)):
+        raise ValueError("some values are missing in a class that has a range, or present in one that has none")
+    place = np.zeros(len(values))
+    np.divide(np.clip(values - lo, 0, ranges), ranges, out=place, where=ranges > 0)
+    place *= _GRID
+    np.rint(place, out=place)
+    # The sum is formed in integers: in doubles it could round, and then depend on more than n + Z.
+    moved = (place.astype(np.int64) + noise).astype(np.float64)
+    moved *= 1 / _GRID
+    moved *= ranges
+    moved += lo
+    return moved
+
+
+def finest_precision_ok(lo: FloatArray, hi: FloatArray, precision: Fraction) -> BoolArray:
+    """Whether the precision hides the grid, for every class: it may not be finer than R/2^24. Shaped like `lo`."""
+    return ~(hi - lo > float(precision * 2**FINEST_BITS))
+
+
+def _n_active(ranges: FloatArray) -> IntArray:
+    """How many attributes have noise in each class, shape (n_classes,)."""
+    n_active: IntArray = np.count_nonzero(ranges > 0, axis=1)
+    return n_active
+
+
+def _unit_limits(precision: Fraction, domain: PublicDomain | None) -> tuple[float, float]:
+    """The smallest and largest whole unit inside the domain; without one, no limits (`doubles` refuses the absurd)."""
+    limit = largest_unit(precision)
+    if domain is None:
+        return -math.inf, math.inf
+    low, high = math.ceil(domain[0] / precision), math.floor(domain[1] / precision)
+    if low > high:
+        raise ValueError(f"a domain from {domain[0]} to {domain[1]} holds no multiple of the precision {precision}")
+    return float(max(low, -limit)), float(min(high, limit))
+
+
+def _refuse_misfits(
+    values: FloatArray,
+    class_ids: IntArray,
+    lo: FloatArray,
+    hi: FloatArray,
+    *,
+    precisions: Sequence[Fraction],
+    domains: Sequence[PublicDomain | None],
+) -> None:
+    """A wrong shape or class would give a record somebody else's range, and so the wrong noise."""
+    n_attributes = len(precisions)
+    if len(domains) != n_attributes or values.shape != (len(class_ids), n_attributes):
+        raise ValueError("every ε-quasi needs a column of values, a precision, and a domain or None")
+    if lo.shape != hi.shape or lo.ndim != 2 or lo.shape[1] != n_attributes:
+        raise ValueError("the ranges must have a row for every class and a column for every ε-quasi")
+    if class_ids.size and not 0 <= class_ids.min() <= class_ids.max() < len(lo):
+        raise ValueError("some records are in no class")
+    if np.any(np.isinf(lo)) or np.any(np.isinf(hi)) or np.any(hi < lo) or np.any(np.isinf(hi - lo)):
+        raise ValueError("some ranges fall or are infinite")
+    for j, precision in enumerate(precisions):
+        if not np.all(finest_precision_ok(lo[:, j], hi[:, j], precision)):
+            raise ValueError(f"a precision of {precision} is finer than R/2^{FINEST_BITS} in some classes")

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may be published of an ε-quasi: multiples of its precision, clamped to a public domain."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import EpsilonQuasi, fraction
+from kepsilon.table.arrays import FloatArray
+
+_ON_STEP = 1e-9
+"""An end that misses a multiple of the precision by this part of it is on it, but for a double's rounding."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """What may be published: multiples of the precision, clamped to a public domain."""
+
+    precision: Fraction
+    domain: tuple[Fraction, Fraction] | None = None
+
+    @classmethod
+    def of(cls, attribute: EpsilonQuasi) -> Steps:
+        domain = attribute.domain
+        return cls(
+            precision=fraction(attribute.precision),
+            domain=None if domain is None else (fraction(domain[0]), fraction(domain[1])),
+        )
+
+    def leading_into(self, opens: FloatArray, closes: FloatArray, far: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The intervals of unrounded values that are published inside the given ones, ends included.
+
+        An interval without any multiple is left empty, and one that has the end of the domain in it goes as far as noise
+        does: `far` beyond.
+        """
+        step = float(self.precision)
+        first, last = np.ceil(opens / step - _ON_STEP), np.floor(closes / step + _ON_STEP)
+        at_bottom = at_top = np.zeros(len(opens), dtype=np.bool_)
+        if self.domain is not None:
+            bottom, top = math.ceil(self.domain[0] / self.precision), math.floor(self.domain[1] / self.precision)
+            at_bottom, at_top = (first <= bottom) & (last >= bottom), (last >= top) & (first <= top)
+            first, last = np.maximum(first, bottom), np.minimum(last, top)
+        last = np.maximum(last, first - 1)
+        begin, end = (first - 0.5) * step, (last + 0.5) * step
+        return np.where(at_bottom, np.minimum(begin, opens) - far, begin), np.where(
+            at_top, np.maximum(end, closes) + far, end
+        )
+
+
+def steps_of(policy: Policy) -> tuple[Steps, ...]:
+    """How each ε-quasi of a policy is published."""
+    return tuple(Steps.of(attribute) for attribute in policy.epsilon_quasis.values())
