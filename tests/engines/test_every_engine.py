@@ -199,9 +199,9 @@ def test_pictures_are_the_same_before_noise(engine, tmp_path):
     """Cells may differ with the noise; what they hold together may not."""
     here, there = release(giant_class(), "in memory", tmp_path), release(giant_class(), engine, tmp_path)
     for own in (here, there):
-        assert sum(n or 0 for n in own._pictures["values"][0]["before"]) > 5_900
-    same(here._pictures["class_sizes"][0], there._pictures["class_sizes"][0])
-    same(dict(here._pictures["risk_by_epsilon"]), dict(there._pictures["risk_by_epsilon"]))
+        assert sum(n or 0 for n in own._pictures.values[0].before) > 5_900
+    same(here._pictures.class_sizes[0], there._pictures.class_sizes[0])
+    same(dict(here._pictures.risk_by_epsilon), dict(there._pictures.risk_by_epsilon))
 
 
 @pytest.mark.parametrize("engine", OTHERS)
@@ -280,7 +280,7 @@ def test_a_class_in_parts_that_keeps_too_few_is_taken_back(tmp_path, monkeypatch
     assert sum(n for name, n in records.items() if name != "read") == records["read"]
     assert not rows & giant
     assert released.record["classes"]["largest"] < 1_000
-    shown = released._pictures["values"][0]
-    assert sum(n or 0 for n in shown["after"]) <= records["released"] < sum(n or 0 for n in shown["before"])
+    shown = released._pictures.values[0]
+    assert sum(n or 0 for n in shown.after) <= records["released"] < sum(n or 0 for n in shown.before)
     released.write(tmp_path / "out.parquet")
     assert "00031" not in parquet.read_table(tmp_path / "out.parquet").column("zip").to_pylist()
