@@ -112,7 +112,7 @@ def test_a_cap_on_all_suppression_refuses_before_noise_is_drawn(monkeypatch):
     release = kepsilon.anonymise(people(), policy(max_total_suppression=expected * 1.0001), unsafe_seed=2)
     assert release.record["confident_k"]["total_expected"] == expected
     drawn = []
-    monkeypatch.setattr("kepsilon.draw.perturb", lambda *a, **b: drawn.append(1))
+    monkeypatch.setattr("kepsilon.perturb.mechanisms.laplace.perturb", lambda *a, **b: drawn.append(1))
     with pytest.raises(kepsilon.UnsatisfiableError) as caught:
         kepsilon.anonymise(people(), policy(max_total_suppression=0.01), unsafe_seed=3)
     assert not drawn
