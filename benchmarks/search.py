@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from voters import K_QUASIS, k_quasi_labels, voter_columns
 
-from kepsilon.kanonymise import mondrian, ola
+from kepsilon.kanonymise.algorithms import mondrian, ola
 from kepsilon.table.codes import Domain, code_domain
 from kepsilon.table.frequency import FrequencyTable, count_combinations
 

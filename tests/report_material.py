@@ -5,12 +5,40 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
+from types import MappingProxyType
 
 import numpy as np
 
+from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.pictures import KQuasiPicture, picture_release
+from kepsilon.evaluate.reidentification import ChanceOfFinding, Reidentification
+from kepsilon.grid.cells import Cell
+from kepsilon.grid.choice import Limits
+from kepsilon.grid.grids import ExploredRecords, Grid
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
+from kepsilon.policy.policy import Policy
+from kepsilon.predict.prediction import (
+    AttributeLosses,
+    ClassSummary,
+    ExpectedError,
+    ExpectedRisk,
+    ExpectedSuppression,
+    Losses,
+    PredictedRecords,
+    Prediction,
+)
+from kepsilon.publish.policy_document import PolicyDocument
+from kepsilon.publish.record import (
+    ConfidentSuppression,
+    ErrorOfNoise,
+    Fates,
+    Guarantee,
+    LinkingRisk,
+    LinksPerOriginal,
+    Record,
+)
 from kepsilon.table.steps import Steps
 from oracles.noise import SEED
 
@@ -51,151 +79,186 @@ def made_up_pictures(*, names=("height",), k=K, n_classes=60, epsilon=8.0, seed=
 
 
 def made_up_record(*, names=("height",), k_quasis=("place 0", "place 1"), k=K, **changes):
-    """A record as `anonymise` writes it, everything filled in."""
-    record = {
-        "kepsilon_version": "0.1.0",
-        "created": "2026-01-01T00:00:00+00:00",
-        "policy": {
-            "k": k,
-            "epsilon": 8.0,
-            "algorithm": "ola",
-            "max_suppression": 0.05,
-            "attributes": {
-                "name": {"role": "identifier"},
-                **{name: {"role": "k-quasi", "hierarchy": {"type": "mask"}} for name in k_quasis},
-                **{name: {"role": "epsilon-quasi", "range": "class", "precision": 0.1} for name in names},
-                "diagnosis": {"role": "sensitive"},
-            },
-        },
-        "guarantee": {
-            "statement": "Every combination occurs at least 10 times.\nThe promise is for one release.",
-            "k": k,
-            "epsilon": 8.0,
-            "confidence": 0.99,
-            "ranges": dict.fromkeys(names, "class"),
-        },
-        "seeded": False,
-        "engine": "local",
-        "digest": "sha256:" + 64 * "0",
-        "records": {
-            "read": 2000,
-            "released": 1850,
-            "suppressed_by_k": 80,
-            "suppressed_by_confidence": 30,
-            "suppressed_missing": 25,
-            "suppressed_unlisted": 15,
-        },
-        "clipped": {},
-        "classes": {"count": 60, "smallest": k, "largest": 40, "mean": 30.83},
-        "levels": {name: 2 * i for i, name in enumerate(k_quasis)},
-        "loss": {"dm*": 70000, "precision": {**dict.fromkeys(k_quasis, 0.25), "overall": 0.25}},
-        "constant_classes": dict.fromkeys(names, 0),
-        "error": {
-            name: {
-                "expected_relative": 0.029,
-                "realised_relative": 0.0291,
-                "range_relative": 0.05,
-                "realised_range_relative": 0.05,
-                "zeros_left_out": 0,
-                "uniform_equivalent": 0.058,
-            }
-            for name in names
-        },
-        "linking_risk": {
-            "expected": 0.0234,
-            "realised": 0.023,
-            "expected_paper_ties": 0.03,
-            "realised_paper_ties": 0.031,
-            "largest": 0.97,
-            "over_half": 0.012,
-            "over_nine_tenths": 0.001,
-            "standard_error": 0.0005,
-            "per_original": {"expected": 0.021, "realised": 0.0205},
-        },
-        "confident_k": {
-            "confidence": 0.99,
-            "rule": "text",
-            "expected": 0.015,
-            "realised": 0.016,
-            "expected_standard_error": 0.0,
-            "total_expected": 0.055,
-            "total_realised": 0.056,
-        },
-        "reidentification": {
-            "prosecutor": {"highest": 0.1, "average": 0.032, "share_at_highest": 0.04},
-            "journalist": {"highest": 0.1, "average": 0.03, "share_at_highest": 0.04},
-            "marketer": 0.032,
-        },
-        "seconds": {"read": 0.1, "perturb": 0.2},
+    """A record as `anonymise` makes it, everything filled in."""
+    attributes = {
+        "name": {"role": "identifier"},
+        **{name: {"role": "k-quasi", "hierarchy": {"type": "mask"}} for name in k_quasis},
+        **{name: {"role": "epsilon-quasi", "range": "class", "precision": 0.1} for name in names},
+        "diagnosis": {"role": "sensitive"},
     }
-    return {**record, **changes}
+    policy = {"k": k, "epsilon": 8.0, "algorithm": "ola", "max_suppression": 0.05, "attributes": attributes}
+    record = Record(
+        kepsilon_version="0.1.0",
+        created="2026-01-01T00:00:00+00:00",
+        policy=PolicyDocument(document=policy),
+        guarantee=Guarantee(
+            statement="Every combination occurs at least 10 times.\nThe promise is for one release.",
+            k=k,
+            epsilon=8.0,
+            confidence=0.99,
+            ranges=dict.fromkeys(names, "class"),
+        ),
+        seeded=False,
+        engine="local",
+        digest="sha256:" + 64 * "0",
+        records=fates(
+            read=2000,
+            released=1850,
+            suppressed_by_k=80,
+            suppressed_by_confidence=30,
+            suppressed_missing=25,
+            suppressed_unlisted=15,
+        ),
+        clipped={},
+        classes=ClassSummary(count=60, smallest=k, largest=40, mean=30.83),
+        levels={name: 2 * i for i, name in enumerate(k_quasis)},
+        loss=Losses(dm_star=70000, precision=AttributeLosses(by_attribute=dict.fromkeys(k_quasis, 0.25), overall=0.25)),
+        constant_classes=dict.fromkeys(names, 0),
+        error={name: made_up_error() for name in names},
+        linking_risk=LinkingRisk(
+            predicted=ExpectedRisk(
+                fair=Estimate(total=0.0234, variance=0.0005**2),
+                paper_ties=Estimate(total=0.03, variance=0.0005**2),
+                largest_possible=0.98,
+            ),
+            realised=0.023,
+            realised_paper_ties=0.031,
+            largest=0.97,
+            over_half=0.012,
+            over_nine_tenths=0.001,
+            per_original=LinksPerOriginal(expected=0.021, realised=0.0205),
+        ),
+        confident_k=made_up_suppression(expected=0.015, realised=0.016, total_expected=0.055, total_realised=0.056),
+        reidentification=Reidentification(
+            prosecutor=ChanceOfFinding(highest=0.1, average=0.032, share_at_highest=0.04),
+            journalist=ChanceOfFinding(highest=0.1, average=0.03, share_at_highest=0.04),
+            marketer=0.032,
+        ),
+        seconds={"read": 0.1, "perturb": 0.2},
+    )
+    return replace(record, **changes)
+
+
+def fates(*, read, released, **suppressed):
+    """What became of the records; nobody was left out for a cause that is not named."""
+    causes = ("suppressed_by_k", "suppressed_by_confidence", "suppressed_missing", "suppressed_unlisted")
+    return Fates(read=read, released=released, **dict.fromkeys(causes, 0) | suppressed)
+
+
+def made_up_error(*, expected=0.029, realised=0.0291):
+    return ErrorOfNoise(
+        predicted=ExpectedError(
+            expected_relative=expected,
+            range_relative=0.05,
+            uniform_equivalent=None if expected is None else 2 * expected,
+            epsilon_for_uniform_5_percent=None if expected is None else 8 * expected / 0.025,
+            largest_share=None if expected is None else 0.004,
+            zeros_left_out=0,
+        ),
+        realised_relative=realised,
+        realised_range_relative=0.05,
+    )
+
+
+def made_up_suppression(*, expected, realised, total_expected, total_realised):
+    """For confident k at 0.99, exact."""
+    return ConfidentSuppression(
+        confidence=0.99,
+        rule="text",
+        predicted=ExpectedSuppression(
+            of_entering=Estimate(total=expected), of_counted=Estimate(total=expected), total_expected=total_expected
+        ),
+        realised=realised,
+        total_realised=total_realised,
+    )
 
 
 PAPERS_K = (2, 5, 10, 20, 50, 100)
 PAPERS_EPSILON = (0.05, 0.5, 1, 2, 4, 8, 16)
 
 
+N_READ, N_MISSING = 32561, 121
+
+
 def made_up_grid(
     *, ks=PAPERS_K, epsilons=PAPERS_EPSILON, algorithms=("ola", "mondrian"), names=("height",), confidence=0.99
 ):
-    """A grid by formula: risk rises with ε and falls with k, error goes as 1/ε; one cell is refused."""
+    """A grid by formula and the choice from it: risk rises with ε and falls with k, error goes as 1/ε; one is refused."""
     cells = []
     for algorithm, k, epsilon in itertools.product(algorithms, ks, epsilons):
+        setting = {"algorithm": algorithm, "k": k, "epsilon": epsilon}
         if (algorithm, k, epsilon) == (algorithms[0], ks[-1], epsilons[-1]):
             refused = "k cannot be met: in <b>every</b> hierarchy the top keeps 5 values."
-            cells.append({"algorithm": algorithm, "k": k, "epsilon": epsilon, "refused": refused})
+            cells.append(Cell(**setting, prediction=None, refused=refused))
             continue
         part = 1 if algorithm == "ola" else 0.8
-        risk, error = (
-            min(1, 0.06 / k**0.7 * (1 + epsilon**0.8) * part),
-            0.22 * (1 + 0.05 * math.log(k)) / epsilon * part,
+        error = 0.22 * (1 + 0.05 * math.log(k)) / epsilon * part
+        prediction = made_up_prediction(
+            **setting,
+            n_classes=int(30000 / k**0.8),
+            loss=0.1 * math.log(k) * part,
+            error=dict.fromkeys(names, error),
+            risk=min(1, 0.06 / k**0.7 * (1 + epsilon**0.8) * part),
+            by_k=(0.01 + 0.006 * math.log(k)) * (part == 1),
+            by_confidence=0.001 * epsilon**0.8 * math.log(k) if confidence else None,
         )
-        by_k, by_confidence = (0.01 + 0.006 * math.log(k)) * (part == 1), 0.001 * epsilon**0.8 * math.log(k)
-        loss = 0.1 * math.log(k) * part
-        cells.append(
-            {
-                "algorithm": algorithm,
-                "k": k,
-                "epsilon": epsilon,
-                "refused": None,
-                "classes": int(30000 / k**0.8),
-                "levels": None,
-                "suppressed_by_k": by_k,
-                "suppressed_by_confidence": by_confidence if confidence else None,
-                "suppression": by_k + by_confidence,
-                "precision_loss": loss,
-                "loss": {},
-                "dm*": 1,
-                "error": {
-                    name: {"expected_relative": error, "range_relative": error / 3, "zeros_left_out": 0}
-                    for name in names
-                },
-                "linking_risk": risk,
-                "linking_risk_standard_error": 0.0,
-                "linking_risk_paper_ties": risk,
-                "distortion": (loss + error / 3) / 2,
-                "pareto": False,
-                "within_limits": risk <= 0.05 and error <= 0.05,
-            }
-        )
-    met = [cell for cell in cells if not cell["refused"]]
-    aims = [tuple(cell[aim] for aim in ("distortion", "linking_risk", "suppression")) for cell in met]
-    for cell, own in zip(met, aims, strict=True):
-        cell["pareto"] = not any(
-            other != own and all(a <= b for a, b in zip(other, own, strict=True)) for other in aims
-        )
-    good = [i for i, cell in enumerate(cells) if not cell["refused"] and cell["within_limits"]]
-    return {
-        "kepsilon_version": "0.1.0",
-        "created": "2026-01-01T00:00:00+00:00",
-        "records": {"read": 32561, "counted": 32440, "missing": 121, "unlisted": 0},
-        "policy": {},
-        "k": [*ks],
-        "epsilon": [*epsilons],
-        "algorithms": [*algorithms],
-        "confidence": confidence,
-        "limits": {"max_risk": 0.05, "max_suppression": 0.05, "max_error": None},
-        "chosen": min(good, key=lambda i: cells[i]["distortion"]) if good else None,
-        "why": "The risk binds.",
-        "cells": cells,
-    }
+        cells.append(Cell(**setting, prediction=prediction))
+    noisy = {"role": "epsilon-quasi", "range": "class", "precision": 0.1}
+    policy = Policy.from_dict(
+        {
+            "k": 2,
+            "epsilon": 1,
+            "algorithm": "mondrian",
+            "max_suppression": 0,
+            **({"confidence": confidence} if confidence else {}),
+            "attributes": {"a": noisy},
+        }
+    )
+    records = ExploredRecords(read=N_READ, missing=N_MISSING, unlisted=0)
+    grid = Grid(cells=tuple(cells), policy=policy, records=records, seconds={})
+    choice = grid.choose(Limits(max_risk=0.05, max_suppression=0.05))
+    return grid, replace(choice, why="The risk binds.")
+
+
+def made_up_prediction(
+    *,
+    algorithm="ola",
+    k=K,
+    epsilon=1.0,
+    n_classes=60,
+    loss=0.2,
+    error=MappingProxyType({}),
+    risk=0.02,
+    by_k=0.0,
+    by_confidence=None,
+    **changes,
+):
+    """A prediction of 32,440 counted records; `error` is by ε-quasi, and range-relative errors are a third of it."""
+    counted = N_READ - N_MISSING
+    prediction = Prediction(
+        algorithm=algorithm,
+        k=k,
+        epsilon=epsilon,
+        records=PredictedRecords(
+            read=N_READ, suppressed_by_k=round(by_k * counted), suppressed_missing=N_MISSING, suppressed_unlisted=0
+        ),
+        n_combinations=5000,
+        classes=ClassSummary(count=n_classes, smallest=k, largest=40 * k, mean=counted / n_classes),
+        levels=None,
+        loss=Losses(dm_star=1, precision=AttributeLosses(by_attribute={}, overall=loss)),
+        error={name: made_up_error(expected=own).predicted for name, own in error.items()},
+        linking_risk=ExpectedRisk(
+            fair=Estimate(total=risk), paper_ties=Estimate(total=risk), largest_possible=min(1.0, 10 * risk)
+        ),
+        confident_k=None
+        if by_confidence is None
+        else ExpectedSuppression(
+            of_entering=Estimate(total=by_confidence),
+            of_counted=Estimate(total=by_confidence),
+            total_expected=by_k + by_confidence,
+        ),
+        clipped={},
+        constant_classes={},
+        distortion=(loss + sum(error.values()) / 3 / max(1, len(error))) / 2,
+    )
+    return replace(prediction, **changes)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from kepsilon.counting import spark_engine
     from kepsilon.demo import DEMO_POLICY, made_up_patients
     from kepsilon.engines.needs import Needs
-    from kepsilon.feasibility import Finding, check, offending_values
+    from kepsilon.evaluate.estimate import Estimate
+    from kepsilon.feasibility import check, offending_values
     from kepsilon.foresight import estimate_needs
     from kepsilon.grid.choice import Choice, Limits
     from kepsilon.grid.grids import Grid, check_grid_output
@@ -34,8 +35,11 @@ if TYPE_CHECKING:
     from kepsilon.policy.document import json_schema
     from kepsilon.policy.policy import Policy
     from kepsilon.policy.rewriting import check_new_policy, write_policy
+    from kepsilon.predict.prediction import Prediction
     from kepsilon.propose.policy_text import propose_policy
-    from kepsilon.publish.release import Release, check_outputs
+    from kepsilon.publish.manifest import Manifest
+    from kepsilon.publish.record import Record
+    from kepsilon.publish.release import Release, Written, check_outputs
     from kepsilon.reproduce.run import Reproduction, reproduce_paper
 
 _HOMES = {
@@ -48,10 +52,14 @@ _HOMES = {
     "Audit": "kepsilon.auditing.findings",
     "AuditFinding": "kepsilon.auditing.findings",
     "DEMO_POLICY": "kepsilon.demo",
-    "Finding": "kepsilon.feasibility",
+    "Estimate": "kepsilon.evaluate.estimate",
     "Needs": "kepsilon.engines.needs",
     "Policy": "kepsilon.policy.policy",
+    "Prediction": "kepsilon.predict.prediction",
+    "Manifest": "kepsilon.publish.manifest",
+    "Record": "kepsilon.publish.record",
     "Release": "kepsilon.publish.release",
+    "Written": "kepsilon.publish.release",
     "anonymise": "kepsilon.pipeline",
     "audit": "kepsilon.auditing.audit",
     "check": "kepsilon.feasibility",
@@ -75,16 +83,20 @@ __all__ = [
     "Choice",
     "DataError",
     "EngineError",
-    "Finding",
+    "Estimate",
     "Grid",
     "Limits",
+    "Manifest",
     "Needs",
     "Policy",
     "PolicyError",
+    "Prediction",
     "Problem",
+    "Record",
     "Release",
     "Reproduction",
     "UnsatisfiableError",
+    "Written",
     "__version__",
     "anonymise",
     "audit",

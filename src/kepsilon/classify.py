@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import ColumnRoles
+from kepsilon.policy.roles import ColumnRoles, fraction
 
 
 def classify(column_names: Sequence[str], policy: Policy, *, source: str) -> ColumnRoles:
@@ -24,6 +24,7 @@ def classify(column_names: Sequence[str], policy: Policy, *, source: str) -> Col
         kept=policy.kept,
         published=tuple(name for name in column_names if name in set(protected)),
         attributes=policy.k_quasis,
+        precisions={name: fraction(own.precision) for name, own in policy.epsilon_quasis.items()},
     )
 
 

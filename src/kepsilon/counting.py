@@ -6,10 +6,10 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING
 
 from kepsilon.classify import classify
-from kepsilon.engines.protocol import AnyColumns, Columns, ColumnsInMemory, Distinct, Engine, LeftOut, Source
+from kepsilon.engines.protocol import Columns, Distinct, Engine, LeftOut, Source
 from kepsilon.errors import DataError, Problem
 from kepsilon.perturb.precision import largest_unit
 from kepsilon.policy.policy import Policy
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted(Generic[AnyColumns]):
+class Counted:
     """Data that fits its policy, counted and ready for the search."""
 
-    source: Source[AnyColumns]
-    columns: AnyColumns
+    source: Source
+    columns: Columns
     roles: ColumnRoles
     table: FrequencyTable
     left_out: LeftOut
@@ -38,9 +38,7 @@ class Counted(Generic[AnyColumns]):
         return self.columns.n_records - self.left_out.missing - self.left_out.unlisted
 
 
-def read_and_count(
-    source: object, policy: Policy, *, engine: Engine[AnyColumns], clock: Stopwatch
-) -> Counted[AnyColumns]:
+def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Stopwatch) -> Counted:
     """Reads the columns to publish, checks them against the policy, and counts combinations of k-quasis."""
     with clock.step("read"):
         opened = engine.open_source(source)
@@ -113,13 +111,37 @@ def _at(where: str, source: str) -> str:
     return where if where.startswith((source, "attributes.")) else f"{source}: {where}"
 
 
-def local_engine() -> Engine[ColumnsInMemory]:
+def local_engine() -> Engine:
     from kepsilon.engines import local
 
     return local
 
 
-def spilling_engine(memory: str | int, folder: str | Path | None, *, linkage: bool) -> SpillingEngine:
+def engine_for(
+    source: object,
+    engine: Engine | None,
+    *,
+    memory: str | int | None,
+    spill_folder: str | Path | None,
+    with_linkage: bool = False,
+    to_release: bool = False,
+) -> Engine:
+    """The engine that was given; or where none was, Spark for a Spark DataFrame, and spilling under a limit on memory."""
+    if engine is not None and memory is not None:
+        raise ValueError("an engine has its own limit on memory: give one or the other")
+    if engine is not None:
+        return engine
+    session = getattr(source, "sparkSession", None)
+    if session is not None:
+        return spark_engine(session, staging=spill_folder, memory="4GB" if memory is None else memory)
+    if memory is None:
+        return local_engine()
+    return spilling_engine(memory, spill_folder, linkage=with_linkage, to_release=to_release)
+
+
+def spilling_engine(
+    memory: str | int, folder: str | Path | None, *, linkage: bool, to_release: bool = True
+) -> SpillingEngine:
     """The local engine under a limit on memory; a folder that cannot be spilt to is refused before any work."""
     from kepsilon.engines.limits import bytes_of
     from kepsilon.engines.machine import refuse_more_memory_than_there_is
@@ -130,7 +152,7 @@ def spilling_engine(memory: str | int, folder: str | Path | None, *, linkage: bo
     refuse_more_memory_than_there_is(limit)
     where = Path(tempfile.gettempdir() if folder is None else folder)
     SpillFolder(where).close()
-    return SpillingEngine(memory=limit, folder=where, linkage=linkage)
+    return SpillingEngine(memory=limit, folder=where, linkage=linkage, to_release=to_release)
 
 
 def spark_engine(
@@ -140,7 +162,7 @@ def spark_engine(
     staging: str | Path | None = None,
     memory: str | int = "4GB",
     with_linkage: bool = True,
-) -> Engine[Columns]:
+) -> Engine:
     """Spark as the engine: on a session that is there, or on a new one at a master (`spark://…`, `local[4]`, `sc://…`).
 
     `staging` is a folder that this machine and all workers see by the same name; records are kept in a private folder

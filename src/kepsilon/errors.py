@@ -50,6 +50,10 @@ class EngineError(AnonymisationError):
     """The surroundings failed: disk full, folder missing or not writable, an unsupported kind of table."""
 
 
+class MemoryLimitError(EngineError):
+    """Some class needs more memory to be looked at than the limit allows; other classes may not."""
+
+
 class UnsatisfiableError(AnonymisationError):
     """The policy cannot be met by this data. Nothing was weakened and nothing was written."""
 

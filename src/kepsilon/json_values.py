@@ -62,6 +62,15 @@ class FrozenMapping(Mapping[str, Item_co], Generic[Item_co]):
         return repr(self._items)
 
 
+def frozen(value: Any) -> Any:
+    """A value that nobody can change: objects become frozen mappings and lists tuples, at any depth."""
+    if isinstance(value, Mapping) and not isinstance(value, JsonValue):
+        return FrozenMapping({str(key): frozen(own) for key, own in value.items()})
+    if isinstance(value, list | tuple):
+        return tuple(frozen(own) for own in value)
+    return value
+
+
 class JsonValue:
     """A frozen dataclass that can be written as JSON."""
 

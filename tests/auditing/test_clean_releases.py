@@ -47,7 +47,7 @@ def test_a_sound_release_passes(changes, seed):
         audit = case.audit(with_linkage=with_linkage)
         assert not audit.broken, findings(audit)
         assert audit.of("passed")
-        assert "CANARY" not in findings(audit) + str(audit.as_dict()) + repr(audit)
+        assert "CANARY" not in findings(audit) + str(audit.to_json()) + repr(audit)
 
 
 @pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
@@ -156,7 +156,7 @@ def test_the_audit_loads_nothing_that_makes_releases():
 def test_the_same_audit_twice_finds_the_same():
     """Nothing in it is left to chance, so that a finding can be shown to somebody else."""
     case = released(patients(300), policy())
-    assert case.audit().as_dict() == case.audit().as_dict()
-    assert case.audit().as_dict() == replace(case).audit().as_dict()
+    assert case.audit().to_json() == case.audit().to_json()
+    assert case.audit().to_json() == replace(case).audit().to_json()
     assert callable(ke.audit)
     assert arrow(case.released).num_rows == len(case.linkage["class_id"])

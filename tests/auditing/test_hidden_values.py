@@ -42,7 +42,7 @@ def test_entries_of_a_dictionary_that_no_record_shows_are_broken(case, tmp_path,
         )
         found = [f for f in audit.broken if "holds values that no record shows" in f.what]
         assert (not found) is is_sound, audit.findings
-        assert "CANARY" not in str(audit.as_dict())
+        assert "CANARY" not in str(audit.to_json())
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "frame"])
@@ -55,7 +55,7 @@ def test_metadata_of_a_field_is_warned_about(case, tmp_path, kind):
         arrow(case.original), release if kind == "frame" else written(release, tmp_path, kind), case.policy
     )
     assert ["note" in f.what for f in audit.of("warning") if f.check == "metadata"] == [True]
-    assert "CANARY" not in str(audit.as_dict())
+    assert "CANARY" not in str(audit.to_json())
 
 
 @pytest.mark.parametrize("where", ["footer", "batch"])

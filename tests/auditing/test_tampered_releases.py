@@ -32,7 +32,7 @@ def sound_mondrian():
 
 def broken_checks(case, *, with_linkage):
     audit = case.audit(with_linkage=with_linkage)
-    shown = "\n".join([*map(str, audit.findings), str(audit.as_dict()), audit.headline])
+    shown = "\n".join([*map(str, audit.findings), str(audit.to_json()), audit.headline])
     assert "CANARY" not in shown
     return {finding.check for finding in audit.broken}, shown
 

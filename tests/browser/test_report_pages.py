@@ -11,10 +11,12 @@ import os
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html import escape, unescape
 
 import pytest
 
+from kepsilon.grid.choice import Choice, Limits
 from kepsilon.publish.report import explore_page, release_page
 from kepsilon.reproduce.pages.page import page as reproduce_page
 from made_up_measurements import made_up_claims, made_up_measurements, made_up_run
@@ -103,27 +105,33 @@ def look_at(browse, tmp_path):
     return look
 
 
-def much_distortion(grid):
+def much_distortion(grid, choice):
     """The last words of the axis are wide, and half of them stand beyond it."""
-    return {**grid, "cells": [{**cell, "distortion": 2e4 * cell.get("distortion", 0)} for cell in grid["cells"]]}
+    cells = tuple(
+        replace(cell, prediction=replace(cell.prediction, distortion=2e4 * cell.prediction.distortion))
+        if cell.prediction
+        else cell
+        for cell in grid.cells
+    )
+    return replace(grid, cells=cells), replace(choice, cell=cells[grid.cells.index(choice.cell)])
 
 
 def pages():
     names, long = ("height", "weight"), (LONG,)
     return {
-        "release": release_page(made_up_record(), made_up_pictures().as_json()),
-        "two": release_page(made_up_record(names=names, seeded=True), made_up_pictures(names=names).as_json()),
-        "mondrian": release_page(made_up_record(), made_up_pictures(levels=(None, None), epsilon=0.5).as_json()),
-        "long names": release_page(made_up_record(names=long, k_quasis=long), made_up_pictures(names=long).as_json()),
-        "explore": explore_page(made_up_grid()),
-        "explore, long names": explore_page(made_up_grid(names=(LONG, "b"))),
-        "explore, no limits": explore_page({**made_up_grid(), "limits": {}, "chosen": None, "why": None}),
-        "explore, one k": explore_page(made_up_grid(ks=(5,))),
-        "explore, much distortion": explore_page(much_distortion(made_up_grid())),
-        "from the right": release_page(made_up_record(names=(RIGHT,)), made_up_pictures(names=(RIGHT,)).as_json()),
+        "release": release_page(made_up_record(), made_up_pictures()),
+        "two": release_page(made_up_record(names=names, seeded=True), made_up_pictures(names=names)),
+        "mondrian": release_page(made_up_record(), made_up_pictures(levels=(None, None), epsilon=0.5)),
+        "long names": release_page(made_up_record(names=long, k_quasis=long), made_up_pictures(names=long)),
+        "explore": explore_page(*made_up_grid()),
+        "explore, long names": explore_page(*made_up_grid(names=(LONG, "b"))),
+        "explore, no limits": explore_page(made_up_grid()[0], Choice(limits=Limits(), cell=None, why=None)),
+        "explore, one k": explore_page(*made_up_grid(ks=(5,))),
+        "explore, much distortion": explore_page(*much_distortion(*made_up_grid())),
+        "from the right": release_page(made_up_record(names=(RIGHT,)), made_up_pictures(names=(RIGHT,))),
         "reproduce": reproduce_page(made_up_measurements(), made_up_claims(), made_up_run()),
         "reproduce, Adult alone": reproduce_page(made_up_measurements(("adult",)), made_up_claims(("adult",)), {}),
-        "explore, many k": explore_page(made_up_grid(ks=range(2, 22), epsilons=(0.1, 1, 10))),
+        "explore, many k": explore_page(*made_up_grid(ks=range(2, 22), epsilons=(0.1, 1, 10))),
     }
 
 

@@ -108,7 +108,7 @@ def test_a_bug_shows_no_record(case, kepsilon_command, monkeypatch):
 
     monkeypatch.setattr("kepsilon.predict.noise_ranges.class_ranges", broken)
     message = refused(case, kepsilon_command, code=1)
-    assert "a bug of ours (RuntimeError at noise_ranges.py:" in message
+    assert "a bug of ours (RuntimeError at predict/noise_ranges.py:" in message
 
 
 def test_wrong_usage_exits_2(kepsilon_command):

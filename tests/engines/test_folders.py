@@ -14,9 +14,10 @@ from pyarrow import parquet
 
 import kepsilon
 from engines.tables import ENGINES, EVERY, POLICY, Case, document, people, plain, release
-from kepsilon.engines import parquet_files
-from kepsilon.engines.parquet_files import ParquetFiles, files_of
 from kepsilon.publish.record import Fates
+from kepsilon.sources import folders
+from kepsilon.sources.folders import files_of
+from kepsilon.sources.parquet_files import ParquetFiles
 
 TABLE = pa.table({"a": [1, 2], "b": ["x", "y"]})
 
@@ -71,7 +72,7 @@ def test_a_file_of_two_names_is_refused(engine, link, tmp_path):
 @pytest.mark.parametrize("engine", EVERY)
 def test_records_that_are_not_those_of_the_files_are_refused(engine, tmp_path, monkeypatch):
     """A second safeguard against reading anybody twice."""
-    monkeypatch.setattr(parquet_files, "_each_once", lambda found: tuple(found) * 2)
+    monkeypatch.setattr(folders, "_each_once", lambda found: tuple(found) * 2)
     with pytest.raises(kepsilon.EngineError, match="was changed while it was being read"):
         release(plain(), engine, tmp_path)
 
@@ -95,11 +96,14 @@ def test_patterns_leave_out_what_folders_do(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"read": 9}, {"by_k": -1, "released": 8}, {"missing": 2}], ids=["read", "negative", "too many"]
+    "wrong",
+    [{"read": 9}, {"suppressed_by_k": -1, "released": 8}, {"suppressed_missing": 2}],
+    ids=["read", "negative", "too many"],
 )
 def test_fates_that_do_not_add_up_release_nothing(wrong):
     """Whatever made them wrong, classes may be smaller than they seem."""
-    fates = {"read": 10, "released": 6, "by_k": 1, "by_confidence": 1, "missing": 1, "unlisted": 1}
+    causes = ("by_k", "by_confidence", "missing", "unlisted")
+    fates = {"read": 10, "released": 6, **{f"suppressed_{cause}": 1 for cause in causes}}
     assert Fates(**fates).entering == 7
     with pytest.raises(kepsilon.EngineError, match="does not add up"):
         Fates(**fates | wrong)

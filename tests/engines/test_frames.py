@@ -169,16 +169,16 @@ def test_an_identifier_of_any_type_can_be_counted():
         ),
         pa.array([[1]] * 120),
     ):
-        finding = kepsilon.check(pa.table({**TYPED, "name": values}), policy())
-        assert finding.n_records == 120
+        prediction = kepsilon.check(pa.table({**TYPED, "name": values}), policy())
+        assert prediction.records.read == 120
     assert "hold only 2 identifiers" in str(
-        kepsilon.check(pa.table({**TYPED, "name": pa.array(["a", "b"] * 60)}), policy()).notes[0]
+        kepsilon.check(pa.table({**TYPED, "name": pa.array(["a", "b"] * 60)}), policy()).warnings[0]
     )
 
 
 def test_a_reader_is_read_once():
     """`check` of a stream, which cannot be opened twice."""
-    assert kepsilon.check(pa.table(TYPED).to_reader(), policy()).n_records == 120
+    assert kepsilon.check(pa.table(TYPED).to_reader(), policy()).records.read == 120
 
 
 @pytest.mark.parametrize(("limit", "n_suppressed"), [(0.05, 1), (0.0499, 0), (0.06, 1), (0, 0)])

@@ -15,12 +15,12 @@ from pyarrow import parquet
 import kepsilon
 from engines.tables import POLICY, SEED, Case, document, people
 from kepsilon.engines import needs as needs_module
-from kepsilon.engines import parquet_files
 from kepsilon.engines.limits import Limits
 from kepsilon.engines.needs import Foreseen, needs_of
-from kepsilon.engines.parquet_files import ParquetFiles
 from kepsilon.engines.spilling import SpilledColumns, SpillingEngine
 from kepsilon.private_folders import SPILL_PREFIX
+from kepsilon.sources import parquet_files
+from kepsilon.sources.parquet_files import ParquetFiles
 from kepsilon.table.coarsening import SampledCombinations
 
 

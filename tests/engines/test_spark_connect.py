@@ -39,7 +39,7 @@ import kepsilon
 server, table, policy, folder = sys.argv[1:]
 frame = SparkSession.builder.remote(server).getOrCreate().read.parquet(table)
 release = kepsilon.anonymise(frame, kepsilon.Policy.from_file(policy), spill_folder=folder)
-record, found = release.record, release.frame
+record, found = release.record.to_json(), release.frame
 del release
 print(json.dumps([type(found).__module__, record, found.toArrow().to_pylist()]))
 """
@@ -92,7 +92,7 @@ def ask(*words: object) -> str:
 def is_the_same(record: dict[str, Any], released: pa.Table, folder: Path) -> None:
     """Classes and expected figures as they are in memory."""
     here = kepsilon.anonymise(folder / "table", kepsilon.Policy.from_file(folder / "policy.toml"))
-    same(expected_figures(json.loads(json.dumps(here.record))), expected_figures(record))
+    same(expected_figures(json.loads(json.dumps(here.record.to_json()))), expected_figures(record))
     assert labels(here.frame, ["zip", "sex"]) == labels(released, ["zip", "sex"])
     assert len(released) == record["records"]["released"]
 

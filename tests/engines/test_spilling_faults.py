@@ -147,7 +147,7 @@ def test_input_changed_between_the_two_readings_is_refused(change, tmp_path, mon
 
     monkeypatch.setattr(SpilledColumns, "classes", changed_meanwhile)
     if change is change_values:
-        monkeypatch.setattr("kepsilon.engines.parquet_files.ParquetFiles._refuse_changed", lambda *_: None)
+        monkeypatch.setattr("kepsilon.sources.parquet_files.ParquetFiles._refuse_changed", lambda *_: None)
     with pytest.raises(kepsilon.EngineError, match="was changed while it was being read") as caught:
         release(case, "spilling", tmp_path)
     assert "CANARY" not in str(caught.value)

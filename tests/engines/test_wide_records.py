@@ -15,10 +15,10 @@ from engines.tables import EVERY, MEMORY, POLICY, SEED, Case, document, people, 
 from kepsilon.cli import main
 from kepsilon.engines import moving
 from kepsilon.engines.limits import Limits, in_words
-from kepsilon.engines.parquet_files import ParquetFiles
 from kepsilon.engines.stored_batches import NoisyBuckets
 from kepsilon.private_folders import SPILL_PREFIX
 from kepsilon.publish.atomic import Staging
+from kepsilon.sources.parquet_files import ParquetFiles
 
 
 def with_letters(n: int, length: int) -> Case:

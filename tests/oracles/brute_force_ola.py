@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -36,8 +36,29 @@ def class_sizes(records: Sequence[tuple], hierarchies: Sequence[Labels], node: t
     )
 
 
-def suppressed_at(records: Sequence[tuple], hierarchies: Sequence[Labels], node: tuple[int, ...], k: int) -> int:
-    return sum(size for size in class_sizes(records, hierarchies, node).values() if size < k)
+Meets = Callable[[Sequence[tuple]], bool]
+"""Whether the records of a class meet a requirement."""
+
+
+def anything_goes(_: Sequence[tuple]) -> bool:
+    return True
+
+
+def released_sizes(
+    records: Sequence[tuple], hierarchies: Sequence[Labels], node: tuple[int, ...], k: int, meets: Meets = anything_goes
+) -> list[int]:
+    """Sizes of the classes that have k records and meet the requirement."""
+    classes: dict[tuple, list[tuple]] = {}
+    for record in records:
+        shown = tuple(h[value][level] for h, level, value in zip(hierarchies, node, record, strict=True))
+        classes.setdefault(shown, []).append(record)
+    return [len(members) for members in classes.values() if len(members) >= k and meets(members)]
+
+
+def suppressed_at(
+    records: Sequence[tuple], hierarchies: Sequence[Labels], node: tuple[int, ...], k: int, meets: Meets = anything_goes
+) -> int:
+    return len(records) - sum(released_sizes(records, hierarchies, node, k, meets))
 
 
 def exact_loss(name: str, records: Sequence[tuple], hierarchies: Sequence[Labels], node: tuple[int, ...]) -> Fraction:
@@ -64,11 +85,17 @@ def loss_value(name: str, exact: Fraction) -> float:
 
 
 def search(
-    records: Sequence[tuple], hierarchies: Sequence[Labels], *, k: int, max_suppressed: int, loss: str
+    records: Sequence[tuple],
+    hierarchies: Sequence[Labels],
+    *,
+    k: int,
+    max_suppressed: int,
+    loss: str,
+    meets: Meets = anything_goes,
 ) -> Best | None:
-    """The best of the k-minimal nodes, or None if no node passes."""
+    """The best of the nodes that pass, or None if none does."""
     nodes = all_nodes(hierarchies)
-    suppressed = {node: suppressed_at(records, hierarchies, node, k) for node in nodes}
+    suppressed = {node: suppressed_at(records, hierarchies, node, k, meets) for node in nodes}
     passing = {node for node in nodes if suppressed[node] <= max_suppressed}
     k_minimal = {
         node
@@ -82,7 +109,7 @@ def search(
     return Best(
         node=best,
         suppressed=suppressed[best],
-        n_classes=sum(size >= k for size in class_sizes(records, hierarchies, best).values()),
+        n_classes=len(released_sizes(records, hierarchies, best, k, meets)),
         loss=loss_value(loss, keys[best][0]),
         k_minimal=frozenset(k_minimal),
     )

@@ -7,14 +7,26 @@ when widths are compared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 Record = tuple[int, ...]
 
+Meets = Callable[[Sequence[Record]], bool]
+"""Whether the records of a part meet a requirement."""
+
+
+def anything_goes(_: Sequence[Record]) -> bool:
+    return True
+
 
 def partition(
-    records: Sequence[Record], *, k: int, positions: Sequence[Sequence[float]], fixed: Sequence[int] = ()
+    records: Sequence[Record],
+    *,
+    k: int,
+    positions: Sequence[Sequence[float]],
+    fixed: Sequence[int] = (),
+    meets: Meets = anything_goes,
 ) -> frozenset[frozenset[int]]:
     """The parts, as sets of positions in `records`."""
     first: dict[tuple[int, ...], list[int]] = {}
@@ -22,7 +34,7 @@ def partition(
         first.setdefault(tuple(record[a] for a in fixed), []).append(i)
     parts: list[frozenset[int]] = []
     for members in first.values():
-        _cut(members, records, k, positions, parts)
+        _cut(members, records, k, positions, parts, meets)
     return frozenset(parts)
 
 
@@ -32,6 +44,7 @@ def _cut(
     k: int,
     positions: Sequence[Sequence[float]],
     parts: list[frozenset[int]],
+    meets: Meets,
 ) -> None:
     def width(attribute: int) -> Fraction:
         scale = [Fraction(x) for x in positions[attribute]]
@@ -46,9 +59,10 @@ def _cut(
         for is_left in (lambda v, m=median: v <= m, lambda v, m=median: v < m):
             left = [i for i in members if is_left(records[i][attribute])]
             right = [i for i in members if not is_left(records[i][attribute])]
-            if len(left) >= k and len(right) >= k:
-                _cut(left, records, k, positions, parts)
-                _cut(right, records, k, positions, parts)
+            sides_meet = all(len(side) >= k and meets([records[i] for i in side]) for side in (left, right))
+            if sides_meet:
+                _cut(left, records, k, positions, parts, meets)
+                _cut(right, records, k, positions, parts, meets)
                 return
     parts.append(frozenset(members))
 

@@ -86,18 +86,22 @@ def grid(adult):
 def test_expected_figures_are_those_worked_out_apart(grid, k):
     """Within 10 % or 0.15 points; and error times ε is constant, and risk goes to classes/n."""
     n_classes, *rows = FIGURES[k]
-    found = {cell.epsilon: cell.figures for cell in grid.cells if cell.k == k}
-    assert {figures.n_classes for figures in found.values()} == {n_classes}
+    found = {cell.epsilon: cell.prediction for cell in grid.cells if cell.k == k}
+    assert {figures.classes.count for figures in found.values()} == {n_classes}
     for epsilon, figures in found.items():
         entering = 1 - figures.suppressed_by_k
-        shares = (figures.largest_error, figures.linking_risk.total, figures.suppressed_by_confidence.total / entering)
+        shares = (
+            figures.largest_error,
+            figures.linking_risk.fair.total,
+            figures.confident_k.of_counted.total / entering,
+        )
         for row, share in zip(rows, shares, strict=True):
             if epsilon in row:
                 assert 100 * share == pytest.approx(row[epsilon], rel=0.1, abs=0.15)
     products = [figures.largest_error * epsilon for epsilon, figures in found.items()]
     np.testing.assert_allclose(products, products[0], rtol=1e-12)
     n_released = round(len_counted(grid) * (1 - found[0.0001].suppressed_by_k))
-    assert found[0.0001].linking_risk.total == pytest.approx(n_classes / n_released, rel=1e-4)
+    assert found[0.0001].linking_risk.fair.total == pytest.approx(n_classes / n_released, rel=1e-4)
 
 
 @pytest.mark.parametrize("k", [2, 100])
@@ -108,7 +112,7 @@ def test_a_release_realises_what_was_expected(adult, grid, k):
     n = record["records"]["read"] - record["records"]["suppressed_by_k"]
     confident, risk, error = record["confident_k"], record["linking_risk"], record["error"]["height"]
     assert confident["expected"] == pytest.approx(
-        next(c.figures.suppressed_by_confidence.total for c in grid.cells if (c.k, c.epsilon) == (k, 8))
+        next(c.prediction.confident_k.of_counted.total for c in grid.cells if (c.k, c.epsilon) == (k, 8))
         * len(adult)
         / n
     )

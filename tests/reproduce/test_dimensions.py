@@ -98,7 +98,7 @@ def test_losses_are_means_of_the_labels_that_are_published(algorithm):
     found = {row["k"]: row for row in measured(data, algorithm, SHORT)["ks"]}
     crowded = count_data(data, document=with_extra_k_quasi(data))
     recoding = crowded.partitions(algorithm, [20])[20].recoding
-    class_ids = crowded.counted.columns.by_class(recoding)
+    class_ids = crowded.class_ids(recoding)
     shown = recoding.attributes[-1]
     labels = [shown.labels[shown.of_class[i]] for i in class_ids.tolist() if i >= 0]
     weights = data.columns["weight"]

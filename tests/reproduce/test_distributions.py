@@ -39,7 +39,7 @@ def fine_michigan():
 def records_of(data, algorithm, k):
     """Value and R of the class of every released record, and R of all records, in plain Python."""
     recoding = data.partitions(algorithm, [k])[k].recoding
-    class_ids, weights = data.counted.columns.by_class(recoding), data.data.columns["weight"]
+    class_ids, weights = data.class_ids(recoding), data.data.columns["weight"]
     released = class_ids >= 0
     members = class_members(weights[released], class_ids[released])
     pairs = [(value, max(own) - min(own)) for own in members.values() for value in own]

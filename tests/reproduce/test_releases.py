@@ -10,7 +10,7 @@ from kepsilon.evaluate.confident_k import ConfidentK, originals_in_reach, suppre
 from kepsilon.evaluate.sorted_classes import sort_classes
 from kepsilon.perturb.mechanisms.laplace import LAPLACE, perturb
 from kepsilon.policy.roles import fraction
-from kepsilon.predict.noise_ranges import noise_ranges
+from kepsilon.predict.outlook import expect_batch
 from kepsilon.reproduce.data.data_sets import DataSet, michigan
 from kepsilon.reproduce.experiments import releases as module
 from kepsilon.reproduce.experiments.counted_data import count_data
@@ -89,8 +89,7 @@ def test_one_run_suppresses_whom_the_release_would(counted, epsilon):
     """Given the same noise, the same number of records as by the kernels that make a release."""
     policy = counted.policy(algorithm="mondrian", k=5, epsilon=epsilon, confidence=0.99)
     partition = counted.partitions("mondrian", [5])[5]
-    ids = counted.counted.columns.by_class(partition.recoding)
-    ranges = noise_ranges(counted.counted.columns, ids, partition.recoding, policy)
+    ranges, _ = expect_batch(counted.batch(partition.recoding), policy, LAPLACE)
     classes = module._NoisyClasses.of(ranges, policy)
     run = classes.run(policy, CONFIDENCES, noise_source(Setting(), "one run"))
     (attribute,) = policy.epsilon_quasis.values()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from small_data_sets import SHORT, assert_plain, short_michigan
 
-from kepsilon.kanonymise import mondrian, ola
+from kepsilon.kanonymise.algorithms import mondrian, ola
 from kepsilon.kanonymise.lattice import Lattice
 from kepsilon.reproduce.experiments import running_times as subject
 from kepsilon.reproduce.experiments.counted_data import count_data

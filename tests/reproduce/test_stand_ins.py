@@ -245,5 +245,5 @@ def test_adult_is_the_papers(tables, folder):
     grid = kepsilon.explore(
         table_from(adult.columns), policy, k=[2, 5, 10, 20, 50, 100], epsilon=[1], algorithm=["ola"]
     )
-    suppressed = [f"{100 * cell.figures.suppressed_by_k:.2f}" for cell in grid.cells]
+    suppressed = [f"{100 * cell.prediction.suppressed_by_k:.2f}" for cell in grid.cells]
     assert suppressed == ["1.67", "2.42", "3.71", "1.47", "1.76", "4.80"]

@@ -255,7 +255,7 @@ def test_groups_offered_as_a_comment_can_take_the_place_of_suppress() -> None:
     (levels,) = policy.model_dump()["attributes"]["job"]["hierarchy"]["levels"]
     assert levels["Nurse"] == ("Nurse-day", "Nurse-night")
     assert set(levels) == {"Nurse", "Others…"}
-    assert ke.check(table, policy).n_unlisted == 0
+    assert ke.check(table, policy).records.suppressed_unlisted == 0
 
 
 @pytest.mark.parametrize(

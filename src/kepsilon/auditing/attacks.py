@@ -7,19 +7,19 @@ The seam to other attackers is `attack_class`: distances of one class in, links 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from kepsilon.auditing.classes import Classes
 from kepsilon.auditing.confident import members_of_classes
 from kepsilon.auditing.few_records import check_links
-from kepsilon.auditing.findings import Findings, counted
+from kepsilon.auditing.findings import AttackFigures, Findings, StrongestAttack, counted
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.noise_law import ClaimedNoise
 from kepsilon.auditing.stated_laws import unstated
 from kepsilon.auditing.tables import Released
+from kepsilon.evaluate.reidentification import ChanceOfFinding, Reidentification
 from kepsilon.evaluate.small_classes import MOST, attack_small_classes
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -31,6 +31,9 @@ SAME = 1e-9
 """Distances that differ by less, relative to the range, are a tie; so are posteriors."""
 
 SEED = 20_090_802
+
+NEAREST = "nearest neighbour"
+"""The attacker whose links are those of the curator's record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,19 +76,21 @@ def check_attacks(
     alpha: float,
 ) -> str:
     """Attacks, scored if the linkage is there; returns the headline."""
-    figures = findings.figures
-    figures["reidentification"] = risk_figures(classes)
-    figures["one_over_k"] = 1 / policy.k
     if (why := unstated(policy)) is not None:
         findings.note("attacks", why)
+        findings.figures = replace(findings.figures, reidentification=risk_figures(classes), one_over_k=1 / policy.k)
         return (
             "Whoever knows the k-quasis alone places a record among its class: "
             f"{classes.n_classes / released.n_records:.2%} on average (1/k = {1 / policy.k:.2%}). What the noisy values add "
             "was not checked."
         )
     expected = expected_share(classes, noise, policy)
-    if expected is not None:
-        figures["expected_nearest_neighbour"] = expected
+    findings.figures = replace(
+        findings.figures,
+        reidentification=risk_figures(classes),
+        one_over_k=1 / policy.k,
+        expected_nearest_neighbour=expected,
+    )
     n_released = released.n_records
     if not policy.epsilon_quasis:
         headline = (
@@ -115,7 +120,7 @@ def check_attacks(
         return "No attack could be carried out: the originals of no class are known."
     if expected is not None and policy.confidence is None and sums.n_attacked == n_released == classes.originals.sum():
         check_links(sums.nearest, expected * n_released, n_released, findings, alpha=alpha)
-    shares = {"nearest neighbour": sums.nearest / sums.n_attacked}
+    shares = {NEAREST: sums.nearest / sums.n_attacked}
     if sums.n_small:
         rest = sums.nearest - sums.nearest_in_small
         in_small = f"in classes of at most {MOST}"
@@ -125,15 +130,16 @@ def check_attacks(
             ) / sums.n_attacked
         shares[f"exact Bayes {in_small}, nearest neighbour elsewhere"] = (rest + sums.bayes_in_small) / sums.n_attacked
     strongest = max(shares, key=lambda name: shares[name])
-    figures["attacks"] = {
-        "records_attacked": sums.n_attacked,
-        "realised": shares,
-        "strongest": {"attacker": strongest, "share": shares[strongest]},
-        "realised_paper_ties": sums.paper_ties / sums.n_attacked,
-        "largest_posterior": sums.largest,
-        "over_half": sums.n_over_half / sums.n_attacked,
-        "over_nine_tenths": sums.n_over_nine_tenths / sums.n_attacked,
-    }
+    attacks = AttackFigures(
+        records_attacked=sums.n_attacked,
+        realised=shares,
+        strongest=StrongestAttack(attacker=strongest, share=shares[strongest]),
+        realised_paper_ties=sums.paper_ties / sums.n_attacked,
+        largest_posterior=sums.largest,
+        over_half=sums.n_over_half / sums.n_attacked,
+        over_nine_tenths=sums.n_over_nine_tenths / sums.n_attacked,
+    )
+    findings.figures = replace(findings.figures, attacks=attacks)
     if sums.n_attacked < n_released:
         findings.note(
             "attacks", f"{sums.n_attacked:,} of {n_released:,} records were attacked: a sample, or the classes known."
@@ -148,24 +154,25 @@ def check_attacks(
     return f"The strongest attacker ({strongest}) links {shares[strongest]:.2%} of {of} ({beside})."
 
 
-def risk_figures(classes: Classes) -> dict[str, Any]:
+def risk_figures(classes: Classes) -> Reidentification:
     """What ARX reports on the k-quasis alone: an attacker who knows that somebody is in the release, or who does not."""
     sizes, n = classes.released, int(classes.released.sum())
-    figures: dict[str, Any] = {"prosecutor": _risks(sizes, sizes)}
-    if classes.all_known:
-        figures["journalist"] = _risks(sizes, classes.originals)
-        figures["marketer"] = float((sizes / classes.originals).sum()) / n
-    return figures
+    is_known = classes.all_known
+    return Reidentification(
+        prosecutor=_chance(sizes, sizes),
+        journalist=_chance(sizes, classes.originals) if is_known else None,
+        marketer=float((sizes / classes.originals).sum()) / n if is_known else None,
+    )
 
 
-def _risks(sizes: IntArray, hidden_among: IntArray) -> dict[str, float]:
+def _chance(sizes: IntArray, hidden_among: IntArray) -> ChanceOfFinding:
     """One in as many as the class hides its records among; how many records have the highest such risk."""
     n, smallest = int(sizes.sum()), int(hidden_among.min())
-    return {
-        "highest": 1 / smallest,
-        "average": float((sizes / hidden_among).sum()) / n,
-        "share_at_highest": int(sizes[hidden_among == smallest].sum()) / n,
-    }
+    return ChanceOfFinding(
+        highest=1 / smallest,
+        average=float((sizes / hidden_among).sum()) / n,
+        share_at_highest=int(sizes[hidden_among == smallest].sum()) / n,
+    )
 
 
 def expected_share(classes: Classes, noise: ClaimedNoise, policy: Policy) -> float | None:

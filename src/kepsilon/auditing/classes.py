@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which class each released record and each original is in, found again from labels alone.
 
-Under OLA every attribute has one level, so that an original's labels follow from its values. Under Mondrian the originals
+Where every attribute has one level (OLA), an original's labels follow from its values. Otherwise (Mondrian) the originals
 of a class are those its labels cover, as long as no other class covers them too.
 """
 
@@ -17,6 +17,7 @@ from kepsilon.auditing.findings import Findings
 from kepsilon.auditing.labels import ReadLabel, levels_of, read_label
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.tables import Original, Released
+from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.keys import number
@@ -103,9 +104,14 @@ def find_classes(
 ) -> Classes | None:
     """The classes; None if labels cannot be understood, which is then among the findings."""
     flags = [name for name, attribute in policy.epsilon_quasis.items() if attribute.missing == "class"]
-    if policy.algorithm == "ola":
+    if ALGORITHMS[policy.algorithm].has_levels:
         return _by_level(original, released, policy, findings, flags)
     return _by_cover(original, released, policy, findings, flags, linkage)
+
+
+def releases_all(policy: Policy) -> bool:
+    """Whether every record that stays is released: neither the algorithm nor confident k leaves any out."""
+    return policy.confidence is None and not ALGORITHMS[policy.algorithm].may_suppress
 
 
 def as_one_class(original: Original, classes: Classes) -> Classes:
@@ -129,7 +135,7 @@ def _missing(numbers: dict[str, np.ndarray], flags: list[str]) -> list[IntArray]
 def _by_level(
     original: Original, released: Released, policy: Policy, findings: Findings, flags: list[str]
 ) -> Classes | None:
-    """OLA: one level for everybody."""
+    """One level for everybody, as OLA has it."""
     candidates = {}
     for name, domain in original.domains.items():
         candidates[name] = levels_of(domain, released.labels[name][0])
@@ -202,7 +208,7 @@ def _by_cover(
     flags: list[str],
     linkage: Linkage | None,
 ) -> Classes | None:
-    """Mondrian: every class has labels of its own."""
+    """Every class has labels of its own, as with Mondrian."""
     readings: dict[str, list[ReadLabel]] = {}
     for name, domain in original.domains.items():
         texts = released.labels[name][0]
@@ -225,12 +231,12 @@ def _by_cover(
     keys = [column[example] for column in columns]
     is_narrow = _is_narrow(original, readings, keys, n_classes)
     by_labels = _cover(
-        original, readings, keys, flags, sizes=in_release if policy.confidence is None else None, is_narrow=is_narrow
+        original, readings, keys, flags, sizes=in_release if releases_all(policy) else None, is_narrow=is_narrow
     )
     of_original: IntArray = by_labels.of_original
     originals, is_known = by_labels.originals, by_labels.is_known
     if linkage is not None and policy.confidence is None:
-        # Every record that stays is released, so the linkage says it all; that labels cover it is checked apart.
+        # Classes are released whole, so the linkage says it all; that labels cover it is checked apart.
         of_original = np.full(original.n_records, NOWHERE, dtype=np.int64)
         of_original[linkage.original_row] = of_released[linkage.released_row]
         originals = in_release
@@ -249,7 +255,7 @@ def _by_cover(
         is_known=is_known,
         n_suppressed=None,
         absent=np.zeros(0, dtype=np.int64),
-        dm_star=int(np.sum(in_release.astype(object) ** 2)) if policy.confidence is None else None,
+        dm_star=int(np.sum(in_release.astype(object) ** 2)) if releases_all(policy) else None,
         nodes=None,
         losses=tuple(losses),
         cover=by_labels,
@@ -282,7 +288,7 @@ def _cover(
 ) -> Cover:
     """Which class takes which original. `sizes` are the records of every class, or None if some were left out of it.
 
-    Confident k may also have left out whole classes, whose originals a wide label of a class that is there can cover. So
+    Whole classes may also have been left out, whose originals a wide label of a class that is there can cover. So
     without `sizes` only narrow classes, which cover nobody else's originals, are known.
     """
     # One bit per combination of values and label; a class is where all its labels have a bit.

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from kepsilon.json_values import Json
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, fraction
 
@@ -37,8 +38,6 @@ EXACT = ("digest", "guarantee", "records", "classes", "levels", "clipped", "cons
 ROUNDED = ("loss", "error", "linking_risk")
 """Of these the manifest shows two digits."""
 
-Figures = dict[str, Any]
-
 
 @dataclass(slots=True)
 class Comparison:
@@ -53,7 +52,7 @@ class Comparison:
             self.wrong.append(where)
 
 
-def compare(document: Figures, known: Figures, policy: Policy, *, is_rounded: bool) -> Comparison:
+def compare(document: Json, known: Json, policy: Policy, *, is_rounded: bool) -> Comparison:
     """Every key that is promised, the policy both ways, and each figure of `known` that the document states."""
     found = Comparison()
     for key, parts in PROMISED.items():
@@ -81,7 +80,7 @@ def compare(document: Figures, known: Figures, policy: Policy, *, is_rounded: bo
     return found
 
 
-def _compare_policies(stated: Mapping[str, Any], own: Figures, found: Comparison) -> None:
+def _compare_policies(stated: Mapping[str, Any], own: Json, found: Comparison) -> None:
     for key, value in own.items():
         if key != "attributes":
             found.look_at(key in stated and stated[key] == value, f"policy.{key}")
@@ -98,7 +97,7 @@ def _compare_policies(stated: Mapping[str, Any], own: Figures, found: Comparison
         found.look_at(False, "policy.attributes (extra ones)")
 
 
-def _public(attribute: Mapping[str, Any]) -> Figures:
+def _public(attribute: Mapping[str, Any]) -> Json:
     hierarchy = attribute.get("hierarchy")
     if not isinstance(hierarchy, Mapping):
         return dict(attribute)

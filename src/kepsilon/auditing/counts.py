@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kepsilon.auditing.classes import Classes
+from kepsilon.auditing.classes import Classes, releases_all
 from kepsilon.auditing.findings import Findings, counted, share
 from kepsilon.auditing.tables import Original
+from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 
 
@@ -37,13 +38,17 @@ def check_counts(classes: Classes, original: Original, policy: Policy, findings:
         findings.broken(
             "counts", f"{counted(n_too_few, 'class has', 'classes have')} lost records that k-anonymity would keep."
         )
-    if policy.algorithm == "mondrian" and not has_confidence and n_released != original.n_staying:
+    algorithm = ALGORITHMS[policy.algorithm]
+    if releases_all(policy) and n_released != original.n_staying:
         is_sound = False
         findings.broken(
-            "counts", f"Mondrian leaves no record out, but {n_released:,} are released of {original.n_staying:,}."
+            "counts",
+            f"{algorithm.title} leaves no record out, but {n_released:,} are released of {original.n_staying:,}.",
         )
     if classes.n_suppressed is not None:
         is_sound &= _check_suppression(classes, original, policy, findings)
+    elif algorithm.may_suppress and not has_confidence:
+        is_sound &= _check_left_out(n_released, original, policy, findings)
     n_unclear = int(np.count_nonzero(~classes.is_known))
     if is_sound and n_unclear == 0:
         many = "no more" if has_confidence else "as many"
@@ -53,11 +58,10 @@ def check_counts(classes: Classes, original: Original, policy: Policy, findings:
     elif is_sound:
         findings.passed("counts", "no class has more records than there are originals that its labels cover.")
     if classes.n_suppressed is None and n_unclear:
-        why = (
-            "may cover originals of classes that confident k took out"
-            if has_confidence
-            else "cover originals of others"
-        )
+        why = "cover originals of others"
+        if not releases_all(policy):
+            by = "confident k took out" if has_confidence else "were left out"
+            why = f"may cover originals of classes that {by}"
         findings.note(
             "counts",
             f"the labels of {n_unclear:,} of {counted(classes.n_classes, 'class', 'classes')} {why}; which originals are "
@@ -65,10 +69,27 @@ def check_counts(classes: Classes, original: Original, policy: Policy, findings:
         )
 
 
+def _limit(original: Original, policy: Policy) -> int:
+    """How many records the algorithm may leave out."""
+    return policy.most_suppressed(original.n_staying) if ALGORITHMS[policy.algorithm].may_suppress else 0
+
+
+def _check_left_out(n_released: int, original: Original, policy: Policy, findings: Findings) -> bool:
+    """Records left out against the limit, where it is not known which classes they were in; whether counts hold."""
+    n_left_out, limit = original.n_staying - n_released, _limit(original, policy)
+    findings.require(
+        n_left_out <= limit,
+        "suppression",
+        right=f"{counted(n_left_out, 'record', 'records')} left out, at most {limit:,} allowed.",
+        wrong=f"{counted(n_left_out, 'record is', 'records are')} left out, but at most {limit:,} may be.",
+    )
+    return n_left_out <= limit
+
+
 def _check_suppression(classes: Classes, original: Original, policy: Policy, findings: Findings) -> bool:
-    """Records left out against OLA's limit; whether counts hold."""
+    """Records left out against the limit, where every class is known, also of those that are absent; whether counts hold."""
     n_below, n_absent = int(classes.n_suppressed or 0), int(classes.absent.sum())
-    limit = policy.most_suppressed(original.n_staying)
+    limit = _limit(original, policy)
     if policy.confidence is None and n_absent and n_below + n_absent > limit:
         findings.broken(
             "suppression",

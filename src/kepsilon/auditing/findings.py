@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
+
+from kepsilon.evaluate.reidentification import Reidentification
+from kepsilon.json_values import FrozenMapping, Json, JsonMapping, JsonValue, left_out_if_none
 
 Severity = Literal["broken", "warning", "note", "passed"]
 SEVERITIES: tuple[Severity, ...] = ("broken", "warning", "note", "passed")
@@ -15,7 +18,7 @@ FALSE_ALARM = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditFinding:
+class AuditFinding(JsonValue):
     """One thing that was looked at, and what came of it."""
 
     severity: Severity
@@ -27,12 +30,52 @@ class AuditFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
+class StrongestAttack(JsonValue):
+    """The attacker who linked most."""
+
+    attacker: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackFigures(JsonMapping):
+    """What attackers achieved who know every original, as shares of the records attacked."""
+
+    records_attacked: int
+    realised: Mapping[str, float]
+    """Right links, by attacker."""
+    strongest: StrongestAttack
+    realised_paper_ties: float
+    """Right links of the nearest neighbour, where every tie is worth 1."""
+    largest_posterior: float
+    over_half: float
+    over_nine_tenths: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "realised", FrozenMapping(self.realised))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditFigures(JsonMapping):
+    """Figures of risk that were worked out on the way; None, and not written, where they could not be."""
+
+    confident_k_expected: float | None = field(default=None, metadata=left_out_if_none())
+    """Share of the records with noise that confident k was expected to take out."""
+    reidentification: Reidentification | None = field(default=None, metadata=left_out_if_none())
+    one_over_k: float | None = field(default=None, metadata=left_out_if_none())
+    expected_nearest_neighbour: float | None = field(default=None, metadata=left_out_if_none())
+    """Right links per record that a nearest-neighbour attacker is expected to make."""
+    attacks: AttackFigures | None = field(default=None, metadata=left_out_if_none())
+    """None where no attack could be scored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit(JsonValue):
     """All findings, and the figures of risk that were worked out on the way."""
 
     findings: tuple[AuditFinding, ...]
     headline: str
-    figures: Mapping[str, Any]
+    figures: AuditFigures
 
     def of(self, severity: Severity) -> tuple[AuditFinding, ...]:
         return tuple(finding for finding in self.findings if finding.severity == severity)
@@ -46,17 +89,13 @@ class Audit:
     def keeps_its_promises(self) -> bool:
         return not self.broken
 
-    def as_dict(self) -> dict[str, Any]:
-        """What `kepsilon audit --json` prints."""
+    def to_json(self) -> Json:
+        """What `kepsilon audit --json` prints: the worst findings first."""
         return {
             "broken": len(self.broken),
             "headline": self.headline,
-            "findings": [
-                {"severity": finding.severity, "check": finding.check, "what": finding.what}
-                for severity in SEVERITIES
-                for finding in self.of(severity)
-            ],
-            "figures": dict(self.figures),
+            "findings": [finding.to_json() for severity in SEVERITIES for finding in self.of(severity)],
+            "figures": self.figures.to_json(),
         }
 
     def __repr__(self) -> str:
@@ -70,7 +109,7 @@ class Findings:
     """Findings as they come up, in the order of the checks."""
 
     found: list[AuditFinding] = field(default_factory=list)
-    figures: dict[str, Any] = field(default_factory=dict)
+    figures: AuditFigures = field(default_factory=AuditFigures)
 
     def add(self, severity: Severity, check: str, what: str) -> None:
         self.found.append(AuditFinding(severity=severity, check=check, what=what))

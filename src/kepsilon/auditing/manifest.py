@@ -13,15 +13,17 @@ from pathlib import Path
 
 import numpy as np
 
-from kepsilon.auditing.attacks import expected_links
+from kepsilon.auditing.attacks import NEAREST, expected_links
 from kepsilon.auditing.classes import NOWHERE, Classes
-from kepsilon.auditing.comparison import Figures, compare
+from kepsilon.auditing.comparison import compare
 from kepsilon.auditing.findings import Findings, quoted
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.noise import n_taken_out_with_class
 from kepsilon.auditing.noise_law import ClaimedNoise
 from kepsilon.auditing.stated_laws import unstated
 from kepsilon.auditing.tables import Original, Released
+from kepsilon.json_values import Json, json_of
+from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 
 MOST_NAMED = 12
@@ -42,16 +44,18 @@ def check_beside(
     """The files beside a release, if they are there."""
     known = recomputed(original, released, classes, noise, policy, linkage=linkage)
     known["digest"] = _digest(path)
-    known["reidentification"] = findings.figures["reidentification"]
-    attacks = findings.figures.get("attacks", {})
-    if "linking_risk" in known and attacks.get("records_attacked") == released.n_records:
-        known["linking_risk"]["realised"] = attacks["realised"]["nearest neighbour"]
-        known["linking_risk"]["realised_paper_ties"] = attacks["realised_paper_ties"]
-        known["linking_risk"]["largest"] = attacks["largest_posterior"]
-        known["linking_risk"]["over_half"] = attacks["over_half"]
-        known["linking_risk"]["over_nine_tenths"] = attacks["over_nine_tenths"]
-        links = attacks["realised"]["nearest neighbour"] * released.n_records
-        known["linking_risk"]["per_original"]["realised"] = links / original.n_records
+    known["reidentification"] = json_of(findings.figures.reidentification)
+    attacks = findings.figures.attacks
+    if "linking_risk" in known and attacks is not None and attacks.records_attacked == released.n_records:
+        nearest = attacks.realised[NEAREST]
+        known["linking_risk"] |= {
+            "realised": nearest,
+            "realised_paper_ties": attacks.realised_paper_ties,
+            "largest": attacks.largest_posterior,
+            "over_half": attacks.over_half,
+            "over_nine_tenths": attacks.over_nine_tenths,
+        }
+        known["linking_risk"]["per_original"]["realised"] = nearest * released.n_records / original.n_records
     for kind, what in (("manifest", "the manifest"), ("curator", "the curator's record")):
         beside = path.with_name(f"{path.name}.{kind}.json")
         if not beside.exists():
@@ -92,7 +96,7 @@ def check_digest_only(path: Path, findings: Findings) -> None:
         findings.broken("manifest", "the manifest is wrong about digest: it is not that of this file.")
 
 
-def _read(path: Path) -> Figures | None:
+def _read(path: Path) -> Json | None:
     """None if it is no JSON, or JSON that nobody would write, such as brackets a hundred thousand deep."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -119,17 +123,15 @@ def recomputed(
     policy: Policy,
     *,
     linkage: Linkage | None,
-) -> Figures:
+) -> Json:
     """Every figure this module can work out, under the names of the record; alternatives as a tuple."""
     n_released, sizes = released.n_records, classes.released
-    by_k = 0 if classes.n_suppressed is None else classes.n_suppressed
-    known: Figures = {
+    known: Json = {
         "guarantee": {"k": policy.k, "epsilon": policy.epsilon, "confidence": policy.confidence},
         "records": {
             "read": original.n_records,
             "released": n_released,
-            "suppressed_by_k": by_k,
-            "suppressed_by_confidence": original.n_staying - by_k - n_released,
+            **_suppressed(original, classes, policy, n_released=n_released),
             "suppressed_missing": original.n_missing,
             "suppressed_unlisted": original.n_unlisted,
         },
@@ -145,7 +147,7 @@ def recomputed(
     is_complete = classes.all_known and n_taken_out_with_class(original, classes, policy) == 0
     if classes.dm_star is not None:
         known["loss"]["dm*"] = classes.dm_star
-    elif is_complete:
+    elif is_complete and not ALGORITHMS[policy.algorithm].may_suppress:
         known["loss"]["dm*"] = int(np.sum(classes.originals.astype(object) ** 2))
     if classes.nodes is not None:
         by_attribute = zip(original.domains, zip(*classes.nodes, strict=True), strict=True) if original.domains else ()
@@ -161,6 +163,20 @@ def recomputed(
     return known
 
 
+def _suppressed(original: Original, classes: Classes, policy: Policy, *, n_released: int) -> Json:
+    """Records left out for k and for confidence; nothing where they cannot be told apart."""
+    n_left_out = original.n_staying - n_released
+    if classes.n_suppressed is not None:
+        by_k = classes.n_suppressed
+    elif not ALGORITHMS[policy.algorithm].may_suppress:
+        by_k = 0
+    elif policy.confidence is None:
+        by_k = n_left_out
+    else:
+        return {}
+    return {"suppressed_by_k": by_k, "suppressed_by_confidence": n_left_out - by_k}
+
+
 def _figures_of_noise(
     original: Original,
     released: Released,
@@ -169,17 +185,17 @@ def _figures_of_noise(
     policy: Policy,
     *,
     linkage: Linkage | None,
-) -> Figures:
+) -> Json:
     belongs = np.flatnonzero(classes.of_original != NOWHERE)
     ids = classes.of_original[belongs]
     size = (noise.n_active + 1) / 2 / float(policy.exact_epsilon)
     is_stated = unstated(policy) is None
-    errors: Figures = {}
+    errors: Json = {}
     for j, name in enumerate(policy.epsilon_quasis):
         own = original.numbers[name][belongs]
         present = ~np.isnan(own)
         expected = (noise.ranges[:, j] * size)[ids]
-        figures: Figures = {"zeros_left_out": int(np.count_nonzero(own[present] == 0))}
+        figures: Json = {"zeros_left_out": int(np.count_nonzero(own[present] == 0))}
         counted = present & (own != 0)
         width = float(own[present].max() - own[present].min()) if present.any() else 0.0
         if is_stated:
@@ -199,7 +215,7 @@ def _figures_of_noise(
             present = ~np.isnan(before)
             figures["realised_range_relative"] = _mean(moved[present] / width) if width > 0 else None
         errors[name] = figures
-    known: Figures = {
+    known: Json = {
         "error": errors,
         "clipped": noise.n_clipped,
         "constant_classes": {

@@ -8,6 +8,7 @@ clamping in it. Classes are independent, so that the sum over all of them cannot
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def check_taken_out(
     expected = np.array([_expected(parts[c], policy) for c in np.flatnonzero(stays).tolist()])
     total, own_sizes = float(expected.sum()), sizes[stays]
     variance = float((own_sizes * expected).sum())
-    findings.figures["confident_k_expected"] = total / max(1, int(own_sizes.sum()))
+    findings.figures = replace(findings.figures, confident_k_expected=total / max(1, int(own_sizes.sum())))
     findings.require(
         bernstein(n_missing - total, variance=variance, largest=float(own_sizes.max(initial=0))) >= alpha,
         "suppression",

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 import kepsilon
+from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
 from kepsilon.cli.screen import progress, show_record
 
 
@@ -37,31 +38,7 @@ from kepsilon.cli.screen import progress, show_record
     metavar="R.html",
     help="Also write a page with pictures of what changed, what it cost and what risk is left. For the curator only.",
 )
-@click.option(
-    "--engine",
-    type=click.Choice(["local", "spark"]),
-    default="local",
-    show_default=True,
-    help="Where the work is done: on this machine, or by the workers of a Spark cluster.",
-)
-@click.option(
-    "--master",
-    metavar="URL",
-    help="With --engine spark: the cluster (spark://host:7077, yarn, local[4], or sc://host for Spark Connect).",
-)
-@click.option(
-    "--memory",
-    metavar="SIZE",
-    help="For Parquet larger than memory: hold no more than this (2GB, 500MB) and put the rest beside the output, in a "
-    "folder for you only that is gone afterwards. With --engine spark: what one task may hold (4GB unless given).",
-)
-@click.option(
-    "--spill-folder",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="With --memory: put the rest there instead of beside the output. With --engine spark: a folder that all workers "
-    "see by the same name, if they do not see the output's.",
-)
+@engine_options("beside the output")
 @click.option("--overwrite", is_flag=True, help="Replace an existing release.")
 @click.option(
     "--unsafe-seed",
@@ -89,10 +66,7 @@ def anonymise(
     Writes OUTPUT, OUTPUT.manifest.json (to be given away with it) and OUTPUT.curator.json (for you only). The release
     appears whole or not at all. Also spelled anonymize.
     """
-    if master is not None and engine != "spark":
-        raise click.UsageError("--master goes with --engine spark.")
-    if spill_folder is not None and memory is None and engine != "spark":
-        raise click.UsageError("--spill-folder goes with --memory or --engine spark.")
+    refuse_misfits(engine, master, memory, spill_folder)
     policy = kepsilon.Policy.from_file(policy_path)
     inputs = (input_path, policy_path, *policy.files)
     kepsilon.check_outputs(output, linkage, report=report, overwrite=overwrite, inputs=inputs)
@@ -108,32 +82,20 @@ def anonymise(
         )
         click.echo(f"{needs}.", err=True)
     with progress() as on_step:
-        if engine == "spark":
-            on_step("start Spark")
-            release = kepsilon.anonymise(
-                input_path,
-                policy,
-                engine=kepsilon.spark_engine(
-                    master=master, staging=place, memory=memory or "4GB", with_linkage=linkage is not None
-                ),
-                unsafe_seed=unsafe_seed,
-                on_step=on_step,
-            )
-        else:
-            release = kepsilon.anonymise(
-                input_path,
-                policy,
-                memory=memory,
-                spill_folder=place,
-                with_linkage=linkage is not None,
-                unsafe_seed=unsafe_seed,
-                on_step=on_step,
-            )
+        with_linkage = linkage is not None
+        release = kepsilon.anonymise(
+            input_path,
+            policy,
+            with_linkage=with_linkage,
+            unsafe_seed=unsafe_seed,
+            on_step=on_step,
+            **engine_arguments(engine, master, memory, place, on_step, with_linkage=with_linkage),
+        )
         with release:
             on_step("write")
-            release.write(output, linkage=linkage, report=report, overwrite=overwrite)
+            written = release.write(output, linkage=linkage, report=report, overwrite=overwrite)
     try:
-        _show(release, output, linkage, report, as_json=as_json)
+        _show(written, as_json=as_json)
     except BrokenPipeError:
         raise
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (its text is not shown)
@@ -143,16 +105,16 @@ def anonymise(
         raise kepsilon.EngineError(problem) from None
 
 
-def _show(release: kepsilon.Release, output: Path, linkage: Path | None, report: Path | None, *, as_json: bool) -> None:
+def _show(written: kepsilon.Written, *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(release.record, indent=2, ensure_ascii=False))
+        click.echo(json.dumps(written.record.to_json(), indent=2, ensure_ascii=False))
         return
     show_record(
-        release.record,
-        where=f"release    {output}\nmanifest   {output}.manifest.json  (give it away with the release)\n"
-        f"record     {output}.curator.json  (for you only)",
+        written.record,
+        where=f"release    {written.path}\nmanifest   {written.manifest_path}  (give it away with the release)\n"
+        f"record     {written.record_path}  (for you only)",
     )
-    if report is not None:
-        click.echo(f"report     {report}  (for you only: open it in a browser)")
-    if linkage is not None:
-        click.echo(f"linkage    {linkage}  (for you only: it undoes the release)")
+    if written.report_path is not None:
+        click.echo(f"report     {written.report_path}  (for you only: open it in a browser)")
+    if written.linkage_path is not None:
+        click.echo(f"linkage    {written.linkage_path}  (for you only: it undoes the release)")

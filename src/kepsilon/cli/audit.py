@@ -38,7 +38,7 @@ def audit(original_path: Path, release_path: Path, policy_path: Path, linkage: P
     with progress() as on_step:
         found = kepsilon.audit(original_path, release_path, policy, linkage=linkage, on_step=on_step)
     if as_json:
-        click.echo(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(found.to_json(), indent=2, ensure_ascii=False))
     else:
         _show(found)
     return BROKEN if found.broken else 0

@@ -42,14 +42,14 @@ def demo(folder: Path) -> None:
         _write_own({data: patients, policy: kepsilon.DEMO_POLICY}, [output, *beside, report])
         release = kepsilon.anonymise(data, kepsilon.Policy.from_file(policy), on_step=on_step)
         on_step("write")
-        release.write(output, report=report, overwrite=True)
+        written = release.write(output, report=report, overwrite=True)
     click.echo(f"Before: the first {N_SHOWN} of 20,000 patients. They are made up.\n")
     _show_head(data)
     click.echo(f"\nAfter: the first {N_SHOWN} released records. Not the same persons: the order is shuffled.\n")
     _show_head(output)
     click.echo("\nWhat happened\n")
     show_record(
-        release.record,
+        written.record,
         where=f"data       {data}\npolicy     {policy}  (read it, change it, try again)\n"
         f"release    {output}\nmanifest   {output}.manifest.json  (to be given away with the release)\n"
         f"record     {output}.curator.json  (for the owner of the data only)\n"

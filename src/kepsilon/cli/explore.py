@@ -6,11 +6,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 
 import kepsilon
+from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
 from kepsilon.cli.listed import Listed
 from kepsilon.cli.screen import progress, show_table, show_wrapped
 
@@ -23,7 +23,11 @@ from kepsilon.cli.screen import progress, show_table, show_wrapped
 @click.option("--k", "ks", type=Listed("whole numbers", int), metavar="LIST", help="Values of k, such as 5,10,20.")
 @click.option("--epsilon", "epsilons", type=Listed("numbers"), metavar="LIST", help="Values of ε, such as 0.5,1,2.")
 @click.option(
-    "--algorithm", "algorithms", type=Listed("names", str), metavar="LIST", help="ola, mondrian, or both (default)."
+    "--algorithm",
+    "algorithms",
+    type=Listed("names", str),
+    metavar="LIST",
+    help="Algorithms as a policy names them, such as ola,mondrian; all of them by default.",
 )
 @click.option("--confidence", type=float, metavar="C", help="Enforce confident k, such as 0.99; replaces the policy's.")
 @click.option(
@@ -45,6 +49,7 @@ from kepsilon.cli.screen import progress, show_table, show_wrapped
     type=click.Path(path_type=Path),
     help="Also write the grid: a page (.html), a table (.csv) or .json.",
 )
+@engine_options("in the system's folder for temporary files")
 @click.option("--overwrite", is_flag=True, help="Replace an existing page or table.")
 @click.option("--json", "as_json", is_flag=True, help="Print the grid as JSON.")
 def explore(
@@ -59,6 +64,10 @@ def explore(
     max_error: float | None,
     write_policy: Path | None,
     output: Path | None,
+    engine: str,
+    master: str | None,
+    memory: str | None,
+    spill_folder: Path | None,
     overwrite: bool,
     as_json: bool,
 ) -> None:
@@ -69,6 +78,7 @@ def explore(
     least distorted cell that keeps them: distortion is the mean, over quasis, of precision loss and of error relative
     to the data's range. Exit code 3 if no cell keeps the limits.
     """
+    refuse_misfits(engine, master, memory, spill_folder)
     policy = kepsilon.Policy.from_file(policy_path)
     limits = kepsilon.Limits(max_risk=max_risk, max_suppression=max_suppression, max_error=max_error)
     if output is not None:
@@ -90,6 +100,7 @@ def explore(
             algorithm=algorithms,
             confidence=confidence,
             on_step=on_step,
+            **engine_arguments(engine, master, memory, spill_folder, on_step),
         )
     choice = grid.choose(limits)
     if output is not None:
@@ -144,26 +155,24 @@ def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> 
 def _rows(grid: kepsilon.Grid, choice: kepsilon.Choice, *, with_confidence: bool) -> Iterator[list[str]]:
     for cell in grid.cells:
         row = ["→" if cell is choice.cell else "", cell.algorithm, str(cell.k), str(cell.epsilon)]
-        figures = cell.figures
-        if figures is None:
+        found = cell.prediction
+        if found is None:
             yield [*row, "refused"]
             continue
         row += [
-            f"{figures.n_classes:,}",
-            f"{figures.precision_loss:.3f}",
-            _percent(figures.largest_error),
-            _estimate(figures.linking_risk),
-            _percent(figures.suppressed_by_k),
+            f"{found.classes.count:,}",
+            f"{found.loss.precision.overall:.3f}",
+            _percent(found.largest_error),
+            _estimate(found.linking_risk.fair),
+            _percent(found.suppressed_by_k),
         ]
         if with_confidence:
-            row.append(_estimate(figures.suppressed_by_confidence))
-        row.append("undefined" if figures.distortion is None else f"{figures.distortion:.3f}")
+            row.append("" if found.confident_k is None else _estimate(found.confident_k.of_counted))
+        row.append("undefined" if found.distortion is None else f"{found.distortion:.3f}")
         yield [*row, "*" if cell.pareto else "", ", ".join(sorted(choice.limits.broken_by(cell)))]
 
 
-def _estimate(share: Any) -> str:
-    if share is None:
-        return ""
+def _estimate(share: kepsilon.Estimate) -> str:
     return f"{share.total:.2%}" + (f"±{100 * share.standard_error:.2f}" if share.variance else "")
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import click
+
+import kepsilon
 
 
 @contextmanager
@@ -88,59 +89,57 @@ def show_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         click.echo(click.style(text, bold=True) if n == 0 else text)
 
 
-def show_record(record: Mapping[str, Any], *, where: str) -> None:
+def show_record(record: kepsilon.Record, *, where: str) -> None:
     """What happened, in a small table, and what is promised."""
     show_lines(_lines(record))
     click.echo()
     width = min(100, shutil.get_terminal_size().columns)
-    for line in record["guarantee"]["statement"].split("\n"):
+    for line in record.guarantee.statement.split("\n"):
         click.echo(click.wrap_text(visible(line), width=width, initial_indent="- ", subsequent_indent="  "))
     click.echo()
     click.echo(where)
 
 
-def _lines(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    records, classes, policy = record["records"], record["classes"], record["policy"]
-    read = records["read"]
-    yield "records read", f"{read:,}"
-    yield "released", f"{records['released']:,}  ({records['released'] / read:.2%})"
-    yield "left out for k", f"{records['suppressed_by_k']:,}  ({records['suppressed_by_k'] / read:.2%})"
-    confident = record.get("confident_k")
-    if confident:
-        n, share = records["suppressed_by_confidence"], confident["realised"]
-        yield "left out for confidence", f"{n:,}  ({share:.2%} of the rest; {confident['expected']:.2%} expected)"
-    for key, label in (
-        ("suppressed_missing", "left out, value missing"),
-        ("suppressed_unlisted", "left out, value unlisted"),
-    ):
-        if records[key]:
-            yield label, f"{records[key]:,}  ({records[key] / read:.2%})"
+def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
+    records, classes, guarantee = record.records, record.classes, record.guarantee
+
+    def of_those_read(n: int) -> str:
+        return f"{n:,}  ({n / records.read:.2%})"
+
+    yield "records read", f"{records.read:,}"
+    yield "released", of_those_read(records.released)
+    yield "left out for k", of_those_read(records.suppressed_by_k)
+    confident = record.confident_k
+    if confident is not None:
+        n, expected = records.suppressed_by_confidence, confident.predicted.of_entering.total
+        yield "left out for confidence", f"{n:,}  ({confident.realised:.2%} of the rest; {expected:.2%} expected)"
+    if records.suppressed_missing:
+        yield "left out, value missing", of_those_read(records.suppressed_missing)
+    if records.suppressed_unlisted:
+        yield "left out, value unlisted", of_those_read(records.suppressed_unlisted)
     yield (
         "classes",
-        f"{classes['count']:,} of {classes['smallest']:,} to {classes['largest']:,} records (k = {policy['k']})",
+        f"{classes.count:,} of {classes.smallest:,} to {classes.largest:,} records (k = {guarantee.k})",
     )
-    if record.get("levels"):
-        yield "levels", ", ".join(f"{name} {level}" for name, level in record["levels"].items())
-    losses = {name: loss for name, loss in record["loss"]["precision"].items() if name != "overall"}
-    if losses:
-        shown = ", ".join(f"{name} {loss:.2f}" for name, loss in losses.items())
-        yield "precision loss", f"{record['loss']['precision']['overall']:.3f}  ({shown})"
-    for name, how in record["guarantee"]["ranges"].items():
-        clipped = record["clipped"].get(name, 0)
-        constant = record["constant_classes"].get(name, 0)
+    if record.levels:
+        yield "levels", ", ".join(f"{name} {level}" for name, level in record.levels.items())
+    precision = record.loss.precision
+    if precision.by_attribute:
+        shown = ", ".join(f"{name} {loss:.2f}" for name, loss in precision.by_attribute.items())
+        yield "precision loss", f"{precision.overall:.3f}  ({shown})"
+    for name, how in guarantee.ranges.items():
+        clipped = record.clipped.get(name, 0)
+        constant = record.constant_classes.get(name, 0)
         extras = [f"{clipped:,} values clipped"] * bool(clipped)
         extras += [f"no noise in {constant:,} classes whose records agree"] * bool(constant)
-        noise = f"range {how}, ε = {policy['epsilon']}"
+        noise = f"range {how}, ε = {guarantee.epsilon}"
         yield f"noise on {name}", "; ".join([noise, *extras])
-        error = record.get("error", {}).get(name, {}).get("expected_relative")
-        if error is not None:
-            uniform = record["error"][name]["uniform_equivalent"]
-            yield (
-                f"error of {name}",
-                f"{error:.1%} expected, relative to the value; uniform noise of ±{uniform:.1%} would cost the same",
-            )
-    if record.get("linking_risk"):
-        yield "linking risk", f"{record['linking_risk']['expected']:.2%} of released records, expected"
-    if record["seeded"]:
+        error = record.error[name].predicted
+        if error.expected_relative is not None:
+            same = error.uniform_equivalent
+            cost = "" if same is None else f"; uniform noise of ±{same:.1%} would cost the same"
+            yield f"error of {name}", f"{error.expected_relative:.1%} expected, relative to the value{cost}"
+    yield "linking risk", f"{record.linking_risk.predicted.fair.total:.2%} of released records, expected"
+    if record.seeded:
         yield "SEEDED", "the noise can be repeated by whoever knows the seed: do not publish"
-    yield "seconds", f"{sum(record['seconds'].values()):.2f}"
+    yield "seconds", f"{sum(record.seconds.values()):.2f}"

@@ -75,9 +75,21 @@ class CountedCombinations:
 
     def class_of(self, recoding: Recoding) -> IntArray:
         """Class id of every combination, also of those that do not stay: SUPPRESSED."""
-        class_of: IntArray = np.full(len(self._counts), SUPPRESSED, dtype=np.int64)
-        class_of[self._stays] = recoding.class_of[self._combination]
-        return class_of
+        return self._answers(recoding.class_of[self._combination])
+
+    def place_of(self) -> IntArray:
+        """Position of every combination in the frequency table; SUPPRESSED for those that do not stay."""
+        return self._answers(self._combination)
+
+    def counts_in_table(self) -> IntArray:
+        """Records at every position of the frequency table."""
+        counts = np.bincount(self._combination, weights=self._counts[self._stays])
+        return counts.astype(np.int64)
+
+    def _answers(self, of_staying: IntArray) -> IntArray:
+        answers: IntArray = np.full(len(self._counts), SUPPRESSED, dtype=np.int64)
+        answers[self._stays] = of_staying
+        return answers
 
     def _occurring(self, name: str) -> tuple[tuple[Label, ...], IntArray]:
         """The values that some record that stays holds, and the position of every such combination's among them."""

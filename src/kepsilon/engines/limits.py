@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.errors import EngineError, Problem
+from kepsilon.errors import EngineError, MemoryLimitError, Problem
 from kepsilon.table.arrays import IntArray
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -172,7 +172,7 @@ class Limits:
         if self.n_epsilon_quasis < 2 or largest <= self.records_per_batch:
             return
         needed = 2 * largest * self.bytes_per_record / 10**9
-        raise EngineError(
+        raise MemoryLimitError(
             Problem(
                 where=source,
                 what=f"the largest class has {largest:,} records, and with several epsilon-quasis the memory has room for "

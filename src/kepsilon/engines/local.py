@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kepsilon.engines.coding import as_doubles, encode, is_finite_number, missingness, only_occurring, rank_by_hash
-from kepsilon.engines.files import CODED_TEXT, FileSource, decoded, write_folder, writer_for
-from kepsilon.engines.frames import FrameSource
+from kepsilon.engines.columns import formula_cells
 from kepsilon.engines.merging import merged_table
-from kepsilon.engines.moving import movable, stored, taken
+from kepsilon.engines.moving import stored, taken
 from kepsilon.engines.numpy_arrays import from_numpy
-from kepsilon.engines.parquet_files import ParquetFiles, is_many
 from kepsilon.engines.protocol import Batch, Distinct, Draw, Found, LeftOut, Look, Random, Shuffle
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles, EpsilonQuasi, KQuasi
+from kepsilon.sources import kinds
+from kepsilon.sources.columns import CODED_TEXT, decoded, movable
+from kepsilon.sources.parquet_files import write_folder
+from kepsilon.sources.protocol import Sink
+from kepsilon.sources.protocol import Source as OpenedSource
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
+from kepsilon.table.coded_values import CodedValues, code_values
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.domains import place_values
 from kepsilon.table.frequency import FrequencyTable, count_combinations
@@ -34,14 +39,11 @@ _RECORDS_PER_FILE = 1 << 22
 
 def open_source(source: object) -> LocalSource:
     """A path or a frame, known by its columns and not read yet."""
-    if isinstance(source, str | Path):
-        path = Path(source)
-        return LocalSource(ParquetFiles(path) if is_many(path) else FileSource(path))
-    return LocalSource(FrameSource(source))
+    return LocalSource(kinds.open_source(source))
 
 
 class LocalSource:
-    def __init__(self, source: FileSource | FrameSource | ParquetFiles) -> None:
+    def __init__(self, source: OpenedSource) -> None:
         self._source = source
         self.name = source.name
         self.column_names = source.column_names
@@ -79,7 +81,7 @@ class LocalSource:
 class LocalColumns:
     """The columns that will be published; after `leave_out` only of the records that stay."""
 
-    def __init__(self, table: pa.Table, roles: ColumnRoles, source: FileSource | FrameSource | ParquetFiles) -> None:
+    def __init__(self, table: pa.Table, roles: ColumnRoles, source: OpenedSource) -> None:
         self._table = table
         self._roles = roles
         self._source = source
@@ -88,6 +90,7 @@ class LocalColumns:
         self._numbers: dict[str, FloatArray] = {}
         self._integers: set[str] = set()
         self._stays: IntArray | None = None
+        self._coded: CodedValues | None = None
         self._combination: IntArray = np.zeros(0, dtype=np.int32)
 
     def distinct(self, name: str) -> Distinct:
@@ -144,28 +147,38 @@ class LocalColumns:
         table, self._combination = count_combinations(columns, all_domains, n_records=n_staying, rank=rank_by_hash)
         return table
 
-    def by_class(self, recoding: Recoding) -> IntArray:
+    def _by_class(self, recoding: Recoding) -> IntArray:
         """Class id of every record that stayed, or SUPPRESSED, shape (n_staying,)."""
         return recoding.class_of.astype(np.int32, copy=False)[self._combination]
 
     def formula_cells(self, name: str) -> int:
-        """Cells of a kept column of text that begin like a formula; a sign before a digit is a number."""
-        column = self._table.column(name)
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-            return 0
-        return pc.sum(pc.match_substring_regex(column, r"^([=@\t\r]|[+-][^0-9.])")).as_py() or 0
+        return formula_cells(self._table.column(name))
+
+    def preview(self, recoding: Recoding) -> LocalClasses:
+        return self.classes(recoding)
 
     def classes(self, recoding: Recoding) -> LocalClasses:
-        return LocalClasses(self, self.by_class(recoding), sizes=recoding.sizes)
+        return LocalClasses(self, self._by_class(recoding), sizes=recoding.sizes)
+
+    def close(self) -> None:
+        """Nothing is on disk."""
+
+    def coded(self, records: IntArray) -> tuple[CodedValues, ...] | None:
+        """The ε-quasis of some of the records that stayed, coded once for whatever is asked; several are never coded."""
+        names = self._roles.epsilon_quasis
+        if len(names) != 1:
+            return None
+        if self._coded is None:
+            self._coded = code_values(self.numbers(names[0]), precision=self._roles.precisions[names[0]])
+        return (self._coded if len(records) == len(self._coded.codes) else self._coded.of(records),)
 
     def epsilon_quasis(self, records: IntArray) -> FloatArray:
         """The ε-quasis of some of the records that stayed, shape (n_records, n_epsilon_quasis)."""
         names = self._roles.epsilon_quasis
         values = np.empty((len(records), len(names)))
         for j, name in enumerate(names):
-            values[:, j] = self.numbers(name)[records]
+            own = self.numbers(name)
+            values[:, j] = own if len(own) == len(records) else own[records]
         return values
 
     def merge(
@@ -185,6 +198,7 @@ class LocalColumns:
         are, and the other arrays go with it.
         """
         self._numbers.clear()
+        self._coded = None
         class_ids = class_ids[order]
         released = released[order]
         rows = released if self._stays is None else self._stays[released]
@@ -224,12 +238,17 @@ class LocalClasses:
         return [look(self._whole())]
 
     def draw(self, draw: Draw[Found], *, random: Random) -> list[Found]:
-        return [draw(self._whole(), random, self._keep)]
+        self._batch = dataclasses.replace(self._whole(), coded=None)  # drawing needs the room, not the codes
+        return [draw(self._batch, random, self._keep)]
 
     def _whole(self) -> Batch:
         if self._batch is None:
-            values = self._columns.epsilon_quasis(self._released)
-            self._batch = Batch(classes=slice(0, len(self.sizes)), class_ids=self._class_ids, values=values)
+            self._batch = Batch(
+                classes=slice(0, len(self.sizes)),
+                class_ids=self._class_ids,
+                values=self._columns.epsilon_quasis(self._released),
+                coded=self._columns.coded(self._released),
+            )
         return self._batch
 
     def _keep(self, part: Batch, published: FloatArray, stays: BoolArray) -> None:
@@ -268,34 +287,34 @@ class LocalMerged:
         table: pa.Table,
         original_rows: IntArray,
         class_ids: IntArray,
-        source: FileSource | FrameSource | ParquetFiles,
+        source: OpenedSource,
     ) -> None:
         self._table = table
         self._source = source
-        self.inputs: tuple[Path, ...] = () if isinstance(source, FrameSource) else source.inputs
+        self.inputs: tuple[Path, ...] = source.inputs
         self.n_records: int = table.num_rows
         self.original_rows = original_rows
         self.class_ids = class_ids
 
     def frame(self) -> Any:
         """The release as the kind of object that was read; Arrow where a file was read."""
-        table = decoded(self._table)
-        return self._source.like(table) if isinstance(self._source, FrameSource) else table
+        return self._source.like(decoded(self._table))
 
     def write(self, target: Path, *, final_name: Path) -> None:
         if target.is_dir():
             parts = range(0, self.n_records, _RECORDS_PER_FILE)
             write_folder((self._table.slice(first, _RECORDS_PER_FILE) for first in parts), target)
             return
-        dialect = getattr(self._source, "dialect", None)
-        writer_for(final_name, delimiter=dialect.delimiter if dialect else ",")(self._table, target)
+        with kinds.writing(Sink(target=target, final_name=final_name, like=self._source)) as write:
+            write(self._table)
 
     def linkage(self) -> pa.Table:
         """Which original record each released record was: for the curator only."""
         return linkage_table(self.original_rows, self.class_ids, first=0)
 
     def write_linkage(self, target: Path, *, final_name: Path) -> None:
-        writer_for(final_name)(self.linkage(), target)
+        with kinds.writing(Sink(target=target, final_name=final_name)) as write:
+            write(self.linkage())
 
     def close(self) -> None:
         """Nothing is on disk."""

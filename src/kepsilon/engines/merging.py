@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection
 
 import pyarrow as pa
 
-from kepsilon.engines.files import CODED_TEXT
 from kepsilon.engines.moving import label_column, number_column
 from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.columns import CODED_TEXT
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kepsilon.engines.files import CODED_TEXT
 from kepsilon.engines.numpy_arrays import from_numpy, from_texts, in_one_piece, null_mask, to_positions
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.codes import Label
@@ -116,41 +115,3 @@ def _with_used_entries(array: pa.DictionaryArray) -> pa.DictionaryArray:
     used = np.unique(positions[~is_null])
     indices = from_numpy(np.searchsorted(used, positions), is_null=is_null).cast(array.type.index_type)
     return pa.DictionaryArray.from_arrays(indices, array.dictionary.take(from_numpy(used)), ordered=array.type.ordered)
-
-
-def movable(table: pa.Table) -> pa.Table:
-    """The same table in types whose records Arrow can move: views become text, dictionaries inside others values.
-
-    Metadata of the file stays behind; it can say anything.
-    """
-    for i, field in enumerate(table.schema):
-        if pa.types.is_run_end_encoded(field.type):
-            chunks = [pc.run_end_decode(chunk) for chunk in table.column(i).chunks]
-            table = table.set_column(i, field.name, pa.chunked_array(chunks, type=field.type.value_type))
-    fields = []
-    for field in table.schema:
-        mark = CODED_TEXT if field.metadata == CODED_TEXT else None
-        fields.append(pa.field(field.name, _movable_type(field.type), metadata=mark))
-    schema = pa.schema(fields)
-    return (
-        table.replace_schema_metadata(None) if schema.equals(table.schema, check_metadata=True) else table.cast(schema)
-    )
-
-
-def _movable_type(kind: pa.DataType, *, inside: bool = False) -> pa.DataType:
-    if pa.types.is_string_view(kind):
-        return pa.large_string()
-    if pa.types.is_binary_view(kind):
-        return pa.large_binary()
-    if pa.types.is_dictionary(kind):
-        values = _movable_type(kind.value_type)
-        # Dictionaries of several files have to become one, and 8 or 16 bits may not be enough for that.
-        index = kind.index_type if kind.index_type.bit_width > 16 else pa.int32()
-        return values if inside or pa.types.is_nested(values) else pa.dictionary(index, values, ordered=kind.ordered)
-    if pa.types.is_struct(kind):
-        return pa.struct([pa.field(f.name, _movable_type(f.type, inside=True), f.nullable) for f in kind])
-    if pa.types.is_list(kind):
-        return pa.list_(_movable_type(kind.value_type, inside=True))
-    if pa.types.is_large_list(kind):
-        return pa.large_list(_movable_type(kind.value_type, inside=True))
-    return kind

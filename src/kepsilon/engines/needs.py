@@ -11,10 +11,10 @@ from pathlib import Path
 from kepsilon.engines.growing_counts import GrowingCodes, GrowingCounts
 from kepsilon.engines.limits import Advice, Limits, in_words, least_memory
 from kepsilon.engines.machine import refuse_full_disk
-from kepsilon.engines.parquet_files import ParquetFiles
 from kepsilon.engines.spill_sizes import SpillSizes
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import ColumnRoles, KQuasi
+from kepsilon.sources.protocol import InParts
 from kepsilon.table.coarsening import SampledCombinations, coarsenings_of_combinations, coarsenings_of_values
 from kepsilon.table.coarsening import in_words as words
 from kepsilon.table.distinct import DistinctCount
@@ -58,11 +58,18 @@ class Needs:
 class Foreseen:
     """What is known before the first full reading: how columns are read, what there is room for, what will be needed.
 
-    `at_once` as for `SpillSizes.disk`.
+    `at_once` as for `SpillSizes.disk`; `to_release` says whether records are released or only looked at.
     """
 
     def __init__(
-        self, files: ParquetFiles, roles: ColumnRoles, *, memory: int, linkage: bool, at_once: bool = False
+        self,
+        files: InParts,
+        roles: ColumnRoles,
+        *,
+        memory: int,
+        linkage: bool,
+        at_once: bool = False,
+        to_release: bool = True,
     ) -> None:
         if not files.n_records:
             raise DataError(Problem(where=files.name, what="has columns, but no records."))
@@ -70,7 +77,8 @@ class Foreseen:
         sizes = SpillSizes(files, roles, self.coded, linkage=linkage)
         self.limits = Limits(memory=memory, n_epsilon_quasis=len(roles.epsilon_quasis), record_width=sizes.record)
         sample = sample_combinations(files, roles)
-        self.needs = needs_of(sample, self.limits, disk=sizes.disk(self.limits, at_once=at_once))
+        disk = sizes.disk(self.limits, at_once=at_once) if to_release else sizes.numbers
+        self.needs = needs_of(sample, self.limits, disk=disk)
         self.advise = advice_from(sample, roles.attributes)
         self._source = files.name
 
@@ -80,7 +88,7 @@ class Foreseen:
         refuse_too_much(self.needs, self.limits, self._source, self.advise)
 
 
-def sample_combinations(files: ParquetFiles, roles: ColumnRoles) -> SampledCombinations:
+def sample_combinations(files: InParts, roles: ColumnRoles) -> SampledCombinations:
     """Combinations of k-quasis in the records that are looked at. Which ε-quasis are missing is not asked."""
     codes = {name: GrowingCodes(name, files.name) for name in roles.k_quasis}
     counts = GrowingCounts(len(codes))

@@ -5,21 +5,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kepsilon.engines.files import FileSource
-from kepsilon.engines.frames import FrameSource
-from kepsilon.engines.parquet_files import ParquetFiles, is_many
 from kepsilon.errors import DataError, Problem
+from kepsilon.sources.kinds import open_source
+from kepsilon.sources.protocol import Source
 
 FEW = 30
 """Up to so many distinct values are listed, and counted one by one."""
@@ -116,8 +113,7 @@ class ColumnProfile:
 
 def profile_columns(source: object) -> tuple[str, list[ColumnProfile]]:
     """The name of a file or frame, and the profile of each of its columns, in order."""
-    path = Path(source) if isinstance(source, str | Path) else None
-    opened = FrameSource(source) if path is None else ParquetFiles(path) if is_many(path) else FileSource(path)
+    opened = open_source(source)
     for name, times in Counter(opened.column_names).items():
         if times > 1:
             raise DataError(
@@ -144,28 +140,27 @@ def profile_column(name: str, column: pa.ChunkedArray) -> ColumnProfile:
     is_null = pc.is_null(texts)
     is_blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(texts), ""), fill_value=False)
     filled = counted.filter(pc.invert(pc.or_(is_null, is_blank)))
-    facts: dict[str, Any] = {
-        "name": name,
-        "n_records": len(column),
-        "n_null": _total(counts.filter(is_null)),
-        "n_blank": _total(counts.filter(is_blank)),
-        "n_distinct": len(filled),
-        "n_repeated": _total(pc.greater(filled.column("counts"), 1)),
-        "n_unique": _total(pc.equal(filled.column("counts"), 1)),
-    }
+    profile = ColumnProfile(
+        name=name,
+        n_records=len(column),
+        n_null=_total(counts.filter(is_null)),
+        n_blank=_total(counts.filter(is_blank)),
+        n_distinct=len(filled),
+        n_repeated=_total(pc.greater(filled.column("counts"), 1)),
+        n_unique=_total(pc.equal(filled.column("counts"), 1)),
+    )
     if not len(filled):
-        return ColumnProfile(**facts)
+        return profile
     listed = counted.filter(pc.invert(is_null))
     if len(listed) <= FEW:
         pairs = zip(listed.column("texts").to_pylist(), listed.column("counts").to_pylist(), strict=True)
-        facts["values"] = tuple(sorted(pairs))
-    return ColumnProfile(**facts, **_facts_of_values(filled.column("texts"), filled.column("counts")))
+        profile = replace(profile, values=tuple(sorted(pairs)))
+    return _with_values(profile, filled.column("texts"), filled.column("counts"))
 
 
-def _columns(opened: FileSource | FrameSource | ParquetFiles) -> Iterator[tuple[str, pa.ChunkedArray]]:
-    """Columns one at a time where the file allows it; CSV has to be read whole, and is read once."""
-    is_csv = isinstance(opened, FileSource) and opened.dialect is not None
-    whole = opened.arrow_table(opened.column_names) if is_csv else None
+def _columns(opened: Source) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    """Columns one at a time where the file allows it; what has to be read whole, such as CSV, is read once."""
+    whole = None if opened.by_column else opened.arrow_table(opened.column_names)
     for name in opened.column_names:
         table = opened.arrow_table([name]) if whole is None else whole
         yield name, table.column(name)
@@ -191,7 +186,8 @@ def _value_counts(column: pa.ChunkedArray) -> pa.Table:
     return pa.table({"texts": counted.field(0).cast(pa.large_string()), "counts": counted.field(1)})
 
 
-def _facts_of_values(texts: pa.ChunkedArray, counts: pa.ChunkedArray) -> dict[str, Any]:
+def _with_values(profile: ColumnProfile, texts: pa.ChunkedArray, counts: pa.ChunkedArray) -> ColumnProfile:
+    """The profile with what the distinct values look like."""
     trimmed = pc.utf8_trim_whitespace(texts)
     sample = trimmed.take(pa.array(np.arange(0, len(trimmed), max(1, len(trimmed) // SAMPLE))))
     lengths = pc.utf8_length(trimmed)
@@ -199,19 +195,18 @@ def _facts_of_values(texts: pa.ChunkedArray, counts: pa.ChunkedArray) -> dict[st
     shares = {shape: _share(pattern, sample, trimmed) for shape, pattern in PATTERNS.items()}
     shapes = {shape: share for shape, share in shares.items() if share}
     numbers = _share(NUMBER, sample, trimmed)
-    facts: dict[str, Any] = {
-        "n_numbers": _total(counts.filter(pc.match_substring_regex(trimmed, NUMBER))) if numbers else 0,
-        "min_length": extremes["min"].as_py(),
-        "mean_length": pc.mean(lengths).as_py(),
-        "max_length": extremes["max"].as_py(),
-        "leading_zeros": _has_leading_zeros(trimmed) if Shape.DIGITS in shapes else False,
-        "shapes": MappingProxyType(shapes),
-    }
+    profile = replace(
+        profile,
+        n_numbers=_total(counts.filter(pc.match_substring_regex(trimmed, NUMBER))) if numbers else 0,
+        min_length=extremes["min"].as_py(),
+        mean_length=pc.mean(lengths).as_py(),
+        max_length=extremes["max"].as_py(),
+        leading_zeros=_has_leading_zeros(trimmed) if Shape.DIGITS in shapes else False,
+        shapes=MappingProxyType(shapes),
+    )
     if any(shapes.get(shape) == 1 for shape in DATES):
-        facts["kind"] = Kind.DATE
-    elif numbers == 1:
-        facts |= _facts_of_numbers(trimmed)
-    return facts
+        return replace(profile, kind=Kind.DATE)
+    return _with_numbers(profile, trimmed) if numbers == 1 else profile
 
 
 def _share(pattern: str, sample: pa.ChunkedArray, texts: pa.ChunkedArray) -> float:
@@ -224,7 +219,8 @@ def _has_leading_zeros(texts: pa.ChunkedArray) -> bool:
     return bool(pc.any(pc.match_substring_regex(texts, "^0[0-9]+$")).as_py())
 
 
-def _facts_of_numbers(texts: pa.ChunkedArray) -> dict[str, Any]:
+def _with_numbers(profile: ColumnProfile, texts: pa.ChunkedArray) -> ColumnProfile:
+    """The profile with the ends and the decimals of values that are all numbers."""
     extremes = pc.min_max(pc.cast(texts, pa.float64()))
     has_exponent = pc.or_(pc.match_substring(texts, "e"), pc.match_substring(texts, "E"))
     plain = texts.filter(pc.and_(pc.invert(has_exponent), pc.match_substring(texts, ".")))
@@ -234,12 +230,13 @@ def _facts_of_numbers(texts: pa.ChunkedArray) -> dict[str, Any]:
     for text in texts.filter(has_exponent).slice(0, SAMPLE).to_pylist():
         exponent = Decimal(text).normalize().as_tuple().exponent
         decimals = max(decimals, -exponent if isinstance(exponent, int) else 0)
-    return {
-        "kind": Kind.DECIMAL if decimals else Kind.WHOLE,
-        "decimals": decimals,
-        "low": extremes["min"].as_py(),
-        "high": extremes["max"].as_py(),
-    }
+    return replace(
+        profile,
+        kind=Kind.DECIMAL if decimals else Kind.WHOLE,
+        decimals=decimals,
+        low=extremes["min"].as_py(),
+        high=extremes["max"].as_py(),
+    )
 
 
 def _total(numbers: pa.ChunkedArray) -> int:

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import Recoding
+from kepsilon.table.coded_values import CodedValues
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.frequency import FrequencyTable
 
@@ -60,6 +61,8 @@ class Batch:
     """Counted from the first of them, shape (n_records,)."""
     values: FloatArray
     """ε-quasis as they are in the data, NaN where missing, shape (n_records, n_epsilon_quasis)."""
+    coded: tuple[CodedValues, ...] | None = None
+    """The values coded, one for each ε-quasi, by an engine that codes them once for all partitions."""
 
 
 class LargeClass(Protocol):
@@ -112,8 +115,8 @@ Draw = Callable[[Batch | LargeClass, Random, Keep], Found]
 """Gives a batch its noise, hands what is published to `Keep`, and says what it did."""
 
 
-class Classes(Protocol):
-    """The records that are in a class, whole classes together.
+class Preview(Protocol):
+    """Whole classes to look at, before anything is drawn.
 
     Engines call what they are handed wherever the records are, so it has to be picklable, and so has what it returns.
     """
@@ -123,6 +126,10 @@ class Classes(Protocol):
 
     def each(self, look: Look[Found]) -> Iterable[Found]:
         """What is found in every batch, in the order of their classes; as often as asked for."""
+
+
+class Classes(Preview, Protocol):
+    """Whole classes to look at, to give noise and to release, with all their columns."""
 
     def draw(self, draw: Draw[Found], *, random: Random) -> Iterable[Found]:
         """Every batch gets its noise: once, and what is kept of it is what is released."""
@@ -165,34 +172,30 @@ class Columns(Protocol):
     ) -> FrequencyTable:
         """The frequency table. A domain comes with the code of every distinct value."""
 
-    def classes(self, recoding: Recoding) -> Classes:
-        """Carries the recoding back to the records."""
-
-
-class ColumnsInMemory(Columns, Protocol):
-    """The same as arrays, for whatever needs all records at once."""
-
-    def numbers(self, name: str) -> FloatArray:
-        """An ε-quasi as finite doubles, NaN where it is missing."""
-
-    def by_class(self, recoding: Recoding) -> IntArray:
-        """Class id of every record that stayed, or SUPPRESSED."""
-
     def formula_cells(self, name: str) -> int:
         """How many cells of a kept column a spreadsheet would take for formulas."""
 
+    def preview(self, recoding: Recoding) -> Preview:
+        """The classes of a recoding, to look at only; for as many recodings as one likes, until `close`.
 
-AnyColumns = TypeVar("AnyColumns", bound=Columns)
-OwnColumns_co = TypeVar("OwnColumns_co", bound=Columns, covariant=True)
+        An engine that does not hold the records in memory stores their ε-quasis once, by combination of k-quasi
+        values, and not again for another recoding.
+        """
+
+    def classes(self, recoding: Recoding) -> Classes:
+        """Carries the recoding back to the records, to release them."""
+
+    def close(self) -> None:
+        """Removes what previews keep on disk."""
 
 
-class Source(Protocol[OwnColumns_co]):
+class Source(Protocol):
     """A file or frame that is known by its columns, and not read yet."""
 
     name: str
     column_names: tuple[str, ...]
 
-    def read(self, roles: ColumnRoles) -> OwnColumns_co: ...
+    def read(self, roles: ColumnRoles) -> Columns: ...
 
     def n_distinct(self, column: str) -> tuple[int, int]:
         """Distinct non-null values of one column, and how many records hold one."""
@@ -201,8 +204,8 @@ class Source(Protocol[OwnColumns_co]):
         """Values the attribute's role cannot place, with how many records hold each; the curator has asked."""
 
 
-class Engine(Protocol[OwnColumns_co]):
+class Engine(Protocol):
     @property
     def name(self) -> str: ...
 
-    def open_source(self, source: object) -> Source[OwnColumns_co]: ...
+    def open_source(self, source: object) -> Source: ...

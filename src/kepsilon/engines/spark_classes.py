@@ -12,19 +12,31 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from kepsilon.engines.files import decoded, writing
 from kepsilon.engines.limits import Limits
 from kepsilon.engines.numpy_arrays import from_numpy, in_one_piece, to_positions
-from kepsilon.engines.parquet_files import ParquetFiles
 from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
 from kepsilon.engines.spark_jobs import Workers
 from kepsilon.engines.spark_sources import FrameOnSpark, OnSpark
-from kepsilon.engines.spark_tasks import Drawing, Merging, WrittenPart, draw_all, look_at_all, look_at_kept, write_parts
+from kepsilon.engines.spark_tasks import (
+    Drawing,
+    Merging,
+    WrittenPart,
+    draw_all,
+    look_at_all,
+    look_at_combinations,
+    look_at_kept,
+    write_parts,
+)
 from kepsilon.engines.spill_files import Bucket
 from kepsilon.engines.stored_batches import NoisyRecords, StoredBatch
+from kepsilon.engines.stored_combinations import StoredCombinations
 from kepsilon.errors import EngineError, Problem
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.private_folders import SpillFolder, closed
+from kepsilon.sources.columns import decoded
+from kepsilon.sources.kinds import writing
+from kepsilon.sources.parquet_files import ParquetFiles
+from kepsilon.sources.protocol import Sink
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 
@@ -35,6 +47,24 @@ _MOST_SHUFFLING = 64
 
 _KEPT: list[SpillFolder] = []
 """Folders that a DataFrame may still be read from; they go when the program ends, unless they are closed before."""
+
+
+class SparkPreview:
+    """The classes of one recoding, read by the workers from what is stored by combination."""
+
+    def __init__(
+        self, stored: StoredCombinations, recoding: Recoding, limits: Limits, workers: Workers, *, n_tasks: int
+    ) -> None:
+        self.sizes = recoding.sizes
+        self._stored, self._recoding, self._limits = stored, recoding, limits
+        self._workers, self._n_tasks = workers, n_tasks
+
+    def each(self, look: Look[Found]) -> list[Found]:
+        batches = self._limits.batches(self.sizes, n_batches=2 * self._n_tasks)
+        work = partial(
+            look_at_combinations, look=look, stored=self._stored, recoding=self._recoding, limits=self._limits
+        )
+        return _flat(self._workers.run(work, _groups(batches, self._n_tasks)))
 
 
 class SparkClasses:
@@ -136,7 +166,7 @@ class SparkMerged:
             for i, part in enumerate(self._parts):
                 shutil.copyfile(part.path, target / f"part-{i:05d}.parquet")
             return
-        with writing(final_name, target, in_parts=True) as write:
+        with writing(Sink(target=target, final_name=final_name, in_parts=True)) as write:
             for table in self._tables():
                 write(table)
 
@@ -151,7 +181,7 @@ class SparkMerged:
         return pa.concat_tables(self._linkage())
 
     def write_linkage(self, target: Path, *, final_name: Path) -> None:
-        with writing(final_name, target, in_parts=True) as write:
+        with writing(Sink(target=target, final_name=final_name, in_parts=True)) as write:
             for table in self._linkage():
                 write(table)
 

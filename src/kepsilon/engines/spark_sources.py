@@ -12,10 +12,11 @@ import pyarrow as pa
 
 from kepsilon.engines.limits import LEAST_WIDTH, Advice, Limits, no_advice
 from kepsilon.engines.needs import Foreseen, Needs
-from kepsilon.engines.parquet_files import ParquetFiles, changed
 from kepsilon.engines.spark_session import as_hadoop, settled, worded_spark
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.files import changed
+from kepsilon.sources.parquet_files import ParquetFiles
 
 ROW = "original_row"
 

@@ -20,16 +20,19 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.coding import as_doubles, read_doubles
-from kepsilon.engines.files import CODED_TEXT, writing
 from kepsilon.engines.limits import Limits
 from kepsilon.engines.local import linkage_table
 from kepsilon.engines.numpy_arrays import from_numpy, in_one_piece, to_positions
 from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
 from kepsilon.engines.spill_files import Bucket, Records, scatter
 from kepsilon.engines.stored_batches import NoisyBuckets, NoisyRecords, StoredBatch
+from kepsilon.engines.stored_combinations import StoredCombinations
 from kepsilon.errors import AnonymisationError, EngineError, Problem
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.private_folders import chosen_place, owner_only, worded
+from kepsilon.sources.columns import CODED_TEXT
+from kepsilon.sources.kinds import writing
+from kepsilon.sources.protocol import Sink
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 
@@ -256,6 +259,13 @@ def look_at_all(stored: Sequence[StoredBatch], *, look: Look[Found], limits: Lim
     return [look(own.look(limits)) for own in stored]
 
 
+def look_at_combinations(
+    batches: Sequence[slice], *, look: Look[Found], stored: StoredCombinations, recoding: Recoding, limits: Limits
+) -> list[Found]:
+    """What is found in some batches of classes, whose records are stored by combination."""
+    return [look(stored.batch(own, recoding, limits)) for own in batches]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
     """Some batches that are given noise together, and where their random bytes come from."""
@@ -318,10 +328,10 @@ def write_parts(
         path, linkage = folder / f"{2 * i}.parquet", folder / f"{2 * i + 1}.parquet"
         rows = place.rows()
         with worded(parent):
-            with writing(path, path, in_parts=True) as write:
+            with writing(Sink(target=path, final_name=path, in_parts=True)) as write:
                 write(place.table(order, roles, recoding, new_ids, integers=integers))
             if rows is not None:
-                with writing(linkage, linkage, in_parts=True) as write:
+                with writing(Sink(target=linkage, final_name=linkage, in_parts=True)) as write:
                     write(linkage_table(rows[order], new_ids[place.class_ids()[order]], first=0))
         written.append(WrittenPart(path=path, linkage=None if rows is None else linkage, n_records=len(order)))
     return written

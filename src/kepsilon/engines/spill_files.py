@@ -64,7 +64,8 @@ class Bucket:
 
     def __init__(self, folder: Path, number: int, *, n_values: int) -> None:
         self._path = folder / str(number)
-        self._n_values = n_values
+        self.n_values = n_values
+        """ε-quasis of a record."""
         self._n_ordered = 0
         self._has_rows = False
         self.has_kept = False
@@ -88,8 +89,8 @@ class Bucket:
 
     def values(self, first: int = 0, last: int | None = None) -> FloatArray:
         end = self._end(last)
-        values: FloatArray = self._read(".e", np.dtype(np.float64), first * self._n_values, end * self._n_values)
-        return values.reshape(end - first, self._n_values)
+        values: FloatArray = self._read(".e", np.dtype(np.float64), first * self.n_values, end * self.n_values)
+        return values.reshape(end - first, self.n_values)
 
     def rows(self, first: int = 0, last: int | None = None) -> IntArray | None:
         self._refuse_closed()

@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.limits import LEAST_WIDTH, Limits
-from kepsilon.engines.moving import movable, with_one_dictionary
+from kepsilon.engines.moving import with_one_dictionary
 from kepsilon.engines.numpy_arrays import in_one_piece, null_mask, to_positions
-from kepsilon.engines.parquet_files import ParquetFiles
 from kepsilon.engines.spill_files import LARGE_DICTIONARY, stream_overhead
 from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.columns import movable
+from kepsilon.sources.protocol import InParts
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.distinct import estimate_distinct
 
@@ -53,7 +54,7 @@ class KeptColumn:
 class SpillSizes:
     """Of a record, and of all of them; k-quasis are not spilt, a class id stands for them."""
 
-    def __init__(self, files: ParquetFiles, roles: ColumnRoles, coded: list[str], *, linkage: bool) -> None:
+    def __init__(self, files: InParts, roles: ColumnRoles, coded: list[str], *, linkage: bool) -> None:
         self._files, self._linkage = files, linkage
         self._numbers = 4 + 8 * len(roles.epsilon_quasis)
         self._kept = _kept_columns(files, roles, coded)
@@ -69,6 +70,11 @@ class SpillSizes:
             no_less = 0 if is_fixed or own.counts is not None else max(LEAST_WIDTH, self._files.width(name))
             width += max(no_less, own.each + share)
         return int(np.ceil(width))
+
+    @property
+    def numbers(self) -> int:
+        """Bytes of all records that are only looked at: a combination and the ε-quasis of each."""
+        return self._files.n_records * self._numbers
 
     def disk(self, limits: Limits, *, at_once: bool = False) -> int:
         """Bytes at the most at one time.
@@ -95,7 +101,7 @@ class SpillSizes:
         return n * moved + n_chunks * (self._overhead + shared)
 
 
-def _kept_columns(files: ParquetFiles, roles: ColumnRoles, coded: list[str]) -> dict[str, KeptColumn]:
+def _kept_columns(files: InParts, roles: ColumnRoles, coded: list[str]) -> dict[str, KeptColumn]:
     """By name; those of no fixed width are looked at, for dictionaries in a file make long values look short."""
     asked = [name for name in roles.kept if not _is_fixed(files.schema.field(name).type)]
     found = {
@@ -129,7 +135,7 @@ def _looked_at(column: pa.ChunkedArray, n_records: int) -> KeptColumn:
     )
 
 
-def _kept_schema(files: ParquetFiles, roles: ColumnRoles, coded: list[str]) -> pa.Schema:
+def _kept_schema(files: InParts, roles: ColumnRoles, coded: list[str]) -> pa.Schema:
     schema: pa.Schema = movable(files.schema.empty_table().select(list(roles.kept))).schema
     return pa.schema(
         [pa.field(own.name, pa.dictionary(pa.int32(), own.type) if own.name in coded else own.type) for own in schema]

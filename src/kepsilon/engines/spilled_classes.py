@@ -9,18 +9,33 @@ from typing import Any
 
 import pyarrow as pa
 
-from kepsilon.engines.files import decoded, write_folder, writing
 from kepsilon.engines.limits import Limits
 from kepsilon.engines.local import linkage_table
-from kepsilon.engines.parquet_files import ParquetFiles
 from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
 from kepsilon.engines.spill_files import Bucket
 from kepsilon.engines.stored_batches import NoisyBuckets, NoisyRecords, StoredBatch
+from kepsilon.engines.stored_combinations import StoredCombinations
 from kepsilon.errors import EngineError, Problem
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.private_folders import SpillFolder
+from kepsilon.sources.columns import decoded
+from kepsilon.sources.kinds import writing
+from kepsilon.sources.parquet_files import write_folder
+from kepsilon.sources.protocol import InParts, Sink
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
+
+
+class SpilledPreview:
+    """The classes of one recoding, read from what is stored by combination."""
+
+    def __init__(self, stored: StoredCombinations, recoding: Recoding, limits: Limits) -> None:
+        self.sizes = recoding.sizes
+        self._stored, self._recoding, self._limits = stored, recoding, limits
+
+    def each(self, look: Look[Found]) -> Iterator[Found]:
+        batches = self._limits.batches(self.sizes)
+        return (look(self._stored.batch(own, self._recoding, self._limits)) for own in batches)
 
 
 class SpilledClasses:
@@ -32,7 +47,7 @@ class SpilledClasses:
         folder: SpillFolder,
         *,
         sizes: IntArray,
-        files: ParquetFiles,
+        files: InParts,
         roles: ColumnRoles,
         limits: Limits,
     ) -> None:
@@ -95,7 +110,7 @@ class SpilledMerged:
         folder: SpillFolder,
         *,
         n_records: int,
-        files: ParquetFiles,
+        files: InParts,
         roles: ColumnRoles,
         recoding: Recoding,
         new_ids: IntArray,
@@ -114,7 +129,7 @@ class SpilledMerged:
         if target.is_dir():
             write_folder(self._tables(), target)
             return
-        with writing(final_name, target, in_parts=True) as write:
+        with writing(Sink(target=target, final_name=final_name, in_parts=True)) as write:
             for table in self._tables():
                 write(table)
 
@@ -123,7 +138,7 @@ class SpilledMerged:
         return pa.concat_tables(self._linkage())
 
     def write_linkage(self, target: Path, *, final_name: Path) -> None:
-        with writing(final_name, target, in_parts=True) as write:
+        with writing(Sink(target=target, final_name=final_name, in_parts=True)) as write:
             for table in self._linkage():
                 write(table)
 

@@ -11,21 +11,28 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.coding import WrongNumbers, read_doubles
+from kepsilon.engines.columns import count_distinct, formula_cells
 from kepsilon.engines.combinations import CountedColumns, CountedCombinations
-from kepsilon.engines.files import PARQUET
 from kepsilon.engines.growing_counts import CombinationIndex, GrowingCodes, GrowingCounts
 from kepsilon.engines.local import LocalSource
 from kepsilon.engines.moving import with_one_dictionary
 from kepsilon.engines.needs import Foreseen, Needs
-from kepsilon.engines.parquet_files import ParquetFiles, changed, is_many
 from kepsilon.engines.spill_files import Bucket, Records, scatter
-from kepsilon.engines.spilled_classes import SpilledClasses
+from kepsilon.engines.spilled_classes import SpilledClasses, SpilledPreview
 from kepsilon.engines.stored_batches import StoredBatch
+from kepsilon.engines.stored_combinations import StoredCombinations, combinations_of_buckets
 from kepsilon.errors import DataError, EngineError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.private_folders import SpillFolder
+from kepsilon.sources.files import changed
+from kepsilon.sources.kinds import find_kind
+from kepsilon.sources.protocol import InParts
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
+
+_RECORDS_PER_PART = 1 << 18
+_BYTES_PER_HASH = 64
+"""A sixty-fourth of the memory for each: hashes are sorted, and a part of a column is there beside them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +45,14 @@ class SpillingEngine:
     """Where a private folder is made for what does not fit."""
     linkage: bool = True
     """Whether it may be asked later which record was which."""
+    to_release: bool = True
+    """Whether records will be released, or only looked at, which takes less room on disk."""
     name: str = "local"
 
     def open_source(self, source: object) -> SpilledSource:
         path = Path(source) if isinstance(source, str | Path) else None
-        if path is None or not (is_many(path) or path.suffix.lower() in PARQUET):
+        kind = None if path is None else find_kind(path)
+        if path is None or kind is None or kind.open_in_parts is None:
             raise EngineError(
                 Problem(
                     where="input" if path is None else str(path),
@@ -50,17 +60,17 @@ class SpillingEngine:
                     fix="Give no limit, or write the table as Parquet first.",
                 )
             )
-        return SpilledSource(ParquetFiles(path), self)
+        return SpilledSource(kind.open_in_parts(path), self)
 
-    def foresee(self, files: ParquetFiles, roles: ColumnRoles) -> Foreseen:
+    def foresee(self, files: InParts, roles: ColumnRoles) -> Foreseen:
         """What it will take; refused at once where it cannot be had."""
-        foreseen = Foreseen(files, roles, memory=self.memory, linkage=self.linkage)
+        foreseen = Foreseen(files, roles, memory=self.memory, linkage=self.linkage, to_release=self.to_release)
         foreseen.refuse(self.folder)
         return foreseen
 
 
 class SpilledSource:
-    def __init__(self, files: ParquetFiles, engine: SpillingEngine) -> None:
+    def __init__(self, files: InParts, engine: SpillingEngine) -> None:
         self._files = files
         self._engine = engine
         self.name = files.name
@@ -75,18 +85,19 @@ class SpilledSource:
         return self._engine.foresee(self._files, roles).needs
 
     def n_distinct(self, column: str) -> tuple[int, int]:
-        """This one column has to fit into memory."""
-        return LocalSource(self._files).n_distinct(column)
+        """Exact, or from a sample of values with all their records where there is no room for more."""
+        parts = self._files.parts([column], coded=[], n_records=_RECORDS_PER_PART)
+        return count_distinct((part.column(0) for part in parts), most=self._engine.memory // _BYTES_PER_HASH)
 
     def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
-        """The same."""
+        """This one column has to fit into memory."""
         return LocalSource(self._files).offending(column, attribute)
 
 
 class SpilledColumns(CountedColumns):
     """What one reading tells: combinations of k-quasis with counts. Records stay in their files."""
 
-    def __init__(self, files: ParquetFiles, roles: ColumnRoles, engine: SpillingEngine) -> None:
+    def __init__(self, files: InParts, roles: ColumnRoles, engine: SpillingEngine) -> None:
         super().__init__(files.name)
         self._files, self._roles, self._engine = files, roles, engine
         self.n_records = files.n_records
@@ -94,6 +105,7 @@ class SpilledColumns(CountedColumns):
         self._wrong = dict.fromkeys(roles.epsilon_quasis, WrongNumbers())
         self._largest = dict.fromkeys(roles.epsilon_quasis, 0.0)
         self._has_missing = dict.fromkeys(roles.epsilon_quasis, False)
+        self._stored: tuple[SpillFolder, StoredCombinations] | None = None
         foreseen = engine.foresee(files, roles)
         self._coded, self._limits, self._advise = foreseen.coded, foreseen.limits, foreseen.advise
         self._columns, counts = self._count_all()
@@ -150,46 +162,81 @@ class SpilledColumns(CountedColumns):
             return
         yield from self._files.parts(columns, coded=coded, n_records=self._limits.records_per_part)
 
+    def preview(self, recoding: Recoding) -> SpilledPreview:
+        """Reads all ε-quasis again when first asked, and puts them on disk by combination."""
+        self._limits.refuse_large_class(int(recoding.sizes.max()), self._files.name)
+        if self._stored is None:
+            counts = self._combinations.counts_in_table()
+            slices = combinations_of_buckets(counts, self._limits)
+            folder, buckets = self._scatter(self._combinations.place_of(), counts, slices, to_release=False)
+            self._stored = folder, StoredCombinations(combinations=slices, buckets=buckets)
+        return SpilledPreview(self._stored[1], recoding, self._limits)
+
+    def close(self) -> None:
+        if self._stored is not None:
+            self._stored[0].close()
+            self._stored = None
+
+    def formula_cells(self, name: str) -> int:
+        return sum(formula_cells(part.column(0)) for part in self._parts([name]))
+
     def classes(self, recoding: Recoding) -> SpilledClasses:
         """Reads all records again and puts them on disk, those of a batch of classes together."""
         self._limits.refuse_large_class(int(recoding.sizes.max()), self._files.name)
+        slices = self._limits.batches(recoding.sizes)
+        folder, buckets = self._scatter(self._combinations.class_of(recoding), recoding.sizes, slices, to_release=True)
+        return SpilledClasses(
+            [StoredBatch(classes=own, bucket=bucket) for own, bucket in zip(slices, buckets, strict=True)],
+            folder,
+            sizes=recoding.sizes,
+            files=self._files,
+            roles=self._roles,
+            limits=self._limits,
+        )
+
+    def _scatter(
+        self, answers: IntArray, sizes: IntArray, slices: list[slice], *, to_release: bool
+    ) -> tuple[SpillFolder, list[Bucket]]:
+        """All records on disk in buckets, one for each slice of what `answers` says of their combinations.
+
+        Answers are classes, or positions in the frequency table; `sizes` says how many records each of them has. To
+        release them, all columns go along.
+        """
         folder = SpillFolder(self._engine.folder)
         n_values = len(self._roles.epsilon_quasis)
-        stored = [
-            StoredBatch(classes=own, bucket=Bucket(folder.path, i, n_values=n_values))
-            for i, own in enumerate(self._limits.batches(recoding.sizes))
-        ]
+        buckets = [Bucket(folder.path, i, n_values=n_values) for i in range(len(slices))]
         try:
-            self._bring_together(recoding, stored)
+            self._fill(buckets, answers, sizes, slices, to_release=to_release)
         except BaseException:
             folder.close()
             raise
-        return SpilledClasses(
-            stored, folder, sizes=recoding.sizes, files=self._files, roles=self._roles, limits=self._limits
-        )
+        return folder, buckets
 
-    def _bring_together(self, recoding: Recoding, stored: list[StoredBatch]) -> None:
-        bucket_of_class = np.repeat(np.arange(len(stored)), [own.classes.stop - own.classes.start for own in stored])
+    def _fill(
+        self, buckets: list[Bucket], answers: IntArray, sizes: IntArray, slices: list[slice], *, to_release: bool
+    ) -> None:
+        bucket_of_answer = np.repeat(np.arange(len(slices)), [own.stop - own.start for own in slices])
         # The last entry is that of SUPPRESSED, which is −1: no bucket. NumPy sorts 16 bits by counting.
-        places: IntArray = np.append(bucket_of_class, len(stored))
-        places = places.astype(np.uint16) if len(stored) < 1 << 16 else places
-        found = np.zeros(recoding.n_classes + 1, dtype=np.int64)
-        for records in self._records(self._index(recoding)):
+        places: IntArray = np.append(bucket_of_answer, len(slices))
+        places = places.astype(np.uint16) if len(slices) < 1 << 16 else places
+        found = np.zeros(len(sizes) + 1, dtype=np.int64)
+        for records in self._records(self._index(answers), to_release=to_release):
             found += np.bincount(records.class_ids + 1, minlength=len(found))
-            scatter(records, places[records.class_ids], [own.bucket for own in stored])
-        if not np.array_equal(found[1:], recoding.sizes):
+            scatter(records, places[records.class_ids], buckets)
+        if not np.array_equal(found[1:], sizes):
             raise changed(self._files.path)
 
-    def _index(self, recoding: Recoding) -> CombinationIndex:
+    def _index(self, answers: IntArray) -> CombinationIndex:
         sizes = [len(self._values[name]) for name in self._roles.k_quasis]
         sizes += [1 + self._has_missing[name] for name in self._roles.epsilon_quasis]
-        class_of = self._combinations.class_of(recoding)
-        return CombinationIndex(self._columns, sizes, class_of, most_cells=self._limits.most_cells)
+        return CombinationIndex(self._columns, sizes, answers, most_cells=self._limits.most_cells)
 
-    def _records(self, index: CombinationIndex) -> Iterator[Records]:
-        """All records with their class ids, a part at a time; refused where they are not those that were counted."""
+    def _records(self, index: CombinationIndex, *, to_release: bool) -> Iterator[Records]:
+        """All records with what the index answers, a part at a time; refused where they are not those that were counted."""
+        names = self._roles.published if to_release else (*self._roles.k_quasis, *self._roles.epsilon_quasis)
+        with_rows = to_release and self._engine.linkage
         first = 0
-        for part in self._parts(self._roles.published):
+        for part in self._parts(names):
             found = [read_doubles(part.column(n), n, self._files.name) for n in self._roles.epsilon_quasis]
             if any(wrong != WrongNumbers() for _, wrong in found):
                 raise changed(self._files.path)
@@ -200,10 +247,10 @@ class SpilledColumns(CountedColumns):
             if class_ids is None:
                 raise changed(self._files.path)
             values: FloatArray = np.column_stack(numbers) if numbers else np.zeros((len(part), 0))
-            kept = part.select([name for name in self._roles.published if name in self._roles.kept])
+            kept = part.select([name for name in names if name in self._roles.kept])
             for i, field in enumerate(kept.schema):
                 if pa.types.is_dictionary(field.type):
                     kept = kept.set_column(i, field, with_one_dictionary(kept.column(i)))
-            rows = np.arange(first, first + len(part), dtype=np.int64) if self._engine.linkage else None
+            rows = np.arange(first, first + len(part), dtype=np.int64) if with_rows else None
             first += len(part)
             yield Records(class_ids=class_ids, values=values, rows=rows, kept=kept)

@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from kepsilon.engines.files import CODED_TEXT
 from kepsilon.engines.limits import Limits
 from kepsilon.engines.merging import merged_table
 from kepsilon.engines.moving import taken_as_is
 from kepsilon.engines.protocol import Batch, Keep, Random
 from kepsilon.engines.spill_files import Bucket, Records, scatter
 from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.columns import CODED_TEXT
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 

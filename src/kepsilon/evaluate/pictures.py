@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -73,9 +72,6 @@ class Pictures:
     class_sizes: tuple[ClassSizePicture, ...]
     k_quasis: tuple[KQuasiPicture, ...] = ()
     risk_by_epsilon: tuple[tuple[float, float], ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def picture_release(

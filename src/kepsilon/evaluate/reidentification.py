@@ -8,10 +8,11 @@ fewer records in the release than in the original table.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from kepsilon.json_values import JsonValue, left_out_if_none
 from kepsilon.table.arrays import IntArray
 
 
@@ -68,24 +69,39 @@ def class_sizes(released: IntArray, original: IntArray) -> ClassSizes:
     )
 
 
-def reidentification(sizes: ClassSizes) -> dict[str, float | dict[str, float]]:
-    """Risks from 0 to 1, per released record."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChanceOfFinding(JsonValue):
+    """The chance that one attacker finds a person by guessing within a class."""
+
+    highest: float
+    average: float
+    share_at_highest: float
+    """How many of the released records have the highest chance."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reidentification(JsonValue):
+    """Risks from 0 to 1, per released record; what cannot be known without all originals may be left out."""
+
+    prosecutor: ChanceOfFinding
+    journalist: ChanceOfFinding | None = field(metadata=left_out_if_none())
+    marketer: float | None = field(metadata=left_out_if_none())
+
+
+def reidentification(sizes: ClassSizes) -> Reidentification:
+    """The three standard attackers on released classes."""
     if sizes.smallest is None or sizes.smallest_original is None:
         raise ValueError("there is no record whose risk could be stated")
     marketer = sizes.shares_sum / sizes.n_records
-    return {
-        "prosecutor": _risks(sizes.smallest, average=sizes.n_classes / sizes.n_records, n_records=sizes.n_records),
-        "journalist": _risks(sizes.smallest_original, average=marketer, n_records=sizes.n_records),
-        "marketer": marketer,
-    }
+    return Reidentification(
+        prosecutor=_chance(sizes.smallest, average=sizes.n_classes / sizes.n_records, n_records=sizes.n_records),
+        journalist=_chance(sizes.smallest_original, average=marketer, n_records=sizes.n_records),
+        marketer=marketer,
+    )
 
 
-def _risks(smallest: Smallest, *, average: float, n_records: int) -> dict[str, float]:
-    return {
-        "highest": 1 / smallest.size,
-        "average": average,
-        "share_at_highest": smallest.n_records / n_records,
-    }
+def _chance(smallest: Smallest, *, average: float, n_records: int) -> ChanceOfFinding:
+    return ChanceOfFinding(highest=1 / smallest.size, average=average, share_at_highest=smallest.n_records / n_records)
 
 
 def _smallest(sizes: IntArray, released: IntArray) -> Smallest:

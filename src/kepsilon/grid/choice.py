@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from kepsilon.errors import PolicyError, Problem, UnsatisfiableError
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.grid.cells import Cell
+from kepsilon.json_values import JsonValue
 
 WORDS = {
     "max_risk": "linking risk",
@@ -21,7 +22,7 @@ WORDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(JsonValue):
     """What a release may cost and leave at risk, as shares, expected."""
 
     max_risk: float | None = None
@@ -85,16 +86,18 @@ class Choice:
 
     def in_words(self) -> list[str]:
         """What was chosen and what binds, for people; nothing where nothing qualifies."""
-        if self.cell is None or self.cell.figures is None:
+        if self.cell is None or self.cell.prediction is None:
             return []
         limits = ", ".join(f"{name} = {limit:g}" for name, limit in self.limits.stated().items())
-        chosen = f"Least distorted within {limits}: {self.cell.name} (distortion {self.cell.figures.distortion:.3f})."
+        chosen = (
+            f"Least distorted within {limits}: {self.cell.name} (distortion {self.cell.prediction.distortion:.3f})."
+        )
         return [chosen, *([self.why] if self.why else [])]
 
 
 def choose(cells: Sequence[Cell], limits: Limits) -> Choice:
     """Ties in distortion go to the smaller risk, then the smaller suppression, then the order of the grid."""
-    candidates = [cell for cell in cells if cell.figures is not None and cell.figures.distortion is not None]
+    candidates = [cell for cell in cells if cell.prediction is not None and cell.prediction.distortion is not None]
     if not limits.stated():
         return Choice(limits=limits, cell=None, why=None)
     allowed = [cell for cell in candidates if limits.allow(cell)]
@@ -105,10 +108,10 @@ def choose(cells: Sequence[Cell], limits: Limits) -> Choice:
 
 
 def _rank(cell: Cell) -> tuple[float, float, float]:
-    figures = cell.figures
-    if figures is None or figures.distortion is None:
+    prediction = cell.prediction
+    if prediction is None or prediction.distortion is None:
         raise ValueError("only a cell with a defined distortion can be ranked")
-    return figures.distortion, figures.linking_risk.total, figures.suppression.total
+    return prediction.distortion, prediction.linking_risk.fair.total, prediction.suppression.total
 
 
 def _what_binds(candidates: Sequence[Cell], best: Cell, limits: Limits) -> str | None:
@@ -148,10 +151,16 @@ def _why_none(cells: Sequence[Cell], candidates: Sequence[Cell], limits: Limits)
     )
 
 
-def _held(cell: Cell, name: str) -> Estimate:
-    if cell.figures is None:
+def _held(cell: Cell, limit: str) -> Estimate:
+    """What a limit is about; an error that is undefined keeps none."""
+    if cell.prediction is None:
         raise ValueError("a refused cell has no figures to hold against a limit")
-    return cell.figures.held_against(name)
+    if limit == "max_risk":
+        return cell.prediction.linking_risk.fair
+    if limit == "max_error":
+        error = cell.prediction.largest_error
+        return Estimate(total=math.inf if error is None else error)
+    return cell.prediction.suppression
 
 
 def _shown(cell: Cell, name: str) -> str:

@@ -8,46 +8,69 @@ import dataclasses
 import html
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
 from kepsilon.errors import EngineError, Problem
-from kepsilon.grid.cells import Cell, Json
+from kepsilon.grid.cells import Cell
 from kepsilon.grid.choice import Choice, Limits, choose
+from kepsilon.json_values import FrozenMapping, Json, JsonValue
 from kepsilon.policy.policy import Policy
 from kepsilon.private_folders import require_folder
 from kepsilon.publish.atomic import Staging, refuse_existing, refuse_input
-from kepsilon.publish.manifest import normalised
+from kepsilon.publish.policy_document import normalised
 from kepsilon.version import __version__
 
 SUFFIXES = (".html", ".csv", ".json")
 
 
-class Grid:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExploredRecords(JsonValue):
+    """How many records were read, and how many of them were counted."""
+
+    read: int
+    missing: int
+    unlisted: int
+
+    @property
+    def counted(self) -> int:
+        return self.read - self.missing - self.unlisted
+
+    def to_json(self) -> Json:
+        return {"read": self.read, "counted": self.counted, "missing": self.missing, "unlisted": self.unlisted}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid(JsonValue):
     """All cells of one exploration, none of which has drawn any noise."""
 
-    def __init__(
-        self,
-        *,
-        cells: Iterable[Cell],
-        policy: Policy,
-        n_read: int,
-        n_missing: int,
-        n_unlisted: int,
-        seconds: Mapping[str, float],
-    ) -> None:
-        self.cells = _with_front(list(cells))
-        self.policy = policy
-        self.seconds = dict(seconds)
-        self._records = {
-            "read": n_read,
-            "counted": n_read - n_missing - n_unlisted,
-            "missing": n_missing,
-            "unlisted": n_unlisted,
-        }
+    cells: tuple[Cell, ...]
+    policy: Policy
+    records: ExploredRecords
+    seconds: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cells", _with_front(self.cells))
+        object.__setattr__(self, "seconds", FrozenMapping(self.seconds))
+
+    @property
+    def ks(self) -> list[int]:
+        """Every k that was explored, the smallest first."""
+        return sorted({cell.k for cell in self.cells})
+
+    @property
+    def epsilons(self) -> list[float]:
+        """Every ε that was explored, the smallest first."""
+        return sorted({cell.epsilon for cell in self.cells})
+
+    @property
+    def algorithms(self) -> list[str]:
+        """Every algorithm that was explored, in the order of the cells."""
+        return list(dict.fromkeys(cell.algorithm for cell in self.cells))
 
     @property
     def pareto(self) -> list[Cell]:
@@ -83,30 +106,30 @@ class Grid:
         cells = []
         for cell in self.cells:
             found = cell.to_json()
-            if cell.figures is not None:
+            if cell.prediction is not None:
                 found["within_limits"] = choice.limits.allow(cell)
             cells.append(found)
         return {
             "kepsilon_version": __version__,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "policy": normalised(self.policy),
-            "records": self._records,
-            "k": sorted({cell.k for cell in self.cells}),
-            "epsilon": sorted({cell.epsilon for cell in self.cells}),
-            "algorithms": list(dict.fromkeys(cell.algorithm for cell in self.cells)),
+            "records": self.records.to_json(),
+            "k": self.ks,
+            "epsilon": self.epsilons,
+            "algorithms": self.algorithms,
             "confidence": self.policy.confidence,
-            "limits": dataclasses.asdict(choice.limits),
+            "limits": choice.limits.to_json(),
             "chosen": None if choice.cell is None else self.cells.index(choice.cell),
             "why": choice.why,
             "cells": cells,
-            "seconds": self.seconds,
+            "seconds": dict(self.seconds),
         }
 
     def write(self, path: str | Path, choice: Choice | None = None, *, overwrite: bool = False) -> None:
         """The grid as a page, a table or JSON, by the suffix; whole, or not at all."""
         target = Path(path)
         check_grid_output(target, overwrite=overwrite)
-        text = _WRITERS[target.suffix.lower()](self.to_json(choice))
+        text = _WRITERS[target.suffix.lower()](self, choice or self.choose())
         with Staging([target.parent]) as staging:
             with staging.new_file(target, owner_only=True) as temporary:
                 temporary.write_text(text, encoding="utf-8")
@@ -136,26 +159,29 @@ def check_grid_output(path: Path, *, overwrite: bool, inputs: Iterable[Path] = (
     refuse_existing(path, overwrite=overwrite)
 
 
-def _with_front(cells: list[Cell]) -> list[Cell]:
+def _with_front(cells: Sequence[Cell]) -> tuple[Cell, ...]:
     """Cells marked where no other is at least as good in everything and better in something."""
-    places = [i for i, cell in enumerate(cells) if cell.figures is not None and cell.figures.distortion is not None]
+    places = [
+        i for i, cell in enumerate(cells) if cell.prediction is not None and cell.prediction.distortion is not None
+    ]
     points = np.array([_aims(cells[i]) for i in places]).reshape(-1, 3)
     as_good = np.all(points[np.newaxis] <= points[:, np.newaxis], axis=2)
     better = np.any(points[np.newaxis] < points[:, np.newaxis], axis=2)
     is_beaten = dict(zip(places, np.any(as_good & better, axis=1).tolist(), strict=True))
-    return [dataclasses.replace(cell, pareto=not is_beaten.get(i, True)) for i, cell in enumerate(cells)]
+    return tuple(dataclasses.replace(cell, pareto=not is_beaten.get(i, True)) for i, cell in enumerate(cells))
 
 
 def _aims(cell: Cell) -> tuple[float | None, float, float]:
     """What everybody wants small."""
-    if cell.figures is None:
+    if cell.prediction is None:
         raise ValueError("a refused cell has no figures to compare")
-    return cell.figures.distortion, cell.figures.linking_risk.total, cell.figures.suppression.total
+    prediction = cell.prediction
+    return prediction.distortion, prediction.linking_risk.fair.total, prediction.suppression.total
 
 
-def _csv(grid: Json) -> str:
+def _csv(grid: Grid, choice: Choice) -> str:
     """One line per cell; figures by attribute in columns of their own."""
-    lines = [_flat(cell) for cell in grid["cells"]]
+    lines = [_flat(cell) for cell in grid.to_json(choice)["cells"]]
     names = list(dict.fromkeys(name for line in lines for name in line))
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, names, lineterminator="\n")
@@ -171,14 +197,14 @@ def _flat(cell: Json, prefix: str = "") -> Json:
     return flat
 
 
-def _json(grid: Json) -> str:
-    return json.dumps(grid, indent=2, ensure_ascii=False) + "\n"
+def _json(grid: Grid, choice: Choice) -> str:
+    return json.dumps(grid.to_json(choice), indent=2, ensure_ascii=False) + "\n"
 
 
-def _html(grid: Json) -> str:
+def _html(grid: Grid, choice: Choice) -> str:
     from kepsilon.publish.report import explore_page
 
-    return explore_page(grid)
+    return explore_page(grid, choice)
 
 
 _WRITERS = {".csv": _csv, ".json": _json, ".html": _html}

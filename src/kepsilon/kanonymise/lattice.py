@@ -89,6 +89,13 @@ def minimal_nodes(members: BoolArray) -> tuple[Node, ...]:
     return tuple(tuple(node) for node in np.argwhere(members & ~has_lower).tolist())
 
 
+def closed_upwards(members: BoolArray) -> BoolArray:
+    """The members and whatever lies above them; the minimal nodes are those of the members."""
+    for axis in range(members.ndim):
+        members = np.logical_or.accumulate(members, axis=axis)
+    return members
+
+
 def first_node(members: BoolArray) -> Node | None:
     """The lexicographically first member, which has no member below it; None if there is no member."""
     flat = members.ravel()

@@ -3,7 +3,8 @@
 
 Combinations are kept so that each partition is a run. One sort puts every run in the order of the attribute it is cut
 along, and medians are looked up in the cumulative counts. If any threshold leaves k records on both sides, so does one
-of the two at the median, `<=` or `<`; so no other has to be tried.
+of the two at the median, `<=` or `<`; so no other has to be tried. Of requirements beyond k records that is not true: a
+partition that could be cut elsewhere may stay whole.
 """
 
 from __future__ import annotations
@@ -21,6 +22,12 @@ from kepsilon.table.keys import number
 
 RelativeWidth = Callable[[IntArray, IntArray], FloatArray]
 """Distance between two codes of one attribute, as a share of the whole data's."""
+
+PartsMeet = Callable[[IntArray, IntArray, int], BoolArray]
+"""Whether each of some parts meets every requirement beyond k records, shape (n_parts,).
+
+Takes combinations, the part that each of them is in, and the number of parts.
+"""
 
 _MAX_BITS = 62
 """Longest key that can carry its position along in one integer."""
@@ -104,12 +111,18 @@ def relative_width(domain: Domain) -> RelativeWidth:
 
 
 def cut(
-    runs: Runs, *, smallest: IntArray, largest: IntArray, widths: Sequence[RelativeWidth], k: int
+    runs: Runs,
+    *,
+    smallest: IntArray,
+    largest: IntArray,
+    widths: Sequence[RelativeWidth],
+    k: int,
+    parts_meet: PartsMeet | None = None,
 ) -> tuple[Runs, BoolArray]:
     """The two sides of every partition that can be cut, and which can. `smallest`, `largest` are the runs' extremes.
 
     Every attribute with two codes in a partition is tried, also one whose width is 0 because its codes lie at one
-    position.
+    position. With `parts_meet`, both sides of a cut have to meet the further requirements too.
     """
     is_cut: BoolArray = np.zeros(runs.n_partitions, dtype=np.bool_)
     candidates = np.flatnonzero(runs.sizes >= 2 * k)
@@ -125,14 +138,16 @@ def cut(
         if not is_open.any():
             continue
         chosen = candidates[is_open]
-        both_sides, works = _cut_along(runs, chosen, attribute_of[is_open], k=k)
+        both_sides, works = _cut_along(runs, chosen, attribute_of[is_open], k=k, parts_meet=parts_meet)
         sides.append(both_sides)
         is_cut[chosen[works]] = True
     return _joined(sides, like=runs), is_cut
 
 
-def _cut_along(runs: Runs, chosen: IntArray, attribute_of: IntArray, *, k: int) -> tuple[Runs, BoolArray]:
-    """Cuts each chosen partition along its attribute, where a cut leaves k records on both sides."""
+def _cut_along(
+    runs: Runs, chosen: IntArray, attribute_of: IntArray, *, k: int, parts_meet: PartsMeet | None
+) -> tuple[Runs, BoolArray]:
+    """Cuts each chosen partition along its attribute, where a cut leaves two sides that may be classes."""
     lengths = runs.lengths[chosen]
     members = _members(runs, chosen, lengths=lengths)
     code = _chosen_codes(runs, members, lengths=lengths, attribute_of=attribute_of)
@@ -156,7 +171,13 @@ def _cut_along(runs: Runs, chosen: IntArray, attribute_of: IntArray, *, k: int) 
     n_below = np.where(at_median > starts, cumulative[at_median - 1] - before, 0)
     n_up_to = cumulative[after_median - 1] - before
     is_upper = (n_up_to >= k) & (total - n_up_to >= k)
+    if parts_meet is not None:
+        is_upper &= _sides_meet(
+            runs.combinations[members], after_median, starts=starts, ends=ends, parts_meet=parts_meet
+        )
     is_lower = ~is_upper & (n_below >= k) & (total - n_below >= k)
+    if parts_meet is not None:
+        is_lower &= _sides_meet(runs.combinations[members], at_median, starts=starts, ends=ends, parts_meet=parts_meet)
     works = is_upper | is_lower
     cut_at = np.where(is_upper, after_median, at_median)[works]
     n_left = np.where(is_upper, n_up_to, n_below)[works]
@@ -181,6 +202,16 @@ def _cut_along(runs: Runs, chosen: IntArray, attribute_of: IntArray, *, k: int) 
         high=high,
     )
     return both_sides, works
+
+
+def _sides_meet(
+    combinations: IntArray, cut_at: IntArray, *, starts: IntArray, ends: IntArray, parts_meet: PartsMeet
+) -> BoolArray:
+    """Whether both sides of every run meet the further requirements if it is cut in front of `cut_at`."""
+    lengths = np.column_stack((cut_at - starts, ends - cut_at)).ravel()
+    side_of = np.repeat(np.arange(len(lengths)), lengths)
+    meets = parts_meet(combinations, side_of, len(lengths))
+    return meets[::2] & meets[1::2]
 
 
 def _members(runs: Runs, chosen: IntArray, *, lengths: IntArray) -> IntArray | None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a policy chooses by name: the algorithm, and the mechanism of an ε-quasi.
 
-A policy knows names and a few facts. What stands behind a name is one file in another package, which adds itself with
-one line; that package is imported when a policy first asks.
+A policy knows names and a few facts. What stands behind a name is one file in another package, which one line adds to
+the table here; the module with these lines is imported when a policy first asks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Generic, Protocol, TypeVar
 
-from pydantic import AfterValidator, GetJsonSchemaHandler
+from pydantic import BeforeValidator, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
@@ -78,6 +78,10 @@ class AlgorithmFacts(Named, Protocol):
     def may_suppress(self) -> bool:
         """Whether it may leave records out, within `max_suppression`."""
 
+    @property
+    def has_levels(self) -> bool:
+        """Whether every k-quasi is published at one level of its hierarchy, the same for all classes."""
+
 
 class MechanismFacts(Named, Protocol):
     """What a policy has to know of a mechanism."""
@@ -91,8 +95,8 @@ class MechanismFacts(Named, Protocol):
         """How many ε-quasis a record may have."""
 
 
-ALGORITHMS: Choices[AlgorithmFacts] = Choices("algorithm", home="kepsilon.kanonymise.algorithms")
-MECHANISMS: Choices[MechanismFacts] = Choices("mechanism", home="kepsilon.perturb.mechanisms")
+ALGORITHMS: Choices[AlgorithmFacts] = Choices("algorithm", home="kepsilon.policy.algorithms")
+MECHANISMS: Choices[MechanismFacts] = Choices("mechanism", home="kepsilon.policy.mechanisms")
 
 
 class OneOf:
@@ -102,13 +106,13 @@ class OneOf:
         self._choices = choices
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
-        schema: CoreSchema = AfterValidator(self._check).__get_pydantic_core_schema__(source, handler)
+        schema: CoreSchema = BeforeValidator(self._check).__get_pydantic_core_schema__(source, handler)
         return schema
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {**handler(schema), "enum": list(self._choices.names())}
 
-    def _check(self, name: str) -> str:
+    def _check(self, name: object) -> object:
         names = self._choices.names()
         if name not in names:
             raise PydanticCustomError("literal_error", "should be {expected}", {"expected": _listed(names)})

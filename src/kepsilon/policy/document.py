@@ -13,7 +13,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from kepsilon.errors import PolicyError, Problem
-from kepsilon.policy.policy import NO_HIERARCHY, Policy
+from kepsilon.json_values import Json
+from kepsilon.policy.choices import ALGORITHMS
+from kepsilon.policy.policy import Policy, no_hierarchy
 from kepsilon.policy.roles import EpsilonQuasi, Identifier, Kept, KQuasi
 
 ROLES = ("identifier", "k-quasi", "epsilon-quasi", "sensitive", "insensitive")
@@ -49,15 +51,17 @@ def policy_from(document: Mapping[str, Any], *, name: str = "policy", folder: Pa
 
 
 def _missing_hierarchies(document: Mapping[str, Any], name: str) -> list[Problem]:
-    attributes = document.get("attributes")
-    if document.get("algorithm") != "ola" or not isinstance(attributes, Mapping):
+    attributes, algorithm = document.get("attributes"), document.get("algorithm")
+    if not isinstance(attributes, Mapping) or algorithm not in ALGORITHMS.names():
+        return []
+    if not ALGORITHMS[algorithm].needs_hierarchies:
         return []
     lacking = [
         key
         for key, attribute in attributes.items()
         if isinstance(attribute, Mapping) and attribute.get("role") == "k-quasi" and "hierarchy" not in attribute
     ]
-    return [Problem(where=f"{name}: attributes.{key}", what=NO_HIERARCHY) for key in lacking]
+    return [Problem(where=f"{name}: attributes.{key}", what=no_hierarchy(algorithm)) for key in lacking]
 
 
 def _problem(details: ErrorDetails, name: str) -> Problem:
@@ -108,7 +112,7 @@ def _closest_key(location: tuple[int | str, ...]) -> str:
     return f"Did you mean {close[0]}?" if close else ""
 
 
-def json_schema() -> dict[str, Any]:
+def json_schema() -> Json:
     """The JSON Schema of the policy file, for editors."""
     schema = Policy.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"

@@ -11,12 +11,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from kepsilon.policy.choices import MECHANISMS
+from kepsilon.policy.choices import ALGORITHMS, MECHANISMS, OneOf
 from kepsilon.policy.hierarchies import FileHierarchy
 from kepsilon.policy.hierarchies.levels import Specification
 from kepsilon.policy.roles import EXACT, Attribute, EpsilonQuasi, Identifier, Kept, KQuasi, Number, fraction
-
-NO_HIERARCHY = 'OLA needs a hierarchy here; the shortest is { type = "suppress" }.'
 
 Share = Annotated[Number, Field(ge=0, le=1)]
 
@@ -26,7 +24,7 @@ class Policy(Specification):
 
     k: Annotated[int, Field(ge=2, strict=True)]
     epsilon: Annotated[Number, Field(ge=0.0001, le=100)]
-    algorithm: Literal["ola", "mondrian"]
+    algorithm: Annotated[str, OneOf(ALGORITHMS)]
     max_suppression: Share
     """Share of records OLA may leave out; Mondrian leaves none out."""
     confidence: Annotated[Number, Field(gt=0, lt=1)] | None = None
@@ -78,11 +76,12 @@ class Policy(Specification):
                     "into a double; use fewer digits or a larger epsilon",
                     {"name": name},
                 )
-        if self.algorithm == "ola":
+        if ALGORITHMS[self.algorithm].needs_hierarchies:
             lacking = [name for name, attribute in self.k_quasis.items() if attribute.hierarchy is None]
             if lacking:
                 where = ", ".join(f"attributes.{name}" for name in lacking)
-                raise PydanticCustomError("no_hierarchy", "{where}: {what}", {"where": where, "what": NO_HIERARCHY})
+                what = no_hierarchy(self.algorithm)
+                raise PydanticCustomError("no_hierarchy", "{where}: {what}", {"where": where, "what": what})
         return self
 
     @classmethod
@@ -144,3 +143,8 @@ class Policy(Specification):
     def most_suppressed(self, n_records: int) -> int:
         """How many of so many records OLA may leave out: the limit as written, in whole records."""
         return int(fraction(self.max_suppression) * n_records)
+
+
+def no_hierarchy(algorithm: str) -> str:
+    """What is said of a k-quasi without the hierarchy that the algorithm needs."""
+    return f'{ALGORITHMS[algorithm].title} needs a hierarchy here; the shortest is {{ type = "suppress" }}.'

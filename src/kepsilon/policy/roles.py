@@ -161,3 +161,5 @@ class ColumnRoles:
     """All columns of the release, in the order of the input."""
     attributes: Mapping[str, KQuasi] = field(default_factory=dict)
     """The k-quasis with their hierarchies, for whoever has to say how they could be coarsened."""
+    precisions: Mapping[str, Fraction] = field(default_factory=dict)
+    """What the ε-quasis are published to, as they are most often in the data too."""

@@ -3,24 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from kepsilon.engines.protocol import ColumnsInMemory
 from kepsilon.errors import PolicyError, Problem
-from kepsilon.evaluate.expectations import Expectations, expect
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.perturb.ranges import ClassRange, CoarseRange, DeclaredRange, Range, clip_to_range
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, fraction, written
 from kepsilon.table.arrays import FloatArray, IntArray
-from kepsilon.table.classes import SUPPRESSED, Recoding, class_ranges
-from kepsilon.table.coded_values import CodedValues, code_values
-from kepsilon.table.steps import steps_of
+from kepsilon.table.classes import class_ranges
+from kepsilon.table.coded_values import CodedValues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,19 +41,8 @@ class NoiseRanges:
         return self.high - self.low
 
 
-def noise_ranges(columns: ColumnsInMemory, class_ids: IntArray, recoding: Recoding, policy: Policy) -> NoiseRanges:
-    """What sets the noise of every class, from the records that are released in it."""
-    released = class_ids != SUPPRESSED
-    values = np.empty((int(np.count_nonzero(released)), len(policy.epsilon_quasis)))
-    for j, name in enumerate(policy.epsilon_quasis):
-        values[:, j] = columns.numbers(name)[released]
-    ranges = ranges_of(values, class_ids[released], n_classes=recoding.n_classes, policy=policy)
-    refuse_too_fine(ranges.low, ranges.high, policy)
-    return ranges
-
-
 def ranges_of(values: FloatArray, class_ids: IntArray, *, n_classes: int, policy: Policy) -> NoiseRanges:
-    """The same for some whole classes, from the ε-quasis of their records as they are in the data."""
+    """What sets the noise of some whole classes, from the ε-quasis of their records as they are in the data."""
     clipped_values, clipped = clip(values, policy)
     low = np.empty((n_classes, values.shape[1]))
     high = np.empty_like(low)
@@ -94,32 +79,12 @@ def constant_classes(low: FloatArray, high: FloatArray, policy: Policy) -> dict[
     return {name: int(np.count_nonzero(high[:, j] == low[:, j])) for j, name in enumerate(policy.epsilon_quasis)}
 
 
-def code_all(columns: ColumnsInMemory, policy: Policy) -> list[CodedValues]:
-    """The ε-quasis of all records that stay, as they will get noise, coded once for whatever partition."""
-    coded = []
-    for name, attribute in policy.epsilon_quasis.items():
-        values, chosen = columns.numbers(name), _range(attribute)
-        if isinstance(chosen, DeclaredRange):
-            values, _ = clip_to_range(values, float(chosen.low), float(chosen.high))
-        coded.append(code_values(values, precision=fraction(attribute.precision)))
+def code(coded: CodedValues, attribute: EpsilonQuasi) -> CodedValues:
+    """Values that were coded as they are in the data, as they get noise."""
+    chosen = _range(attribute)
+    if isinstance(chosen, DeclaredRange):
+        return coded.clipped(float(chosen.low), float(chosen.high))
     return coded
-
-
-def expect_noise(
-    coded: Sequence[CodedValues], class_ids: IntArray, ranges: NoiseRanges, policy: Policy
-) -> Expectations:
-    """All that can be said of a partition before any noise is drawn. `class_ids` as the engine gives them."""
-    released = class_ids != SUPPRESSED
-    return expect(
-        ranges.values,
-        [values.of(released) for values in coded],
-        ranges.class_ids,
-        mechanism=mechanism_of(policy),
-        low=ranges.low,
-        high=ranges.high,
-        steps=steps_of(policy),
-        originals=ranges.unclipped,
-    )
 
 
 def refuse_too_fine(low: FloatArray, high: FloatArray, policy: Policy) -> None:

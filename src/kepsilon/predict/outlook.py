@@ -14,8 +14,8 @@ from functools import partial
 
 import numpy as np
 
-from kepsilon.engines.protocol import Batch, Classes, LargeClass
-from kepsilon.errors import EngineError, Problem
+from kepsilon.engines.protocol import Batch, LargeClass, Preview
+from kepsilon.errors import MemoryLimitError, Problem
 from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.expectations import Expectations, expect, expect_of_counts
 from kepsilon.evaluate.large_class import TooManyValuesError, count_parts, merge_counts, one_class
@@ -24,7 +24,7 @@ from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
-from kepsilon.predict.noise_ranges import NoiseRanges, constant_classes, ranges_of, refuse_too_fine
+from kepsilon.predict.noise_ranges import NoiseRanges, code, constant_classes, ranges_of, refuse_too_fine
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.coded_values import code_values
 from kepsilon.table.steps import steps_of
@@ -52,7 +52,7 @@ Cell = tuple[float, ConfidentK | None]
 """An ε to expect figures at, with or without confident k."""
 
 
-def look_ahead(classes: Classes, policy: Policy, cells: Sequence[Cell]) -> Outlook:
+def look_ahead(classes: Preview, policy: Policy, cells: Sequence[Cell]) -> Outlook:
     """Ranges of all classes, and what to expect in each cell."""
     low = np.empty((len(classes.sizes), len(policy.epsilon_quasis)))
     high = np.empty_like(low)
@@ -75,7 +75,7 @@ def look_ahead(classes: Classes, policy: Policy, cells: Sequence[Cell]) -> Outlo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOutlook:
-    """The same of one batch: small, and made without looking at any other."""
+    """Ranges and expected figures of one batch; small enough to return from a worker."""
 
     classes: slice
     low: FloatArray
@@ -88,8 +88,7 @@ def look_at(batch: Batch | LargeClass, *, policy: Policy, cells: Sequence[Cell],
     """What to expect of one batch; what is simulated for different classes is drawn apart."""
     if isinstance(batch, Batch):
         own = batch.classes
-        ranges = ranges_of(batch.values, batch.class_ids, n_classes=own.stop - own.start, policy=policy)
-        expectations = _expectations(ranges, policy, mechanism, stream=own.start)
+        ranges, expectations = expect_batch(batch, policy, mechanism)
     else:
         own = slice(batch.class_id, batch.class_id + 1)
         ranges, expectations = _expect_large(batch, policy, mechanism)
@@ -102,21 +101,30 @@ def look_at(batch: Batch | LargeClass, *, policy: Policy, cells: Sequence[Cell],
     )
 
 
-def _expectations(ranges: NoiseRanges, policy: Policy, mechanism: Mechanism, *, stream: int) -> Expectations:
-    return expect(
-        ranges.values,
-        [
+def expect_batch(batch: Batch, policy: Policy, mechanism: Mechanism) -> tuple[NoiseRanges, Expectations]:
+    """The ranges of some whole classes, and all that can be said of them before any noise is drawn."""
+    n_classes = batch.classes.stop - batch.classes.start
+    ranges = ranges_of(batch.values, batch.class_ids, n_classes=n_classes, policy=policy)
+    attributes = policy.epsilon_quasis.values()
+    if batch.coded is None:
+        coded = [
             code_values(ranges.values[:, j], precision=fraction(attribute.precision))
-            for j, attribute in enumerate(policy.epsilon_quasis.values())
-        ],
+            for j, attribute in enumerate(attributes)
+        ]
+    else:
+        coded = [code(values, attribute) for values, attribute in zip(batch.coded, attributes, strict=True)]
+    expectations = expect(
+        ranges.values,
+        coded,
         ranges.class_ids,
         mechanism=mechanism,
         low=ranges.low,
         high=ranges.high,
         steps=steps_of(policy),
         originals=ranges.unclipped,
-        stream=stream,
+        stream=batch.classes.start,
     )
+    return ranges, expectations
 
 
 def _expect_large(batch: LargeClass, policy: Policy, mechanism: Mechanism) -> tuple[NoiseRanges, Expectations]:
@@ -149,7 +157,7 @@ def count_large(batch: LargeClass, policy: Policy) -> tuple[FloatArray, IntArray
         return count_parts((only(part) for part in batch.parts()), most=batch.most_values)
     except TooManyValuesError:
         (name,) = policy.epsilon_quasis
-        raise EngineError(
+        raise MemoryLimitError(
             Problem(
                 where="",
                 what=f"a class is too large to be held in memory, and so are the more than {batch.most_values:,} distinct "

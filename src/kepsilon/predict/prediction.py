@@ -7,7 +7,8 @@ Shares are 0 to 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kepsilon.errors import Problem
@@ -51,6 +52,9 @@ class AttributeLosses(JsonValue):
 
     by_attribute: Mapping[str, float] = field(metadata=inline())
     overall: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_attribute", FrozenMapping(self.by_attribute))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +151,10 @@ class Prediction(JsonValue):
             own = getattr(self, name)
             if own is not None:
                 object.__setattr__(self, name, FrozenMapping(own))
+
+    def with_warnings(self, more: Iterable[Problem]) -> Prediction:
+        """This prediction with more warnings before its own."""
+        return dataclasses.replace(self, warnings=(*more, *self.warnings))
 
     @property
     def suppressed_by_k(self) -> float:

@@ -4,42 +4,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kepsilon.errors import Problem, UnsatisfiableError
-from kepsilon.evaluate.tally import Expected
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import written
+from kepsilon.predict.prediction import Prediction
+
+SMALLEST_EPSILON = 0.0001
+"""That a policy may state."""
 
 
-def refuse_above_total(expected: Expected, *, at: Callable[[float], Expected], n_counted: int, policy: Policy) -> None:
-    """Decided on the expected figure: deciding on the drawn one would select noise. `at` gives it for another ε."""
+def refuse_above_total(
+    prediction: Prediction, policy: Policy, *, at: Callable[[Sequence[float]], Sequence[Prediction]]
+) -> None:
+    """Decided on the expected figure: deciding on the drawn one would select noise.
+
+    `at` predicts for several smaller ε from one more look at the classes, and is only called to word a refusal.
+    """
     limit = policy.max_total_suppression
-    if limit is None:
+    total = prediction.suppression.at_most
+    if limit is None or total <= limit:
         return
-    by_k = n_counted - expected.n_records
-    total = (by_k + expected.most_suppressed) / n_counted
-    if total <= limit:
-        return
-    what = f"k = {policy.k} leaves out {by_k / n_counted:.2%} of records"
+    by_k, confident = prediction.suppressed_by_k, prediction.confident_k
+    what = f"k = {policy.k} leaves out {by_k:.2%} of records"
     ways = []
-    gone = expected.suppressed
-    if gone is not None:
+    if confident is not None:
         what += (
-            f", and confidence {written(policy.confidence or 0)} is expected to leave out {gone.total / n_counted:.2%}: "
-            f"{(by_k + gone.total) / n_counted:.2%} together"
+            f", and confidence {written(policy.confidence or 0)} is expected to leave out "
+            f"{confident.of_counted.total:.2%}: {confident.total_expected:.2%} together"
         )
-        what += f" ({total:.2%} with three standard errors of what was simulated)" if gone.variance else ""
-        epsilon = float(policy.exact_epsilon)
-        while (epsilon := epsilon / 2) >= 0.0001:
-            less = at(epsilon)
-            if (by_k + less.most_suppressed) / n_counted <= limit:
-                ways.append(f"epsilon = {epsilon:g}")
-                break
+        what += f" ({total:.2%} with three standard errors of what was simulated)" * bool(confident.of_counted.variance)
+        enough = next((own for own in at(_halved(policy.epsilon)) if own.suppression.at_most <= limit), None)
+        ways += [] if enough is None else [f"epsilon = {enough.epsilon:g}"]
         ways.append("a higher confidence")
-    ways += (
-        ["a smaller max_suppression, so that values are generalised instead"] if by_k / n_counted > limit / 2 else []
-    )
+    if by_k > limit / 2:
+        ways.append("a smaller max_suppression, so that values are generalised instead")
     ways += ["a smaller k", f"max_total_suppression = {min(1.0, math.ceil(1000 * total) / 1000):g}"]
     raise UnsatisfiableError(
         Problem(
@@ -48,3 +48,11 @@ def refuse_above_total(expected: Expected, *, at: Callable[[float], Expected], n
             fix=f"What would work, or may: {'; or '.join(ways)}.",
         )
     )
+
+
+def _halved(epsilon: float) -> list[float]:
+    """Half of ε, a quarter and so on, as far down as a policy may go."""
+    halves = []
+    while (epsilon := epsilon / 2) >= SMALLEST_EPSILON:
+        halves.append(epsilon)
+    return halves

@@ -179,7 +179,7 @@ def _take_back_unfinished(private: Path) -> None:
 
 def refuse_input(path: Path, inputs: Iterable[Path]) -> None:
     """Nothing is written over an input, nor where the next run would read it as one."""
-    from kepsilon.engines.parquet_files import is_many
+    from kepsilon.sources.folders import is_many
 
     inputs = tuple(inputs)
     if any(_is_read_by(source, path) for source in inputs if is_many(source) and not source.is_dir()):
@@ -205,7 +205,7 @@ def refuse_input(path: Path, inputs: Iterable[Path]) -> None:
 
 
 def _is_read_by(pattern: Path, output: Path) -> bool:
-    from kepsilon.engines.parquet_files import files_of, would_match
+    from kepsilon.sources.folders import files_of, would_match
 
     folder = output.parent.resolve()
     with contextlib.suppress(AnonymisationError):  # reading will say what is wrong with them

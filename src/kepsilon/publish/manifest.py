@@ -1,34 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The curator's record, and the public manifest made from it by leaving out what could be used against a record."""
+"""The public manifest, made from the curator's record by naming what cannot be used against a record."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TypeVar
 
-from kepsilon.policy.policy import Policy
-
-Json = dict[str, Any]
-PUBLIC_KEYS = (
-    "kepsilon_version",
-    "created",
-    "policy",
-    "guarantee",
-    "seeded",
-    "engine",
-    "digest",
-    "records",
-    "classes",
-    "levels",
-    "loss",
-)
-EXPECTED_KEYS = {
-    "error": ("expected_relative", "range_relative"),
-    "linking_risk": ("expected", "expected_paper_ties"),
-    "confident_k": ("expected", "total_expected"),
-}
-"""Figures known before any noise is drawn. A realised one depends on which record became which, and can betray it."""
+from kepsilon.json_values import FrozenMapping, Json, JsonMapping, JsonValue, left_out_if_none
+from kepsilon.predict.prediction import AttributeLosses, ClassSummary, Losses
+from kepsilon.publish.policy_document import PolicyDocument
+from kepsilon.publish.record import ConfidentSuppression, ErrorOfNoise, Fates, Guarantee, LinkingRisk, Record
 
 MOST_OF_ONE_RECORD = 0.02
 """Share of a mean that one record may have if the mean is published to two digits: these leave half a per cent open, at
@@ -37,14 +20,81 @@ best, which is a quarter of such a record's part."""
 CURATORS_POLICY_KEYS = ("path", "levels")
 """Inside a hierarchy: where its file lies, and lists that may have been copied from the data."""
 
-
-def normalised(policy: Policy) -> Json:
-    """The policy with all its defaults written out."""
-    return policy.model_dump(mode="json", exclude_none=True)
+Number = TypeVar("Number", int, float)
 
 
-def public(record: Mapping[str, Any]) -> Json:
-    """The part of the curator's record that may be given away with the release.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicError(JsonValue):
+    """The error of one ε-quasi to expect, to two digits."""
+
+    expected_relative: float | None
+    range_relative: float | None
+    has_dominant_record: bool
+    """Whether one record has so much of the mean that its value could be solved for; the mean is then not told."""
+
+    def to_json(self) -> Json:
+        told = {} if self.has_dominant_record else {"expected_relative": self.expected_relative}
+        return {**told, "range_relative": self.range_relative}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicSuppression(JsonValue):
+    """What confident k was expected to leave out, to two digits."""
+
+    expected: float
+    total_expected: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicLinksPerOriginal(JsonValue):
+    """Right links to expect per record that was read, to two digits."""
+
+    expected: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicRisk(JsonValue):
+    """Right links to expect per record that gets noise, to two digits."""
+
+    expected: float
+    expected_paper_ties: float
+    per_original: PublicLinksPerOriginal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest(JsonMapping):
+    """What may be given away with a release.
+
+    Its figures were known before any noise was drawn. A realised one depends on which record became which, and can
+    betray it.
+    """
+
+    kepsilon_version: str
+    created: str
+    policy: PolicyDocument
+    guarantee: Guarantee
+    seeded: bool
+    engine: str
+    digest: str | None
+    """Of what was written; None before."""
+    records: Fates
+    classes: ClassSummary
+    levels: Mapping[str, int] | None = field(metadata=left_out_if_none())
+    loss: Losses
+    error: Mapping[str, PublicError] | None = field(metadata=left_out_if_none())
+    """By ε-quasi, where some have the range of the class."""
+    confident_k: PublicSuppression | None = field(metadata=left_out_if_none())
+    linking_risk: PublicRisk | None = field(metadata=left_out_if_none())
+
+    def __post_init__(self) -> None:
+        for name in ("levels", "error"):
+            own = getattr(self, name)
+            if own is not None:
+                object.__setattr__(self, name, FrozenMapping(own))
+
+
+def manifest_of(record: Record) -> Manifest:
+    """The part of the curator's record that may be given away with the release, named field by field.
 
     Declared bounds promise that nothing exact about a record's value is told, and their width is public: a mean error
     could be solved for the smallest value, or for one that was clipped. So error, risk and the number of clipped values
@@ -52,52 +102,63 @@ def public(record: Mapping[str, Any]) -> Json:
     Figures that were computed from all records, the suppressed ones included, are rounded to two digits: an exact one
     lets whoever knows every value but one solve for it.
     """
-    manifest = {key: record[key] for key in PUBLIC_KEYS if key in record}
-    manifest["policy"] = _without_lists(manifest["policy"])
-    manifest["loss"] = _rounded(manifest["loss"])
-    attributes = record["policy"]["attributes"]
-    in_class = {name for name in record.get("error", {}) if attributes[name].get("range") == "class"}
-    if in_class:
-        manifest["error"] = {
-            name: _public_error(figures) for name, figures in record["error"].items() if name in in_class
-        }
-    all_in_class = len(in_class) == len(record.get("error", {})) > 0
-    if "confident_k" in record and all_in_class:
-        manifest["confident_k"] = _expected(record["confident_k"], "confident_k")
-    if "linking_risk" in record and all_in_class:
-        risk = record["linking_risk"]
-        manifest["linking_risk"] = {
-            **_expected(risk, "linking_risk"),
-            "per_original": _expected(risk["per_original"], "linking_risk"),
-        }
-    return manifest
+    attributes = record.policy.attributes
+    in_class = {name: error for name, error in record.error.items() if attributes[name].get("range") == "class"}
+    all_in_class = len(in_class) == len(record.error) > 0
+    return Manifest(
+        kepsilon_version=record.kepsilon_version,
+        created=record.created,
+        policy=record.policy.without_in_hierarchies(CURATORS_POLICY_KEYS),
+        guarantee=record.guarantee,
+        seeded=record.seeded,
+        engine=record.engine,
+        digest=record.digest,
+        records=record.records,
+        classes=record.classes,
+        levels=record.levels,
+        loss=_public_loss(record.loss),
+        error={name: _public_error(error) for name, error in in_class.items()} or None,
+        confident_k=_public_suppression(record.confident_k) if all_in_class and record.confident_k else None,
+        linking_risk=_public_risk(record.linking_risk) if all_in_class else None,
+    )
 
 
-def _public_error(figures: Mapping[str, Any]) -> Json:
+def _public_loss(loss: Losses) -> Losses:
+    return Losses(
+        dm_star=_rounded(loss.dm_star),
+        precision=AttributeLosses(
+            by_attribute={name: _rounded(own) for name, own in loss.precision.by_attribute.items()},
+            overall=_rounded(loss.precision.overall),
+        ),
+    )
+
+
+def _public_error(error: ErrorOfNoise) -> PublicError:
     """Rounding does not hide a record that dominates a mean of E|Z|/|v|: one that is next to 0 could be solved for."""
-    public = _expected(figures, "error")
-    if (figures.get("largest_share") or 0.0) > MOST_OF_ONE_RECORD:
-        del public["expected_relative"]
-    return public
+    relative, over_range = error.predicted.expected_relative, error.predicted.range_relative
+    is_dominated = (error.predicted.largest_share or 0.0) > MOST_OF_ONE_RECORD
+    return PublicError(
+        expected_relative=None if relative is None or is_dominated else _rounded(relative),
+        range_relative=None if over_range is None else _rounded(over_range),
+        has_dominant_record=is_dominated,
+    )
 
 
-def _expected(figures: Mapping[str, Any], part: str) -> Json:
-    """Named one by one, so that a figure added to the record stays out until somebody has thought about it."""
-    return {key: _rounded(figures[key]) for key in EXPECTED_KEYS[part] if key in figures}
+def _public_suppression(confident: ConfidentSuppression) -> PublicSuppression:
+    return PublicSuppression(
+        expected=_rounded(confident.predicted.of_entering.total),
+        total_expected=_rounded(confident.predicted.total_expected),
+    )
 
 
-def _without_lists(policy: Json) -> Json:
-    attributes = {name: dict(attribute) for name, attribute in policy["attributes"].items()}
-    for attribute in attributes.values():
-        for key in CURATORS_POLICY_KEYS:
-            if key in attribute.get("hierarchy", {}):
-                attribute["hierarchy"] = {k: v for k, v in attribute["hierarchy"].items() if k != key}
-    return {**policy, "attributes": attributes}
+def _public_risk(risk: LinkingRisk) -> PublicRisk:
+    return PublicRisk(
+        expected=_rounded(risk.predicted.fair.total),
+        expected_paper_ties=_rounded(risk.predicted.paper_ties.total),
+        per_original=PublicLinksPerOriginal(expected=_rounded(risk.per_original.expected)),
+    )
 
 
-def _rounded(figures: Any) -> Any:
-    if isinstance(figures, dict):
-        return {key: _rounded(value) for key, value in figures.items()}
-    if isinstance(figures, int | float) and figures:
-        return round(figures, 1 - math.floor(math.log10(abs(figures))))
-    return figures
+def _rounded(figure: Number) -> Number:
+    """To two digits."""
+    return round(figure, 1 - math.floor(math.log10(abs(figure)))) if figure else figure

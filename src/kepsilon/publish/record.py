@@ -1,40 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The curator's record: everything known about a release, as JSON. Shares are 0 to 1."""
+"""The curator's record: everything known about a release, expected and realised. Shares are 0 to 1."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from kepsilon.errors import EngineError, Problem
-from kepsilon.evaluate.reidentification import reidentification
-from kepsilon.evaluate.relative_error import ErrorSums, epsilon_for_error, uniform_equivalent
-from kepsilon.evaluate.tally import Expected, Tally
-from kepsilon.perturb.mechanisms import mechanism_of
+from kepsilon.evaluate.reidentification import ClassSizes, Reidentification, reidentification
+from kepsilon.evaluate.tally import Tally
+from kepsilon.json_values import FrozenMapping, JsonMapping, JsonValue, inline, left_out_if_none
 from kepsilon.policy.policy import Policy
+from kepsilon.predict.prediction import (
+    ClassSummary,
+    ExpectedError,
+    ExpectedRisk,
+    ExpectedSuppression,
+    Losses,
+    Prediction,
+)
 from kepsilon.publish.guarantee import range_in_words, statement
-from kepsilon.publish.manifest import Json, normalised
+from kepsilon.publish.policy_document import PolicyDocument
 from kepsilon.version import __version__
-
-YARDSTICK = 0.05
-"""The paper measures errors against uniform noise of ±5 %."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fates:
+class Guarantee(JsonValue):
+    """What is promised: one promise a line, and the numbers in it."""
+
+    statement: str
+    k: int
+    epsilon: float
+    confidence: float | None
+    ranges: Mapping[str, str]
+    """What sets the noise, by ε-quasi, in words."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ranges", FrozenMapping(self.ranges))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fates(JsonValue):
     """What became of the records that were read; the parts add up."""
 
     read: int
     released: int
-    by_k: int
-    by_confidence: int
-    missing: int
-    unlisted: int
+    suppressed_by_k: int
+    suppressed_by_confidence: int
+    suppressed_missing: int
+    suppressed_unlisted: int
 
     def __post_init__(self) -> None:
-        parts = (self.released, self.by_k, self.by_confidence, self.missing, self.unlisted)
-        if min(parts) < 0 or sum(parts) != self.read:
+        left_out = (self.suppressed_by_k, self.suppressed_by_confidence, self.left_before)
+        parts = (self.released, self.suppressed_missing, self.suppressed_unlisted, *left_out)
+        if min(parts) < 0 or self.released + sum(left_out) != self.read:
             raise EngineError(
                 Problem(
                     where="",
@@ -45,134 +65,185 @@ class Fates:
             )
 
     @property
+    def left_before(self) -> int:
+        """Records with a value missing or unlisted, which leave before anything is counted."""
+        return self.suppressed_missing + self.suppressed_unlisted
+
+    @property
     def counted(self) -> int:
-        return self.read - self.missing - self.unlisted
+        return self.read - self.left_before
 
     @property
     def entering(self) -> int:
         """Records in a class of at least k, which get noise."""
-        return self.counted - self.by_k
+        return self.counted - self.suppressed_by_k
 
 
-def opening(policy: Policy, *, seeded: bool, engine: str) -> Json:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorOfNoise(JsonValue):
+    """The error of one ε-quasi; no mean over fewer than k records is given."""
+
+    predicted: ExpectedError = field(metadata=inline())
+    realised_relative: float | None
+    realised_range_relative: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinksPerOriginal(JsonValue):
+    """Right links per record that was read."""
+
+    expected: float
+    realised: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkingRisk(JsonValue):
+    """Right links: expected ones per record that gets noise, realised ones per released record."""
+
+    predicted: ExpectedRisk = field(metadata=inline())
+    realised: float
+    realised_paper_ties: float
+    largest: float
+    """The largest chance of a released record, as its published values left it."""
+    over_half: float
+    over_nine_tenths: float
+    per_original: LinksPerOriginal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfidentSuppression(JsonValue):
+    """What confident k left out, and what it was expected to."""
+
+    confidence: float
+    rule: str
+    predicted: ExpectedSuppression = field(metadata=inline())
+    realised: float
+    """Share of the records that got noise."""
+    total_realised: float
+    """With those left out for k, as a share of the counted records."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record(JsonMapping):
+    """Everything known about a release: for the curator only."""
+
+    kepsilon_version: str
+    created: str
+    policy: PolicyDocument
+    guarantee: Guarantee
+    seeded: bool
+    engine: str
+    digest: str | None
+    """Of what was written; None before."""
+    records: Fates
+    clipped: Mapping[str, int]
+    """Values outside declared bounds, by ε-quasi."""
+    constant_classes: Mapping[str, int]
+    """Classes whose records all agree and whose value is published without noise, by ε-quasi."""
+    levels: Mapping[str, int] | None = field(metadata=left_out_if_none())
+    """By k-quasi; None for an algorithm that has no level for a whole column."""
+    loss: Losses
+    classes: ClassSummary
+    """As released."""
+    error: Mapping[str, ErrorOfNoise]
+    """By ε-quasi."""
+    linking_risk: LinkingRisk
+    reidentification: Reidentification
+    confident_k: ConfidentSuppression | None = field(metadata=left_out_if_none())
+    """None where no confidence is asked for."""
+    seconds: Mapping[str, float]
+    """By step."""
+
+    def __post_init__(self) -> None:
+        for name in ("clipped", "constant_classes", "levels", "error", "seconds"):
+            own = getattr(self, name)
+            if own is not None:
+                object.__setattr__(self, name, FrozenMapping(own))
+
+
+def record_of(
+    prediction: Prediction, tally: Tally, policy: Policy, *, seeded: bool, engine: str, seconds: Mapping[str, float]
+) -> Record:
+    """What was predicted of a release, beside what was drawn."""
+    before, after = prediction.records, tally.realised
+    fates = Fates(
+        read=before.read,
+        released=after.sizes.n_records,
+        suppressed_by_k=before.suppressed_by_k,
+        suppressed_by_confidence=tally.expected.n_records - after.sizes.n_records,
+        suppressed_missing=before.suppressed_missing,
+        suppressed_unlisted=before.suppressed_unlisted,
+    )
+    return Record(
+        kepsilon_version=__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        policy=PolicyDocument.of(policy),
+        guarantee=Guarantee(
+            statement=statement(policy),
+            k=policy.k,
+            epsilon=policy.epsilon,
+            confidence=policy.confidence,
+            ranges={name: range_in_words(attribute) for name, attribute in policy.epsilon_quasis.items()},
+        ),
+        seeded=seeded,
+        engine=engine,
+        digest=None,
+        records=fates,
+        clipped=prediction.clipped,
+        constant_classes=prediction.constant_classes,
+        levels=prediction.levels,
+        loss=prediction.loss,
+        classes=_classes(after.sizes),
+        error=_errors(prediction, tally),
+        linking_risk=_linking_risk(prediction, tally),
+        reidentification=reidentification(after.sizes),
+        confident_k=_confident_k(prediction, fates, policy),
+        seconds=seconds,
+    )
+
+
+def _classes(sizes: ClassSizes) -> ClassSummary:
+    return ClassSummary(
+        count=sizes.n_classes,
+        smallest=0 if sizes.smallest is None else sizes.smallest.size,
+        largest=sizes.largest,
+        mean=round(sizes.n_records / sizes.n_classes, 2),
+    )
+
+
+def _errors(prediction: Prediction, tally: Tally) -> dict[str, ErrorOfNoise]:
+    """Realised errors are relative to the range of the records that got noise, as expected ones are."""
+    pairs = zip(prediction.error.items(), tally.expected.errors, tally.realised.errors, strict=True)
     return {
-        "kepsilon_version": __version__,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "policy": normalised(policy),
-        "guarantee": {
-            "statement": statement(policy),
-            "k": policy.k,
-            "epsilon": policy.epsilon,
-            "confidence": policy.confidence,
-            "ranges": {name: range_in_words(attribute) for name, attribute in policy.epsilon_quasis.items()},
-        },
-        "seeded": seeded,
-        "engine": engine,
-        "digest": None,
+        name: ErrorOfNoise(
+            predicted=predicted,
+            realised_relative=after.relative_of(prediction.k),
+            realised_range_relative=after.relative_to(before.low, before.high),
+        )
+        for (name, predicted), before, after in pairs
     }
 
 
-def records_json(fates: Fates) -> Json:
-    return {
-        "read": fates.read,
-        "released": fates.released,
-        "suppressed_by_k": fates.by_k,
-        "suppressed_by_confidence": fates.by_confidence,
-        "suppressed_missing": fates.missing,
-        "suppressed_unlisted": fates.unlisted,
-    }
+def _linking_risk(prediction: Prediction, tally: Tally) -> LinkingRisk:
+    links, n, n_read = tally.realised.links, tally.realised.sizes.n_records, prediction.records.read
+    return LinkingRisk(
+        predicted=prediction.linking_risk,
+        realised=links.fair / n,
+        realised_paper_ties=links.paper / n,
+        largest=links.largest,
+        over_half=links.n_over_half / n,
+        over_nine_tenths=links.n_over_nine_tenths / n,
+        per_original=LinksPerOriginal(expected=tally.expected.links.fair.total / n_read, realised=links.fair / n_read),
+    )
 
 
-def figures(tally: Tally, fates: Fates, policy: Policy) -> Json:
-    """Classes, error, risk and confident k, expected and realised."""
-    sizes = tally.realised.sizes
-    found: Json = {
-        "classes": {
-            "count": sizes.n_classes,
-            "smallest": 0 if sizes.smallest is None else sizes.smallest.size,
-            "largest": sizes.largest,
-            "mean": round(sizes.n_records / sizes.n_classes, 2),
-        },
-        "error": _errors(tally, policy),
-        "linking_risk": _linking_risk(tally, n_read=fates.read),
-        "reidentification": reidentification(sizes),
-    }
-    if policy.confidence is not None:
-        found["confident_k"] = {
-            "confidence": policy.confidence,
-            "rule": policy.confidence_rule,
-            **expected_suppression(tally.expected, n_counted=fates.counted),
-            "realised": fates.by_confidence / fates.entering,
-            "total_realised": (fates.by_k + fates.by_confidence) / fates.counted,
-        }
-    return found
-
-
-def expected_error(sums: ErrorSums, policy: Policy, *, epsilon: float) -> Json:
-    """What is known of one ε-quasi's error before any noise is drawn; no mean over fewer than k records is given."""
-    relative = sums.relative_of(policy.k)
-    # Only where the size of noise goes as 1/ε can be said which ε would do.
-    goes_as_inverse = mechanism_of(policy).exponential is not None
-    enough = epsilon_for_error(YARDSTICK / 2, error=relative, epsilon=epsilon) if relative and goes_as_inverse else None
-    return {
-        "expected_relative": relative,
-        "range_relative": sums.range_relative,
-        "uniform_equivalent": None if relative is None else _finite(uniform_equivalent(relative)),
-        "epsilon_for_uniform_5_percent": None if enough is None else _finite(enough),
-        "largest_share": None if relative is None else sums.largest_share,
-        "zeros_left_out": sums.n_zeros,
-    }
-
-
-def _finite(figure: float) -> float | None:
-    """A figure that is no number is no figure."""
-    return figure if math.isfinite(figure) else None
-
-
-def expected_risk(expected: Expected) -> Json:
-    """Links per record that gets noise."""
-    n, links = expected.n_records, expected.links
-    return {
-        "expected": links.fair.total / n,
-        "expected_paper_ties": links.paper.total / n,
-        "standard_error": links.fair.standard_error / n,
-        "standard_error_paper_ties": links.paper.standard_error / n,
-    }
-
-
-def expected_suppression(expected: Expected, *, n_counted: int) -> Json:
-    """By confidence: of the records that get noise, and with OLA's of all counted records."""
-    if expected.suppressed is None:
-        raise ValueError("confident k was not asked for")
-    n = expected.n_records
-    return {
-        "expected": expected.suppressed.total / n,
-        "expected_standard_error": expected.suppressed.standard_error / n,
-        "total_expected": (n_counted - n + expected.suppressed.total) / n_counted,
-    }
-
-
-def _errors(tally: Tally, policy: Policy) -> Json:
-    errors = zip(policy.epsilon_quasis, tally.expected.errors, tally.realised.errors, strict=True)
-    return {
-        name: {
-            **expected_error(before, policy, epsilon=policy.epsilon),
-            "realised_relative": after.relative_of(policy.k),
-            "realised_range_relative": after.relative_to(before.low, before.high),
-        }
-        for name, before, after in errors
-    }
-
-
-def _linking_risk(tally: Tally, *, n_read: int) -> Json:
-    """Expected figures are of the records that get noise, realised ones of the released."""
-    links, n = tally.realised.links, tally.realised.sizes.n_records
-    return {
-        **expected_risk(tally.expected),
-        "realised": links.fair / n,
-        "realised_paper_ties": links.paper / n,
-        "largest": links.largest,
-        "over_half": links.n_over_half / n,
-        "over_nine_tenths": links.n_over_nine_tenths / n,
-        "per_original": {"expected": tally.expected.links.fair.total / n_read, "realised": links.fair / n_read},
-    }
+def _confident_k(prediction: Prediction, fates: Fates, policy: Policy) -> ConfidentSuppression | None:
+    if policy.confidence is None or prediction.confident_k is None:
+        return None
+    return ConfidentSuppression(
+        confidence=policy.confidence,
+        rule=policy.confidence_rule,
+        predicted=prediction.confident_k,
+        realised=fates.suppressed_by_confidence / fates.entering,
+        total_realised=(fates.suppressed_by_k + fates.suppressed_by_confidence) / fates.counted,
+    )

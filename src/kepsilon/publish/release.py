@@ -4,24 +4,44 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import html
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from kepsilon.engines.protocol import Merged
 from kepsilon.errors import AnonymisationError, EngineError, Problem
+from kepsilon.evaluate.pictures import Pictures
 from kepsilon.private_folders import require_folder
 from kepsilon.publish.atomic import Staging, refuse_existing, refuse_input
 from kepsilon.publish.digests import digest
-from kepsilon.publish.manifest import Json, public
+from kepsilon.publish.manifest import Manifest, manifest_of
+from kepsilon.publish.record import Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What was written, and where."""
+
+    path: Path
+    """The released records: a file, or a folder of Parquet files."""
+    manifest_path: Path
+    record_path: Path
+    linkage_path: Path | None
+    report_path: Path | None
+    digest: str
+    """Of the released records."""
+    manifest: Manifest
+    record: Record
 
 
 class Release:
-    """A release that was drawn once and is kept; nothing here can draw again."""
+    """A release that was drawn once and is kept; nothing here can draw again, or change what will be written."""
 
-    def __init__(self, merged: Merged, record: Json, pictures: Json | None = None) -> None:
+    def __init__(self, merged: Merged, record: Record, pictures: Pictures | None = None) -> None:
         self._merged = merged
         self._record = record
         self._pictures = pictures
@@ -32,14 +52,14 @@ class Release:
         return self._merged.frame()
 
     @property
-    def record(self) -> Json:
-        """Everything known about the release: for the curator only."""
+    def record(self) -> Record:
+        """Everything known about the release, with the digest of what was last written: for the curator only."""
         return self._record
 
     @property
-    def manifest(self) -> Json:
+    def manifest(self) -> Manifest:
         """What may be given away with the release."""
-        return public(self._record)
+        return manifest_of(self._record)
 
     @property
     def linkage(self) -> Any:
@@ -53,7 +73,7 @@ class Release:
         linkage: str | Path | None = None,
         report: str | Path | None = None,
         overwrite: bool = False,
-    ) -> None:
+    ) -> Written:
         """Writes the release, PATH.manifest.json and the owner-only PATH.curator.json; whole, or not at all.
 
         A path without a suffix becomes a folder of Parquet files.
@@ -67,22 +87,36 @@ class Release:
             new = staging.new_folder(output) if is_folder(output) else staging.new_file(output, owner_only=False)
             with new as temporary:
                 self._merged.write(temporary, final_name=output)
-                self._record["digest"] = f"sha256:{digest(temporary)}"
+                found = f"sha256:{digest(temporary)}"
+            record = dataclasses.replace(self._record, digest=found)
+            manifest = manifest_of(record)
             for final, content, owner_only in (
-                (manifest_path(output), self.manifest, False),
-                (curator_path(output), self._record, True),
+                (manifest_path(output), manifest, False),
+                (curator_path(output), record, True),
             ):
                 with staging.new_file(final, owner_only=owner_only) as temporary:
                     temporary.write_text(
-                        json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+                        json.dumps(content.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n",
+                        encoding="utf-8",
                     )
             if linkage_path is not None:
                 with staging.new_file(linkage_path, owner_only=True) as temporary:
                     self._merged.write_linkage(temporary, final_name=linkage_path)
             if report_path is not None:
                 with staging.new_file(report_path, owner_only=True) as temporary:
-                    temporary.write_text(self._page(), encoding="utf-8")
+                    temporary.write_text(self._page(record), encoding="utf-8")
             staging.publish(overwrite=overwrite)
+        self._record = record
+        return Written(
+            path=output,
+            manifest_path=manifest_path(output),
+            record_path=curator_path(output),
+            linkage_path=linkage_path,
+            report_path=report_path,
+            digest=found,
+            manifest=manifest,
+            record=record,
+        )
 
     def report(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Writes the report, one HTML page with pictures: for the curator only."""
@@ -90,7 +124,7 @@ class Release:
         check_report_output(target, overwrite=overwrite)
         with Staging([target.parent]) as staging:
             with staging.new_file(target, owner_only=True) as temporary:
-                temporary.write_text(self._page(), encoding="utf-8")
+                temporary.write_text(self._page(self._record), encoding="utf-8")
             staging.publish(overwrite=overwrite)
 
     def close(self) -> None:
@@ -103,21 +137,21 @@ class Release:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _page(self) -> str:
+    def _page(self, record: Record) -> str:
         from kepsilon.publish.report import release_page
 
-        return release_page(self._record, self._pictures)
+        return release_page(record, self._pictures)
 
     def _repr_html_(self) -> str:
         """Figures, never records."""
-        records = self._record["records"]
-        cells = "".join(f"<tr><th>{html.escape(key)}</th><td>{value:,}</td></tr>" for key, value in records.items())
-        promises = "".join(f"<p>{html.escape(line)}</p>" for line in self._record["guarantee"]["statement"].split("\n"))
+        counts = self._record.records.to_json()
+        cells = "".join(f"<tr><th>{html.escape(key)}</th><td>{value:,}</td></tr>" for key, value in counts.items())
+        promises = "".join(f"<p>{html.escape(line)}</p>" for line in self._record.guarantee.statement.split("\n"))
         return f"{promises}<table>{cells}</table>"
 
     def __repr__(self) -> str:
-        records, classes = self._record["records"], self._record["classes"]
-        return f"<Release of {records['released']:,} of {records['read']:,} records in {classes['count']:,} classes>"
+        records, classes = self._record.records, self._record.classes
+        return f"<Release of {records.released:,} of {records.read:,} records in {classes.count:,} classes>"
 
 
 def is_folder(output: Path) -> bool:
@@ -142,14 +176,14 @@ def check_outputs(
     inputs: Iterable[Path] = (),
 ) -> None:
     """Everything about the places to write to that can be refused before any work is done."""
-    from kepsilon.engines.files import require_known_kind
+    from kepsilon.sources.kinds import writer_for
 
     inputs = _all_inputs(inputs)
     beside = [output, manifest_path(output), curator_path(output)]
     for path in (output, linkage):
         if path is not None:
             if path is linkage or not is_folder(path):
-                require_known_kind(path)
+                writer_for(path)  # refuses a suffix that nobody writes
             require_folder(path.parent)
             refuse_input(path, inputs)
     for path in beside:
@@ -166,7 +200,7 @@ def check_outputs(
 
 def _all_inputs(inputs: Iterable[Path]) -> tuple[Path, ...]:
     """Folders and patterns with the files that they stand for; if there are none, reading will say so."""
-    from kepsilon.engines.parquet_files import files_of, is_many
+    from kepsilon.sources.folders import files_of, is_many
 
     found: dict[Path, None] = {}
     for path in inputs:

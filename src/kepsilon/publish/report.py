@@ -3,35 +3,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
+from kepsilon.evaluate.pictures import Pictures
+from kepsilon.grid.choice import Choice
+from kepsilon.grid.grids import Grid
 from kepsilon.publish.charts import STYLE
 from kepsilon.publish.figures.changes import treatment
-from kepsilon.publish.figures.figure import without_undefined
-from kepsilon.publish.figures.grid import chosen, grid_sections
+from kepsilon.publish.figures.explored import Explored
+from kepsilon.publish.figures.grid import grid_sections
 from kepsilon.publish.figures.grid_lead import grid_headline, grid_lead, grid_notes, grid_tiles, limits_words
 from kepsilon.publish.figures.grid_table import grid_headers, grid_rows
 from kepsilon.publish.figures.overview import made, making, sections, tiles, warnings
 from kepsilon.publish.figures.visible import all_visible, visible_lines
+from kepsilon.publish.record import Record
+from kepsilon.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def release_page(record: Mapping[str, Any], pictures: Mapping[str, Any] | None) -> str:
-    """The report of one release, for its curator.
-
-    `pictures` is `Pictures.as_json()`; without it the page has the figures that the record alone can fill.
-    """
-    known, drawn = without_undefined(all_visible(record)), all_visible(pictures or {})
+def release_page(record: Record, pictures: Pictures | None) -> str:
+    """The report of one release, for its curator; without pictures it has the figures that the record alone can fill."""
+    nothing = Pictures(k=record.guarantee.k, epsilon=record.guarantee.epsilon, values=(), errors=(), class_sizes=())
+    known, drawn = all_visible(record), all_visible(pictures or nothing)
     return (
         environment()
         .get_template("release.html")
         .render(
             style=STYLE,
-            made=made(known),
-            promises=visible_lines(str(record["guarantee"].get("statement") or "")),
+            made=made(version=known.kepsilon_version, created=known.created, digest=known.digest),
+            promises=visible_lines(record.guarantee.statement),
             warnings=[*warnings(known)],
             tiles=[*tiles(known)],
             sections=[*sections(known, drawn)],
@@ -41,24 +44,24 @@ def release_page(record: Mapping[str, Any], pictures: Mapping[str, Any] | None) 
     )
 
 
-def explore_page(grid: Mapping[str, Any]) -> str:
-    """The page of a grid of choices: the chosen one first, then pictures, then every cell."""
-    grid = all_visible(grid)
-    best = chosen(grid)
+def explore_page(grid: Grid, choice: Choice) -> str:
+    """The page of a grid of predictions: the chosen one first, then pictures, then every cell."""
+    explored = all_visible(Explored(grid=grid, choice=choice))
+    best = explored.chosen
     return (
         environment()
         .get_template("explore.html")
         .render(
             style=STYLE,
-            made=made(grid),
-            headline=grid_headline(grid),
-            lead=grid_lead(grid),
-            notes=grid_notes(grid),
+            made=made(version=__version__, created=datetime.now(UTC).isoformat(timespec="seconds")),
+            headline=grid_headline(explored),
+            lead=grid_lead(explored),
+            notes=grid_notes(explored),
             tiles=[] if best is None else [*grid_tiles(best)],
-            sections=[*grid_sections(grid)],
-            has_limits=bool(limits_words(grid)),
-            headers=grid_headers(grid),
-            rows=[*grid_rows(grid)],
+            sections=[*grid_sections(explored)],
+            has_limits=bool(limits_words(explored)),
+            headers=grid_headers(explored),
+            rows=[*grid_rows(explored)],
         )
     )
 

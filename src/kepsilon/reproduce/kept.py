@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from kepsilon.errors import EngineError, Problem
+from kepsilon.json_values import Json
 from kepsilon.private_folders import lock, worded
-from kepsilon.reproduce.setting import Json
 from kepsilon.version import __version__
 
 RUN, CLAIMS, PAGE, FIGURES, MEASUREMENTS = "run.json", "claims.json", "index.html", "figures", "measurements"

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
+from kepsilon.json_values import Json
+
 KS = (2, 5, 10, 20, 50, 100)
 EPSILONS = (0.05, 0.5, 1, 2, 4, 8, 16)
 CONFIDENCES = (0.7, 0.9, 0.99, 0.999, 0.9999, 0.99999)
@@ -23,7 +25,6 @@ SMALL_EPSILON = 1
 SEED = 1
 """Draws the stand-ins and the noise; not chosen for what came out."""
 
-Json = dict[str, Any]
 Measurements = Mapping[str, Json]
 """By experiment, data set and algorithm, as in `releases-adult-ola`."""
 T = TypeVar("T")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from kepsilon.json_values import Json
 from kepsilon.reproduce.data.data_sets import DataSet, adult, florida, michigan
 from kepsilon.reproduce.experiments.additions import additions
 from kepsilon.reproduce.experiments.choices import choices
@@ -18,7 +19,7 @@ from kepsilon.reproduce.experiments.reasons import reasons
 from kepsilon.reproduce.experiments.releases import releases
 from kepsilon.reproduce.experiments.running_times import running_times
 from kepsilon.reproduce.experiments.uniform_noise import uniform_noise
-from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, Json, Measurements, Setting
+from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, Measurements, Setting
 
 Experiment = Callable[[CountedData, str, Setting], Json]
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.arrays import FloatArray, IntArray
 
 CELLS_PER_RECORD = 8
 """Counting cells costs as much as sorting once there are this many of them per record; measured."""
@@ -25,9 +25,16 @@ class CodedValues:
     codes: IntArray
     """Position in `distinct` of every record."""
 
-    def of(self, records: BoolArray) -> CodedValues:
-        """Only of some records."""
+    def of(self, records: IntArray) -> CodedValues:
+        """Only of the records at some positions."""
         return CodedValues(distinct=self.distinct, codes=self.codes[records])
+
+    def clipped(self, low: float, high: float) -> CodedValues:
+        """Values moved into [low, high]: those beyond an end become one."""
+        moved = np.clip(self.distinct, low, high)
+        is_new = np.ones(len(moved), dtype=np.bool_)
+        is_new[1:] = moved[1:] != moved[:-1]
+        return CodedValues(distinct=moved[is_new], codes=(np.cumsum(is_new, dtype=np.int32) - np.int32(1))[self.codes])
 
 
 def code_values(values: FloatArray, *, precision: Fraction) -> CodedValues:

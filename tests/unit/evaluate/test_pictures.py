@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kepsilon.evaluate.pictures import MOST_SAMPLED, picture_release
+from kepsilon.json_values import json_of
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.table.round_numbers import nice_step
 from kepsilon.table.steps import Steps
@@ -97,7 +98,7 @@ def test_rare_values_are_nowhere_in_the_pictures():
     values[[100, 200]] = 271.3, 31.7
     values[[101, 201]] = 231.9, 61.9
     pictures = made_up_pictures(values=values[:, None])
-    text = json.dumps(pictures.as_json())
+    text = json.dumps(json_of(pictures))
     for rare in ("271.3", "31.7", "231.9", "61.9"):
         assert rare not in text
     counts = [*pictures.values[0].before, *pictures.values[0].after]
@@ -266,4 +267,4 @@ def test_a_class_below_k_is_refused():
 
 def test_pictures_survive_json():
     pictures = made_up_pictures(names=("height", "weight"))
-    assert json.loads(json.dumps(pictures.as_json()))["values"][1]["name"] == "weight"
+    assert json.loads(json.dumps(json_of(pictures)))["values"][1]["name"] == "weight"

@@ -119,7 +119,7 @@ def test_figures_are_of_the_records_that_stay(noisy, rule, k):
 def test_risks_on_the_k_quasis_are_those_of_arx():
     """Classes of 2 of 4, of 3 of 3, and one that is gone: prosecutor by the release, journalist by the original table."""
     sizes = class_sizes(np.array([2, 3, 0]), np.array([4, 3, 9]))
-    found = reidentification(sizes)
+    found = reidentification(sizes).to_json()
     assert found["prosecutor"] == {"highest": 1 / 2, "average": 2 / 5, "share_at_highest": 2 / 5}
     assert found["journalist"] == {"highest": 1 / 3, "average": (2 / 4 + 3 / 3) / 5, "share_at_highest": 3 / 5}
     assert found["marketer"] == (2 / 4 + 3 / 3) / 5

@@ -14,8 +14,18 @@ from hypothesis import strategies as st
 
 import kepsilon
 from kepsilon.evaluate.estimate import Estimate
-from kepsilon.grid.cells import Cell, Figures
-from kepsilon.grid.grids import Grid
+from kepsilon.grid.cells import Cell
+from kepsilon.grid.grids import ExploredRecords, Grid
+from kepsilon.predict.prediction import (
+    AttributeLosses,
+    ClassSummary,
+    ExpectedError,
+    ExpectedRisk,
+    ExpectedSuppression,
+    Losses,
+    PredictedRecords,
+    Prediction,
+)
 from oracles.noise import SEED
 
 DOCUMENT = {
@@ -124,10 +134,10 @@ def test_without_lists_the_papers_and_the_policys_own_are_taken():
 def test_cells_that_cannot_be_met_are_refused_with_the_reason(grid):
     """The others stay."""
     found = kepsilon.explore(people(300), POLICY.with_changes(max_suppression=0), k=[3, 301, 1000], epsilon=[1])
-    refused = {cell.k: cell.refused for cell in found.cells if cell.figures is None}
+    refused = {cell.k: cell.refused for cell in found.cells if cell.prediction is None}
     assert set(refused) == {301, 1000}
     assert all("k = " in reason or "records" in reason for reason in refused.values())
-    assert all(cell.figures is not None for cell in found.cells if cell.k == 3)
+    assert all(cell.prediction is not None for cell in found.cells if cell.k == 3)
     no_hierarchy = {
         **DOCUMENT,
         "algorithm": "mondrian",
@@ -161,26 +171,62 @@ def test_nonsense_is_refused_before_the_data_is_read(lists, where):
 figure = st.sampled_from([0.0, 0.01, 0.02, 0.03, 0.05])
 
 
+def made_up_prediction(*, error, risk, suppressed_by_k, suppressed_by_confidence, distortion):
+    """What cells are ranked by; everything else is nothing."""
+    nothing = AttributeLosses(by_attribute={}, overall=0.0)
+    gone = None if suppressed_by_confidence is None else Estimate(total=suppressed_by_confidence)
+    return Prediction(
+        algorithm="ola",
+        k=2,
+        epsilon=1,
+        records=PredictedRecords(
+            read=100, suppressed_by_k=round(100 * suppressed_by_k), suppressed_missing=0, suppressed_unlisted=0
+        ),
+        n_combinations=1,
+        classes=ClassSummary(count=1, smallest=1, largest=1, mean=1.0),
+        levels=None,
+        loss=Losses(dm_star=1, precision=nothing),
+        error={
+            "h": ExpectedError(
+                expected_relative=error,
+                range_relative=0.0,
+                uniform_equivalent=None,
+                epsilon_for_uniform_5_percent=None,
+                largest_share=None,
+                zeros_left_out=0,
+            )
+        },
+        linking_risk=ExpectedRisk(fair=risk, paper_ties=Estimate(), largest_possible=1.0),
+        confident_k=None
+        if gone is None
+        else ExpectedSuppression(of_entering=gone, of_counted=gone, total_expected=suppressed_by_k + gone.total),
+        clipped={},
+        constant_classes={},
+        distortion=distortion,
+    )
+
+
 @st.composite
 def cells(draw):
     """Cells with figures made up, few enough values that ties and dominance are common."""
     found = []
     for i in range(draw(st.integers(1, 12))):
-        figures = Figures(
-            n_classes=1, levels=None, dm_star=1, loss={}, precision_loss=0.0,
-            error={"h": {"expected_relative": draw(st.one_of(st.none(), figure)), "range_relative": 0.0}},
-            linking_risk=Estimate(total=draw(figure), variance=draw(st.sampled_from([0.0, 0.004**2]))),
-            linking_risk_paper_ties=0.0, suppressed_by_k=draw(figure),
-            suppressed_by_confidence=draw(st.one_of(st.none(), figure.map(lambda share: Estimate(total=share)))),
+        figures = made_up_prediction(
+            error=draw(st.one_of(st.none(), figure)),
+            risk=Estimate(total=draw(figure), variance=draw(st.sampled_from([0.0, 0.004**2]))),
+            suppressed_by_k=draw(figure),
+            suppressed_by_confidence=draw(st.one_of(st.none(), figure)),
             distortion=draw(st.one_of(st.none(), figure)),
-        )  # fmt: skip
+        )
         refused = draw(st.sampled_from([None, None, None, "cannot be met."]))
-        found.append(Cell(algorithm="ola", k=2 + i, epsilon=1, figures=None if refused else figures, refused=refused))
+        found.append(
+            Cell(algorithm="ola", k=2 + i, epsilon=1, prediction=None if refused else figures, refused=refused)
+        )
     return found
 
 
 def made_up(found):
-    return Grid(cells=found, policy=POLICY, n_read=1, n_missing=0, n_unlisted=0, seconds={})
+    return Grid(cells=tuple(found), policy=POLICY, records=ExploredRecords(read=1, missing=0, unlisted=0), seconds={})
 
 
 @given(cells())
@@ -188,9 +234,9 @@ def test_the_front_is_what_nothing_beats(found):
     """Against the definition, pair by pair."""
 
     def point(cell):
-        return cell.figures.distortion, cell.figures.linking_risk.total, cell.figures.suppression.total
+        return cell.prediction.distortion, cell.prediction.linking_risk.fair.total, cell.prediction.suppression.total
 
-    usable = [cell for cell in found if cell.figures and cell.figures.distortion is not None]
+    usable = [cell for cell in found if cell.prediction and cell.prediction.distortion is not None]
     for cell in made_up(found).cells:
         beaten = any(
             all(a <= b for a, b in zip(point(other), point(cell), strict=True)) and point(other) != point(cell)
@@ -204,18 +250,18 @@ def test_the_choice_is_the_least_distorted_within_the_limits(found, risk, suppre
     """Simulated figures must keep a limit with three standard errors to spare; undefined ones keep none."""
 
     def keeps(cell):
-        f = cell.figures
-        gone = f.suppressed_by_confidence
-        largest = f.error["h"]["expected_relative"]
+        f = cell.prediction
+        gone = f.confident_k.of_counted if f.confident_k else None
+        largest = f.error["h"].expected_relative
         return (
-            (risk is None or f.linking_risk.total + 3 * np.sqrt(f.linking_risk.variance) <= risk)
+            (risk is None or f.linking_risk.fair.total + 3 * np.sqrt(f.linking_risk.fair.variance) <= risk)
             and (suppression is None or f.suppressed_by_k + (gone.total if gone else 0) <= suppression)
             and (error is None or (largest is not None and largest <= error))
         )
 
     grid = made_up(found)
     choice = grid.choose(kepsilon.Limits(max_risk=risk, max_suppression=suppression, max_error=error))
-    allowed = [c for c in found if c.figures and c.figures.distortion is not None and keeps(c)]
+    allowed = [c for c in found if c.prediction and c.prediction.distortion is not None and keeps(c)]
     if risk is suppression is error is None:
         assert (choice.cell, choice.why) == (None, None)
         with pytest.raises(kepsilon.PolicyError, match="without a limit"):
@@ -227,11 +273,11 @@ def test_the_choice_is_the_least_distorted_within_the_limits(found, risk, suppre
         with pytest.raises(kepsilon.UnsatisfiableError):
             grid.best(max_risk=risk, max_suppression=suppression, max_error=error)
         return
-    assert choice.cell.figures.distortion == min(cell.figures.distortion for cell in allowed)
+    assert choice.cell.prediction.distortion == min(cell.prediction.distortion for cell in allowed)
     assert choice.cell in allowed
     better = [
         c for c in found
-        if c.figures and c.figures.distortion is not None and c.figures.distortion < choice.cell.figures.distortion
+        if c.prediction and c.prediction.distortion is not None and c.prediction.distortion < choice.cell.prediction.distortion
     ]  # fmt: skip
     if better:
         assert "ruled out by max_" in choice.why
@@ -247,11 +293,11 @@ def test_best_is_a_policy_that_keeps_the_limits(grid):
 
 def test_why_nothing_qualifies_names_the_limit_and_the_nearest_figure(grid):
     """Either a limit that nothing keeps, or limits that nothing keeps together."""
-    lowest = min(cell.figures.linking_risk.total for cell in grid.cells)
+    lowest = min(cell.prediction.linking_risk.fair.total for cell in grid.cells)
     choice = grid.choose(kepsilon.Limits(max_risk=lowest / 2))
     assert f"max_risk = {lowest / 2:g} is kept by no cell" in choice.why
     assert f"{lowest:.2%}" in choice.why
-    least_error = min(cell.figures.largest_error for cell in grid.cells)
+    least_error = min(cell.prediction.largest_error for cell in grid.cells)
     choice = grid.choose(kepsilon.Limits(max_risk=lowest, max_error=least_error))
     assert "every limit is kept by some cells, but no cell keeps all" in choice.why
 
@@ -298,7 +344,7 @@ def test_no_range_to_compare_with_is_no_figure():
         "height": {"role": "epsilon-quasi", "precision": 0.1, "range": {"coarse": 5}},
     }
     grid = kepsilon.explore(data, kepsilon.Policy.from_dict({**DOCUMENT, "attributes": attributes}), k=[3], epsilon=[1])
-    assert all(cell.figures.distortion is None for cell in grid.cells)
+    assert all(cell.prediction.distortion is None for cell in grid.cells)
     with pytest.raises(kepsilon.UnsatisfiableError, match="no cell of the grid has a defined distortion"):
         grid.best(max_error=1)
 
@@ -312,11 +358,11 @@ def test_a_notebook_shows_the_front(grid):
 
 def test_the_nearest_cell_is_the_one_that_misses_least(grid):
     """By the factor of its worst miss, not by distortion."""
-    lowest = min(cell.figures.linking_risk.total for cell in grid.cells)
-    least_error = min(cell.figures.largest_error for cell in grid.cells)
+    lowest = min(cell.prediction.linking_risk.fair.total for cell in grid.cells)
+    least_error = min(cell.prediction.largest_error for cell in grid.cells)
     limits = kepsilon.Limits(max_risk=lowest, max_error=least_error)
     misses = {
-        cell.name: max(cell.figures.linking_risk.total / lowest, cell.figures.largest_error / least_error)
+        cell.name: max(cell.prediction.linking_risk.fair.total / lowest, cell.prediction.largest_error / least_error)
         for cell in grid.cells
     }
     assert f"{min(misses, key=misses.get)} comes nearest" in grid.choose(limits).why
@@ -325,7 +371,7 @@ def test_the_nearest_cell_is_the_one_that_misses_least(grid):
 def test_what_binds_is_the_next_better_cell(grid):
     """Not the least distorted of all, which is always the riskiest corner."""
     choice = grid.choose(kepsilon.Limits(max_risk=0.1))
-    by_distortion = sorted(grid.cells, key=lambda cell: cell.figures.distortion)
+    by_distortion = sorted(grid.cells, key=lambda cell: cell.prediction.distortion)
     assert f"would be {by_distortion[by_distortion.index(choice.cell) - 1].name}; ruled out by max_risk" in choice.why
 
 
@@ -334,7 +380,7 @@ def test_the_policys_own_cap_is_a_limit_too():
     capped = POLICY.with_changes(max_total_suppression=0.02)
     grid = kepsilon.explore(people(600), capped, k=[3, 5], epsilon=[0.5, 2, 16], algorithm="ola")
     choice = grid.choose()
-    assert choice.cell.figures.suppression.total <= 0.02
+    assert choice.cell.prediction.suppression.total <= 0.02
     assert any("max_total_suppression" in choice.limits.broken_by(cell) for cell in grid.cells)
     kepsilon.anonymise(people(600), capped.with_changes(**grid.changes(choice.cell)), unsafe_seed=1)
 
@@ -363,5 +409,5 @@ def test_without_an_epsilon_quasi_only_one_epsilon_is_looked_at():
     grid = kepsilon.explore(people(300), kepsilon.Policy.from_dict(document), k=[3, 5])
     assert len(grid.cells) == 4
     for cell in grid.cells:
-        released = round(300 * (1 - cell.figures.suppressed_by_k))
-        assert cell.figures.linking_risk.total == pytest.approx(cell.figures.n_classes / released)
+        released = round(300 * (1 - cell.prediction.suppressed_by_k))
+        assert cell.prediction.linking_risk.fair.total == pytest.approx(cell.prediction.classes.count / released)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kepsilon.kanonymise import mondrian
+from kepsilon.kanonymise.algorithms import mondrian
 from oracles import read_label
 from strategies import Attribute, Sample, flat, numeric, samples
 

@@ -13,6 +13,7 @@ from kepsilon.kanonymise.lattice import (
     Lattice,
     at_or_above,
     at_or_below,
+    closed_upwards,
     first_node,
     height,
     is_finer,
@@ -64,3 +65,16 @@ def test_minimal_nodes_of_an_upward_closed_set_have_no_member_below(lattice, dat
     expected = [s for s in set(seeds) if not any(o != s and is_finer(o, s) for o in seeds)]
     assert minimal_nodes(members) == tuple(sorted(expected))
     assert first_node(members) == min(seeds, default=None)
+
+
+@given(lattices, st.data())
+def test_closed_upwards_adds_what_lies_above_and_keeps_the_minimal_nodes(lattice, data):
+    """A set that is not closed, as a requirement that is not monotone leaves it, has minimal nodes too."""
+    seeds = data.draw(st.lists(st.sampled_from(list(lattice.nodes())), max_size=4))
+    members = np.zeros(lattice.n_levels, dtype=bool)
+    for seed in seeds:
+        members[seed] = True
+    closed = closed_upwards(members)
+    assert all(bool(closed[node]) is any(is_finer(seed, node) for seed in seeds) for node in lattice.nodes())
+    expected = [s for s in set(seeds) if not any(o != s and is_finer(o, s) for o in seeds)]
+    assert minimal_nodes(closed) == tuple(sorted(expected))

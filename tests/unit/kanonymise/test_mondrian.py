@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kepsilon.kanonymise import median_cuts, mondrian
+from kepsilon.kanonymise import median_cuts
+from kepsilon.kanonymise.algorithms import mondrian
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
 from oracles import textbook_mondrian
 from strategies import Attribute, Sample, samples, two_level_samples
+from toy_requirements import at_most, even, several_combinations
 
 STYLES = pytest.mark.parametrize("style", ["tight", "cut"])
 
@@ -258,3 +261,64 @@ def test_the_widest_attribute_relative_to_the_data_is_cut_first():
     partition = mondrian.partition(sample.table, k=2)
     shown = {tuple(r) for r in np.column_stack((partition.part_of[sample.combination_of], [0, 1, 2, 3, 4, 5])).tolist()}
     assert shown == {(0, 0), (0, 1), (1, 2), (1, 3), (2, 4), (2, 5)}
+
+
+@settings(max_examples=200)
+@given(
+    sample=samples(),
+    k=st.integers(1, 6),
+    toy=st.sampled_from([several_combinations(2), several_combinations(4), even()]),
+    data=st.data(),
+)
+def test_mondrian_cuts_where_the_textbook_does_with_a_further_requirement(sample, k, toy, data):
+    """A cut that would leave a side which fails is not made; the next attribute is tried."""
+    fixed = data.draw(
+        st.lists(st.sampled_from(range(len(sample.attributes))), max_size=1) if sample.attributes else st.just([])
+    )
+    first = {}
+    for record in places(sample):
+        first.setdefault(tuple(record[a] for a in fixed), []).append(record)
+    assume(min(map(len, first.values())) >= k)
+    failing = [part for part in first.values() if not toy.meets(part)]
+    if failing:
+        with pytest.raises(mondrian.FixedPartUnmetError) as caught:
+            mondrian.partition(sample.table, k=k, fixed=fixed, further=[toy])
+        assert (caught.value.requirement, caught.value.n_records) == (toy, sum(map(len, failing)))
+        return
+    partition = mondrian.partition(sample.table, k=k, fixed=fixed, further=[toy])
+    expected = textbook_mondrian.partition(
+        places(sample), k=k, positions=positions(sample), fixed=fixed, meets=toy.meets
+    )
+    assert members(sample, partition.part_of) == expected
+
+
+@STYLES
+@given(sample=st.one_of(samples(), two_level_samples()), k=st.integers(1, 4))
+def test_every_class_of_mondrian_meets_a_further_requirement(style, sample, k):
+    """Also where parts with equal labels become one class."""
+    toy = several_combinations(2)
+    assume(sample.n_records >= k and sample.table.n_combinations >= 2)
+    recoding = mondrian.anonymise(sample.table, k=k, labels=style, further=[toy])
+    combinations = {}
+    for record, class_id in zip(sample.records, recoding.class_of[sample.combination_of].tolist(), strict=True):
+        combinations.setdefault(class_id, []).append(record)
+    assert all(toy.meets(of_class) and len(of_class) >= k for of_class in combinations.values())
+
+
+def test_mondrian_does_not_merge_what_must_not_be_merged():
+    """A requirement that breaks when two classes are put together is refused before anything is cut."""
+    sample = Sample(
+        attributes=[Attribute(name="a", labels={v: [v] for v in "ABCD"})], records=[(v,) for v in "ABCD"] * 4
+    )
+    with pytest.raises(ValueError, match="unions"):
+        mondrian.partition(sample.table, k=2, further=[at_most(5)])
+
+
+def test_a_broken_class_of_mondrian_is_a_bug_that_releases_nothing():
+    """The cuts are checked once more when labels are given, as k is."""
+    sample = Sample(
+        attributes=[Attribute(name="a", labels={v: [v] for v in "ABCD"})], records=[(v,) for v in "ABCD"] * 4
+    )
+    partition = mondrian.partition(sample.table, k=4)
+    with pytest.raises(RuntimeError, match="this is a bug"):
+        mondrian.recode(sample.table, replace(partition, further=(at_most(3),)))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kepsilon.kanonymise import ola
+from kepsilon.kanonymise.algorithms import ola
 from kepsilon.kanonymise.lattice import lattice_of
 from kepsilon.kanonymise.losses import LOSSES
 from kepsilon.table.classes import SUPPRESSED

@@ -11,7 +11,10 @@ import pytest
 from scipy import special
 
 from kepsilon.evaluate.confident_k import ConfidentK, ZeroRule
+from kepsilon.perturb.mechanisms import mechanism_named
 from kepsilon.perturb.mechanisms.laplace import LAPLACE, confidence_radius
+from kepsilon.perturb.sampler import LARGEST_RECORD
+from kepsilon.policy.choices import MECHANISMS
 
 
 def test_expected_noise_counts_the_active_attributes():
@@ -52,3 +55,9 @@ def test_linking_ranges_add_half_a_unit_for_rounding():
     assert found == pytest.approx(np.array([[5 * two + 0.5, 2 * two + 0.05], [5 * one + 0.5, np.inf]]))
     drawn = LAPLACE.reach(np.zeros_like(ranges), ranges, epsilon=2.0, confidence=0.9)
     assert drawn == pytest.approx(np.array([[5 * two, 2 * two], [5 * one, 0.0]]))
+
+
+def test_the_table_of_mechanisms_says_how_many_attributes_the_sampler_takes():
+    """A policy refuses more before any work; the sampler's integers would not hold them."""
+    assert MECHANISMS["laplace"].most_attributes == LARGEST_RECORD
+    assert mechanism_named("laplace") is LAPLACE

@@ -144,7 +144,7 @@ def test_the_manifest_has_the_expected_share_rounded_and_what_anybody_can_count(
     assert set(manifest["confident_k"]) == {"expected", "total_expected"}
     assert manifest["confident_k"]["expected"] == float(f"{release.record['confident_k']['expected']:.1e}")
     assert manifest["guarantee"]["confidence"] == CONFIDENCE
-    assert "realised" not in json.dumps(manifest)
+    assert "realised" not in json.dumps(manifest.to_json())
     labels = release.frame["district"].to_pylist()
     assert manifest["records"]["released"] == len(labels)
     assert manifest["classes"]["count"] == len(set(labels))

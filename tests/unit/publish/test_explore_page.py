@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
+from kepsilon.grid.cells import Cell
+from kepsilon.grid.choice import Limits
 from kepsilon.publish.figures import grid as grid_figures
 from kepsilon.publish.figures.grid_lead import why_words
 from kepsilon.publish.report import explore_page
 from kepsilon.publish.wording import percent
 from page_checks import check_page, drawings
-from report_material import made_up_grid
+from report_material import made_up_error, made_up_grid, made_up_prediction
 
 
 def words_of(page):
@@ -23,29 +26,53 @@ def headline(page):
     return re.search(r"<h1>(.*?)</h1>", page).group(1)
 
 
-def without(grid, **changes):
-    return {**grid, "cells": [{**cell, **({} if cell["refused"] else changes)} for cell in grid["cells"]]}
+def changed(explored, change):
+    """The grid with every prediction changed, and the choice that it was."""
+    grid, choice = explored
+    cells = tuple(
+        cell if cell.prediction is None else replace(cell, prediction=change(cell.prediction)) for cell in grid.cells
+    )
+    chosen = None if choice.cell is None else cells[grid.cells.index(choice.cell)]
+    return replace(grid, cells=cells), replace(choice, cell=chosen)
 
 
-def refused(grid, algorithm=None):
-    """The grid with every cell refused, or those of one algorithm."""
-    cells = [
-        {**{key: cell[key] for key in ("algorithm", "k", "epsilon")}, "refused": "k cannot be met."}
-        if algorithm in (None, cell["algorithm"])
-        else cell
-        for cell in grid["cells"]
-    ]
-    return {**grid, "cells": cells, "chosen": None}
+def with_figures(explored, **changes):
+    return changed(explored, lambda prediction: replace(prediction, **changes))
 
 
-NO_LIMITS = {"limits": dict.fromkeys(("max_risk", "max_suppression", "max_error")), "chosen": None, "why": None}
+def simulated(explored, standard_error):
+    """The linking risk of every cell known only so far."""
+
+    def estimated(prediction):
+        fair = replace(prediction.linking_risk.fair, variance=standard_error**2)
+        return replace(prediction, linking_risk=replace(prediction.linking_risk, fair=fair))
+
+    return changed(explored, estimated)
+
+
+def choosing(explored, **changes):
+    """The grid with another choice."""
+    grid, choice = explored
+    return grid, replace(choice, **changes)
+
+
+def refused(explored, algorithm=None):
+    """The grid with every cell refused, or those of one algorithm; nothing is chosen."""
+    grid, choice = explored
+    cells = tuple(
+        replace(cell, prediction=None, refused="k cannot be met.") if algorithm in (None, cell.algorithm) else cell
+        for cell in grid.cells
+    )
+    return replace(grid, cells=cells), replace(choice, cell=None)
+
+
+NO_LIMITS = {"limits": Limits(), "cell": None, "why": None}
 
 
 def test_the_explore_page_tells_the_choice_first():
-    grid = made_up_grid()
-    chosen = grid["cells"][grid["chosen"]]
-    words = words_of(explore_page(grid))
-    told = f"k = {chosen['k']}, ε = {chosen['epsilon']}, {chosen['algorithm']}"
+    grid, choice = made_up_grid()
+    words = words_of(explore_page(grid, choice))
+    told = f"k = {choice.cell.k}, ε = {choice.cell.epsilon}, {choice.cell.algorithm}"
     assert words.index(told) < words.index("Every choice")
     assert words.index("linking risk at most 5 %") < words.index("Every choice")
     assert "For the curator only: do not publish" in words
@@ -53,17 +80,17 @@ def test_the_explore_page_tells_the_choice_first():
 
 def test_the_explore_page_has_a_line_for_every_cell():
     """Front, choice, limits and refusals are told in words, not by colour alone."""
-    grid = made_up_grid()
-    page = explore_page(grid)
+    grid, choice = made_up_grid()
+    page = explore_page(grid, choice)
     check_page(page)
     body = page[page.index('class="choices"') :]
     lines = re.findall(r"<tr.*?</tr>", body, flags=re.DOTALL)[1:]
-    assert len(lines) == len(grid["cells"]) == 84
-    for line, cell in zip(lines, grid["cells"], strict=True):
-        assert ("refused" in line) is bool(cell["refused"])
-        if not cell["refused"]:
-            assert ("front" in line) is cell["pareto"]
-            assert ("outside limits" in line) is not cell["within_limits"]
+    assert len(lines) == len(grid.cells) == 84
+    for line, cell in zip(lines, grid.cells, strict=True):
+        assert ("refused" in line) is bool(cell.refused)
+        if not cell.refused:
+            assert ("front" in line) is cell.pareto
+            assert ("outside limits" in line) is not choice.limits.allow(cell)
     assert sum(">chosen" in line for line in lines) == 1
     assert "in &lt;b&gt;every&lt;/b&gt; hierarchy" in body
 
@@ -71,7 +98,8 @@ def test_the_explore_page_has_a_line_for_every_cell():
 def test_few_left_out_are_told_in_numbers_and_not_drawn():
     """Three of 32,440 records: a segment where three are k or more, which is only where k is 2."""
     share = 3 / 32440
-    page = explore_page(without(made_up_grid(confidence=None), suppressed_by_k=share, suppression=share))
+    gone = replace(made_up_prediction().records, suppressed_by_k=3)
+    page = explore_page(*with_figures(made_up_grid(confidence=None), records=gone))
     lines = re.findall(r"<tr.*?</tr>", page[page.index('class="choices"') :], flags=re.DOTALL)[1:]
     assert sum(f"<td>{percent(share)}</td>" in line for line in lines) == 83
     assert "fewer than" not in words_of(page)
@@ -82,20 +110,21 @@ def test_few_left_out_are_told_in_numbers_and_not_drawn():
 
 def test_four_hundred_cells_stay_under_the_limit():
     ks = (2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700, 1000)
-    grid = made_up_grid(ks=ks, epsilons=(0.05, 0.1, 0.5, 1, 2, 3, 4, 8, 16, 32), names=("height", "weight", "income"))
-    assert len(grid["cells"]) == 400
-    check_page(explore_page(grid))
+    epsilons = (0.05, 0.1, 0.5, 1, 2, 3, 4, 8, 16, 32)
+    grid, choice = made_up_grid(ks=ks, epsilons=epsilons, names=("height", "weight", "income"))
+    assert len(grid.cells) == 400
+    check_page(explore_page(grid, choice))
 
 
 @pytest.mark.parametrize(
-    "grid",
+    "explored",
     [
-        {**made_up_grid(), "chosen": None, "why": "No cell keeps max_risk."},
-        {**made_up_grid(), **NO_LIMITS},
+        choosing(made_up_grid(), cell=None, why="No cell keeps max_risk."),
+        choosing(made_up_grid(), **NO_LIMITS),
         made_up_grid(confidence=None),
-        without(made_up_grid(), linking_risk=None, distortion=None),
-        without(made_up_grid(names=()), linking_risk=None),
-        without(made_up_grid(), linking_risk_standard_error=0.001),
+        with_figures(made_up_grid(), linking_risk=made_up_prediction(risk=0.0).linking_risk, distortion=None),
+        made_up_grid(names=()),
+        simulated(made_up_grid(), 0.001),
         made_up_grid(ks=(5,), epsilons=(1, 2), algorithms=("ola",)),
         made_up_grid(ks=(5, 10), epsilons=(1,), algorithms=("mondrian",)),
         made_up_grid(ks=(5,), epsilons=(1,), algorithms=("ola",)),
@@ -112,38 +141,40 @@ def test_four_hundred_cells_stay_under_the_limit():
         "refused",
     ],
 )
-def test_every_kind_of_grid_has_a_page(grid):
-    page = explore_page(grid)
+def test_every_kind_of_grid_has_a_page(explored):
+    page = explore_page(*explored)
     check_page(page)
     assert ">None<" not in page
 
 
 @pytest.mark.parametrize(
-    ("grid", "said"),
+    ("explored", "said"),
     [
-        ({**made_up_grid(), "chosen": None}, "No choice keeps the limits"),
-        ({**made_up_grid(), **NO_LIMITS}, "84 choices of k, ε and algorithm"),
+        (choosing(made_up_grid(), cell=None), "No choice keeps the limits"),
+        (choosing(made_up_grid(), **NO_LIMITS), "84 choices of k, ε and algorithm"),
         (
-            {**made_up_grid(ks=(5,), epsilons=(1, 2), algorithms=("ola",)), **NO_LIMITS},
+            choosing(made_up_grid(ks=(5,), epsilons=(1, 2), algorithms=("ola",)), **NO_LIMITS),
             "2 choices of k, ε and algorithm",
         ),
-        ({**without(made_up_grid(), distortion=None), "chosen": None}, "No choice can be ranked"),
+        (choosing(with_figures(made_up_grid(), distortion=None), cell=None), "No choice can be ranked"),
         (refused(made_up_grid()), "No choice can be met"),
-        ({**refused(made_up_grid()), **NO_LIMITS}, "No choice can be met"),
+        (choosing(refused(made_up_grid()), **NO_LIMITS), "No choice can be met"),
     ],
     ids=["none qualifies", "no limits", "no limits, few", "distortion undefined", "refused", "refused, no limits"],
 )
-def test_the_headline_is_true_of_a_grid_without_a_choice(grid, said):
-    page = explore_page(grid)
+def test_the_headline_is_true_of_a_grid_without_a_choice(explored, said):
+    page = explore_page(*explored)
     words = words_of(page)
     assert headline(page) == said
     assert "The choice above" not in words
-    assert ("Limits (--max-risk, --max-suppression, --max-error) choose" in words) is not any(grid["limits"].values())
+    assert ("Limits (--max-risk, --max-suppression, --max-error) choose" in words) is not bool(
+        explored[1].limits.stated()
+    )
     assert ("Distortion is undefined for every choice" in words) is ("ranked" in said)
 
 
 def test_without_limits_nothing_is_outside_them():
-    words = words_of(explore_page(without({**made_up_grid(), **NO_LIMITS}, within_limits=True)))
+    words = words_of(explore_page(*choosing(made_up_grid(), **NO_LIMITS)))
     assert "No limits were set, so nothing is chosen" in words
     for claim in ("outside the limits", "outside limits", "limit 5 %"):
         assert claim not in words
@@ -167,13 +198,13 @@ def test_without_limits_nothing_is_outside_them():
 )
 def test_why_is_a_sentence_without_names_of_options(why, said):
     assert why_words(why).replace("\xa0", " ") == said
-    assert said in words_of(explore_page({**made_up_grid(), "why": why}))
+    assert said in words_of(explore_page(*choosing(made_up_grid(), why=why)))
 
 
 def test_the_policys_own_limit_is_told_and_drawn():
     """Where both are set, the tighter one is the line that must not be crossed."""
-    grid = made_up_grid()
-    page = explore_page({**grid, "limits": {**grid["limits"], "max_total_suppression": 0.03}})
+    grid, choice = made_up_grid()
+    page = explore_page(grid, replace(choice, limits=replace(choice.limits, max_total_suppression=0.03)))
     assert "suppression (the policy's own limit) at most 3 %" in words_of(page)
     for chart in (one for one in drawings(page) if "Records left out by k" in one):
         assert f">limit {percent(0.03)}<" in chart
@@ -181,58 +212,57 @@ def test_the_policys_own_limit_is_told_and_drawn():
 
 def test_marks_and_line_claim_no_more_than_they_show():
     """The marks are of three aims, the line of two."""
-    words = words_of(explore_page(made_up_grid()))
+    words = words_of(explore_page(*made_up_grid()))
     assert "at least as good in all three of distortion, linking risk and records left out, and better in one" in words
     assert "Along the line nothing has less of both" in words
     assert "better in both" not in words
 
 
 def test_the_page_says_what_its_figures_are():
-    simulated = without(made_up_grid(), linking_risk_standard_error=0.00035)
-    words = words_of(explore_page(simulated))
+    words = words_of(explore_page(*simulated(made_up_grid(), 0.00035)))
     assert words.index("before published values are rounded and clamped") < words.index("Linking risk, ola")
     assert "Linking risk, error and classes are those before records are left out for confidence" in words
     assert "keep a limit only with three to spare: 4.9 % ± 0.07 % may be outside 5 %" in words
     assert words.count("± 0.07 %") == 83 + 2  # every cell that is met, the note, and the tile
-    exact = words_of(explore_page(made_up_grid(confidence=None)))
+    exact = words_of(explore_page(*made_up_grid(confidence=None)))
     assert "simulated" not in exact
     assert "left out for confidence" not in exact
 
 
 def test_epsilon_without_effect_is_said_so():
-    words = words_of(explore_page(made_up_grid(names=())))
+    words = words_of(explore_page(*made_up_grid(names=())))
     assert "There is no ε-quasi: no noise is drawn, and ε has no effect on any figure." in words
     assert "Less noise (a larger ε)" not in words
-    assert "no ε-quasi" not in words_of(explore_page(made_up_grid()))
+    assert "no ε-quasi" not in words_of(explore_page(*made_up_grid()))
 
 
 def test_an_error_of_too_few_records_is_not_given():
-    error = {"height": {"expected_relative": None, "range_relative": 0.1, "zeros_left_out": 9}}
-    page = explore_page(without(made_up_grid(), error=error))
+    error = made_up_error(expected=None).predicted
+    page = explore_page(*with_figures(made_up_grid(), error={"height": error}))
     assert page.count("<td>not given</td>") == 83
     assert "not given where fewer than k records have a relative error" in words_of(page)
 
 
 def test_an_algorithm_that_is_always_refused_has_no_cards():
-    words = words_of(explore_page(refused(made_up_grid(), "ola")))
+    words = words_of(explore_page(*refused(made_up_grid(), "ola")))
     assert "Left out, mondrian" in words
     for title in ("Left out, ola", "Linking risk, ola", "Error of height, ola"):
         assert title not in words
 
 
 def test_distortion_is_written_as_on_the_terminal():
-    page = explore_page(without(made_up_grid(), distortion=0.3234))
+    page = explore_page(*with_figures(made_up_grid(), distortion=0.3234))
     assert page.count("<td>0.323</td>") >= 83
-    assert "<td>undefined</td>" in explore_page(without(made_up_grid(), distortion=None))
+    assert "<td>undefined</td>" in explore_page(*with_figures(made_up_grid(), distortion=None))
 
 
 def test_more_tiles_of_a_kind_are_counted():
-    words = words_of(explore_page(made_up_grid(names=("a", "b", "c"))))
+    words = words_of(explore_page(*made_up_grid(names=("a", "b", "c"))))
     assert "is how far b is off on average, of its value; and 1 more below" in words
 
 
 def test_a_single_k_is_named_in_its_charts():
-    charts = drawings(explore_page(made_up_grid(ks=(5,))))
+    charts = drawings(explore_page(*made_up_grid(ks=(5,))))
     lines = [chart for chart in charts if "against ε" in chart]
     assert len(lines) == 4
     assert all(">k = 5<" in chart for chart in lines)
@@ -243,7 +273,7 @@ def test_dots_of_many_k_share_colours_only_with_their_neighbours(n_ks):
     """The legend names all of them, and no colour twice."""
     ks = range(2, 2 + n_ks)
     (chart,) = (
-        one for one in drawings(explore_page(made_up_grid(ks=ks, epsilons=(1, 2)))) if "against distortion" in one
+        one for one in drawings(explore_page(*made_up_grid(ks=ks, epsilons=(1, 2)))) if "against distortion" in one
     )
     legend = re.findall(r'<circle[^>]*class="f(\d)"/></g><text[^>]*>k = (\d+)(?: to (\d+))?<', chart)
     assert len({colour for colour, _, _ in legend}) == len(legend) <= 8
@@ -252,7 +282,9 @@ def test_dots_of_many_k_share_colours_only_with_their_neighbours(n_ks):
 
 def test_the_line_joins_what_nothing_beats_in_both():
     """A cell that leaves out fewer is on the front of three aims, but not on the line of two."""
-    found = grid_figures._unbeaten(
-        [{"distortion": d, "linking_risk": r} for d, r in ((0.1, 0.5), (0.2, 0.6), (0.3, 0.2), (0.3, 0.1), (0.4, 0.1))]
-    )
-    assert [(cell["distortion"], cell["linking_risk"]) for cell in found] == [(0.1, 0.5), (0.3, 0.1)]
+    aims = ((0.1, 0.5), (0.2, 0.6), (0.3, 0.2), (0.3, 0.1), (0.4, 0.1))
+    cells = [
+        Cell(algorithm="ola", k=10, epsilon=1.0, prediction=made_up_prediction(distortion=d, risk=r)) for d, r in aims
+    ]
+    found = grid_figures._unbeaten([grid_figures._ranked(cell) for cell in cells])
+    assert [(one.distortion, one.risk) for one in found] == [(0.1, 0.5), (0.3, 0.1)]

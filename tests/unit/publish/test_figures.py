@@ -99,7 +99,7 @@ def test_the_manifest_names_expected_figures_only_to_two_digits(release_of):
         assert public == float(f"{exact:.1e}")
         assert public != exact
     for word in ("realised", "over_half", "over_nine_tenths", "zeros_left_out"):
-        assert f'"{word}' not in json.dumps(manifest)
+        assert f'"{word}' not in json.dumps(manifest.to_json())
 
 
 def test_clipping_shows_in_what_was_realised(release_of, tmp_path):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -32,13 +33,18 @@ UNSEEN = {
 }
 
 
+def stating(promises, record):
+    return replace(record, guarantee=replace(record.guarantee, statement=promises))
+
+
 def pages_with(name):
-    record = made_up_record(names=(name,), k_quasis=(name + "2",))
-    record["guarantee"]["statement"] = f"{name}2 occurs 10 times.\n{name}: ε-indistinguishable.\nOne release."
-    pictures = made_up_pictures(names=(name,), levels=(1,)).as_json()
-    pictures["k_quasis"][0]["name"] = name + "2"
-    grid = {**made_up_grid(names=(name,)), "why": f"no cell keeps the error of {name}"}
-    return release_page(record, pictures), explore_page(grid)
+    promises = f"{name}2 occurs 10 times.\n{name}: ε-indistinguishable.\nOne release."
+    record = stating(promises, made_up_record(names=(name,), k_quasis=(name + "2",)))
+    pictures = made_up_pictures(names=(name,), levels=(1,))
+    pictures = replace(pictures, k_quasis=(replace(pictures.k_quasis[0], name=name + "2"),))
+    grid, choice = made_up_grid(names=(name,))
+    choice = replace(choice, why=f"no cell keeps the error of {name}")
+    return release_page(record, pictures), explore_page(grid, choice)
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
@@ -60,8 +66,7 @@ def test_what_cannot_be_seen_in_a_name_is_written_out(name, shown):
 
 def test_a_statement_is_one_promise_a_line():
     """Names in it are written out already: a backslash stays single there, and nothing unseen comes through."""
-    record = made_up_record()
-    record["guarantee"]["statement"] = "height\\nsafe: one.\nTwo\u202e."
+    record = stating("height\\nsafe: one.\nTwo\u202e.", made_up_record())
     promises = re.search(r'<div class="promise">(.*?)</div>', release_page(record, None)).group(1)
     assert re.findall(r"<p>(.*?)</p>", promises) == [r"height\nsafe: one.", r"Two\u202e."]
 

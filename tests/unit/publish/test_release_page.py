@@ -3,24 +3,28 @@
 
 from __future__ import annotations
 
-import copy
-import json
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
 from importlib import resources
+from types import NoneType
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import kepsilon
+from kepsilon.evaluate.pictures import ClassSizePicture
+from kepsilon.json_values import FrozenMapping
 from kepsilon.publish.report import release_page
 from kepsilon.publish.wording import out_of, percent
 from oracles.noise import SEED
 from page_checks import check_page, drawings
-from report_material import K, made_up_pictures, made_up_record
+from report_material import K, fates, made_up_error, made_up_pictures, made_up_record, made_up_suppression
 
 
 def words_of(page):
@@ -28,7 +32,7 @@ def words_of(page):
 
 
 def full_page(**changes):
-    return release_page(made_up_record(**changes), made_up_pictures().as_json())
+    return release_page(made_up_record(**changes), made_up_pictures())
 
 
 def test_a_release_page_shows_everything_asked_for():
@@ -60,9 +64,8 @@ def test_a_page_is_for_light_dark_and_paper():
 def test_every_kind_of_release_has_a_page(names, levels):
     record = made_up_record(names=names, k_quasis=[f"place {i}" for i in range(len(levels))])
     if None in levels:
-        del record["levels"]
-    pictures = made_up_pictures(names=names, levels=levels)
-    page = release_page(record, json.loads(json.dumps(pictures.as_json())))
+        record = replace(record, levels=None)
+    page = release_page(record, made_up_pictures(names=names, levels=levels))
     check_page(page)
     assert ("Generalised attributes" in page) is bool(levels)
     assert ("Detail lost by attribute" in page) is (None in levels)
@@ -71,16 +74,14 @@ def test_every_kind_of_release_has_a_page(names, levels):
 
 
 def test_a_release_without_noise_has_a_page():
-    record = made_up_record(names=())
-    del record["linking_risk"]
-    record["error"] = {}
-    page = release_page(record, made_up_pictures(names=()).as_json())
+    page = release_page(made_up_record(names=()), made_up_pictures(names=()))
     check_page(page)
-    assert "Linking by known values" not in page
+    assert "What got noise" not in page
+    assert "Linking risk against ε" not in page
 
 
 def test_without_noise_the_attacker_knows_the_generalised_attributes():
-    pictures = {**made_up_pictures(names=()).as_json(), "risk_by_epsilon": []}
+    pictures = replace(made_up_pictures(names=()), risk_by_epsilon=())
     words = words_of(release_page(made_up_record(names=(), confident_k=None), pictures))
     assert "an attacker who knows everybody's generalised attributes links 2.3 in 100 records" in words
     assert "everybody's true" not in words
@@ -96,7 +97,7 @@ def test_without_noise_the_attacker_knows_the_generalised_attributes():
 )
 def test_a_column_published_exactly_is_not_called_generalised(levels, said):
     record = made_up_record(levels={f"place {i}": level for i, level in enumerate(levels)})
-    words = words_of(release_page(record, made_up_pictures(levels=levels).as_json()))
+    words = words_of(release_page(record, made_up_pictures(levels=levels)))
     assert said in words
     assert words.count("published as it is (level 0 of 4)") == levels.count(0)
     assert "generalised to level 0" not in words
@@ -104,8 +105,9 @@ def test_a_column_published_exactly_is_not_called_generalised(levels, said):
 
 def test_mondrians_labels_do_not_read_as_refining():
     """Labels of classes overlap: 508 of them for 78 values is no finer."""
-    pictures = made_up_pictures(levels=(None,)).as_json()
-    pictures["k_quasis"][0].update(n_values_before=78, n_labels_after=508)
+    pictures = made_up_pictures(levels=(None,))
+    quasi = replace(pictures.k_quasis[0], n_values_before=78, n_labels_after=508)
+    pictures = replace(pictures, k_quasis=(quasi,))
     words = words_of(release_page(made_up_record(k_quasis=("place 0",), levels=None), pictures))
     assert "508 different labels" in words
     assert "78 →" not in words
@@ -113,9 +115,9 @@ def test_mondrians_labels_do_not_read_as_refining():
 
 
 def test_an_error_of_too_few_records_is_said_not_to_be_given():
-    error = {**made_up_record()["error"]["height"], "expected_relative": None, "realised_relative": None}
+    error = made_up_error(expected=None, realised=None)
     said = f"The mean error of height is not given: fewer than {K} records have a relative error."
-    for pictures in (made_up_pictures().as_json(), None):
+    for pictures in (made_up_pictures(), None):
         words = words_of(release_page(made_up_record(error={"height": error}), pictures))
         assert words.count(said) == 1
 
@@ -129,40 +131,42 @@ def test_more_tiles_of_a_kind_are_counted():
 
 
 def test_bars_of_class_sizes_tell_records_and_classes():
-    sizes = [{"smallest": 10, "largest": 19, "n_classes": 1, "n_records": 12}]
-    assert "12 in 1 class" in words_of(release_page(made_up_record(), {"class_sizes": sizes}))
+    sizes = (ClassSizePicture(smallest=10, largest=19, n_classes=1, n_records=12),)
+    assert "12 in 1 class" in words_of(release_page(made_up_record(), replace(made_up_pictures(), class_sizes=sizes)))
 
 
-def paths_of(record, path=()):
-    for key, value in record.items():
-        yield (*path, key)
-        if isinstance(value, dict):
-            yield from paths_of(value, (*path, key))
+def may_be_missing(value, path=()):
+    """Paths of everything that its type allows to be None or empty."""
+    if isinstance(value, Mapping) and not is_dataclass(value):
+        for name, own in value.items():
+            yield from may_be_missing(own, (*path, name))
+    elif is_dataclass(value):
+        types = get_type_hints(type(value))
+        for part in fields(value):
+            own = getattr(value, part.name)
+            if NoneType in get_args(types[part.name]) or (isinstance(own, Mapping) and part.name not in NEEDED):
+                yield (*path, part.name)
+            yield from may_be_missing(own, (*path, part.name))
 
 
-NEEDED = {
-    ("guarantee",),
-    ("guarantee", "k"),
-    ("guarantee", "epsilon"),
-    ("records",),
-    ("records", "read"),
-    ("records", "released"),
-}
+NEEDED = ("policy", "document", "ranges", "error")
+"""Mappings that name every ε-quasi, or every attribute."""
 
 
-@pytest.mark.parametrize("path", [p for p in paths_of(made_up_record()) if p not in NEEDED], ids=".".join)
-@pytest.mark.parametrize("how", ["absent", "None"])
-def test_any_figure_may_be_absent_or_undefined(path, how):
-    """Records of other versions, undefined figures: the page leaves out what it does not know."""
-    record = copy.deepcopy(made_up_record())
-    part = record
-    for key in path[:-1]:
-        part = part[key]
-    if how == "absent":
-        del part[path[-1]]
-    else:
-        part[path[-1]] = None
-    page = release_page(record, made_up_pictures().as_json())
+def without(value, path):
+    """The value with None, or nothing by attribute, at the end of the path."""
+    first, *rest = path
+    if not rest:
+        return replace(value, **{first: None if NoneType in get_args(get_type_hints(type(value))[first]) else {}})
+    if isinstance(value, FrozenMapping):
+        return FrozenMapping({**value, first: without(value[first], rest)})
+    return replace(value, **{first: without(getattr(value, first), rest)})
+
+
+@pytest.mark.parametrize("path", [*may_be_missing(made_up_record())], ids=".".join)
+def test_any_figure_may_be_undefined(path):
+    """The page leaves out what it does not know."""
+    page = release_page(without(made_up_record(), path), made_up_pictures())
     check_page(page)
     assert "None" not in page
     assert ">nan" not in page
@@ -197,7 +201,7 @@ def rows_of(card):
 def test_records_left_out_are_counted_out_by_cause(few):
     """The curator's record has the counts, and sums on the page would tell them anyway; no cause is joined with another."""
     counts = {"suppressed_by_k": 80, "suppressed_by_confidence": 0, "suppressed_missing": few, "suppressed_unlisted": 0}
-    card = left_out_card(release_page(made_up_record(records={"read": 2000, "released": 1920 - few, **counts}), None))
+    card = left_out_card(release_page(made_up_record(records=fates(read=2000, released=1920 - few, **counts)), None))
     told = {row[0]: row[1] for row in rows_of(card)}
     assert told["left out to reach k"] == "80"
     assert told["a value that needs noise is missing"] == f"{few}"
@@ -209,7 +213,7 @@ def test_records_left_out_are_counted_out_by_cause(few):
 def test_a_segment_of_fewer_than_k_records_is_not_drawn(few, n_segments):
     """One for the released, one for k; each has a sample in the legend. Shares stay shares of all that were read."""
     counts = {"suppressed_by_k": 80, "suppressed_by_confidence": 0, "suppressed_missing": few, "suppressed_unlisted": 0}
-    page = release_page(made_up_record(records={"read": 2000, "released": 1920 - few, **counts}), None)
+    page = release_page(made_up_record(records=fates(read=2000, released=1920 - few, **counts)), None)
     chart = drawings(left_out_card(page))[0]
     assert chart.count("<rect") == 2 * n_segments
     assert f">{percent(80 / 2000)}<" in chart
@@ -218,15 +222,9 @@ def test_a_segment_of_fewer_than_k_records_is_not_drawn(few, n_segments):
 def test_every_share_left_out_says_of_which_records():
     """100 read, 50 of them missing a value, 5 left out for k, 9 of the other 45 for confidence: 14 of 50 is not 14 of 100."""
     counts = {"suppressed_by_k": 5, "suppressed_by_confidence": 9, "suppressed_missing": 50, "suppressed_unlisted": 0}
-    confident = {
-        "confidence": 0.99,
-        "expected": 0.22,
-        "realised": 9 / 45,
-        "total_expected": 0.3,
-        "total_realised": 14 / 50,
-    }
+    confident = made_up_suppression(expected=0.22, realised=9 / 45, total_expected=0.3, total_realised=14 / 50)
     page = release_page(
-        made_up_record(records={"read": 100, "released": 36, **counts}, confident_k=confident, k=5), None
+        made_up_record(records=fates(read=100, released=36, **counts), confident_k=confident, k=5), None
     )
     bases = {row[0]: row[1:] for row in rows_of(left_out_card(page))}
     counted = "the 50 with no value missing or unlisted"
@@ -247,17 +245,16 @@ def test_the_footer_claims_what_the_page_does():
 
 
 def test_one_record_is_singular():
-    counts = {"read": 1, "released": 1}
-    words = words_of(release_page(made_up_record(records=counts, k=2), None))
+    words = words_of(release_page(made_up_record(records=fates(read=1, released=1), k=2), None))
     assert "1 of 1 record read is released" in words
     assert "1 records" not in words
 
 
 def test_hidden_cells_are_not_said_to_be_small():
     """One more than the small ones may be hidden, and holds k or more."""
-    pictures = made_up_pictures().as_json()
+    pictures = made_up_pictures()
     card = re.search(r"<h3>height</h3>.*?</figure>", release_page(made_up_record(), pictures), flags=re.DOTALL).group()
-    hidden = sum(n is None for key in ("before", "after") for n in pictures["values"][0][key])
+    hidden = sum(n is None for counts in (pictures.values[0].before, pictures.values[0].after) for n in counts)
     assert card.count("<td>not shown</td>") == hidden > 0
     assert (
         f"Cells of fewer than {K} records, and sometimes one more so that they cannot be worked out, are not shown"
@@ -267,8 +264,9 @@ def test_hidden_cells_are_not_said_to_be_small():
 
 
 def test_a_large_sample_does_not_tell_how_many_values_are_zero():
-    pictures = made_up_pictures().as_json()
-    pictures["errors"][0].update(n_sampled=100_000, n_records=9_876_543, n_zeros=3)
+    pictures = made_up_pictures()
+    error = replace(pictures.errors[0], n_sampled=100_000, n_records=9_876_543, n_zeros=3)
+    pictures = replace(pictures, errors=(error,))
     words = words_of(release_page(made_up_record(), pictures))
     assert "Drawn from 100,000 of about 9,900,000 records" in words
     assert "fewer than 10 records are not in the curves" in words
@@ -284,7 +282,7 @@ def test_rare_values_are_nowhere_on_the_page():
     rng = np.random.default_rng(SEED)
     values = rng.normal(170, 8, 600).round(1)
     values[[5, 105, 205, 305]] = 271.3, 31.7, 231.9, 61.9
-    page = release_page(made_up_record(), made_up_pictures(values=values[:, None]).as_json())
+    page = release_page(made_up_record(), made_up_pictures(values=values[:, None]))
     words = words_of(page)
     for rare in ("271.3", "31.7", "231.9", "61.9"):
         assert rare not in words

@@ -14,14 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kepsilon.perturb.precision import doubles, largest_unit, nearest_units
 from kepsilon.perturb.randomness import ByteSource
-from kepsilon.perturb.sampler import GRID_BITS, LARGEST_RECORD, record_noise
+from kepsilon.perturb.sampler import GRID_BITS, record_noise
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, written
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -43,10 +42,6 @@ PublicDomain = tuple[Fraction, Fraction]
 @dataclass(frozen=True, slots=True)
 class Laplace:
     """Noise of scale R/ε on every active ε-quasi, drawn for a record as one unit."""
-
-    name: ClassVar[str] = "laplace"
-    range_kinds: ClassVar[tuple[str, ...]] = ("class", "coarse", "declared")
-    most_attributes: ClassVar[int] = LARGEST_RECORD
 
     @property
     def exponential(self) -> Laplace:
@@ -169,7 +164,7 @@ class Laplace:
         return noise
 
 
-LAPLACE = Laplace()
+LAPLACE = MECHANISM = Laplace()
 
 
 @cache

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Protocol
 
@@ -23,18 +23,6 @@ class Mechanism(Protocol):
     a class. An ε-quasi is active where its range is positive. Where the ends agree, all records of the class agree, and
     the value is published as it is; where they are NaN, all its values are missing and stay so.
     """
-
-    @property
-    def name(self) -> str:
-        """As in a policy."""
-
-    @property
-    def range_kinds(self) -> Collection[str]:
-        """Which ranges it can work with: "class", "coarse" and "declared"."""
-
-    @property
-    def most_attributes(self) -> int:
-        """How many ε-quasis a record may have."""
 
     @property
     def exponential(self) -> ExponentialNoise | None:

@@ -7,7 +7,7 @@ import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import PrivateAttr, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
@@ -34,8 +34,7 @@ class FileHierarchy(Specification):
     def _read(self, info: ValidationInfo) -> Self:
         if self._file != Path():
             return self  # read before, as part of another policy
-        context: dict[str, Any] = info.context or {}
-        path = Path(context.get("folder", ".")) / self.path
+        path = Path((info.context or {}).get("folder", ".")) / self.path
         try:
             rows = read_rows(path)
         except ValueError:

@@ -6,27 +6,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, ValuePicture
 from kepsilon.publish.charts import (
     Ladder,
     histogram_pair,
     level_ladders,
 )
 from kepsilon.publish.charts.axes import plain
-from kepsilon.publish.figures.figure import Figure, Json, Table
+from kepsilon.publish.figures.figure import Figure, Table
+from kepsilon.publish.record import Record
 from kepsilon.publish.wording import counted_by_value, exact, listed, percent, plural
 
 
-def generalised_figures(pictures: Json) -> Iterator[Figure]:
-    quasis: Sequence[Json] = pictures.get("k_quasis") or ()
-    if quasis and any(quasi.get("level") is not None for quasi in quasis):
+def generalised_figures(pictures: Pictures) -> Iterator[Figure]:
+    quasis = pictures.k_quasis
+    if any(quasi.level is not None for quasi in quasis):
         yield _by_level(quasis)
     elif quasis:
         yield _by_class(quasis)
 
 
-def _by_level(quasis: Sequence[Json]) -> Figure:
+def _by_level(quasis: Sequence[KQuasiPicture]) -> Figure:
     """One level for a whole column."""
-    exactly = [quasi["name"] for quasi in quasis if quasi.get("level") == 0]
+    exactly = [quasi.name for quasi in quasis if quasi.level == 0]
     are = "are published as they are" if len(exactly) > 1 else "is published as it is"
     if not exactly:
         became = "Each of them was replaced by a coarser label for the whole column."
@@ -41,21 +43,18 @@ def _by_level(quasis: Sequence[Json]) -> Figure:
             "The filled dot is the level that was chosen: far left is the exact value, far right the coarsest label.",
         ],
         drawing=level_ladders(
-            [
-                Ladder(quasi["name"], quasi["n_levels"], quasi.get("level"), quasi.get("loss"), _ladder_words(quasi))
-                for quasi in quasis
-            ],
+            [Ladder(quasi.name, quasi.n_levels, quasi.level, quasi.loss, _ladder_words(quasi)) for quasi in quasis],
             title="Levels of the generalised attributes",
         ),
         table=Table(
             headers=["attribute", "level", "values before", "labels after", "detail lost"],
             rows=[
                 [
-                    quasi["name"],
-                    "–" if quasi.get("level") is None else f"{quasi['level']} of {quasi['n_levels'] - 1}",
-                    f"{quasi['n_values_before']:,}",
-                    f"{quasi['n_labels_after']:,}",
-                    percent(quasi.get("loss")),
+                    quasi.name,
+                    "–" if quasi.level is None else f"{quasi.level} of {quasi.n_levels - 1}",
+                    f"{quasi.n_values_before:,}",
+                    f"{quasi.n_labels_after:,}",
+                    percent(quasi.loss),
                 ]
                 for quasi in quasis
             ],
@@ -63,13 +62,13 @@ def _by_level(quasis: Sequence[Json]) -> Figure:
     )
 
 
-def _ladder_words(quasi: Json) -> str:
-    if quasi.get("level") == 0:
+def _ladder_words(quasi: KQuasiPicture) -> str:
+    if quasi.level == 0:
         return "published as it is"
-    return f"{quasi['n_values_before']:,} → {plural(quasi['n_labels_after'], 'label')}"
+    return f"{quasi.n_values_before:,} → {plural(quasi.n_labels_after, 'label')}"
 
 
-def _by_class(quasis: Sequence[Json]) -> Figure:
+def _by_class(quasis: Sequence[KQuasiPicture]) -> Figure:
     """Labels of a class of their own overlap, so that there may be more of them than there were values."""
     return Figure(
         title="Generalised attributes",
@@ -79,34 +78,28 @@ def _by_class(quasis: Sequence[Json]) -> Figure:
         ],
         drawing=level_ladders(
             [
-                Ladder(
-                    quasi["name"],
-                    quasi["n_levels"],
-                    None,
-                    quasi.get("loss"),
-                    plural(quasi["n_labels_after"], "different label"),
-                )
+                Ladder(quasi.name, quasi.n_levels, None, quasi.loss, plural(quasi.n_labels_after, "different label"))
                 for quasi in quasis
             ],
             title="Detail lost by attribute",
         ),
         table=Table(
             headers=["attribute", "different labels", "detail lost"],
-            rows=[[quasi["name"], f"{quasi['n_labels_after']:,}", percent(quasi.get("loss"))] for quasi in quasis],
+            rows=[[quasi.name, f"{quasi.n_labels_after:,}", percent(quasi.loss)] for quasi in quasis],
         ),
     )
 
 
-def distribution_figure(picture: Json, k: int) -> Figure:
-    name, edges = picture["name"], picture["edges"]
-    cells = zip(_cell_names(edges), picture["before"], picture["after"], strict=True)
+def distribution_figure(picture: ValuePicture, k: int) -> Figure:
+    name, edges = picture.name, picture.edges
+    cells = zip(_cell_names(edges), picture.before, picture.after, strict=True)
     rows = [[cell, *("not shown" if n is None else f"{n:,}" for n in pair)] for cell, *pair in cells]
     drawing = None
     if len(edges) > 1:
         drawing = histogram_pair(
             edges,
-            picture["before"],
-            picture["after"],
+            picture.before,
+            picture.after,
             title=f"Distribution of {name} before and as published",
             x_label=name,
         )
@@ -131,26 +124,22 @@ def _cell_names(edges: Sequence[float]) -> list[str]:
     return [f"under {plain(edges[0])}", *inner, f"{plain(edges[-1])} and more"]
 
 
-def treatment(record: Json, pictures: Json) -> Table:
+def treatment(record: Record, pictures: Pictures) -> Table:
     """What became of every attribute."""
-    guarantee = record["guarantee"]
-    levels = {quasi["name"]: quasi for quasi in pictures.get("k_quasis") or ()}
-    clipped = record.get("clipped") or {}
+    guarantee = record.guarantee
+    drawn = {quasi.name: quasi for quasi in pictures.k_quasis}
     rows = []
-    for name, attribute in ((record.get("policy") or {}).get("attributes") or {}).items():
-        role = attribute.get("role")
-        if role is None:
-            continue
+    for name, attribute in record.policy.attributes.items():
+        role = attribute["role"]
         if role == "identifier":
             words = "dropped"
         elif role == "k-quasi":
-            words = _generalised(levels.get(name), (record.get("levels") or {}).get(name))
+            words = _generalised(drawn.get(name), (record.levels or {}).get(name))
         elif role == "epsilon-quasi":
-            range_words = (guarantee.get("ranges") or {}).get(name, "class")
-            steps = exact(attribute.get("precision"))
-            words = f"noise, ε = {exact(guarantee['epsilon'])}, range: {range_words}, in steps of {steps}"
-            if clipped.get(name):
-                clipped_words = counted_by_value(clipped[name], guarantee["k"])
+            steps = exact(attribute["precision"])
+            words = f"noise, ε = {exact(guarantee.epsilon)}, range: {guarantee.ranges[name]}, in steps of {steps}"
+            if record.clipped.get(name):
+                clipped_words = counted_by_value(record.clipped[name], guarantee.k)
                 what = "value outside the bounds was" if clipped_words == "1" else "values outside the bounds were"
                 words += f"; {clipped_words} {what} clipped first"
         else:
@@ -159,8 +148,8 @@ def treatment(record: Json, pictures: Json) -> Table:
     return Table(headers=["attribute", "role", "what became of it"], rows=rows, n_words=3)
 
 
-def _generalised(quasi: Json | None, level: int | None) -> str:
+def _generalised(quasi: KQuasiPicture | None, level: int | None) -> str:
     if level is None:
         return "generalised"
-    of = f" of {quasi['n_levels'] - 1}" if quasi else ""
+    of = f" of {quasi.n_levels - 1}" if quasi else ""
     return f"generalised to level {level}{of}" if level else f"published as it is (level 0{of})"

@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kepsilon.publish.charts import Drawing
-
-Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,18 +51,3 @@ def and_more(alike: Sequence[Tile]) -> list[Tile]:
     if n_more > 0:
         shown[-1] = Tile(value=shown[-1].value, meaning=f"{shown[-1].meaning}; and {n_more:,} more below")
     return shown
-
-
-def attributes(record: Json, role: str) -> dict[str, Json]:
-    """The policy's attributes with this role, as in the record: in the order of the file."""
-    every = (record.get("policy") or {}).get("attributes") or {}
-    return {name: one for name, one in every.items() if one.get("role") == role}
-
-
-def without_undefined(record: Json) -> Json:
-    """What is None is as good as absent, at any depth: figures that are not defined are not told."""
-    return {
-        key: without_undefined(value) if isinstance(value, Mapping) else value
-        for key, value in record.items()
-        if value is not None
-    }

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from kepsilon.perturb.mechanisms import mechanism_named
+from kepsilon.grid.cells import Cell
+from kepsilon.predict.prediction import Prediction
 from kepsilon.publish.charts import (
     Bar,
     Dot,
@@ -21,95 +23,67 @@ from kepsilon.publish.charts import (
 from kepsilon.publish.charts.axes import percent as axis_percent
 from kepsilon.publish.charts.palette import N_COLOURS, ORANGE, VERMILLION
 from kepsilon.publish.charts.scatter import SHAPES
-from kepsilon.publish.figures.figure import Figure, Json, Section, Table
+from kepsilon.publish.figures.explored import Explored, setting_words
+from kepsilon.publish.figures.figure import Figure, Section, Table
 from kepsilon.publish.wording import NOTHING, distortion, exact, percent
 
 
-def met(grid: Json) -> list[Json]:
-    """The cells that can be had."""
-    return [cell for cell in grid["cells"] if not cell.get("refused")]
-
-
-def chosen(grid: Json) -> Json | None:
-    index = grid.get("chosen")
-    return None if index is None else grid["cells"][index]
-
-
-def epsilon_quasis(grid: Json) -> list[str]:
-    return list(dict.fromkeys(name for cell in met(grid) for name in cell.get("error") or {}))
-
-
-def has_closed_forms(grid: Json) -> bool:
-    """Whether the mechanism has noise whose size goes as 1/ε, so that figures are known without drawing any."""
-    attributes = (grid.get("policy") or {}).get("attributes") or {}
-    names = {own.get("mechanism", "laplace") for own in attributes.values() if own.get("role") == "epsilon-quasi"}
-    return all(mechanism_named(name).exponential is not None for name in names)
-
-
-def chosen_words(cell: Json) -> str:
-    return f"k = {exact(cell['k'])}, ε = {exact(cell['epsilon'])}, {cell['algorithm']}"
-
-
-def grid_sections(grid: Json) -> Iterator[Section]:
-    algorithms = grid["algorithms"]
-    risks = [_risk(grid, algorithm) for algorithm in algorithms]
-    errors = [_error(grid, algorithm, name) for name in epsilon_quasis(grid) for algorithm in algorithms]
+def grid_sections(explored: Explored) -> Iterator[Section]:
+    algorithms = explored.grid.algorithms
+    risks = [_risk(explored, algorithm) for algorithm in algorithms]
+    errors = [_error(explored, algorithm, name) for name in explored.epsilon_quasis for algorithm in algorithms]
     for title, figures in (("Risk", risks), ("Error", errors)):
         if drawn := [figure for figure in figures if figure is not None]:
             yield Section(title=title, figures=drawn)
-    left_out = [_suppression(grid, name) for name in algorithms if any(cell["algorithm"] == name for cell in met(grid))]
+    met = {prediction.algorithm for prediction in explored.met}
+    left_out = [_suppression(explored, algorithm) for algorithm in algorithms if algorithm in met]
     if left_out:
         yield Section(title="Records left out", figures=left_out)
-    front = [*_pareto(grid)]
+    front = [*_pareto(explored)]
     if front:
         yield Section(title="Risk against distortion", figures=front)
 
 
-def _of(grid: Json, algorithm: str, k: int) -> list[Json]:
-    cells = [cell for cell in met(grid) if cell["algorithm"] == algorithm and cell["k"] == k]
-    return sorted(cells, key=lambda cell: cell["epsilon"])
-
-
-def _limit(grid: Json, *keys: str) -> Limit | None:
+def _limit(explored: Explored, *names: str) -> Limit | None:
     """The tightest of them."""
-    values = [value for key in keys if (value := (grid.get("limits") or {}).get(key)) is not None]
-    return Limit(min(values), f"limit {percent(min(values))}") if values else None
+    tightest = explored.tightest(*names)
+    return None if tightest is None else Limit(tightest, f"limit {percent(tightest)}")
 
 
-def _risk(grid: Json, algorithm: str) -> Figure | None:
+def _risk(explored: Explored, algorithm: str) -> Figure | None:
     return _against_epsilon(
-        grid,
+        explored,
         algorithm,
-        lambda cell: cell.get("linking_risk"),
+        lambda prediction: prediction.linking_risk.fair.total,
         title="Linking risk",
         sentence="How many records an attacker who knows every true value links to the right person, on average. "
         + (
             "Less noise (a larger ε) and smaller classes (a smaller k) mean more links."
-            if epsilon_quasis(grid)
+            if explored.epsilon_quasis
             else "Smaller classes (a smaller k) mean more links; ε has no effect, because no attribute gets noise."
         ),
         y_label="records linked",
-        limit=_limit(grid, "max_risk"),
+        limit=_limit(explored, "max_risk"),
     )
 
 
-def _error(grid: Json, algorithm: str, name: str) -> Figure | None:
+def _error(explored: Explored, algorithm: str, name: str) -> Figure | None:
     return _against_epsilon(
-        grid,
+        explored,
         algorithm,
-        lambda cell: ((cell.get("error") or {}).get(name) or {}).get("expected_relative"),
+        lambda prediction: prediction.error[name].expected_relative,
         title=f"Error of {name}",
         sentence=f"How far {name} is off on average, of its value"
-        + (": half the ε is twice the error." if has_closed_forms(grid) else "."),
+        + (": half the ε is twice the error." if explored.has_closed_forms else "."),
         y_label="mean relative error",
-        limit=_limit(grid, "max_error"),
+        limit=_limit(explored, "max_error"),
     )
 
 
 def _against_epsilon(
-    grid: Json,
+    explored: Explored,
     algorithm: str,
-    value: Callable[[Json], float | None],
+    value: Callable[[Prediction], float | None],
     *,
     title: str,
     sentence: str,
@@ -117,14 +91,15 @@ def _against_epsilon(
     limit: Limit | None,
 ) -> Figure | None:
     """One line per k, on an axis that every algorithm's chart has; None where there is nothing to draw."""
-    curves = {k: {cell["epsilon"]: value(cell) for cell in _of(grid, algorithm, k)} for k in grid["k"]}
-    looks = looks_of(grid["k"])
+    ks, epsilons = explored.grid.ks, explored.grid.epsilons
+    curves = {k: {prediction.epsilon: value(prediction) for prediction in explored.of(algorithm, k)} for k in ks}
+    looks = looks_of(ks)
     series = [Series(f"k = {k}", [*curve.items()], looks[k], has_dots=True) for k, curve in curves.items() if curve]
-    everywhere = [y for cell in met(grid) if (y := value(cell)) is not None]
+    everywhere = [y for prediction in explored.met if (y := value(prediction)) is not None]
     if not any(y for curve in curves.values() for y in curve.values()):
         return None
-    cell, epsilons = chosen(grid), sorted(grid["epsilon"])
-    marked = value(cell) if cell and cell["algorithm"] == algorithm else None
+    chosen = explored.chosen
+    marked = value(chosen) if chosen and chosen.algorithm == algorithm else None
     return Figure(
         title=f"{title}, {algorithm}",
         sentences=[sentence],
@@ -140,7 +115,7 @@ def _against_epsilon(
             x_reach=(epsilons[0], epsilons[-1]) if len(epsilons) > 1 else None,
             y_holds=everywhere,
             limit=limit,
-            mark=Mark(cell["epsilon"], marked, "chosen") if cell and marked is not None else None,
+            mark=Mark(chosen.epsilon, marked, "chosen") if chosen and marked is not None else None,
             height=250,
         ),
         table=Table(
@@ -151,27 +126,27 @@ def _against_epsilon(
     )
 
 
-def _suppression(grid: Json, algorithm: str) -> Figure:
+def _suppression(explored: Explored, algorithm: str) -> Figure:
     """By k at one ε: the chosen one, or else the largest, at which confidence costs most."""
-    cell = chosen(grid)
-    epsilon = cell["epsilon"] if cell else max(grid["epsilon"])
+    epsilon = explored.chosen.epsilon if explored.chosen else max(explored.grid.epsilons)
     bars, rows = [], []
-    for k in grid["k"]:
-        found = next((c for c in _of(grid, algorithm, k) if c["epsilon"] == epsilon), None)
+    for k in explored.grid.ks:
+        found = next((own for own in explored.of(algorithm, k) if own.epsilon == epsilon), None)
         if found is None:
             rows.append([exact(k), "refused", NOTHING, NOTHING])
             continue
-        by_k, by_confidence = found.get("suppressed_by_k") or 0.0, found.get("suppressed_by_confidence")
-        counted = (grid.get("records") or {}).get("counted") or 0
+        by_confidence = None if found.confident_k is None else found.confident_k.of_counted.total
         # A segment of 1 to k − 1 records is not drawn; expected suppression is nobody's.
-        parts = [Part("to reach k", 0.0 if 0 < by_k * counted < k - 0.5 else by_k, VERMILLION)]
+        is_few = 0 < found.records.suppressed_by_k < k
+        parts = [Part("to reach k", 0.0 if is_few else found.suppressed_by_k, VERMILLION)]
         if by_confidence is not None:
             parts.append(Part("to hold k with confidence", by_confidence, ORANGE))
-        bars.append(Bar(f"k = {k}", parts, percent(found.get("suppression"))))
-        rows.append([exact(k), percent(by_k), percent(by_confidence), percent(found.get("suppression"))])
+        together = percent(found.suppression.total)
+        bars.append(Bar(f"k = {k}", parts, together))
+        rows.append([exact(k), percent(found.suppressed_by_k), percent(by_confidence), together])
     confidence = (
-        f" and, for k to hold with a confidence of {percent(grid['confidence'])}, for the noise"
-        if grid.get("confidence")
+        f" and, for k to hold with a confidence of {percent(explored.confidence)}, for the noise"
+        if explored.confidence
         else ""
     )
     return Figure(
@@ -182,7 +157,7 @@ def _suppression(grid: Json, algorithm: str) -> Figure:
             title=f"Records left out by k, {algorithm}",
             label="records left out",
             axis_words=axis_percent,
-            limit=_limit(grid, "max_suppression", "max_total_suppression"),
+            limit=_limit(explored, "max_suppression", "max_total_suppression"),
         )
         if bars
         else None,
@@ -190,26 +165,25 @@ def _suppression(grid: Json, algorithm: str) -> Figure:
     )
 
 
-def _pareto(grid: Json) -> Iterator[Figure]:
-    cells = [cell for cell in met(grid) if cell.get("linking_risk") is not None and cell.get("distortion") is not None]
-    if not cells:
+def _pareto(explored: Explored) -> Iterator[Figure]:
+    limits, best = explored.choice.limits, explored.chosen
+    ranked = [ranked for cell in explored.grid.cells if (ranked := _ranked(cell)) is not None]
+    if not ranked:
         return
-    shape_of = {algorithm: SHAPES[i % len(SHAPES)] for i, algorithm in enumerate(grid["algorithms"])}
-    best = chosen(grid)
-    front = _unbeaten(cells)
-    has_limits = _limit(grid, *(grid.get("limits") or {})) is not None
-    colours = _colours(grid["k"])
+    shape_of = {algorithm: SHAPES[i % len(SHAPES)] for i, algorithm in enumerate(explored.grid.algorithms)}
+    front = _unbeaten(ranked)
+    colours = _colours(explored.grid.ks)
     dots = [
         Dot(
-            cell["distortion"],
-            cell["linking_risk"],
-            next(colour for ks, colour in colours if cell["k"] in ks),
-            shape_of[cell["algorithm"]],
-            is_front=cell in front,
-            is_pale=not cell.get("within_limits", True),
-            is_chosen=cell is best,
+            one.distortion,
+            one.risk,
+            next(colour for ks, colour in colours if one.cell.k in ks),
+            shape_of[one.cell.algorithm],
+            is_front=one in front,
+            is_pale=not limits.allow(one.cell),
+            is_chosen=one.prediction == best,
         )
-        for cell in cells
+        for one in ranked
     ]
     yield Figure(
         title="Every choice, one dot",
@@ -217,7 +191,7 @@ def _pareto(grid: Json) -> Iterator[Figure]:
             (
                 "Down is safer, left is closer to the original. Distortion is the mean over attributes of the detail lost and "
                 "the error as a share of the range. Along the line nothing has less of both"
-                + ("; pale dots are outside the limits." if has_limits else ".")
+                + ("; pale dots are outside the limits." if limits.stated() else ".")
             )
         ],
         drawing=scatter_chart(
@@ -230,24 +204,41 @@ def _pareto(grid: Json) -> Iterator[Figure]:
             y_words=axis_percent,
             x_log=_is_wide([dot.x for dot in dots]),
             y_log=_is_wide([dot.y for dot in dots]),
-            limit=_limit(grid, "max_risk"),
-            chosen_words=f"chosen: {chosen_words(best)}" if best else "",
+            limit=_limit(explored, "max_risk"),
+            chosen_words=f"chosen: {setting_words(best)}" if best else "",
         ),
         table=Table(
             headers=["nothing has less of both", "distortion", "linking risk"],
-            rows=[
-                [chosen_words(cell), distortion(cell["distortion"]), percent(cell["linking_risk"])] for cell in front
-            ],
+            rows=[[setting_words(one.prediction), distortion(one.distortion), percent(one.risk)] for one in front],
         ),
     )
 
 
-def _unbeaten(cells: Sequence[Json]) -> list[Json]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ranked:
+    """A cell that can be had and has a defined distortion."""
+
+    cell: Cell
+    prediction: Prediction
+    distortion: float
+
+    @property
+    def risk(self) -> float:
+        return self.prediction.linking_risk.fair.total
+
+
+def _ranked(cell: Cell) -> _Ranked | None:
+    if cell.prediction is None or cell.prediction.distortion is None:
+        return None
+    return _Ranked(cell=cell, prediction=cell.prediction, distortion=cell.prediction.distortion)
+
+
+def _unbeaten(cells: Sequence[_Ranked]) -> list[_Ranked]:
     """Cells than which none has less risk at no more distortion: the front as far as a plane shows it."""
-    front: list[Json] = []
-    for cell in sorted(cells, key=lambda cell: (cell["distortion"], cell["linking_risk"])):
-        if not front or cell["linking_risk"] < front[-1]["linking_risk"]:
-            front.append(cell)
+    front: list[_Ranked] = []
+    for one in sorted(cells, key=lambda one: (one.distortion, one.risk)):
+        if not front or one.risk < front[-1].risk:
+            front.append(one)
     return front
 
 

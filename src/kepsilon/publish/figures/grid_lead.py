@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kepsilon.publish.figures.figure import Json, Tile, and_more
-from kepsilon.publish.figures.grid import chosen, chosen_words, epsilon_quasis, has_closed_forms, met
+from kepsilon.predict.prediction import Prediction
+from kepsilon.publish.figures.explored import Explored, setting_words
+from kepsilon.publish.figures.figure import Tile, and_more
 from kepsilon.publish.wording import give, listed, out_of, percent, plural
 
 LIMITS = {
@@ -21,52 +22,46 @@ _LIMIT_IN_WHY = re.compile(
 )
 
 
-def grid_headline(grid: Json) -> str:
-    best, n_cells = chosen(grid), len(grid["cells"])
-    if best is not None:
-        return chosen_words(best)
-    if n_cells and not met(grid):
+def grid_headline(explored: Explored) -> str:
+    n_cells = len(explored.grid.cells)
+    if explored.chosen is not None:
+        return setting_words(explored.chosen)
+    if n_cells and not explored.met:
         return "No choice can be met"
-    if not limits_words(grid):
+    if not limits_words(explored):
         return f"{plural(n_cells, 'choice')} of k, ε and algorithm"
-    return "No choice can be ranked" if _is_unranked(grid) else "No choice keeps the limits"
+    return "No choice can be ranked" if _is_unranked(explored) else "No choice keeps the limits"
 
 
-def grid_lead(grid: Json) -> list[str]:
+def grid_lead(explored: Explored) -> list[str]:
     """What was looked at and what came of it, in words."""
-    counted = (grid.get("records") or {}).get("counted")
-    of_records = f" for {plural(counted, 'record')}" if counted is not None else ""
-    refused = len(grid["cells"]) - len(met(grid))
-    cannot = f", {refused:,} of which cannot be met" if met(grid) else ""
-    lead = [
-        f"Worked out{of_records}, before any noise is drawn: {plural(len(grid['cells']), 'choice')} of k, ε and algorithm"
-        + (f"{cannot}." if refused else ".")
-    ]
-    limits = limits_words(grid)
+    n_cells, n_met = len(explored.grid.cells), len(explored.met)
+    refused = f", {n_cells - n_met:,} of which cannot be met" if 0 < n_met < n_cells else ""
+    of_records = f"for {plural(explored.grid.records.counted, 'record')}, before any noise is drawn"
+    lead = [f"Worked out {of_records}: {plural(n_cells, 'choice')} of k, ε and algorithm{refused}."]
+    limits = limits_words(explored)
     if limits:
         lead.append(f"Limits: {limits}.")
-    elif chosen(grid) is None:
+    elif explored.chosen is None:
         lead.append(
             "No limits were set, so nothing is chosen. Limits (--max-risk, --max-suppression, --max-error) choose the least "
             "distorted of those that keep them."
         )
-    if chosen(grid) is not None:
+    if explored.chosen is not None:
         keeping = " among those that keep the limits" if limits else ""
         lead.append(f"The choice above has the least distortion{keeping}.")
-    elif met(grid) and _is_unranked(grid):
+    elif explored.met and _is_unranked(explored):
         lead.append("Distortion is undefined for every choice, so none can be called the least distorted.")
-    return [*lead, *([why_words(grid["why"])] if grid.get("why") else [])]
+    return [*lead, *([why_words(explored.choice.why)] if explored.choice.why else [])]
 
 
-def _is_unranked(grid: Json) -> bool:
-    return all(cell.get("distortion") is None for cell in met(grid))
+def _is_unranked(explored: Explored) -> bool:
+    return all(prediction.distortion is None for prediction in explored.met)
 
 
-def limits_words(grid: Json) -> str:
-    limits: Json = grid.get("limits") or {}
-    return listed(
-        [f"{words} at most {percent(limits[key])}" for key, words in LIMITS.items() if limits.get(key) is not None]
-    )
+def limits_words(explored: Explored) -> str:
+    stated = explored.choice.limits.stated()
+    return listed([f"{words} at most {percent(stated[name])}" for name, words in LIMITS.items() if name in stated])
 
 
 def why_words(why: str) -> str:
@@ -80,50 +75,49 @@ def why_words(why: str) -> str:
     return said[:1].upper() + said[1:] + ("" if said.endswith((".", "!", "?")) else ".")
 
 
-def grid_notes(grid: Json) -> list[str]:
+def grid_notes(explored: Explored) -> list[str]:
     """What every figure of the page is, and is not."""
-    cells = met(grid)
-    if not cells:
+    if not explored.met:
         return []
-    rounded = "before" if has_closed_forms(grid) else "after"
+    rounded = "before" if explored.has_closed_forms else "after"
     notes = [f"All figures are expected ones, {rounded} published values are rounded and clamped to a domain."]
-    if not epsilon_quasis(grid):
+    if not explored.epsilon_quasis:
         notes.append("There is no ε-quasi: no noise is drawn, and ε has no effect on any figure.")
-    if grid.get("confidence"):
+    if explored.confidence:
         notes.append("Linking risk, error and classes are those before records are left out for confidence.")
-    if any(cell.get(f"{key}_standard_error") for cell in cells for key in ("linking_risk", "suppressed_by_confidence")):
-        which = "With several ε-quasis some figures" if has_closed_forms(grid) else "Figures of this mechanism"
+    if any(own.linking_risk.fair.variance or own.suppression.variance for own in explored.met):
+        which = "With several ε-quasis some figures" if explored.has_closed_forms else "Figures of this mechanism"
         notes.append(
             f"{which} are simulated. They are given ± 2 standard errors, and keep a limit only "
             f"with three to spare: {percent(0.049)} ± {percent(0.0007)} may be outside {percent(0.05)}."
         )
-    if any(one.get("expected_relative") is None for cell in cells for one in (cell.get("error") or {}).values()):
+    if any(error.expected_relative is None for own in explored.met for error in own.error.values()):
         notes.append("An error is not given where fewer than k records have a relative error (a value of 0 has none).")
     return notes
 
 
-def grid_tiles(cell: Json) -> Iterator[Tile]:
-    if cell.get("linking_risk") is not None:
-        yield Tile(
-            value=out_of(cell["linking_risk"]),
-            meaning="records linked to the right person by an attacker who knows every true value"
-            + _in_brackets(give(cell.get("linking_risk_standard_error"))),
-        )
-    if cell.get("suppression") is not None:
-        yield Tile(
-            value=percent(cell["suppression"]),
-            meaning="left out of the release" + _in_brackets(give(cell.get("suppressed_by_confidence_standard_error"))),
-        )
+def grid_tiles(prediction: Prediction) -> Iterator[Tile]:
+    risk, suppression = prediction.linking_risk.fair, prediction.suppression
+    yield Tile(
+        value=out_of(risk.total),
+        meaning="records linked to the right person by an attacker who knows every true value"
+        + _in_brackets(give(risk.standard_error)),
+    )
+    yield Tile(
+        value=percent(suppression.total),
+        meaning="left out of the release" + _in_brackets(give(suppression.standard_error)),
+    )
     yield from and_more(
         [
-            Tile(value=percent(one["expected_relative"]), meaning=f"is how far {name} is off on average, of its value")
-            for name, one in (cell.get("error") or {}).items()
-            if one.get("expected_relative") is not None
+            Tile(value=percent(expected), meaning=f"is how far {name} is off on average, of its value")
+            for name, error in prediction.error.items()
+            if (expected := error.expected_relative) is not None
         ]
     )
-    if cell.get("precision_loss") is not None:
-        yield Tile(value=percent(cell["precision_loss"]), meaning="of the detail of the generalised attributes lost")
-    yield Tile(value=f"{cell['classes']:,}", meaning="classes of records that look alike")
+    yield Tile(
+        value=percent(prediction.loss.precision.overall), meaning="of the detail of the generalised attributes lost"
+    )
+    yield Tile(value=f"{prediction.classes.count:,}", meaning="classes of records that look alike")
 
 
 def _in_brackets(words: str) -> str:

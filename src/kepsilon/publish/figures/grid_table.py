@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kepsilon.publish.figures.figure import Json
-from kepsilon.publish.figures.grid import chosen, epsilon_quasis
+from kepsilon.predict.prediction import ExpectedError, Prediction
+from kepsilon.publish.figures.explored import Explored
 from kepsilon.publish.wording import distortion, exact, give, percent
 
 
@@ -21,9 +21,9 @@ class GridRow:
     refused: str | None = None
 
 
-def grid_headers(grid: Json) -> list[str]:
-    confidence = ["left out for confidence", "left out"] if grid.get("confidence") else []
-    errors = [f"error of {name}" for name in epsilon_quasis(grid)]
+def grid_headers(explored: Explored) -> list[str]:
+    confidence = ["left out for confidence", "left out"] if explored.confidence else []
+    errors = [f"error of {name}" for name in explored.epsilon_quasis]
     return [
         "algorithm",
         "k",
@@ -38,38 +38,43 @@ def grid_headers(grid: Json) -> list[str]:
     ]
 
 
-def grid_rows(grid: Json) -> Iterator[GridRow]:
-    best = chosen(grid)
-    names = epsilon_quasis(grid)
-    for cell in grid["cells"]:
-        key = [cell["algorithm"], exact(cell["k"]), exact(cell["epsilon"])]
-        if cell.get("refused"):
-            yield GridRow(look="outside", mark="refused", cells=key, refused=cell["refused"])
+def grid_rows(explored: Explored) -> Iterator[GridRow]:
+    names = explored.epsilon_quasis
+    for cell in explored.grid.cells:
+        setting = [cell.algorithm, exact(cell.k), exact(cell.epsilon)]
+        prediction = cell.prediction
+        if prediction is None:
+            yield GridRow(look="outside", mark="refused", cells=setting, refused=cell.refused)
             continue
         marks = [
-            *(["chosen"] if cell is best else []),
-            *(["front"] if cell.get("pareto") else []),
-            *(["outside limits"] if not cell.get("within_limits", True) else []),
+            *(["chosen"] if cell == explored.choice.cell else []),
+            *(["front"] if cell.pareto else []),
+            *(["outside limits"] if not explored.choice.limits.allow(cell) else []),
         ]
-        spread = cell.get("suppressed_by_confidence_standard_error")
-        confidence = [percent(cell.get(key)) + give(spread) for key in ("suppressed_by_confidence", "suppression")]
-        error: Json = cell.get("error") or {}
+        risk = prediction.linking_risk.fair
         yield GridRow(
             look=" ".join(mark.split()[0] for mark in marks),
             mark=", ".join(marks),
             cells=[
-                *key,
-                f"{cell['classes']:,}",
-                percent(cell.get("suppressed_by_k")),
-                *(confidence if grid.get("confidence") else []),
-                percent(cell.get("precision_loss")),
-                *(_error(error.get(name)) for name in names),
-                percent(cell.get("linking_risk")) + give(cell.get("linking_risk_standard_error")),
-                distortion(cell.get("distortion")),
+                *setting,
+                f"{prediction.classes.count:,}",
+                percent(prediction.suppressed_by_k),
+                *_left_out(prediction),
+                percent(prediction.loss.precision.overall),
+                *(_error(prediction.error.get(name)) for name in names),
+                percent(risk.total) + give(risk.standard_error),
+                distortion(prediction.distortion),
             ],
         )
 
 
-def _error(one: Json | None) -> str:
-    expected = (one or {}).get("expected_relative")
-    return "not given" if expected is None else percent(expected)
+def _left_out(prediction: Prediction) -> list[str]:
+    """For confidence and altogether, where confidence is asked for."""
+    if prediction.confident_k is None:
+        return []
+    spread = give(prediction.confident_k.of_counted.standard_error)
+    return [percent(share.total) + spread for share in (prediction.confident_k.of_counted, prediction.suppression)]
+
+
+def _error(error: ExpectedError | None) -> str:
+    return "not given" if error is None or error.expected_relative is None else percent(error.expected_relative)

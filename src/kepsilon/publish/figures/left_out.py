@@ -3,76 +3,71 @@
 
 from __future__ import annotations
 
+from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.publish.charts import (
     Part,
     share_bar,
 )
 from kepsilon.publish.charts.palette import GREEN, GREY, ORANGE, PURPLE, VERMILLION
-from kepsilon.publish.figures.figure import Figure, Json, Table
+from kepsilon.publish.figures.figure import Figure, Table
+from kepsilon.publish.record import Record
 from kepsilon.publish.wording import NOTHING, percent
 
-CAUSES = {
-    "suppressed_by_k": ("left out to reach k", VERMILLION),
-    "suppressed_by_confidence": ("left out to hold k with confidence", ORANGE),
-    "suppressed_missing": ("a value that needs noise is missing", PURPLE),
-    "suppressed_unlisted": ("a value is not in its hierarchy", GREY),
-}
+
+def released_words(record: Record) -> str:
+    return f"{record.records.released:,} of {record.records.read:,}"
 
 
-def released_words(record: Json) -> str:
-    return f"{record['records']['released']:,} of {record['records']['read']:,}"
-
-
-def suppression_figure(record: Json) -> Figure:
+def suppression_figure(record: Record) -> Figure:
     """Counts are exact, as in the record; only the drawing has no segment of 1 to k − 1 records."""
-    k, counts = record["guarantee"]["k"], record["records"]
-    read = counts["read"]
-    found = [(words, int(counts.get(key) or 0), colour) for key, (words, colour) in CAUSES.items()]
-    found = sorted((cause for cause in found if cause[1]), key=lambda cause: -cause[1])
-    are = "record read is" if read == 1 else "records read are"
+    k, counts = record.guarantee.k, record.records
+    causes = [
+        ("left out to reach k", counts.suppressed_by_k, VERMILLION),
+        ("left out to hold k with confidence", counts.suppressed_by_confidence, ORANGE),
+        ("a value that needs noise is missing", counts.suppressed_missing, PURPLE),
+        ("a value is not in its hierarchy", counts.suppressed_unlisted, GREY),
+    ]
+    found = sorted((cause for cause in causes if cause[1]), key=lambda cause: -cause[1])
+    are = "record read is" if counts.read == 1 else "records read are"
     sentences = [f"{released_words(record)} {are} released."]
-    policy = record.get("policy") or {}
-    if policy.get("max_suppression") is not None and policy.get("algorithm", "ola") == "ola":
-        sentences.append(
-            f"At most {percent(policy['max_suppression'])} of {_counted(record)} could be left out to reach k."
-        )
-    confident: Json = record.get("confident_k") or {}
-    if confident.get("expected") is not None:
-        went = f", and {percent(confident['realised'])} went" if confident.get("realised") is not None else ""
-        sentences.append(
-            f"For k to hold with a confidence of {percent(confident.get('confidence'))} in spite of the values that are "
-            f"known, {percent(confident['expected'])} of the records that got noise were expected to go{went}."
-        )
+    limit = record.policy.max_suppression
+    if limit is not None and ALGORITHMS[record.policy.algorithm].may_suppress:
+        sentences.append(f"At most {percent(limit)} of {_counted(record)} could be left out to reach k.")
     parts = [
-        Part("released", counts["released"], GREEN),
+        Part("released", counts.released, GREEN),
         *(Part(words, n, colour) for words, n, colour in found if n >= k),
     ]
     rows = [
-        [words, f"{n:,}", percent(n / read) if read else NOTHING, "those read"]
-        for words, n, _ in (("read", read, 0), ("released", counts["released"], 0), *found)
+        [words, f"{n:,}", percent(n / counts.read), "those read"]
+        for words, n, _ in (("read", counts.read, 0), ("released", counts.released, 0), *found)
     ]
-    rows += [
-        [words, NOTHING, percent(confident[key]), base]
-        for key, words, base in (
-            ("expected", "left out for confidence, expected", "those that got noise"),
-            ("realised", "left out for confidence, as drawn", "those that got noise"),
-            ("total_expected", "left out for k and confidence, expected", _counted(record)),
-            ("total_realised", "left out for k and confidence, as drawn", _counted(record)),
+    confident = record.confident_k
+    if confident is not None:
+        expected, realised = confident.predicted.of_entering.total, confident.realised
+        sentences.append(
+            f"For k to hold with a confidence of {percent(confident.confidence)} in spite of the values that are "
+            f"known, {percent(expected)} of the records that got noise were expected to go, and {percent(realised)} went."
         )
-        if confident.get(key) is not None
-    ]
+        rows += [
+            [words, NOTHING, percent(share), base]
+            for words, share, base in (
+                ("left out for confidence, expected", expected, "those that got noise"),
+                ("left out for confidence, as drawn", realised, "those that got noise"),
+                ("left out for k and confidence, expected", confident.predicted.total_expected, _counted(record)),
+                ("left out for k and confidence, as drawn", confident.total_realised, _counted(record)),
+            )
+        ]
     return Figure(
         title="Released and left out",
         sentences=sentences,
-        drawing=share_bar(parts, title="Records released and left out, by cause", total=read, words=percent),
+        drawing=share_bar(parts, title="Records released and left out, by cause", total=counts.read, words=percent),
         table=Table(headers=["records", "how many", "share", "of"], rows=rows),
     )
 
 
-def _counted(record: Json) -> str:
+def _counted(record: Record) -> str:
     """What suppression is held against: missing and unlisted values leave before anything is counted."""
-    counts = record["records"]
-    n_before = int(counts.get("suppressed_missing") or 0) + int(counts.get("suppressed_unlisted") or 0)
-    if not n_before:
+    counts = record.records
+    if not counts.left_before:
         return "those read"
-    return f"the {counts['read'] - n_before:,} with no value missing or unlisted"
+    return f"the {counts.counted:,} with no value missing or unlisted"

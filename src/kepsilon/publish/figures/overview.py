@@ -5,53 +5,51 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kepsilon.evaluate.pictures import Pictures
 from kepsilon.publish.figures.changes import distribution_figure, generalised_figures
 from kepsilon.publish.figures.costs import class_size_figures, error_figure, not_given
-from kepsilon.publish.figures.figure import Json, Section, Table, Tile, and_more, attributes
+from kepsilon.publish.figures.figure import Section, Table, Tile, and_more
 from kepsilon.publish.figures.left_out import released_words, suppression_figure
-from kepsilon.publish.figures.risks import linking_figures, reidentification_figures
+from kepsilon.publish.figures.risks import linking_figure, reidentification_figure
+from kepsilon.publish.record import Record
 from kepsilon.publish.wording import exact, out_of, percent, plural
 
 
-def tiles(record: Json) -> Iterator[Tile]:
-    guarantee, counts = record["guarantee"], record["records"]
-    left_out = counts["read"] - counts["released"]
-    share = percent(left_out / counts["read"]) if left_out else "none"
-    are = "record read is" if counts["read"] == 1 else "records read are"
+def tiles(record: Record) -> Iterator[Tile]:
+    counts = record.records
+    left_out = counts.read - counts.released
+    share = percent(left_out / counts.read) if left_out else "none"
+    are = "record read is" if counts.read == 1 else "records read are"
     yield Tile(value=released_words(record), meaning=f"{are} released; {share} left out")
-    smallest = (record.get("classes") or {}).get("smallest")
-    if smallest and attributes(record, "k-quasi"):
+    has_k_quasis = bool(record.policy.having("k-quasi"))
+    if has_k_quasis:
         yield Tile(
-            value=f"{smallest:,}",
-            meaning=f"records share the rarest published combination; promised: {exact(guarantee['k'])}",
+            value=f"{record.classes.smallest:,}",
+            meaning=f"records share the rarest published combination; promised: {exact(record.guarantee.k)}",
         )
-    risk = (record.get("linking_risk") or {}).get("expected")
-    if risk is not None:
-        yield Tile(
-            value=out_of(risk),
-            meaning="records are linked to the right person, on average, by an attacker who knows every true value",
-        )
+    yield Tile(
+        value=out_of(record.linking_risk.predicted.fair.total),
+        meaning="records are linked to the right person, on average, by an attacker who knows every true value",
+    )
     yield from and_more(
         [
-            Tile(
-                value=percent(error["expected_relative"]), meaning=f"is how far {name} is off on average, of its value"
-            )
-            for name, error in (record.get("error") or {}).items()
-            if error.get("expected_relative") is not None
+            Tile(value=percent(expected), meaning=f"is how far {name} is off on average, of its value")
+            for name, error in record.error.items()
+            if (expected := error.predicted.expected_relative) is not None
         ]
     )
-    loss = ((record.get("loss") or {}).get("precision") or {}).get("overall")
-    if loss is not None and attributes(record, "k-quasi"):
+    if has_k_quasis:
+        loss = record.loss.precision.overall
         yield Tile(value=percent(loss), meaning="of the detail of the generalised attributes is lost")
 
 
-def warnings(record: Json) -> Iterator[str]:
-    if record.get("seeded"):
+def warnings(record: Record) -> Iterator[str]:
+    if record.seeded:
         yield (
             "This release was drawn with a seed. Whoever knows or guesses the seed can take the noise away and undo the "
             "order: it is for tests only and must not be given to anybody."
         )
-    for name, n_classes in (record.get("constant_classes") or {}).items():
+    for name, n_classes in record.constant_classes.items():
         if n_classes:
             yield (
                 f"In {plural(n_classes, 'class', 'classes')} all records agree on {name}, so that its value is published "
@@ -59,48 +57,44 @@ def warnings(record: Json) -> Iterator[str]:
             )
 
 
-def sections(record: Json, pictures: Json) -> Iterator[Section]:
-    k = record["guarantee"]["k"]
+def sections(record: Record, pictures: Pictures) -> Iterator[Section]:
     generalised = [*generalised_figures(pictures)]
     if generalised:
         yield Section(title="What was generalised", figures=generalised)
-    noisy = [distribution_figure(one, k) for one in pictures.get("values") or ()]
+    noisy = [distribution_figure(one, record.guarantee.k) for one in pictures.values]
     if noisy:
         yield Section(title="What got noise", figures=noisy)
     sizes = [*class_size_figures(record, pictures)]
     if sizes:
         yield Section(title="How many look alike", figures=sizes)
-    errors = [error_figure(one, record, k) for one in pictures.get("errors") or ()]
-    drawn = {one["name"] for one in pictures.get("errors") or ()}
-    undrawn = [words for name in record.get("error") or {} if name not in drawn for words in not_given(name, record)]
+    errors = [error_figure(one, record) for one in pictures.errors]
+    drawn = {one.name for one in pictures.errors}
+    undrawn = [words for name in record.error if name not in drawn for words in not_given(name, record)]
     if errors or undrawn:
         yield Section(title="What the noise costs", figures=errors, sentences=undrawn)
-    risk = [*linking_figures(record, pictures), *reidentification_figures(record)]
-    if risk:
-        yield Section(title="What risk is left", figures=risk)
+    risk = [linking_figure(record, pictures), reidentification_figure(record)]
+    yield Section(title="What risk is left", figures=risk)
     yield Section(title="Who was left out", figures=[suppression_figure(record)])
 
 
-def made(record: Json) -> str:
+def made(*, version: str, created: str, digest: str | None = None) -> str:
     """By what and when, in a line."""
-    said = (f"kepsilon {record.get('kepsilon_version') or ''}".strip(), record.get("created"), record.get("digest"))
-    return " · ".join(str(one) for one in said if one)
+    return " · ".join(said for said in (f"kepsilon {version}", created, digest) if said)
 
 
-def making(record: Json) -> Table:
+def making(record: Record) -> Table:
     """How the release was made."""
-    policy: Json = record.get("policy") or {}
-    seconds = record.get("seconds") or {}
+    limit = record.policy.max_suppression
     facts = [
-        ("made", record.get("created")),
-        ("by", f"kepsilon {record.get('kepsilon_version', '')}".strip()),
-        ("engine", record.get("engine")),
-        ("algorithm", policy.get("algorithm")),
-        ("k", exact(record["guarantee"]["k"])),
-        ("ε", exact(record["guarantee"]["epsilon"])),
-        ("confidence", record["guarantee"].get("confidence")),
-        ("most that may be left out", percent(policy["max_suppression"]) if "max_suppression" in policy else None),
-        ("digest of the data file", record.get("digest")),
-        ("seconds", f"{sum(seconds.values()):.1f}" if seconds else None),
+        ("made", record.created),
+        ("by", f"kepsilon {record.kepsilon_version}"),
+        ("engine", record.engine),
+        ("algorithm", record.policy.algorithm),
+        ("k", exact(record.guarantee.k)),
+        ("ε", exact(record.guarantee.epsilon)),
+        ("confidence", record.guarantee.confidence),
+        ("most that may be left out", None if limit is None else percent(limit)),
+        ("digest of the data file", record.digest),
+        ("seconds", f"{sum(record.seconds.values()):.1f}"),
     ]
     return Table(headers=["", ""], rows=[[name, str(value)] for name, value in facts if value is not None], n_words=2)

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeVar, cast
 from unicodedata import bidirectional
+
+from kepsilon.json_values import FrozenMapping
 
 _FROM_THE_RIGHT = {"R", "AL", "AN"}
 _ISOLATED = ("\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}")
@@ -25,13 +28,23 @@ def visible_lines(statement: str) -> list[str]:
     return [_isolated(_written_out(line)) for line in statement.split("\n")]
 
 
-def all_visible(found: Any) -> Any:
-    """Every key and every string, at any depth."""
+Value = TypeVar("Value")
+
+
+def all_visible(found: Value) -> Value:
+    """A value of the same kind, in which every name and every text is visible, at any depth."""
+    return cast("Value", _visible(found))
+
+
+def _visible(found: object) -> object:
     if isinstance(found, str):
         return visible(found)
+    if dataclasses.is_dataclass(found) and not isinstance(found, type):
+        parts = {part.name: _visible(getattr(found, part.name)) for part in dataclasses.fields(found)}
+        return dataclasses.replace(found, **parts)
     if isinstance(found, Mapping):
-        return {visible(str(key)): all_visible(value) for key, value in found.items()}
-    return [all_visible(one) for one in found] if isinstance(found, list | tuple) else found
+        return FrozenMapping({visible(str(key)): _visible(value) for key, value in found.items()})
+    return tuple(_visible(one) for one in found) if isinstance(found, list | tuple) else found
 
 
 def _written_out(words: str) -> str:

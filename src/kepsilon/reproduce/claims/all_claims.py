@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from kepsilon.json_values import Json
 from kepsilon.reproduce.claims import on_error, on_k_anonymity, on_risk, on_suppression
 from kepsilon.reproduce.claims.claim import Claim
 from kepsilon.reproduce.claims.measured import all_measured
-from kepsilon.reproduce.setting import Json, Measurements
+from kepsilon.reproduce.setting import Measurements
 
 CLAIMS: list[Claim] = sorted(
     [

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kepsilon.json_values import Json
 from kepsilon.reproduce.claims.measured import Measured
-from kepsilon.reproduce.setting import DATA_SETS, Json
+from kepsilon.reproduce.setting import DATA_SETS
 
 SHARE, TIMES, RECORDS, CLASSES, LOSS, EPSILON = "share", "times", "records", "classes", "loss", "epsilon"
 

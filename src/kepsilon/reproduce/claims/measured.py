@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, DATA_SETS, SHOWN_CONFIDENCE, Json, Measurements
+from kepsilon.json_values import Json
+from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, DATA_SETS, SHOWN_CONFIDENCE, Measurements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

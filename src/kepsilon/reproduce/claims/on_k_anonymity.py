@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kepsilon.json_values import Json
 from kepsilon.reproduce.claims.claim import EPSILON, LOSS, TIMES, Claim, Reason, Verdict, percent
 from kepsilon.reproduce.claims.measured import Measured
-from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, SHOWN_K, Json
+from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, SHOWN_K
 
 DOUBLED = (1.6, 2.4)
 """About double."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kepsilon import DataError, Problem
+from kepsilon.json_values import Json
 from kepsilon.reproduce.data import bodies, made_up_identifiers
 from kepsilon.reproduce.data.adult_file import ALONE, GET_IT, IN_MARRIAGE, read_adult
 from kepsilon.reproduce.data.draws import Draws
@@ -207,9 +208,7 @@ def _genders(voters: Voters) -> NDArray[Any]:
     return np.where(voters.is_female, "F", "M")
 
 
-def _policy(
-    *, identifiers: tuple[str, ...], k_quasis: Mapping[str, Mapping[str, Any]], epsilon_quasi: str
-) -> dict[str, Any]:
+def _policy(*, identifiers: tuple[str, ...], k_quasis: Mapping[str, Mapping[str, Any]], epsilon_quasi: str) -> Json:
     roles = dict.fromkeys(identifiers, IDENTIFIER) | {**k_quasis, epsilon_quasi: MEASURED}
     # Copies, so that a changed document changes no other data set's.
     return {"max_suppression": MAX_SUPPRESSION, "attributes": {name: deepcopy(role) for name, role in roles.items()}}

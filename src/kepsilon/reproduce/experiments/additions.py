@@ -9,12 +9,12 @@ from typing import Any
 
 from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.relative_error import ErrorSums
+from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
-from kepsilon.predict.noise_ranges import code_all, expect_noise
 from kepsilon.reproduce.data.data_sets import with_both_measures
 from kepsilon.reproduce.experiments.counted_data import CountedData, count_data
 from kepsilon.reproduce.experiments.experiment import heading, look_at
-from kepsilon.reproduce.setting import SHOWN_CONFIDENCE, SHOWN_K, Json, Setting
+from kepsilon.reproduce.setting import SHOWN_CONFIDENCE, SHOWN_K, Setting
 
 STEP = 5
 """Of a coarse range, in centimetres or kilograms."""
@@ -88,12 +88,11 @@ def _with_range(data: CountedData, chosen: object) -> CountedData:
 def _measured(variant: Variant, partition: KAnonymised, algorithm: str, setting: Setting) -> Json:
     policy = variant.data.policy(algorithm=algorithm, k=SHOWN_K, confidence=SHOWN_CONFIDENCE)
     noisy = look_at(variant.data, partition, policy)
-    columns, n_counted = variant.data.counted.columns, variant.data.counted.n_staying
-    expectations = expect_noise(code_all(columns, policy), noisy.class_ids, noisy.ranges, policy)
+    n_counted = variant.data.counted.n_staying
     confident = ConfidentK.asked_by(policy)
     cells = []
     for epsilon in setting.ends_if_quick(setting.epsilons):
-        expected = expectations.at(float(epsilon), confident=confident)
+        expected = noisy.expectations.at(float(epsilon), confident=confident)
         if expected.suppressed is None:
             raise ValueError("confident k was asked for, and not looked at")
         risk, suppressed = expected.links.fair.per(expected.n_records), expected.suppressed.per(n_counted)

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from kepsilon import Choice, Grid, Limits, explore
 from kepsilon.engines.arrays import table_from
+from kepsilon.json_values import Json
 from kepsilon.reproduce.experiments.counted_data import CountedData
-from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, SHOWN_CONFIDENCE, Json, Setting
+from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, SHOWN_CONFIDENCE, Setting
 
 MAX_RISK = 0.05
 MAX_SUPPRESSION = 0.05
@@ -28,11 +29,9 @@ def choices(data: CountedData, setting: Setting) -> Json:
         for algorithm in ALGORITHMS
     }
     together = Grid(
-        cells=[cell for grid in grids.values() for cell in grid.cells],
+        cells=tuple(cell for grid in grids.values() for cell in grid.cells),
         policy=grids[ALGORITHMS[0]].policy,
-        n_read=data.data.n_records,
-        n_missing=0,
-        n_unlisted=0,
+        records=grids[ALGORITHMS[0]].records,
         seconds={},
     )
     choice = together.choose(limits)
@@ -53,17 +52,18 @@ def choices(data: CountedData, setting: Setting) -> Json:
 
 def _answer(choice: Choice) -> Json | None:
     cell = choice.cell
-    if cell is None or cell.figures is None:
+    if cell is None or cell.prediction is None:
         return None
+    found = cell.prediction
     return {
         "algorithm": cell.algorithm,
         "k": cell.k,
         "epsilon": float(cell.epsilon),
-        "risk": cell.figures.linking_risk.total,
-        "suppression": cell.figures.suppression.total,
-        "error": cell.figures.largest_error,
-        "distortion": cell.figures.distortion,
-        "precision_loss": cell.figures.precision_loss,
+        "risk": found.linking_risk.fair.total,
+        "suppression": found.suppression.total,
+        "error": found.largest_error,
+        "distortion": found.distortion,
+        "precision_loss": found.loss.precision.overall,
     }
 
 

@@ -7,14 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from kepsilon.counting import Counted, local_engine, read_and_count
 from kepsilon.engines.arrays import table_from
-from kepsilon.engines.protocol import ColumnsInMemory
+from kepsilon.engines.protocol import Batch
 from kepsilon.errors import AnonymisationError
 from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k
 from kepsilon.policy.policy import Policy
 from kepsilon.reproduce.data.data_sets import DataSet
 from kepsilon.stopwatch import Stopwatch, ignore_step
+from kepsilon.table.arrays import IntArray
+from kepsilon.table.classes import Recoding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +26,7 @@ class CountedData:
     data: DataSet
     document: Mapping[str, Any]
     """The data set's policy document, or what an experiment made of it."""
-    counted: Counted[ColumnsInMemory]
+    counted: Counted
 
     def policy(self, **changes: Any) -> Policy:
         return _policy(self.document, **changes)
@@ -34,6 +38,23 @@ class CountedData:
             if isinstance(partition, AnonymisationError):
                 raise partition
         return {k: partition for k, partition in found.items() if isinstance(partition, KAnonymised)}
+
+    def batch(self, recoding: Recoding) -> Batch:
+        """The released records of a partition, all together and in the order of the input."""
+        (batch,) = self.counted.columns.preview(recoding).each(lambda whole: whole)
+        if not isinstance(batch, Batch):
+            raise TypeError("the local engine holds all records")
+        return batch
+
+    def class_ids(self, recoding: Recoding) -> IntArray:
+        """Class id of every counted record in the order of the input, or SUPPRESSED."""
+        return recoding.class_of.astype(np.int32, copy=False)[self.combinations()]
+
+    def combinations(self) -> IntArray:
+        """Position of every counted record's combination in the frequency table, in the order of the input."""
+        table = self.counted.table
+        each_alone = Recoding(class_of=np.arange(table.n_combinations), sizes=table.counts, attributes=())
+        return self.batch(each_alone).class_ids
 
 
 def count_data(data: DataSet, *, document: Mapping[str, Any] | None = None) -> CountedData:

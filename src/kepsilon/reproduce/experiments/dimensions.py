@@ -9,10 +9,11 @@ import numpy as np
 
 from kepsilon.evaluate.precision_loss import precision_loss
 from kepsilon.evaluate.relative_error import epsilon_for_error
+from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.reproduce.experiments.counted_data import CountedData, count_data
 from kepsilon.reproduce.experiments.experiment import heading, look_at, with_extra_k_quasi
-from kepsilon.reproduce.setting import Json, Setting
+from kepsilon.reproduce.setting import Setting
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, class_ranges
 
@@ -100,7 +101,7 @@ def _error_of_middles(data: CountedData, partition: KAnonymised) -> float | None
     None where OLA publishes nothing of it, so that there is no middle.
     """
     name = data.data.epsilon_quasi
-    class_ids = data.counted.columns.by_class(partition.recoding)
+    class_ids = data.class_ids(partition.recoding)
     is_released = class_ids != SUPPRESSED
     values, class_ids = data.data.columns[name][is_released], class_ids[is_released]
     levels = _levels(data, partition)

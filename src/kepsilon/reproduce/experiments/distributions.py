@@ -21,11 +21,12 @@ from kepsilon.evaluate.error_curves import (
     uniform_shares,
 )
 from kepsilon.evaluate.relative_error import epsilon_for_error
+from kepsilon.json_values import Json
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.perturb.randomness import ByteSource
 from kepsilon.reproduce.experiments.counted_data import CountedData
 from kepsilon.reproduce.experiments.experiment import NoisyClasses, heading, look_at, noise_source
-from kepsilon.reproduce.setting import SHOWN_K, Json, Setting
+from kepsilon.reproduce.setting import SHOWN_K, Setting
 from kepsilon.table.arrays import FloatArray
 
 SHOWN_EPSILONS = (1, 8)
@@ -40,7 +41,7 @@ def distributions(data: CountedData, algorithm: str, setting: Setting) -> Json:
     ks = tuple(dict.fromkeys((*setting.ks, SHOWN_K)))
     partitions = data.partitions(algorithm, ks)
     # Before k-anonymising nobody is left out, so the range of the whole is that of all counted records.
-    everybody = data.counted.columns.numbers(data.data.epsilon_quasi)
+    everybody = np.asarray(data.data.columns[data.data.epsilon_quasi], dtype=np.float64)
     rivals = {}
     for k in ks:
         noisy = look_at(data, partitions[k], data.policy(algorithm=algorithm, k=k))

@@ -10,25 +10,28 @@ from typing import Any
 
 import numpy as np
 
+from kepsilon.evaluate.expectations import Expectations
+from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
+from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.laplace import perturb
 from kepsilon.perturb.randomness import ByteSource, unsafe_seeded_bytes
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
-from kepsilon.predict.noise_ranges import NoiseRanges, noise_ranges
+from kepsilon.predict.noise_ranges import NoiseRanges
+from kepsilon.predict.outlook import expect_batch
 from kepsilon.reproduce.data.data_sets import DataSet
 from kepsilon.reproduce.experiments.counted_data import CountedData
-from kepsilon.reproduce.setting import Json, Setting
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.reproduce.setting import Setting
+from kepsilon.table.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyClasses:
     """The classes of one k and algorithm, about to get noise."""
 
-    class_ids: IntArray
-    """Of every counted record, or SUPPRESSED."""
     ranges: NoiseRanges
+    expectations: Expectations
     precisions: tuple[Fraction, ...]
 
     @property
@@ -70,11 +73,10 @@ class NoisyClasses:
 
 
 def look_at(data: CountedData, partition: KAnonymised, policy: Policy) -> NoisyClasses:
-    columns, recoding = data.counted.columns, partition.recoding
-    class_ids = columns.by_class(recoding)
+    ranges, expectations = expect_batch(data.batch(partition.recoding), policy, mechanism_of(policy))
     return NoisyClasses(
-        class_ids=class_ids,
-        ranges=noise_ranges(columns, class_ids, recoding, policy),
+        ranges=ranges,
+        expectations=expectations,
         precisions=tuple(fraction(attribute.precision) for attribute in policy.epsilon_quasis.values()),
     )
 

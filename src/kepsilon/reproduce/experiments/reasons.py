@@ -11,6 +11,7 @@ import numpy as np
 from kepsilon.evaluate.class_values import count_values
 from kepsilon.evaluate.linking_risk import link_gaps
 from kepsilon.evaluate.precision_loss import precision_loss
+from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.policy.roles import fraction
@@ -20,7 +21,7 @@ from kepsilon.reproduce.data.draws import Draws
 from kepsilon.reproduce.data.voters import REGISTER_YEAR
 from kepsilon.reproduce.experiments.counted_data import CountedData, count_data
 from kepsilon.reproduce.experiments.experiment import heading, with_extra_k_quasi
-from kepsilon.reproduce.setting import Json, Setting
+from kepsilon.reproduce.setting import Setting
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, class_ranges
 from kepsilon.table.coded_values import code_values
@@ -61,7 +62,7 @@ def reasons(data: CountedData, algorithm: str, setting: Setting) -> Json:
 def _one_k(data: CountedData, partition: KAnonymised, k: int, setting: Setting) -> Json:
     """Errors are expected relative errors at ε = 1, of the same classes with something else about their values."""
     recoding = partition.recoding
-    all_ids = data.counted.columns.by_class(recoding)
+    all_ids = data.class_ids(recoding)
     released = all_ids != SUPPRESSED
     ids, n_classes = all_ids[released], recoding.n_classes
     is_female = _is_female(data.data)[released]
@@ -168,7 +169,7 @@ def _between_large_ks(data: CountedData, setting: Setting) -> list[Json]:
 
 def _risks(data: CountedData, partition: KAnonymised, epsilons: Sequence[float]) -> Json:
     name = data.data.epsilon_quasi
-    all_ids = data.counted.columns.by_class(partition.recoding)
+    all_ids = data.class_ids(partition.recoding)
     released = all_ids != SUPPRESSED
     values = np.asarray(data.data.columns[name], dtype=np.float64)[released]
     ids, n_classes = all_ids[released], partition.recoding.n_classes

@@ -15,16 +15,19 @@ import numpy as np
 from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.expectations import Expectations
 from kepsilon.evaluate.precision_loss import precision_loss
+from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
+from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.laplace import perturb
 from kepsilon.perturb.randomness import ByteSource
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
-from kepsilon.predict.noise_ranges import NoiseRanges, code_all, expect_noise, noise_ranges
+from kepsilon.predict.noise_ranges import NoiseRanges
+from kepsilon.predict.outlook import expect_batch
 from kepsilon.reproduce.experiments.counted_data import CountedData
 from kepsilon.reproduce.experiments.experiment import heading, noise_source
 from kepsilon.reproduce.experiments.neighbour_tables import NeighbourTables, in_units, neighbour_tables
-from kepsilon.reproduce.setting import Json, Setting
+from kepsilon.reproduce.setting import Setting
 from kepsilon.table.arrays import FloatArray, IntArray
 
 
@@ -47,13 +50,11 @@ def releases(
 def _one_k(
     data: CountedData, partition: KAnonymised, policy: Policy, setting: Setting, on_cell: Callable[[], None]
 ) -> Json:
-    columns, recoding = data.counted.columns, partition.recoding
-    class_ids = columns.by_class(recoding)
-    ranges = noise_ranges(columns, class_ids, recoding, policy)
-    expectations = expect_noise(code_all(columns, policy), class_ids, ranges, policy)
+    recoding = partition.recoding
+    ranges, expectations = expect_batch(data.batch(recoding), policy, mechanism_of(policy))
     n_counted, n_released = data.counted.n_staying, len(ranges.class_ids)
     loss = precision_loss(recoding)
-    (values,) = (columns.numbers(name) for name in policy.epsilon_quasis)
+    values = np.asarray(data.data.columns[data.data.epsilon_quasi], dtype=np.float64)
     classes = _NoisyClasses.of(ranges, policy)
     cells = []
     for epsilon in setting.epsilons:

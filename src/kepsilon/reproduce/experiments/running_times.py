@@ -18,17 +18,16 @@ import numpy as np
 
 from kepsilon.counting import local_engine, read_and_count
 from kepsilon.engines.arrays import table_from
-from kepsilon.kanonymise import mondrian
-from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
+from kepsilon.json_values import Json
+from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise, mondrian
 from kepsilon.kanonymise.lattice import Lattice, Node, lattice_of
 from kepsilon.perturb.randomness import system_bytes
 from kepsilon.policy.policy import Policy
 from kepsilon.reproduce.experiments.counted_data import CountedData, count_data
 from kepsilon.reproduce.experiments.experiment import heading, look_at, with_extra_k_quasi
-from kepsilon.reproduce.setting import SHOWN_K, Json, Setting
+from kepsilon.reproduce.setting import SHOWN_K, Setting
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.arrays import IntArray
-from kepsilon.table.classes import Recoding
 from kepsilon.table.frequency import FrequencyTable
 
 T = TypeVar("T")
@@ -85,7 +84,7 @@ def _search(data: CountedData, policy: Policy) -> Search:
 
     def run() -> KAnonymised:
         partition = k_anonymise(data.counted.table, policy)
-        data.counted.columns.by_class(partition.recoding)
+        data.counted.columns.preview(partition.recoding)
         return partition
 
     partition, seconds = _best(run)
@@ -165,10 +164,8 @@ def regroup(data: CountedData, *, seconds: float) -> Json:
 
 def codes_of_records(data: CountedData) -> list[IntArray]:
     """Codes by attribute, in the order of the records."""
-    table = data.counted.table
-    every_combination = Recoding(class_of=np.arange(table.n_combinations), sizes=table.counts, attributes=())
-    combination = data.counted.columns.by_class(every_combination)
-    return [column[combination] for column in table.codes]
+    combination = data.combinations()
+    return [column[combination] for column in data.counted.table.codes]
 
 
 def group_records(table: FrequencyTable, of_record: list[IntArray], node: Node) -> Counter[tuple[int, ...]]:

@@ -17,12 +17,13 @@ from kepsilon.evaluate.class_values import ClassValues
 from kepsilon.evaluate.error_curves import UNIFORM
 from kepsilon.evaluate.linking_risk import ABOVE, link_gaps, posteriors, realised_links
 from kepsilon.evaluate.sorted_classes import SortedClasses, sort_classes
+from kepsilon.json_values import Json
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.perturb.randomness import ByteSource, uniform_uint64
 from kepsilon.reproduce.experiments.counted_data import CountedData
 from kepsilon.reproduce.experiments.distributions import epsilon_as_uniform
 from kepsilon.reproduce.experiments.experiment import NoisyClasses, heading, look_at, noise_source
-from kepsilon.reproduce.setting import SHOWN_K, Json, Setting
+from kepsilon.reproduce.setting import SHOWN_K, Setting
 from kepsilon.table.arrays import FloatArray, IntArray
 
 MOST_RUNS = 10

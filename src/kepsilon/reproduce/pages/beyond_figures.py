@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kepsilon.json_values import Json
 from kepsilon.publish.charts import Limit, Look, Series, Spread, line_chart
 from kepsilon.publish.charts.axes import percent as axis_percent
 from kepsilon.publish.charts.palette import BROWN, INK, OLIVE, TEAL
@@ -17,7 +18,6 @@ from kepsilon.reproduce.pages.numbers import across, shares
 from kepsilon.reproduce.pages.panels import (
     EPSILON_QUASIS,
     WHISKER,
-    Json,
     Panel,
     ShownFigure,
     described,

@@ -3,17 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from kepsilon.json_values import Json
 from kepsilon.publish.figures.figure import Table
 from kepsilon.publish.wording import NOTHING
 from kepsilon.reproduce.data.data_sets import AS_K_QUASI, BIRTH_YEAR, GENDER, MARITAL, RACE, ZIP
 from kepsilon.reproduce.pages.panels import EPSILON_QUASIS, attribute_name, title_of
 from kepsilon.reproduce.pages.paper_says import RECORDS
 from kepsilon.reproduce.setting import DATA_SETS, Measurements
-
-Json = Mapping[str, Any]
 
 IDENTIFIERS = {
     "adult": "patient number, name, e-mail",

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from kepsilon.json_values import Json
 from kepsilon.publish.wording import listed, plural
 from kepsilon.reproduce.pages.judged import SIGNS, Claim, Judgement, Score, claims_of, in_short, scores
 
 
-def docs_page(claims: Mapping[str, Any]) -> str:
+def docs_page(claims: Json) -> str:
     """Markdown: a table of marks, then what did not hold with its reasons, then what did."""
     judged = claims_of(claims)
     counted = scores(judged)
@@ -35,8 +35,8 @@ def docs_page(claims: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _lead(claims: Mapping[str, Any], counted: Sequence[Score]) -> Iterator[str]:
-    setting: Mapping[str, Any] = claims.get("setting") or {}
+def _lead(claims: Json, counted: Sequence[Score]) -> Iterator[str]:
+    setting: Json = claims.get("setting") or {}
     runs = f", {plural(setting['runs'], 'run')} per cell" if setting.get("runs") else ""
     seed = f", seed {setting['seed']}" if setting.get("seed") is not None else ""
     yield (

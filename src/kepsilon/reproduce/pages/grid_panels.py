@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict, Unpack
 
+from kepsilon.json_values import Json
 from kepsilon.publish.charts import Limit, Look, Series, line_chart, looks_of, looks_of_epsilon
 from kepsilon.publish.charts.axes import percent as axis_percent
 from kepsilon.publish.charts.palette import BROWN
 from kepsilon.publish.figures.figure import Table
 from kepsilon.publish.wording import exact
 from kepsilon.reproduce.pages.numbers import across, column
-from kepsilon.reproduce.pages.panels import Json, Panel, described, expected, runs_of, shown_title, spread_columns
+from kepsilon.reproduce.pages.panels import Panel, described, expected, runs_of, shown_title, spread_columns
 
 _HEIGHT = 270
 
@@ -77,23 +78,34 @@ def epsilons_of(ours: Json) -> list[float]:
     return sorted({cell["epsilon"] for one in ours["ks"] for cell in one["cells"]})
 
 
-def against_k(ours: Json) -> dict[str, Any]:
+class Layout(TypedDict, total=False):
+    """How a line chart lays out its lower axis."""
+
+    x_label: str
+    x_log: bool
+    x_ticks: Sequence[float]
+    x_reach: tuple[float, float]
+
+
+def against_k(ours: Json) -> Layout:
     """How a chart lays out k: by ratio, a tick at each."""
     ks = [one["k"] for one in ours["ks"]]
     return {"x_label": "k, log scale", **_by_ratio(ks)}
 
 
-def against_epsilon(epsilons: Sequence[float]) -> dict[str, Any]:
+def against_epsilon(epsilons: Sequence[float]) -> Layout:
     return {"x_label": "ε, log scale (larger: less noise)", **_by_ratio(epsilons)}
 
 
-def _by_ratio(numbers: Sequence[float]) -> dict[str, Any]:
+def _by_ratio(numbers: Sequence[float]) -> Layout:
     if len(numbers) < 2:
         return {"x_ticks": numbers}
     return {"x_log": True, "x_ticks": numbers, "x_reach": (numbers[0], numbers[-1])}
 
 
-def _panel(ours: Json, what: Quantity, lines: Sequence[Series], everywhere: Sequence[float], **layout: Any) -> Panel:
+def _panel(
+    ours: Json, what: Quantity, lines: Sequence[Series], everywhere: Sequence[float], **layout: Unpack[Layout]
+) -> Panel:
     title = shown_title(ours)
     chart = line_chart(
         lines,

@@ -4,18 +4,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
+from kepsilon.json_values import Json
 from kepsilon.publish.figures.figure import Table
 from kepsilon.publish.wording import NO_BREAK, NOTHING, number
 from kepsilon.reproduce.claims.claim import EPSILON, LOSS, SHARE, TIMES
 from kepsilon.reproduce.pages.numbers import tidied
 from kepsilon.reproduce.pages.panels import STAND_INS, title_of
 from kepsilon.reproduce.setting import DATA_SETS
-
-Json = Mapping[str, Any]
 
 HELD, NOT_HELD, NOT_JUDGED = "✓ held", "✗ not held", "– not judged"
 EVERYWHERE = "All data sets"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from kepsilon.json_values import Json
 from kepsilon.publish.charts import Bar, Look, Part, Series, Spread, bar_chart, line_chart
 from kepsilon.publish.charts.axes import percent as axis_percent
 from kepsilon.publish.charts.palette import BROWN, INK, TEAL
@@ -14,7 +15,6 @@ from kepsilon.publish.wording import NOTHING, percent
 from kepsilon.reproduce.pages import paper_says
 from kepsilon.reproduce.pages.numbers import across, known, shares
 from kepsilon.reproduce.pages.panels import (
-    Json,
     Panel,
     ShownFigure,
     described,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kepsilon.json_values import Json
 from kepsilon.publish.atomic import Staging
 from kepsilon.publish.charts import STYLE, sheet, standalone
 from kepsilon.publish.report import environment
@@ -16,7 +17,7 @@ from kepsilon.reproduce.pages.beyond_figures import beyond_figures, choices, var
 from kepsilon.reproduce.pages.data_tables import data_sets, hierarchies
 from kepsilon.reproduce.pages.judged import LOOKS, SIGNS, Claim, Judgement, Score, claims_of, in_short, scores
 from kepsilon.reproduce.pages.numbers import tidied
-from kepsilon.reproduce.pages.panels import STAND_IN, Json, Said, ShownFigure, csv_text, title_of
+from kepsilon.reproduce.pages.panels import STAND_IN, Said, ShownFigure, csv_text, title_of
 from kepsilon.reproduce.pages.paper_figures import paper_figures
 from kepsilon.reproduce.pages.run_facts import run_facts, run_times
 from kepsilon.reproduce.setting import Measurements

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kepsilon.json_values import Json
 from kepsilon.publish.charts import Drawing, Spread
 from kepsilon.publish.figures.figure import Table
 from kepsilon.reproduce.pages.numbers import known
 from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, DATA_SETS, Measurements
-
-Json = Mapping[str, Any]
 
 TITLES = {"adult": "Adult", "florida": "Florida", "michigan": "Michigan"}
 STAND_INS = frozenset({"florida", "michigan"})
@@ -107,7 +106,7 @@ def n_columns(measured: Sequence[Json]) -> int:
     return max(len({one["data_set"] for one in measured}), 1)
 
 
-def described(measured: Json) -> dict[str, Any]:
+def described(measured: Json) -> Json:
     """What opens every row of a CSV file."""
     return {"data_set": measured["data_set"], "is_stand_in": bool(measured["is_stand_in"])} | (
         {"algorithm": measured["algorithm"]} if "algorithm" in measured else {}
@@ -130,7 +129,7 @@ def expected(spread: Json) -> float | None:
     return known(spread.get("mean")) if closed is None else closed
 
 
-def spread_columns(spread: Json) -> dict[str, Any]:
+def spread_columns(spread: Json) -> Json:
     return {key: known(spread.get(key)) for key in ("expected", "mean", "deviation")}
 
 

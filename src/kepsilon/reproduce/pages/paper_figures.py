@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kepsilon.json_values import Json
 from kepsilon.publish.charts import Limit, Look, Series, line_chart
 from kepsilon.publish.charts.palette import BROWN, INK, TEAL
 from kepsilon.publish.figures.figure import Table
@@ -14,7 +15,6 @@ from kepsilon.reproduce.pages.grid_panels import against_k
 from kepsilon.reproduce.pages.noise_figures import distributions, uniform_noise
 from kepsilon.reproduce.pages.numbers import across, plain_column, shares
 from kepsilon.reproduce.pages.panels import (
-    Json,
     Panel,
     ShownFigure,
     described,

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from kepsilon.json_values import Json
 from kepsilon.publish.wording import listed, percent
-from kepsilon.reproduce.pages.panels import Json, Said, shown_title, title_of
+from kepsilon.reproduce.pages.panels import Said, shown_title, title_of
 from kepsilon.reproduce.setting import ALGORITHM_NAMES
 
 SUPPRESSED_BY_OLA = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kepsilon.json_values import Json
 from kepsilon.publish.charts import Limit, Look, Series, line_chart
 from kepsilon.publish.charts.axes import percent as axis_percent
 from kepsilon.publish.charts.palette import BROWN, INK
@@ -23,7 +24,6 @@ from kepsilon.reproduce.pages.grid_panels import (
 from kepsilon.reproduce.pages.numbers import PER_CENT, shares
 from kepsilon.reproduce.pages.panels import (
     EPSILON_QUASIS,
-    Json,
     Panel,
     ShownFigure,
     described,

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from kepsilon.json_values import Json
 from kepsilon.publish.figures.figure import Table
 from kepsilon.publish.wording import number
-
-Json = Mapping[str, Any]
 
 _NAMES = {
     "ks": "k",

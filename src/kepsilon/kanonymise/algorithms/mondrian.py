@@ -2,7 +2,8 @@
 """Median cuts until no cut leaves k records on both sides: strict Mondrian.
 
 LeFevre et al. 2006. A partition is cut along its widest attribute, relative to the whole data's range, at its weighted
-median; where a side would have fewer than k records, along the next widest. Every record is released.
+median; where a side would have fewer than k records, or fail another requirement, along the next widest. Every record
+is released.
 """
 
 from __future__ import annotations
@@ -12,10 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kepsilon.errors import AnonymisationError, Problem, UnsatisfiableError
+from kepsilon.kanonymise.algorithms.protocol import KAnonymised, Request
 from kepsilon.kanonymise.class_labels import LabelStyle, PartCodes, label_parts
-from kepsilon.kanonymise.median_cuts import cut, relative_width, whole_table
-from kepsilon.table.arrays import IntArray
-from kepsilon.table.classes import AttributeLabels, Recoding
+from kepsilon.kanonymise.median_cuts import PartsMeet, cut, relative_width, whole_table
+from kepsilon.kanonymise.node_counts import sum_of_squares
+from kepsilon.kanonymise.requirements.protocol import Requirement, all_met
+from kepsilon.table.arrays import BoolArray, IntArray
+from kepsilon.table.classes import SUPPRESSED, AttributeLabels, Recoding
 from kepsilon.table.frequency import FrequencyTable
 from kepsilon.table.keys import number, number_by_first
 
@@ -32,6 +37,15 @@ class FixedPartTooSmallError(ValueError):
         super().__init__(f"{n_records} records are in {n_parts} parts with fewer than k records each")
 
 
+class FixedPartUnmetError(ValueError):
+    """A part that exists before the first cut fails a requirement beyond k records."""
+
+    def __init__(self, *, requirement: Requirement, n_records: int) -> None:
+        self.requirement = requirement
+        self.n_records = n_records
+        super().__init__(f"{n_records} records are in parts that fail “{requirement.name}” before any cut")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
     """Where the cuts left every combination. Parts are numbered by their first combination.
@@ -40,6 +54,8 @@ class Partition:
     """
 
     k: int
+    further: tuple[Requirement, ...]
+    """What every part meets apart from having k records."""
     fixed: frozenset[int]
     part_of: IntArray
     """Part of every combination, shape (n_combinations,)."""
@@ -67,25 +83,38 @@ class _Finished:
     """Smallest, largest, low, high; shape (4, n_attributes, n_parts)."""
 
 
-def partition(table: FrequencyTable, *, k: int, fixed: Sequence[int] = ()) -> Partition:
+def partition(
+    table: FrequencyTable, *, k: int, fixed: Sequence[int] = (), further: Sequence[Requirement] = ()
+) -> Partition:
     """The parts strict Mondrian ends with; none has a cut left that keeps k records on both sides.
 
-    `fixed` lists attributes that must not be generalised: their values divide the table before the first cut.
-    Raises FixedPartTooSmallError if a part that no cut has made, the whole table included, has fewer than k records.
+    `fixed` lists attributes that must not be generalised: their values divide the table before the first cut. `further`
+    is what parts have to meet apart from having k records; it has to hold for unions, because parts may be merged.
+    Raises FixedPartTooSmallError if a part that no cut has made, the whole table included, has fewer than k records, and
+    FixedPartUnmetError if such a part fails a further requirement.
     """
     if k < 1:
         raise ValueError("k is at least 1")
+    if not all(requirement.holds_for_unions for requirement in further):
+        raise ValueError("a requirement that does not hold for unions breaks when parts with equal labels are merged")
     runs = whole_table(table, fixed=fixed)
     too_small = runs.sizes < k
     if too_small.any():
         raise FixedPartTooSmallError(n_records=int(runs.sizes[too_small].sum()), n_parts=int(too_small.sum()))
+    for requirement in further:
+        meets = _parts_meet([requirement], table)(
+            runs.combinations, np.repeat(np.arange(runs.n_partitions), runs.lengths), runs.n_partitions
+        )
+        if not meets.all():
+            raise FixedPartUnmetError(requirement=requirement, n_records=int(runs.sizes[~meets].sum()))
+    parts_meet = _parts_meet(further, table) if further else None
     widths = [relative_width(domain) for domain in table.domains]
     part_of: IntArray = np.zeros(table.n_combinations, dtype=np.int64)
     finished: list[_Finished] = []
     n_finished = 0
     while runs.n_partitions:
         smallest, largest = runs.extremes()
-        both_sides, is_cut = cut(runs, smallest=smallest, largest=largest, widths=widths, k=k)
+        both_sides, is_cut = cut(runs, smallest=smallest, largest=largest, widths=widths, k=k, parts_meet=parts_meet)
         done = np.flatnonzero(~is_cut)
         in_done = np.repeat(~is_cut, runs.lengths)
         numbers = np.arange(n_finished, n_finished + len(done))
@@ -104,6 +133,7 @@ def partition(table: FrequencyTable, *, k: int, fixed: Sequence[int] = ()) -> Pa
     smallest, largest, low, high = np.concatenate([no_bounds, *(parts.bounds for parts in finished)], axis=2)
     return Partition(
         k=k,
+        further=tuple(further),
         fixed=frozenset(fixed),
         part_of=new.astype(np.int32)[part_of],
         sizes=sizes[old],
@@ -114,9 +144,25 @@ def partition(table: FrequencyTable, *, k: int, fixed: Sequence[int] = ()) -> Pa
     )
 
 
-def anonymise(table: FrequencyTable, *, k: int, labels: LabelStyle = "tight", fixed: Sequence[int] = ()) -> Recoding:
+def _parts_meet(requirements: Sequence[Requirement], table: FrequencyTable) -> PartsMeet:
+    def parts_meet(combinations: IntArray, part_of: IntArray, n_parts: int) -> BoolArray:
+        class_of: IntArray = np.full(table.n_combinations, SUPPRESSED, dtype=np.int64)
+        class_of[combinations] = part_of
+        return all_met(requirements, table, class_of, n_classes=n_parts)
+
+    return parts_meet
+
+
+def anonymise(
+    table: FrequencyTable,
+    *,
+    k: int,
+    labels: LabelStyle = "tight",
+    fixed: Sequence[int] = (),
+    further: Sequence[Requirement] = (),
+) -> Recoding:
     """Strict Mondrian from table to classes: `partition`, then `recode`."""
-    return recode(table, partition(table, k=k, fixed=fixed), labels=labels)
+    return recode(table, partition(table, k=k, fixed=fixed, further=further), labels=labels)
 
 
 def recode(table: FrequencyTable, partition: Partition, *, labels: LabelStyle = "tight") -> Recoding:
@@ -141,8 +187,11 @@ def recode(table: FrequencyTable, partition: Partition, *, labels: LabelStyle = 
     sizes = np.bincount(class_of_part, weights=partition.sizes, minlength=n_classes).astype(np.int64)
     if (sizes < partition.k).any():
         raise RuntimeError("a class has fewer than k records; this is a bug, and nothing may be released")
+    class_of: IntArray = class_of_part.astype(np.int32)[partition.part_of]
+    if not all_met(partition.further, table, class_of, n_classes=n_classes).all():
+        raise RuntimeError("a class fails a requirement; this is a bug, and nothing may be released")
     return Recoding(
-        class_of=class_of_part.astype(np.int32)[partition.part_of],
+        class_of=class_of,
         sizes=sizes,
         attributes=tuple(_merged(labelled, class_of_part, n_classes=n_classes) for labelled in by_attribute),
     )
@@ -155,3 +204,39 @@ def _merged(labelled: AttributeLabels, class_of_part: IntArray, *, n_classes: in
     # One text can stand at two levels of a hierarchy; the class is then charged the coarser reading.
     np.maximum.at(loss, class_of_part, labelled.loss)
     return AttributeLabels(labels=labelled.labels, of_class=of_class, loss=loss)
+
+
+def find(table: FrequencyTable, request: Request) -> dict[int, KAnonymised | AnonymisationError]:
+    """As `Algorithm.find` has it; every k is cut anew."""
+    return {k: _answer(table, request, k, further) for k, further in request.beyond_k.items()}
+
+
+def _answer(
+    table: FrequencyTable, request: Request, k: int, further: Sequence[Requirement]
+) -> KAnonymised | AnonymisationError:
+    for requirement in further:
+        if not requirement.holds_for_unions:
+            return _refusal(
+                f"Mondrian cannot keep {requirement.claim}: it merges classes that end with equal labels.",
+                'Use algorithm = "ola".',
+            )
+    try:
+        recoding = anonymise(table, k=k, labels=request.policy.labels, fixed=request.fixed(table), further=further)
+    except FixedPartTooSmallError as error:
+        return _refusal(
+            f"{error.n_records:,} records have values missing that fewer than k = {k} records miss together, and "
+            "Mondrian leaves no record out.",
+            'Leave records with missing values out: missing = "suppress"; or use algorithm = "ola".',
+        )
+    except FixedPartUnmetError as error:
+        unmet = error.requirement
+        return _refusal(
+            f"{unmet.claim} cannot be met: before any cut, {error.n_records:,} records are in {unmet.unmet}, and Mondrian "
+            "leaves no record out.",
+            f"What would work: {unmet.remedy}.",
+        )
+    return KAnonymised(recoding=recoding, dm_star=sum_of_squares(recoding.sizes))
+
+
+def _refusal(what: str, fix: str) -> UnsatisfiableError:
+    return UnsatisfiableError(Problem(where="", what=what, fix=fix))

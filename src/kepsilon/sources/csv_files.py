@@ -6,15 +6,21 @@ Arrow's own messages quote the offending line, which is a record, so none of the
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
+
+import pyarrow as pa
 
 from kepsilon.errors import DataError, Problem
+from kepsilon.sources.columns import without_dictionaries
+from kepsilon.sources.files import readable
+from kepsilon.sources.protocol import Sink, Write
 
 DELIMITERS = (",", ";", "\t", "|")
 HEADER_BYTES = 1 << 20
@@ -29,6 +35,67 @@ class CsvDialect:
     column_names: tuple[str, ...]
     header_lines: int
     """Lines up to the end of the header, blank ones before it included."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsvFile:
+    """A file of text, which has to be read whole whatever is asked of it."""
+
+    path: Path
+    dialect: CsvDialect
+    by_column = False
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.dialect.column_names
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        return (self.path,)
+
+    @property
+    def tells_null_from_empty(self) -> bool:
+        """Alone on its line a null is written as an empty text, for an empty line would be skipped."""
+        return len(self.column_names) > 1
+
+    def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
+        del coded  # text comes as text
+        with readable(self.path):
+            return read_csv(self.path, self.dialect, columns)
+
+    def beside(self) -> tuple[str, ...]:
+        return ()
+
+    def like(self, table: pa.Table) -> pa.Table:
+        return table
+
+
+class CsvFiles:
+    """Text with delimiters. A release has the delimiter of the CSV file that it comes from."""
+
+    name = "CSV"
+    suffixes = (".csv", ".tsv")
+    other_suffixes = (".txt",)
+    open_in_parts = None
+
+    def takes(self, source: object) -> bool:
+        del source
+        return False
+
+    def open(self, source: Path) -> CsvFile:
+        return CsvFile(path=source, dialect=sniff(source))
+
+    @contextlib.contextmanager
+    def writing(self, sink: Sink) -> Iterator[Write]:
+        delimiter = sink.like.dialect.delimiter if isinstance(sink.like, CsvFile) else ","
+        if _is_tsv(sink.final_name):
+            delimiter = "\t"
+        with sink.target.open("wb") as file:
+            yield lambda table: write_csv(_writable(table, sink.final_name), file, delimiter=delimiter)
 
 
 def sniff(path: Path) -> CsvDialect:
@@ -46,7 +113,7 @@ def sniff(path: Path) -> CsvDialect:
         if error.start < len(head) - 4 or len(head) < HEADER_BYTES:
             encoding = "latin-1"
         text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8" if encoding == "utf-8" else encoding, errors="replace")
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else _most_frequent(_first_line(text.lstrip("\r\n")))
+    delimiter = "\t" if _is_tsv(path) else _most_frequent(_first_line(text.lstrip("\r\n")))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         header = next((cells for cells in reader if cells), [])
@@ -55,12 +122,11 @@ def sniff(path: Path) -> CsvDialect:
     return CsvDialect(delimiter=delimiter, encoding=encoding, column_names=tuple(header), header_lines=reader.line_num)
 
 
-def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str]) -> Any:
+def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str]) -> pa.Table:
     """The named columns as Arrow text; an empty cell is a null, a quoted empty cell is the empty text."""
-    import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    def attempt(encoding: str, block_size: int) -> Any:
+    def attempt(encoding: str, block_size: int) -> pa.Table:
         return arrow_csv.read_csv(
             path,
             # Names are given, not read: Arrow would keep a byte order mark in the first one.
@@ -171,7 +237,7 @@ def _n_blank_at_end(path: Path) -> int:
     return max(0, len(tail) - len(tail.rstrip(b"\n")) - 1)
 
 
-def write_csv(table: Any, file: BinaryIO, *, delimiter: str) -> None:
+def write_csv(table: pa.Table, file: BinaryIO, *, delimiter: str) -> None:
     """Appends the records to a file, after a header if it is empty."""
     from pyarrow import csv as arrow_csv
 
@@ -180,6 +246,26 @@ def write_csv(table: Any, file: BinaryIO, *, delimiter: str) -> None:
         table = table.set_column(0, table.schema.names[0], table.column(0).cast("string").fill_null(""))
     options = arrow_csv.WriteOptions(delimiter=delimiter, quoting_style="needed", include_header=file.tell() == 0)
     arrow_csv.write_csv(table, file, options)
+
+
+def _writable(table: pa.Table, path: Path) -> pa.Table:
+    table = without_dictionaries(table)
+    unfit = [f.name for f in table.schema if not _fits_a_cell(f.type)]
+    if unfit:
+        listed = ", ".join(f'"{name}"' for name in unfit)
+        raise DataError(
+            Problem(
+                where=str(path),
+                what=f"columns {listed} hold lists, structures or bytes, which CSV has no way to write.",
+                fix="Write Parquet (.parquet) or Arrow (.arrow), or leave those columns out.",
+            )
+        )
+    return table
+
+
+def _fits_a_cell(kind: pa.DataType) -> bool:
+    is_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    return not (pa.types.is_nested(kind) or is_bytes or isinstance(kind, pa.BaseExtensionType))
 
 
 def _ragged(path: Path, dialect: CsvDialect) -> Problem:
@@ -210,6 +296,10 @@ def _records(path: Path, dialect: CsvDialect, *, strict: bool = True) -> Iterato
         for cells in reader:
             if cells:
                 yield reader.line_num, cells
+
+
+def _is_tsv(path: Path) -> bool:
+    return path.suffix.lower() == ".tsv"
 
 
 def _first_line(text: str) -> str:

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is asked of a single column before anything is released: does it repeat, and would a spreadsheet run it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kepsilon.engines.moving import stored
+from kepsilon.table.arrays import IntArray
+
+FORMULA = r"^([=@\t\r]|[+-][^0-9.])"
+"""How a formula begins; a sign before a digit is a number."""
+
+_MIXING = np.uint64(0x9E3779B97F4A7C15)
+
+
+def formula_cells(column: pa.ChunkedArray) -> int:
+    """Cells of a column of text that a spreadsheet would take for formulas."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return 0
+    return pc.sum(pc.match_substring_regex(column, FORMULA)).as_py() or 0
+
+
+def count_distinct(parts: Iterable[pa.ChunkedArray], *, most: int) -> tuple[int, int]:
+    """Distinct non-null values of a column that comes in parts, and how many records hold one.
+
+    About `most` values are held at a time, as hashes. Where there are more, only a sample of the values is followed,
+    each with all its records, so that values that repeat still show; the first number is then an estimate.
+    """
+    followed = _Followed()
+    n_valid = n_waiting = 0
+    for part in parts:
+        values = stored(part).drop_null()
+        n_valid += len(values)
+        if pa.types.is_nested(values.type) or pa.types.is_null(values.type):
+            continue
+        followed.add(np.array([hash(value) for value in values.to_pylist()], dtype=np.int64).view(np.uint64))
+        n_waiting += len(values)
+        if n_waiting > most:
+            followed.shrink(most)
+            n_waiting = 0
+    followed.shrink(most)
+    return max(min(1, n_valid), n_valid - followed.n_repeated), n_valid
+
+
+class _Followed:
+    """Hashes of the values that are followed, and how many records hold each."""
+
+    def __init__(self) -> None:
+        self._hashes: IntArray = np.zeros(0, dtype=np.uint64)
+        self._counts: IntArray = np.zeros(0, dtype=np.int64)
+        self._waiting: list[IntArray] = []
+        self._halvings = 0
+        """One value in 2^halvings is followed."""
+
+    def add(self, hashes: IntArray) -> None:
+        # Hashes of whole numbers are the numbers: mixed, their first bits are like those of any other value.
+        mixed = hashes * _MIXING
+        self._waiting.append(mixed[self._is_followed(mixed)])
+
+    def shrink(self, most: int) -> None:
+        """Adds up what waits, and follows fewer values where there are more than so many."""
+        hashes, places = np.unique(np.concatenate([self._hashes, *self._waiting]), return_inverse=True)
+        before = np.concatenate([self._counts, np.ones(len(places) - len(self._counts), dtype=np.int64)])
+        counts = np.bincount(places, weights=before, minlength=len(hashes)).astype(np.int64)
+        self._waiting = []
+        while len(hashes) > most:
+            self._halvings += 1
+            stays = self._is_followed(hashes)
+            hashes, counts = hashes[stays], counts[stays]
+        self._hashes, self._counts = hashes, counts
+
+    @property
+    def n_repeated(self) -> int:
+        """Records whose value another record before them has, in the whole column."""
+        return int(self._counts.sum() - len(self._counts)) << self._halvings
+
+    def _is_followed(self, mixed: IntArray) -> IntArray | slice:
+        return np.flatnonzero(mixed >> np.uint64(64 - self._halvings) == 0) if self._halvings else slice(None)

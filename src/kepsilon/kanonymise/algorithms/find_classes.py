@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks the policy's algorithm for classes, and lets none out that breaks a requirement, whatever the algorithm did."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import cast
+
+from kepsilon.errors import AnonymisationError
+from kepsilon.kanonymise.algorithms.protocol import Algorithm, KAnonymised, Request
+from kepsilon.kanonymise.requirements import requirements_of
+from kepsilon.policy.choices import ALGORITHMS
+from kepsilon.policy.policy import Policy
+from kepsilon.table.classes import SUPPRESSED, Recoding
+from kepsilon.table.frequency import FrequencyTable
+
+
+def k_anonymise(table: FrequencyTable, policy: Policy) -> KAnonymised:
+    """The partition that the policy asks for, or why there is none."""
+    result = for_every_k(table, policy, ks=[policy.k])[policy.k]
+    if isinstance(result, AnonymisationError):
+        raise result
+    return result
+
+
+def for_every_k(
+    table: FrequencyTable, policy: Policy, *, ks: Sequence[int]
+) -> dict[int, KAnonymised | AnonymisationError]:
+    """The partition for each k, whatever the policy's own, or why there is none; OLA sweeps its lattice once for all."""
+    algorithm = cast("Algorithm", ALGORITHMS[policy.algorithm])
+    request = Request(policy=policy, requirements={k: requirements_of(policy, k=k) for k in ks})
+    found = algorithm.find(table, request)
+    results: dict[int, KAnonymised | AnonymisationError] = {}
+    for k in ks:
+        result = found[k]
+        if not isinstance(result, AnonymisationError):
+            _refuse_broken(result.recoding, algorithm, table, request, k)
+            result = dataclasses.replace(result, recoding=_of_k_quasis(result.recoding, policy))
+        results[k] = result
+    return results
+
+
+def _refuse_broken(recoding: Recoding, algorithm: Algorithm, table: FrequencyTable, request: Request, k: int) -> None:
+    """Raises if a class fails a requirement, or more records are left out than may be; no algorithm is trusted."""
+    for requirement in request.requirements[k]:
+        if not requirement.met_by(table, recoding.class_of, n_classes=recoding.n_classes).all():
+            raise _bug(f"{algorithm.title} made a class that fails “{requirement.name}”")
+    n_suppressed = int(table.counts[recoding.class_of == SUPPRESSED].sum())
+    if n_suppressed > (request.policy.most_suppressed(table.n_records) if algorithm.may_suppress else 0):
+        raise _bug(f"{algorithm.title} left out more records than it may")
+    if (recoding.levels is not None) != algorithm.has_levels:
+        raise _bug(f"{algorithm.title} has levels though it says it has none, or the other way round")
+
+
+def _bug(what: str) -> RuntimeError:
+    return RuntimeError(f"{what}; this is a bug, and nothing may be released")
+
+
+def _of_k_quasis(recoding: Recoding, policy: Policy) -> Recoding:
+    """Without the attributes that say what is missing: they shape classes, but nothing is published for them."""
+    n = len(policy.k_quasis)
+    levels = None if recoding.levels is None else recoding.levels[:n]
+    return dataclasses.replace(recoding, attributes=recoding.attributes[:n], levels=levels)

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cheapest node that meets k within the suppression limit: Optimal Lattice Anonymization.
+
+El Emam et al. 2009. A node passes if the records in classes smaller than k are within the limit. Going up the lattice,
+classes only merge: what lies above a passing node passes, what lies below a failing one fails. Both are tagged
+without being counted, and the nodes left are found by bisection, along chains from the lowest undecided node up to
+the highest (Kohlmayer et al. 2012; fewer visits than bisecting every sublattice, and about as many counts).
+
+Classes that fail a requirement beyond k records are left out like small ones. Nodes are then tagged only if every
+requirement allows such conclusions; otherwise each node is looked at.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.errors import AnonymisationError, PolicyError, Problem, UnsatisfiableError
+from kepsilon.kanonymise.algorithms.protocol import KAnonymised, Request
+from kepsilon.kanonymise.lattice import (
+    Lattice,
+    Node,
+    at_or_above,
+    at_or_below,
+    closed_upwards,
+    first_node,
+    height,
+    lattice_of,
+    minimal_nodes,
+)
+from kepsilon.kanonymise.losses import LOSSES
+from kepsilon.kanonymise.node_classes import RequirementCounter, classes_at
+from kepsilon.kanonymise.node_counts import MAX_CELLS, NodeCounter
+from kepsilon.kanonymise.requirements.protocol import Requirement, all_met
+from kepsilon.table.arrays import BoolArray, IntArray
+from kepsilon.table.classes import SUPPRESSED, AttributeLabels, Recoding
+from kepsilon.table.frequency import FrequencyTable
+from kepsilon.table.keys import rank
+
+MAX_NODES = 1 << 24
+"""Most nodes of a lattice that is searched; two bytes per node and k are held."""
+
+
+_Counter = NodeCounter | RequirementCounter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OlaResult:
+    """The best node for one k, and how it was found."""
+
+    node: Node
+    suppressed: int
+    """Records in classes smaller than k, or that fail another requirement; they are left out."""
+    n_classes: int
+    """Classes released; 0 where the limit lets every record go, which the caller has to refuse."""
+    loss: int | float
+    dm_star: int
+    k_minimal: tuple[Node, ...]
+    """All passing nodes without a passing node below, in lexicographic order."""
+    nodes_counted: int
+    """Nodes whose classes were counted, in the whole search, for all k together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmet:
+    """No node passes for one k, not even the top; the figures for the refusal."""
+
+    suppressed: int
+    """Records in classes that fail at the top node: more than may be left out."""
+    n_labels: tuple[int, ...]
+    """Labels each attribute keeps at its top level; more than one stands in the way of larger classes."""
+    nodes_counted: int
+
+
+class LatticeTooLargeError(ValueError):
+    """The hierarchies have too many levels together to be searched."""
+
+    def __init__(self, n_nodes: int) -> None:
+        self.n_nodes = n_nodes
+        super().__init__(f"a lattice of {n_nodes} nodes is larger than the {MAX_NODES} that are searched")
+
+
+def search(
+    table: FrequencyTable,
+    *,
+    ks: Sequence[int],
+    max_suppressed: int,
+    loss: str,
+    max_cells: int = MAX_CELLS,
+    further: Mapping[int, Sequence[Requirement]] | None = None,
+) -> dict[int, OlaResult | Unmet]:
+    """The best node for every k, in one sweep: a node's class sizes do not depend on k.
+
+    The best is the k-minimal node of least loss; then fewest suppressed records, lowest, lexicographically first. The
+    loss never falls on the way up, so no passing node beats all minimal ones. `max_suppressed` counts records.
+    `further` holds, by k, what a class has to satisfy apart from having k records.
+    """
+    if any(k < 1 for k in ks) or max_suppressed < 0:
+        raise ValueError("k is at least 1, and the number of records to be left out at least 0")
+    node_loss = LOSSES[loss].for_table(table)
+    lattice = lattice_of(table.domains)
+    if lattice.n_nodes > MAX_NODES:
+        raise LatticeTooLargeError(lattice.n_nodes)
+    by_k = {k: tuple((further or {}).get(k, ())) for k in ks}
+    sizes = NodeCounter(table, ks=ks, max_cells=max_cells)
+    counter = RequirementCounter(table, sizes, further=by_k) if any(by_k.values()) else sizes
+    tags = {k: _Tags(lattice) for k in ks}
+    tells_of_others = may_tag(itertools.chain(*by_k.values()), max_suppressed=max_suppressed)
+    if tells_of_others:
+        _bisect(lattice, counter, tags, max_suppressed=max_suppressed)
+    else:
+        _look_at_all(lattice, counter, tags, max_suppressed=max_suppressed)
+
+    results: dict[int, OlaResult | Unmet] = {}
+    for k in ks:
+        passing = tags[k].passes
+        k_minimal = minimal_nodes(passing if tells_of_others else closed_upwards(passing))
+        if not k_minimal:
+            results[k] = Unmet(
+                suppressed=counter.summary(lattice.top).suppressed[k],
+                n_labels=tuple(len(domain.levels[-1]) for domain in table.domains),
+                nodes_counted=counter.n_counted,
+            )
+            continue
+        # A minimal node has no passing node below that could have tagged it, so it was counted itself.
+        candidates = k_minimal if tells_of_others else tuple(map(tuple, np.argwhere(passing).tolist()))
+        _, suppressed_records, _, node = min(
+            (node_loss(node, summary), summary.suppressed[k], height(node), node)
+            for node, summary in ((node, counter.summary(node)) for node in candidates)
+        )
+        summary = counter.summary(node)
+        results[k] = OlaResult(
+            node=node,
+            suppressed=suppressed_records,
+            n_classes=summary.n_classes[k],
+            loss=node_loss(node, summary),
+            dm_star=summary.dm_star,
+            k_minimal=k_minimal,
+            nodes_counted=counter.n_counted,
+        )
+    return results
+
+
+def may_tag(requirements: Iterable[Requirement], *, max_suppressed: int) -> bool:
+    """Whether a node that passes makes all above it pass, and one that fails all below it fail.
+
+    True of requirements that are monotone under suppression, as k records is. Where no record may be left out, true also
+    of those that hold for unions of classes that meet them: at a passing node every class meets them.
+    """
+    return all(
+        requirement.is_monotone_under_suppression or (max_suppressed == 0 and requirement.holds_for_unions)
+        for requirement in requirements
+    )
+
+
+def _bisect(lattice: Lattice, counter: _Counter, tags: Mapping[int, _Tags], *, max_suppressed: int) -> None:
+    """Tags every node for every k, counting few of them."""
+    for k, tags_of_k in tags.items():
+        while (lowest := first_node(~tags_of_k.decided)) is not None:
+            chain = _chain(lattice, lowest, undecided=~tags_of_k.decided)
+            low, high = 0, len(chain)
+            while low < high:
+                middle = (low + high) // 2
+                suppressed = counter.summary(chain[middle]).suppressed
+                for other_k, others in tags.items():
+                    others.tag(chain[middle], passes=suppressed[other_k] <= max_suppressed)
+                low, high = (low, middle) if suppressed[k] <= max_suppressed else (middle + 1, high)
+
+
+def _look_at_all(lattice: Lattice, counter: _Counter, tags: Mapping[int, _Tags], *, max_suppressed: int) -> None:
+    """Marks the nodes that pass for every k, counting all of them."""
+    for node in lattice.nodes():
+        suppressed = counter.summary(node).suppressed
+        for k, tags_of_k in tags.items():
+            tags_of_k.passes[node] = suppressed[k] <= max_suppressed
+
+
+class _Tags:
+    """What is known so far about every node, for one k."""
+
+    def __init__(self, lattice: Lattice) -> None:
+        self.decided: BoolArray = np.zeros(lattice.n_levels, dtype=np.bool_)
+        self.passes: BoolArray = np.zeros(lattice.n_levels, dtype=np.bool_)
+
+    def tag(self, node: Node, *, passes: bool) -> None:
+        region = at_or_above(node) if passes else at_or_below(node)
+        self.decided[region] = True
+        if passes:
+            self.passes[region] = True
+
+
+def _chain(lattice: Lattice, start: Node, *, undecided: BoolArray) -> list[Node]:
+    """Undecided nodes from `start` upwards, one level at a time, the attributes taking turns.
+
+    Taking turns keeps the chain near the middle of the lattice, where a verdict tags most nodes.
+    """
+    chain = [start]
+    turn = 0
+    n_attributes = len(start)
+    while True:
+        node = chain[-1]
+        for step in range(n_attributes):
+            attribute = (turn + step) % n_attributes
+            level = node[attribute] + 1
+            higher = (*node[:attribute], level, *node[attribute + 1 :])
+            if level < lattice.n_levels[attribute] and undecided[higher]:
+                chain.append(higher)
+                turn = attribute + 1
+                break
+        else:
+            return chain
+
+
+def recode(table: FrequencyTable, node: Node, *, k: int, further: Sequence[Requirement] = ()) -> Recoding:
+    """The classes of a node, those that are smaller than k or fail a further requirement suppressed.
+
+    They are in lexicographic order of their codes.
+    """
+    if k < 1:
+        raise ValueError("k is at least 1")
+    codes, class_of, n_distinct = classes_at(table, node)
+    sizes = np.bincount(class_of, weights=table.counts, minlength=n_distinct).astype(np.int64)
+    released = sizes >= k
+    if further:
+        released &= all_met(further, table, class_of, n_classes=n_distinct)
+    new_ids = np.where(released, np.cumsum(released) - 1, SUPPRESSED).astype(np.int32)
+    class_of = new_ids[class_of]
+    n_classes = int(released.sum())
+    is_released = class_of != SUPPRESSED
+    attributes = []
+    for domain, level, column in zip(table.domains, node, codes, strict=True):
+        code_of_class: IntArray = np.zeros(n_classes, dtype=np.int64)
+        code_of_class[class_of[is_released]] = column[is_released]
+        shown, of_class = rank(code_of_class)
+        attributes.append(
+            AttributeLabels(
+                labels=tuple(domain.levels[level][code] for code in shown.tolist()),
+                of_class=of_class,
+                loss=np.full(n_classes, level / max(1, domain.n_levels - 1)),
+            )
+        )
+    return Recoding(class_of=class_of, sizes=sizes[released], attributes=tuple(attributes), levels=node)
+
+
+def find(table: FrequencyTable, request: Request) -> dict[int, KAnonymised | AnonymisationError]:
+    """As `Algorithm.find` has it; one sweep of the lattice for all k."""
+    policy = request.policy
+    limit = policy.most_suppressed(table.n_records)
+    try:
+        results = search(table, ks=request.ks, max_suppressed=limit, loss=policy.loss, further=request.beyond_k)
+    except LatticeTooLargeError as error:
+        raise PolicyError(
+            Problem(
+                where="attributes",
+                what=f"the hierarchies together make a lattice of {error.n_nodes:,} nodes, more than the {MAX_NODES:,} "
+                "that OLA searches.",
+                fix='Give some hierarchies fewer levels, or use algorithm = "mondrian".',
+            )
+        ) from None
+    return {k: _answer(result, table, request, k) for k, result in results.items()}
+
+
+def _answer(
+    result: OlaResult | Unmet, table: FrequencyTable, request: Request, k: int
+) -> KAnonymised | AnonymisationError:
+    if isinstance(result, Unmet):
+        return _cannot_be_met(result, table, request, k)
+    if result.n_classes == 0:
+        return UnsatisfiableError(
+            Problem(
+                where="",
+                what=f"{_asked(request, k)} would leave out every record.",
+                fix="Choose a smaller max_suppression, so that values are generalised instead.",
+            )
+        )
+    recoding = recode(table, result.node, k=k, further=request.beyond_k[k])
+    return KAnonymised(recoding=recoding, dm_star=result.dm_star, nodes_counted=result.nodes_counted)
+
+
+def _cannot_be_met(unmet: Unmet, table: FrequencyTable, request: Request, k: int) -> UnsatisfiableError:
+    requirements = request.requirements[k]
+    share = unmet.suppressed / table.n_records
+    n_quasis = len(request.policy.k_quasis)
+    kept = [(d.name, n) for d, n in zip(table.domains, unmet.n_labels, strict=True) if n > 1]
+    open_ended = [d.name for d, n in zip(table.domains[:n_quasis], unmet.n_labels, strict=False) if n > 1]
+    ways = [f'add a level "*" to {" or ".join(open_ended)}'] if open_ended else []
+    if len(table.domains) > n_quasis:
+        ways.append('leave out records with missing values, missing = "suppress"')
+    enough = math.ceil(1000 * share) / 1000
+    if enough < 1:
+        ways.append(f"allow max_suppression = {enough:g}")
+    ways += [requirement.remedy for requirement in requirements]
+    in_the_way = f" ({', '.join(f'{name} keeps {n} values there' for name, n in kept)})" if kept else ""
+    return UnsatisfiableError(
+        Problem(
+            where="",
+            what=f"{_asked(request, k)} cannot be met.",
+            fix=f"With every hierarchy at its top, {_percent(share)} of records stay in "
+            f"{' or '.join(requirement.unmet for requirement in requirements)}{in_the_way}.\n"
+            f"What would work: {'; or '.join(ways)}.",
+        )
+    )
+
+
+def _asked(request: Request, k: int) -> str:
+    claims = " and ".join(requirement.claim for requirement in request.requirements[k])
+    return f"{claims} with at most {_percent(request.policy.max_suppression)} suppressed"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

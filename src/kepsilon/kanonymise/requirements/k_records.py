@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""k-anonymity itself: every class has at least k records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kepsilon.kanonymise.requirements.protocol import class_sums
+from kepsilon.policy.policy import Policy
+from kepsilon.table.arrays import BoolArray, IntArray
+from kepsilon.table.frequency import FrequencyTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KRecords:
+    """At least k records; asked for by every policy. Records add up, and more of them never hurt."""
+
+    name: ClassVar[str] = "k records"
+    is_monotone_under_suppression: ClassVar[bool] = True
+    holds_for_unions: ClassVar[bool] = True
+    remedy: ClassVar[str] = "choose a smaller k"
+
+    k: int
+
+    @classmethod
+    def asked_by(cls, policy: Policy, *, k: int) -> KRecords:  # noqa: ARG003 -- every policy asks for it
+        return cls(k=k)
+
+    @property
+    def claim(self) -> str:
+        return f"k = {self.k}"
+
+    @property
+    def unmet(self) -> str:
+        return f"classes below {self.k}"
+
+    def met_by(self, table: FrequencyTable, class_of: IntArray, *, n_classes: int) -> BoolArray:
+        return class_sums(table.counts, class_of, n_classes=n_classes) >= self.k

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one way from classes to predictions: `check`, `explore` and `anonymise` come here, whatever engine they use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kepsilon.counting import Counted
+from kepsilon.engines.protocol import Preview
+from kepsilon.errors import Problem
+from kepsilon.evaluate.confident_k import ConfidentK
+from kepsilon.evaluate.precision_loss import PrecisionLoss, precision_loss
+from kepsilon.evaluate.relative_error import ErrorSums, epsilon_for_error, uniform_equivalent
+from kepsilon.evaluate.tally import Expected
+from kepsilon.kanonymise.algorithms import KAnonymised
+from kepsilon.perturb.mechanisms import mechanism_of
+from kepsilon.policy.policy import Policy
+from kepsilon.predict.outlook import Cell, Outlook, look_ahead
+from kepsilon.predict.prediction import (
+    AttributeLosses,
+    ClassSummary,
+    ExpectedError,
+    ExpectedRisk,
+    ExpectedSuppression,
+    Losses,
+    PredictedRecords,
+    Prediction,
+)
+from kepsilon.predict.warnings import warnings_about_classes
+from kepsilon.table.classes import Recoding
+
+YARDSTICK = 0.05
+"""The paper measures errors against uniform noise of ±5 %."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predicted:
+    """Predictions for several ε from one look at the classes, and the look itself, which drawing needs."""
+
+    outlook: Outlook
+    predictions: tuple[Prediction, ...]
+    """One for each ε, in the order in which they were asked for."""
+    risk_beside: tuple[tuple[float, float], ...] = ()
+    """Other ε, with the linking risk that each would leave."""
+
+    @property
+    def prediction(self) -> Prediction:
+        """The first, which is the only one where nobody asked for several."""
+        return self.predictions[0]
+
+
+def predict(
+    preview: Preview,
+    partition: KAnonymised,
+    counted: Counted,
+    policy: Policy,
+    *,
+    epsilons: Sequence[float] | None = None,
+    beside: Sequence[float] = (),
+) -> Predicted:
+    """What the policy makes of these classes at its own ε, or at each of several, from one look at the records.
+
+    `partition` is how the classes came about, and `preview` where their records are. `beside` are ε of which only the
+    linking risk is wanted.
+    """
+    asked = [policy.epsilon] if epsilons is None else list(epsilons)
+    confident = ConfidentK.asked_by(policy)
+    cells: list[Cell] = [(float(epsilon), confident) for epsilon in asked]
+    outlook = look_ahead(preview, policy, [*cells, *((epsilon, None) for epsilon in beside)])
+    loss = precision_loss(partition.recoding)
+    warnings = warnings_about_classes(outlook, partition.recoding)
+    return Predicted(
+        outlook=outlook,
+        predictions=tuple(
+            _prediction(partition, expected, outlook, counted, policy, epsilon=epsilon, loss=loss, warnings=warnings)
+            for epsilon, expected in zip(asked, outlook.expected, strict=False)
+        ),
+        risk_beside=tuple(
+            (epsilon, expected.links.fair.total / expected.n_records)
+            for epsilon, expected in zip(beside, outlook.expected[len(asked) :], strict=True)
+        ),
+    )
+
+
+def _prediction(
+    partition: KAnonymised,
+    expected: Expected,
+    outlook: Outlook,
+    counted: Counted,
+    policy: Policy,
+    *,
+    epsilon: float,
+    loss: PrecisionLoss,
+    warnings: tuple[Problem, ...],
+) -> Prediction:
+    names, recoding = counted.roles.k_quasis, partition.recoding
+    n = expected.n_records
+    return Prediction(
+        algorithm=policy.algorithm,
+        k=policy.k,
+        epsilon=epsilon,
+        records=PredictedRecords(
+            read=counted.columns.n_records,
+            suppressed_by_k=counted.n_staying - n,
+            suppressed_missing=counted.left_out.missing,
+            suppressed_unlisted=counted.left_out.unlisted,
+        ),
+        n_combinations=counted.table.n_combinations,
+        classes=_class_summary(recoding),
+        levels=None if recoding.levels is None else dict(zip(names, recoding.levels, strict=True)),
+        loss=Losses(
+            dm_star=partition.dm_star,
+            precision=AttributeLosses(
+                by_attribute=dict(zip(names, loss.by_attribute, strict=True)), overall=loss.overall
+            ),
+        ),
+        error={
+            name: _expected_error(sums, policy, epsilon=float(epsilon))
+            for name, sums in zip(policy.epsilon_quasis, expected.errors, strict=True)
+        },
+        linking_risk=ExpectedRisk(
+            fair=expected.links.fair.per(n),
+            paper_ties=expected.links.paper.per(n),
+            largest_possible=expected.largest_possible,
+        ),
+        confident_k=_expected_suppression(expected, n_counted=counted.n_staying),
+        clipped=outlook.clipped,
+        constant_classes=outlook.constant_classes,
+        distortion=_distortion(loss.by_attribute, expected.errors),
+        warnings=warnings,
+    )
+
+
+def _class_summary(recoding: Recoding) -> ClassSummary:
+    sizes = recoding.sizes
+    return ClassSummary(
+        count=len(sizes),
+        smallest=int(sizes.min()),
+        largest=int(sizes.max()),
+        mean=round(int(sizes.sum()) / len(sizes), 2),
+    )
+
+
+def _expected_error(sums: ErrorSums, policy: Policy, *, epsilon: float) -> ExpectedError:
+    relative = sums.relative_of(policy.k)
+    # Only where the size of noise goes as 1/ε can be said which ε would do.
+    goes_as_inverse = mechanism_of(policy).exponential is not None
+    enough = epsilon_for_error(YARDSTICK / 2, error=relative, epsilon=epsilon) if relative and goes_as_inverse else None
+    return ExpectedError(
+        expected_relative=relative,
+        range_relative=sums.range_relative,
+        uniform_equivalent=None if relative is None else _finite(uniform_equivalent(relative)),
+        epsilon_for_uniform_5_percent=None if enough is None else _finite(enough),
+        largest_share=None if relative is None else sums.largest_share,
+        zeros_left_out=sums.n_zeros,
+    )
+
+
+def _finite(figure: float) -> float | None:
+    """A figure that is no number is no figure."""
+    return figure if math.isfinite(figure) else None
+
+
+def _expected_suppression(expected: Expected, *, n_counted: int) -> ExpectedSuppression | None:
+    gone, n = expected.suppressed, expected.n_records
+    if gone is None:
+        return None
+    return ExpectedSuppression(
+        of_entering=gone.per(n),
+        of_counted=gone.per(n_counted),
+        total_expected=(n_counted - n + gone.total) / n_counted,
+    )
+
+
+def _distortion(losses: Sequence[float], errors: Sequence[ErrorSums]) -> float | None:
+    """Mean over all quasis of precision loss and range-relative error; without noise nothing is distorted."""
+    shares = [0.0 if sums.distance_sum == 0 else sums.range_relative for sums in errors]
+    defined = [share for share in shares if share is not None]
+    if len(defined) < len(shares):
+        return None
+    figures = [*losses, *defined]
+    return sum(figures) / len(figures) if figures else 0.0

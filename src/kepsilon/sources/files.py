@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What files of every kind have in common: a function reads their columns, and what goes wrong is worded for the user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kepsilon.errors import DataError, EngineError, Problem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def _nothing() -> tuple[str, ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedFile:
+    """One file, all of whose columns are read by a function; enough for most kinds."""
+
+    path: Path
+    column_names: tuple[str, ...]
+    read: Callable[[Sequence[str]], pa.Table]
+    """The named columns, in the order asked for."""
+    by_column: bool = False
+    tells_null_from_empty: bool = True
+    beside: Callable[[], tuple[str, ...]] = _nothing
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        return (self.path,)
+
+    def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
+        del coded  # comes as it is in the file
+        with readable(self.path):
+            return self.read(columns)
+
+    def like(self, table: pa.Table) -> pa.Table:
+        return table
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Words what the system says while a file is read."""
+    try:
+        yield
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: Path, error: OSError) -> EngineError:
+    return EngineError(Problem(where=str(path), what=f"cannot be read: {error.strerror or 'input/output error'}."))
+
+
+def missing(path: Path) -> DataError:
+    return DataError(Problem(where=str(path), what="there is no such file."))
+
+
+def changed(path: Path) -> EngineError:
+    return EngineError(
+        Problem(
+            where=str(path),
+            what="was changed while it was being read; nothing was released.",
+            fix="Start again once nobody writes to it any more.",
+        )
+    )

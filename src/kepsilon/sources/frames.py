@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables in memory: Arrow, Polars, pandas and DuckDB in, the same kind back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kepsilon.errors import DataError, EngineError, Problem
+from kepsilon.sources.columns import metadata_names
+
+
+class Frames:
+    """Tables in memory; anything that speaks the Arrow C stream is understood."""
+
+    name = "table in memory"
+    suffixes = ()
+    other_suffixes = ()
+    open_in_parts = None
+    writing = None
+
+    def takes(self, source: object) -> bool:
+        return _library(source) in ("pandas", "polars") or hasattr(source, "__arrow_c_stream__")
+
+    def open(self, source: object) -> FrameSource:
+        return FrameSource(source)
+
+
+class FrameSource:
+    """A frame, known by its columns."""
+
+    name = "table"
+    inputs: tuple[Path, ...] = ()
+    by_column = True
+    tells_null_from_empty = True
+
+    def __init__(self, frame: Any) -> None:
+        self._library = _library(frame)
+        if self._library == "polars" and hasattr(frame, "collect"):
+            frame = frame.collect()
+        self._table = _as_arrow(frame, self._library)
+        self._beside = _beside_pandas(frame) if self._library == "pandas" else metadata_names(self._table.schema)
+        self.column_names: tuple[str, ...] = tuple(self._table.column_names)
+
+    def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
+        del coded  # comes as it is in the frame
+        return self._table.select(list(columns))
+
+    def beside(self) -> tuple[str, ...]:
+        return self._beside
+
+    def like(self, table: pa.Table) -> Any:
+        """An Arrow table as the kind of frame that came in."""
+        if self._library == "polars":
+            import polars as pl
+
+            return pl.from_arrow(table)
+        if self._library == "pandas":
+            return table.to_pandas()
+        if self._library == "duckdb":
+            import duckdb
+
+            return duckdb.from_arrow(table)
+        return table
+
+
+def _library(frame: object) -> str:
+    return type(frame).__module__.partition(".")[0].lstrip("_")
+
+
+def _as_arrow(frame: Any, library: str) -> pa.Table:
+    """The frame as an Arrow table. Messages of the libraries quote cells, so none is passed on, not even as a cause."""
+    if isinstance(frame, pa.Table):
+        return frame
+    if library == "pandas":
+        problem = _unusable_pandas(frame)
+        if problem is not None:
+            raise DataError(problem)
+        # The index carries record numbers, sometimes names; a column that matters should be a column.
+        return pa.Table.from_pandas(_with_text_names(frame), preserve_index=False)
+    if not hasattr(frame, "__arrow_c_stream__"):
+        raise not_a_table(frame)
+    try:
+        return pa.table(frame)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        pass
+    raise DataError(Problem(where="table", what="it cannot be read as Arrow data."))
+
+
+def not_a_table(source: object) -> EngineError:
+    return EngineError(
+        Problem(
+            where="input",
+            what=f"a {type(source).__name__} is not a table that can be read.",
+            fix="Give a path, or an Arrow, Polars, pandas or DuckDB table.",
+        )
+    )
+
+
+def _beside_pandas(frame: Any) -> tuple[str, ...]:
+    """What a pandas frame holds beside its columns: an index other than 0, 1, 2, …, and attributes."""
+    index = frame.index
+    is_plain = (
+        type(index).__name__ == "RangeIndex"
+        and (getattr(index, "start", None), getattr(index, "step", None)) == (0, 1)
+        and index.name is None
+    )
+    found = () if is_plain else ("index",)
+    return (*found, "attrs") if getattr(frame, "attrs", None) else found
+
+
+def _unusable_pandas(frame: Any) -> Problem | None:
+    """What keeps a pandas frame from being read: names that come twice, or a column of mixed types."""
+    names = [str(name) for name in frame.columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        return Problem(
+            where="table", what=f'several columns are named "{twice}".', fix="Give every column its own name."
+        )
+    for position, name in enumerate(names):
+        try:
+            pa.Array.from_pandas(frame.iloc[:, position])
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, ValueError):
+            return Problem(
+                where=f'table: column "{name}"',
+                what="holds values of several types, or of one that is not known.",
+                fix='Make them one type first, for example with .astype("string").',
+            )
+    return None
+
+
+def _with_text_names(frame: Any) -> Any:
+    return frame if all(isinstance(name, str) for name in frame.columns) else frame.rename(columns=str)

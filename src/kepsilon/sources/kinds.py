@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of kinds: which one a path or an object is, and which one writes a file, by its suffix or its type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from kepsilon.errors import DataError, Problem
+from kepsilon.sources.arrow_files import ArrowFiles
+from kepsilon.sources.csv_files import CsvFiles
+from kepsilon.sources.files import missing, readable
+from kepsilon.sources.folders import is_many
+from kepsilon.sources.frames import Frames, not_a_table
+from kepsilon.sources.parquet_files import PARQUET
+from kepsilon.sources.protocol import Kind, Sink, Source, Write, Writing
+from kepsilon.sources.spark_frames import SPARK_FRAMES
+
+
+class Kinds:
+    """Kinds of tables, in the order in which they were added. No two have a name or a suffix in common."""
+
+    def __init__(self, *kinds: Kind) -> None:
+        self._kinds: list[Kind] = []
+        for kind in kinds:
+            self.add(kind)
+
+    def add(self, kind: Kind) -> None:
+        for suffix in (*kind.suffixes, *kind.other_suffixes):
+            if not suffix or suffix != Path(f"table{suffix}").suffix.lower():
+                raise ValueError(f"{suffix!r} is no suffix in lower case")
+            if (other := self.by_suffix(suffix)) is not None:
+                raise ValueError(f"{suffix} is a suffix of {other.name} already")
+        if any(kind.name == other.name for other in self._kinds):
+            raise ValueError(f"there is a kind of table called {kind.name} already")
+        self._kinds.append(kind)
+
+    @contextmanager
+    def having(self, kind: Kind) -> Iterator[None]:
+        """With one more while the block runs, for whoever tries something out."""
+        self.add(kind)
+        try:
+            yield
+        finally:
+            self._kinds.remove(kind)
+
+    def by_suffix(self, suffix: str) -> Kind | None:
+        wanted = suffix.lower()
+        return next((kind for kind in self._kinds if wanted in (*kind.suffixes, *kind.other_suffixes)), None)
+
+    def taking(self, source: object) -> Kind | None:
+        """The kind that says that something is one of its own: the last one that was added, where several say so."""
+        return next((kind for kind in reversed(self._kinds) if kind.takes(source)), None)
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(self._kinds)
+
+
+SOURCES = Kinds(CsvFiles(), PARQUET, ArrowFiles(), Frames(), SPARK_FRAMES)
+
+
+def find_kind(source: object) -> Kind | None:
+    """What kind a path or an object is, as far as name and type tell; None if no kind knows it."""
+    if not isinstance(source, str | Path):
+        return SOURCES.taking(source)
+    path = Path(source)
+    return SOURCES.taking(path) or SOURCES.by_suffix(path.suffix)
+
+
+def kind_of(source: object) -> Kind:
+    kind = find_kind(source)
+    if kind is not None:
+        return kind
+    if not isinstance(source, str | Path):
+        raise not_a_table(source)
+    raise _unknown(Path(source), [kind for kind in SOURCES if kind.suffixes])
+
+
+def open_source(source: object) -> Source:
+    """A path or an object as a table that is known by its columns; nothing else of it is read yet."""
+    kind = kind_of(source)
+    if not isinstance(source, str | Path):
+        return kind.open(source)
+    path = Path(source)
+    if not (path.exists() or is_many(path)):
+        raise missing(path)
+    with readable(path):
+        return kind.open(path)
+
+
+def writer_for(path: Path) -> Writing:
+    """How a file of that name is written; refused where no kind has its suffix."""
+    kind = SOURCES.by_suffix(path.suffix)
+    written = [own for own in SOURCES if own.suffixes and own.writing is not None]
+    if kind is None:
+        raise _unknown(path, written)
+    if kind.writing is None:
+        raise DataError(
+            Problem(where=str(path), what=f"{kind.name} can be read, but not written.", fix=f"Use {_listed(written)}.")
+        )
+    return kind.writing
+
+
+def writing(sink: Sink) -> AbstractContextManager[Write]:
+    """Opens a file for writing, of the kind that its final name asks for; leaving the block finishes it."""
+    return writer_for(sink.final_name)(sink)
+
+
+def _unknown(path: Path, kinds: Sequence[Kind]) -> DataError:
+    return DataError(
+        Problem(
+            where=str(path),
+            what="cannot tell what kind of file this is from its suffix.",
+            fix=f"Use {_listed(kinds)}.",
+        )
+    )
+
+
+def _listed(kinds: Sequence[Kind]) -> str:
+    """Names with their suffixes: "CSV (.csv, .tsv), Parquet (.parquet) or Arrow (.arrow, .feather)"."""
+    named = [f"{kind.name} ({', '.join(kind.suffixes)})" for kind in kinds]
+    return " or ".join([", ".join(named[:-1]), named[-1]]) if len(named) > 1 else "".join(named)

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parquet in one file, a folder or by a pattern: the same columns in all files, read whole or in parts, and written."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from kepsilon.errors import AnonymisationError, DataError, Problem
+from kepsilon.sources.columns import marked, metadata_names, shown_schema
+from kepsilon.sources.files import changed, unreadable
+from kepsilon.sources.folders import SUFFIXES, files_of, is_many
+from kepsilon.sources.protocol import Sink, Write
+
+_MOST_PLACES = 64
+_SAMPLED_AT_ONCE = 1 << 15
+_SAMPLING_SEED = 20160712
+"""The same table gives the same estimate; nothing that is released depends on it."""
+
+_BYTES_PER_POSITION = 4
+"""Of a value, where a column is read as a dictionary."""
+
+
+class Parquet:
+    """Parquet files; also what a folder or a pattern stands for."""
+
+    name = "Parquet"
+    suffixes = SUFFIXES[:1]
+    other_suffixes = SUFFIXES[1:]
+
+    def takes(self, source: object) -> bool:
+        return isinstance(source, Path) and is_many(source)
+
+    def open(self, source: Path) -> ParquetFiles:
+        return ParquetFiles(source)
+
+    def open_in_parts(self, source: Path) -> ParquetFiles:
+        return ParquetFiles(source)
+
+    @contextlib.contextmanager
+    def writing(self, sink: Sink) -> Iterator[Write]:
+        with contextlib.ExitStack() as stack:
+            yield _Writer(sink.target, stack).write
+
+
+PARQUET = Parquet()
+
+
+def write_folder(tables: Iterable[pa.Table], folder: Path) -> None:
+    """A Parquet file for each table."""
+    for i, table in enumerate(tables):
+        file = folder / f"part-{i:05d}.parquet"
+        with PARQUET.writing(Sink(target=file, final_name=file)) as write:
+            write(table)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """What tells whether a file is still what it was when it was opened."""
+
+    n_records: int
+    size: int
+    changed: int
+    """When it was last written to, in nanoseconds."""
+    schema: pa.Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How a file holds its records."""
+
+    groups: tuple[int, ...]
+    """Records of each row group."""
+    column_bytes: Mapping[str, int]
+    """Of each column, by its path in the schema and uncompressed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A row group that some records are sampled from."""
+
+    file: Path
+    group: int
+    n_records: int
+
+
+class ParquetFiles:
+    """Files with the same columns, read as one table, whole or in parts, and more than once."""
+
+    by_column = True
+    tells_null_from_empty = True
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
+        self.paths = files_of(path)
+        self.inputs: tuple[Path, ...] = (path.absolute(), *(file.absolute() for file in self.paths))
+        self._stamps: dict[Path, Stamp] = {}
+        self._layouts: dict[Path, Layout] = {}
+        for file in self.paths:
+            self._stamps[file], metadata = _look_at(file)
+            self._layouts[file] = _layout(metadata)
+        self.schema: pa.Schema = self._stamps[self.paths[0]].schema
+        for file, stamp in self._stamps.items():
+            _refuse_other_columns(file, stamp.schema, self.schema, first=self.paths[0])
+        self.column_names: tuple[str, ...] = tuple(self.schema.names)
+        self.n_records = sum(stamp.n_records for stamp in self._stamps.values())
+
+    def coded(self, columns: Sequence[str], k_quasis: Sequence[str]) -> list[str]:
+        """The columns of text that are worth reading as dictionaries: k-quasis, and whatever repeats often."""
+        filled = [self._repeating(file) for file, n_records in self.n_records_by_file.items() if n_records]
+        few = {*k_quasis, *(set.intersection(*filled) if filled else ())}
+        return [name for name in columns if name in few and pa.types.is_string(self.schema.field(name).type)]
+
+    def _repeating(self, file: Path) -> set[str]:
+        """Columns whose values repeat so often that the file needs less for each than a position in a dictionary does."""
+        most = _BYTES_PER_POSITION * self._stamps[file].n_records
+        return {name for name, n_bytes in self._layouts[file].column_bytes.items() if n_bytes <= most}
+
+    def width(self, column: str) -> int:
+        """Bytes that a value takes in the files, uncompressed and on average."""
+        total = 0
+        for layout in self._layouts.values():
+            for path, n_bytes in layout.column_bytes.items():
+                total += n_bytes * (path == column or path.startswith(f"{column}."))
+        return -(-total // max(1, self.n_records))
+
+    def parts(self, columns: Sequence[str], *, coded: Sequence[str], n_records: int) -> Iterator[pa.Table]:
+        """The named columns of all files, so many records at a time; refused where a file is no longer what it was."""
+        for file in self.paths:
+            self._refuse_changed(file)
+            n_seen = 0
+            with _opened(file, coded) as opened:
+                for batch in opened.iter_batches(batch_size=n_records, columns=list(columns)):
+                    n_seen += batch.num_rows
+                    yield marked(pa.Table.from_batches([batch]).select(list(columns)), coded)
+            if n_seen != self._stamps[file].n_records:
+                raise changed(file)
+
+    def places(self) -> list[Place]:
+        """Row groups spread evenly over all records; all of them, if they are few."""
+        found = [
+            Place(file=file, group=i, n_records=n)
+            for file, layout in self._layouts.items()
+            for i, n in enumerate(layout.groups)
+            if n
+        ]
+        if len(found) <= _MOST_PLACES:
+            return found
+        ends = np.cumsum([place.n_records for place in found])
+        wanted = (np.arange(_MOST_PLACES) + 0.5) * (self.n_records / _MOST_PLACES)
+        return [found[i] for i in np.unique(np.searchsorted(ends, wanted, side="right")).tolist()]
+
+    def sample(self, columns: Sequence[str], *, coded: Sequence[str], most: int, seen: int) -> Iterator[pa.Table]:
+        """Up to about `most` records, drawn at random from the first in each place.
+
+        About `seen` records are read for that and no more, for row groups can be very long.
+        """
+        places = self.places()
+        window = self.n_records if self.n_records <= seen else -(-seen // max(1, len(places)))
+        n_there = [min(window, place.n_records) for place in places]
+        share = min(1.0, most / max(1, sum(n_there)))
+        rng = np.random.default_rng(_SAMPLING_SEED)
+        for place, n in zip(places, n_there, strict=True):
+            n_seen = 0
+            with _opened(place.file, coded) as opened:
+                n_at_once = min(n, _SAMPLED_AT_ONCE)
+                for batch in opened.iter_batches(n_at_once, row_groups=[place.group], columns=list(columns)):
+                    here = min(batch.num_rows, n - n_seen)
+                    chosen = np.flatnonzero(rng.random(here) < share)
+                    table = pa.Table.from_batches([batch.slice(0, here)]).select(list(columns))
+                    yield marked(table if share == 1 else table.take(pa.array(chosen)), coded)
+                    n_seen += here
+                    if n_seen >= n:
+                        break
+
+    def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
+        """All records at once."""
+        texts = self.coded(columns, coded)
+        table = pa.concat_tables([self._whole(file, columns, texts) for file in self.paths])
+        if columns and table.num_rows != self.n_records:
+            raise changed(self.path)
+        return table
+
+    def _whole(self, file: Path, columns: Sequence[str], coded: Sequence[str]) -> pa.Table:
+        self._refuse_changed(file)
+        with _worded(file):
+            table = parquet.read_table(file, columns=list(columns), read_dictionary=list(coded), partitioning=None)
+        return marked(table, coded)
+
+    def beside(self) -> tuple[str, ...]:
+        """Names of metadata in any of the files."""
+        schemas = [_look_at(file)[1].schema.to_arrow_schema() for file in self.paths]
+        return tuple(sorted({name for schema in schemas for name in metadata_names(schema)}))
+
+    def like(self, table: pa.Table) -> pa.Table:
+        return table
+
+    @property
+    def n_records_by_file(self) -> dict[Path, int]:
+        """In the order that records are read."""
+        return {file: stamp.n_records for file, stamp in self._stamps.items()}
+
+    def refuse_changed(self) -> None:
+        """Refused if a file is no longer what it was when it was first opened."""
+        for file in self.paths:
+            self._refuse_changed(file)
+
+    def _refuse_changed(self, file: Path) -> None:
+        try:
+            now, _ = _look_at(file)
+        except AnonymisationError:
+            raise changed(file) from None
+        if now != self._stamps[file]:
+            raise changed(file)
+
+
+@contextlib.contextmanager
+def _worded(file: Path) -> Iterator[None]:
+    """What is wrong with a file, worded for the user."""
+    damaged = DataError(Problem(where=str(file), what="is damaged: some of its columns cannot be read."))
+    try:
+        yield
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, KeyError):
+        raise damaged from None
+    except OSError as error:
+        if error.errno is None:
+            raise damaged from None
+        raise unreadable(file, error) from None
+
+
+@contextlib.contextmanager
+def _opened(file: Path, coded: Sequence[str]) -> Iterator[parquet.ParquetFile]:
+    with (
+        _worded(file),
+        parquet.ParquetFile(file, read_dictionary=list(coded), buffer_size=1 << 20) as opened,
+    ):
+        yield opened
+
+
+def _look_at(file: Path) -> tuple[Stamp, parquet.FileMetaData]:
+    try:
+        status = file.stat()
+        metadata = parquet.read_metadata(file)
+        schema = metadata.schema.to_arrow_schema().remove_metadata()
+    except pa.ArrowInvalid:
+        raise DataError(Problem(where=str(file), what="is not a Parquet file.")) from None
+    except OSError as error:
+        raise unreadable(file, error) from None
+    stamp = Stamp(n_records=metadata.num_rows, size=status.st_size, changed=status.st_mtime_ns, schema=schema)
+    return stamp, metadata
+
+
+def _layout(metadata: parquet.FileMetaData) -> Layout:
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    n_bytes: dict[str, int] = {}
+    for group in groups:
+        for i in range(metadata.num_columns):
+            column = group.column(i)
+            n_bytes[column.path_in_schema] = n_bytes.get(column.path_in_schema, 0) + column.total_uncompressed_size
+    return Layout(groups=tuple(group.num_rows for group in groups), column_bytes=n_bytes)
+
+
+def _refuse_other_columns(file: Path, schema: pa.Schema, expected: pa.Schema, *, first: Path) -> None:
+    def kinds(own: pa.Schema) -> dict[str, pa.DataType]:
+        return {field.name: field.type for field in own}
+
+    mine, theirs = kinds(schema), kinds(expected)
+    differing = [name for name in {**theirs, **mine} if mine.get(name) != theirs.get(name)]
+    if differing:
+        listed = ", ".join(f'"{name}"' for name in differing)
+        raise DataError(
+            Problem(
+                where=str(file),
+                what=f"columns {listed} are missing, new, or of another type than in {first.name}.",
+                fix="All files of a table need the same columns.",
+            )
+        )
+
+
+class _Writer:
+    """Coded text is handed over as dictionaries, which is fast, but recorded as text, which is what it is."""
+
+    def __init__(self, target: Path, stack: contextlib.ExitStack) -> None:
+        self._target, self._stack = target, stack
+        self._writer: Any = None
+
+    def write(self, table: pa.Table) -> None:
+        if self._writer is None:
+            self._writer = self._stack.enter_context(
+                parquet.ParquetWriter(self._target, table.schema, compression="snappy", store_schema=False)
+            )
+            recorded = base64.b64encode(shown_schema(table).serialize().to_pybytes()).decode()
+            self._writer.add_key_value_metadata({"ARROW:schema": recorded})
+        self._writer.write_table(table, row_group_size=1 << 20)

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One prediction, one path: what `check`, `explore` and `anonymise` expect is the same, whatever engine holds the records."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import kepsilon
+from engines.tables import CASES, ENGINES, EVERY, MEMORY, OTHERS, Case, confident, document, people, plain
+from engines.test_every_engine import same
+from kepsilon.engines.columns import count_distinct
+from kepsilon.engines.protocol import LargeClass
+from kepsilon.predict import outlook
+
+KS, EPSILONS = [3, 8], [0.5, 2]
+
+
+def policy_of(case: Case, **changes) -> kepsilon.Policy:
+    return kepsilon.Policy.from_dict({**case.policy, **changes})
+
+
+def figures(prediction: kepsilon.Prediction) -> dict:
+    """Everything but warnings: those about columns are only looked for by `check`."""
+    return {name: own for name, own in prediction.to_json().items() if name != "warnings"}
+
+
+@pytest.fixture(scope="module", params=list(CASES))
+def hard(request, tmp_path_factory):
+    """A hard table on disk, checked and explored once by every engine."""
+    case = CASES[request.param]()
+    folder = tmp_path_factory.mktemp("hard")
+    source, policy = case.write(folder), policy_of(case)
+
+    @functools.cache
+    def checked(engine: str) -> kepsilon.Prediction:
+        return kepsilon.check(source, policy, engine=ENGINES[engine](folder, case.memory))
+
+    @functools.cache
+    def explored(engine: str) -> kepsilon.Grid:
+        return kepsilon.explore(source, policy, k=KS, epsilon=EPSILONS, engine=ENGINES[engine](folder, case.memory))
+
+    return checked, explored
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+def test_every_engine_checks_alike(hard, engine):
+    """Whole numbers and words exactly, figures to 1e-12; warnings about columns included."""
+    checked, _ = hard
+    same(checked("in memory").to_json(), checked(engine).to_json())
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+def test_every_engine_explores_alike(hard, engine):
+    """Every cell, refused or not."""
+    _, explored = hard
+    here, there = explored("in memory").cells, explored(engine).cells
+    assert [cell.refused for cell in here] == [cell.refused for cell in there]
+    for mine, theirs in zip(here, there, strict=True):
+        if mine.prediction is not None:
+            same(mine.prediction.to_json(), theirs.prediction.to_json())
+
+
+@pytest.mark.parametrize("range_", ["class", {"coarse": 5}, [160, 180]], ids=["class", "coarse", "declared, clipped"])
+@pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
+def test_in_memory_all_three_say_the_same_to_the_last_bit(range_, algorithm):
+    """They are handed one value by one function."""
+    height = {"role": "epsilon-quasi", "precision": 0.1, "range": range_}
+    case = Case(pa.table(people(2_000)), {**document(height=height), "confidence": 0.9, "algorithm": algorithm})
+    policy = policy_of(case, k=8)
+    (cell,) = kepsilon.explore(case.table, policy, k=8, epsilon=2, algorithm=algorithm).cells
+    checked = kepsilon.check(case.table, policy)
+    record = kepsilon.anonymise(case.table, policy, unsafe_seed=1).record
+    assert figures(cell.prediction) == figures(checked)
+    found = checked.to_json()
+    for part in ("error", "linking_risk", "confident_k"):
+        written = record[part]["height"] if part == "error" else record[part]
+        expected = found[part]["height"] if part == "error" else found[part]
+        assert {name: written[name] for name in expected} == expected
+    for part in ("loss", "clipped", "constant_classes"):
+        assert record[part] == found[part]
+    assert record.get("levels") == found.get("levels")
+    assert record["records"]["suppressed_by_k"] == found["records"]["suppressed_by_k"]
+
+
+def test_a_mistake_in_the_one_path_shows_in_all_three(monkeypatch):
+    """Ranges that are a tenth too wide: error and risk change in check, explore and anonymise, to the same figures."""
+
+    def expected(table, policy):
+        (cell,) = kepsilon.explore(table, policy, k=5, epsilon=2, algorithm="ola").cells
+        checked = kepsilon.check(table, policy)
+        record = kepsilon.anonymise(table, policy, unsafe_seed=1).record
+        return [
+            (cell.prediction.error["height"].expected_relative, cell.prediction.linking_risk.fair.total),
+            (checked.error["height"].expected_relative, checked.linking_risk.fair.total),
+            (record["error"]["height"]["expected_relative"], record["linking_risk"]["expected"]),
+        ]
+
+    table, policy = plain().table, policy_of(plain())
+    honest = expected(table, policy)
+    right = outlook.ranges_of
+
+    def mutant(values, class_ids, **rest):
+        ranges = right(values, class_ids, **rest)
+        wider = (ranges.high - ranges.low) / 20
+        object.__setattr__(ranges, "low", ranges.low - wider)
+        object.__setattr__(ranges, "high", ranges.high + wider)
+        return ranges
+
+    monkeypatch.setattr(outlook, "ranges_of", mutant)
+    mutated = expected(table, policy)
+    assert len(set(honest)) == len(set(mutated)) == 1
+    assert all(after[0] == pytest.approx(1.1 * before[0]) for before, after in zip(honest, mutated, strict=True))
+    assert all(after[1] < before[1] for before, after in zip(honest, mutated, strict=True))
+
+
+def test_records_are_stored_once_for_all_partitions(tmp_path, monkeypatch):
+    """By combination: another k reads what is there."""
+    from kepsilon.engines import spilling
+
+    stored = []
+    honest = spilling.SpilledColumns._scatter
+    monkeypatch.setattr(
+        spilling.SpilledColumns, "_scatter", lambda *a, **b: stored.append(b["to_release"]) or honest(*a, **b)
+    )
+    engine = ENGINES["spilling"](tmp_path, MEMORY)
+    grid = kepsilon.explore(plain().write(tmp_path), policy_of(plain()), k=[2, 5, 9], epsilon=[1, 2], engine=engine)
+    assert len(grid.cells) == 12
+    assert stored == [False]
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+def test_nothing_is_left_on_disk(engine, tmp_path):
+    """Whether all goes well or a cell is refused."""
+    source, folder = plain().write(tmp_path), tmp_path / "spill"
+    folder.mkdir()
+    own = ENGINES[engine](folder, MEMORY)
+    kepsilon.check(source, policy_of(plain()), engine=own)
+    kepsilon.explore(source, policy_of(plain()), k=[3, 10_000], epsilon=[1], engine=own)
+    with pytest.raises(kepsilon.UnsatisfiableError):
+        kepsilon.check(source, policy_of(confident(), max_total_suppression=0, epsilon=50), engine=own)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_memory_limit_is_enough_to_say(tmp_path):
+    """As for `anonymise`: no engine has to be made by hand."""
+    source = plain().write(tmp_path)
+    here = kepsilon.check(source, policy_of(plain()))
+    same(here.to_json(), kepsilon.check(source, policy_of(plain()), memory="200MB", spill_folder=tmp_path).to_json())
+    grid = kepsilon.explore(source, policy_of(plain()), k=5, epsilon=2, memory="200MB", spill_folder=tmp_path)
+    same(figures(here), figures(grid.cells[0].prediction))
+    with pytest.raises(ValueError, match="its own limit"):
+        kepsilon.check(source, policy_of(plain()), memory="1GB", engine=ENGINES["in memory"](None, None))
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_a_refusal_looks_at_the_classes_no_more_often_than_a_release(engine, tmp_path, monkeypatch):
+    """Once to see that it is too much, and once to say which ε would do."""
+    case = confident()
+    source = case.write(tmp_path)
+    kinds = {
+        "in memory": "kepsilon.engines.local.LocalClasses",
+        "spilling": "kepsilon.engines.spilled_classes.SpilledClasses",
+        "spark": "kepsilon.engines.spark_classes.SparkClasses",
+    }
+    looks = []
+    module, _, name = kinds[engine].rpartition(".")
+    kind = getattr(__import__(module, fromlist=[name]), name)
+    for method in ("each", "draw", "each_kept"):
+        honest = getattr(kind, method)
+        monkeypatch.setattr(kind, method, lambda *a, honest=honest, **b: looks.append(1) or honest(*a, **b))
+    own = ENGINES[engine](tmp_path, case.memory)
+    kepsilon.anonymise(source, policy_of(case), engine=own).close()
+    n_of_a_release = len(looks)
+    looks.clear()
+    with pytest.raises(kepsilon.UnsatisfiableError, match=r"epsilon = [0-9.]+; or a higher confidence") as refused:
+        kepsilon.anonymise(source, policy_of(case, max_total_suppression=0.001, epsilon=50), engine=own)
+    assert 0 < len(looks) <= 2 < n_of_a_release
+    enough = float(str(refused.value).split("epsilon = ")[1].split(";")[0])
+    kepsilon.anonymise(source, policy_of(case, max_total_suppression=0.001, epsilon=enough), engine=own).close()
+
+
+def test_a_class_too_large_to_be_looked_at_refuses_its_cells_only(tmp_path):
+    """With several ε-quasis a class has to be held whole; cells with smaller classes are worked out all the same."""
+    columns = people(3_000)
+    columns["weight"] = np.round(np.random.default_rng(1).normal(70, 12, 3_000), 1)
+    case = Case(
+        pa.table(columns),
+        document(weight={"role": "epsilon-quasi", "precision": 0.1, "range": "class"}),
+        memory=300_000,
+    )
+    grid = kepsilon.explore(
+        case.write(tmp_path), policy_of(case, max_suppression=0), k=[5, 2_000], epsilon=1,
+        algorithm="mondrian", engine=ENGINES["spilling"](tmp_path, case.memory),
+    )  # fmt: skip
+    small, large = grid.cells
+    assert small.prediction is not None
+    assert "the largest class has 3,000 records" in large.refused
+
+
+def test_a_large_class_comes_in_parts_from_what_is_stored(tmp_path):
+    """Every record of the class once, whatever buckets it is in."""
+    case = CASES["giant among others"]()
+    source = case.write(tmp_path)
+    seen: list[tuple[bool, int]] = []
+    honest = outlook.look_at
+
+    def look(batch, **rest):
+        is_large = not hasattr(batch, "values")
+        parts = list(batch.parts()) if is_large else [batch]
+        seen.append((is_large, sum(len(part.class_ids) for part in parts)))
+        return honest(batch, **rest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(outlook, "look_at", look)
+        found = kepsilon.check(source, policy_of(case), engine=ENGINES["spilling"](tmp_path, case.memory))
+    assert any(is_large for is_large, _ in seen)
+    assert sum(n for _, n in seen) == found.records.entering
+    assert max(n for is_large, n in seen if is_large) == found.classes.largest
+    assert LargeClass
+
+
+@pytest.mark.parametrize("most", [10, 100, 10_000])
+def test_repeated_values_are_found_with_little_room(most):
+    """Exactly with room for all; with less room a repetition still shows, and where nothing repeats nothing is said."""
+    unique = [
+        pa.chunked_array([pa.array([f"p{i}" for i in range(start, start + 500)])]) for start in range(0, 5_000, 500)
+    ]
+    assert count_distinct(unique, most=most) == (5_000, 5_000)
+    twice = [*unique, *unique]
+    n_distinct, n_valid = count_distinct(twice, most=most)
+    assert n_valid == 10_000
+    if most >= 10_000:
+        assert n_distinct == 5_000
+    assert 1 <= n_distinct < 10_000
+    assert count_distinct([pa.chunked_array([pa.nulls(7)])], most=most) == (0, 0)
+    assert count_distinct([pa.chunked_array([pa.array([None, 3, 3, None])])], most=most) == (1, 2)
+
+
+def test_what_a_task_of_spark_returns_is_small(tmp_path):
+    """A batch outlook holds ranges and sums, never records: so says its size beside that of the batch."""
+    import pickle
+
+    sizes = []
+    honest = outlook.look_at
+
+    def look(batch, **rest):
+        found = honest(batch, **rest)
+        sizes.append((len(pickle.dumps(found)), len(batch.class_ids)))
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(outlook, "look_at", look)
+        kepsilon.check(pa.table(people(20_000)), policy_of(plain()))
+    assert all(n_bytes < n_records for n_bytes, n_records in sizes)
+
+
+def test_the_systems_folder_is_used_where_none_is_given(tmp_path, monkeypatch):
+    """And left empty."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    source = tmp_path / "in"
+    source.mkdir()
+    kepsilon.check(plain().write(source), policy_of(plain()), memory="200MB")
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
