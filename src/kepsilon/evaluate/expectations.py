@@ -23,7 +23,7 @@ from kepsilon.evaluate.simulated_figures import (
     simulated_errors,
     simulated_errors_of_counts,
     simulated_links,
-    simulated_links_of_counts,
+    simulated_links_of_one,
     simulated_suppression_of_counts,
 )
 from kepsilon.evaluate.simulated_links import expected_links_at_each
@@ -98,6 +98,7 @@ def expect(
             values=values,
             originals=unclipped,
             class_ids=class_ids,
+            classes=count_values(coded[0], class_ids, n_classes=len(low)) if len(coded) == 1 else None,
             drawing=Drawing(mechanism=mechanism, low=low, high=high, steps=steps, stream=stream),
         )
         return Expectations(n_records=len(class_ids), outlook=outlook)
@@ -272,12 +273,16 @@ class _Simulated:
     """What gets noise, shape (n_records, n_attributes), and what errors are relative to."""
     originals: FloatArray
     class_ids: IntArray
+    classes: ClassValues | None
+    """The distinct values of one ε-quasi; None where there are several."""
     drawing: Drawing
 
     def errors(self, epsilon: float) -> tuple[ErrorSums, ...]:
         return simulated_errors(self.drawing, self.values, self.originals, self.class_ids, epsilon=epsilon)
 
     def links(self, epsilons: Sequence[float]) -> list[ExpectedLinks]:
+        if self.classes is not None:
+            return [simulated_links_of_one(self.drawing, self.classes, epsilon=epsilon) for epsilon in epsilons]
         return [simulated_links(self.drawing, self.values, self.class_ids, epsilon=epsilon) for epsilon in epsilons]
 
     def largest(self, epsilons: Sequence[float]) -> list[float]:
@@ -314,7 +319,7 @@ class _SimulatedCounts:
         return simulated_errors_of_counts(self.drawing, self.original_values, self.original_counts, epsilon=epsilon)
 
     def links(self, epsilons: Sequence[float]) -> list[ExpectedLinks]:
-        return [simulated_links_of_counts(self.drawing, self.classes, epsilon=epsilon) for epsilon in epsilons]
+        return [simulated_links_of_one(self.drawing, self.classes, epsilon=epsilon) for epsilon in epsilons]
 
     def largest(self, epsilons: Sequence[float]) -> list[float]:
         sizes = self.classes.sizes

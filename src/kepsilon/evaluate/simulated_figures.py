@@ -32,6 +32,9 @@ from kepsilon.table.steps import Steps
 _DRAWN = 100_000
 """Draws that errors are the mean of, at least."""
 
+_AT_ONCE = 1 << 16
+"""Draws at a time, so that what is in flight stays small."""
+
 _LARGE = 1 << 16
 """Records of a class known by counts from which on it stands or falls with the number that is expected to stay."""
 
@@ -103,17 +106,18 @@ def simulated_links(drawing: Drawing, values: FloatArray, class_ids: IntArray, *
     return _links_from(strata, fair, paper)
 
 
-def simulated_links_of_counts(drawing: Drawing, classes: ClassValues, *, epsilon: float) -> ExpectedLinks:
-    """Links to expect of one class with one ε-quasi that is known by its distinct values and their counts."""
+def simulated_links_of_one(drawing: Drawing, classes: ClassValues, *, epsilon: float) -> ExpectedLinks:
+    """Links to expect at one ε, of whole classes with one ε-quasi, from their distinct values and counts."""
     rng = generator(drawing.stream)
-    n = int(classes.counts.sum())
-    strata = draw_records(n, COMPARISONS / len(classes.values), rng)
+    sizes = classes.sizes
+    n = int(sizes.sum())
+    strata = draw_records(n, COMPARISONS / (np.dot(sizes, classes.n_distinct) / n), rng)
     own = np.searchsorted(np.cumsum(classes.counts), strata.chosen.reshape(-1), side="right")
-    ids = np.zeros(len(own), dtype=np.int64)
-    is_missing = np.isnan(drawing.low[0, 0])
-    values = np.full(len(own), np.nan) if is_missing else classes.values[own]
-    source = SimulatedBytes(rng)
-    published = drawing.draw(values[:, np.newaxis], ids, classes=slice(0, 1), epsilon=epsilon, source=source)
+    ids = classes.class_ids[own]
+    values = np.where(np.isnan(drawing.low[ids, 0]), np.nan, classes.values[own])
+    published = drawing.draw(
+        values[:, np.newaxis], ids, classes=slice(None), epsilon=epsilon, source=SimulatedBytes(rng)
+    )
     originals = Originals.of_one(classes, drawing.low, drawing.high)
     found = drawing.weigh(originals, published, ids, own, epsilon=epsilon)
     shape = strata.chosen.shape
@@ -154,12 +158,17 @@ def _distances(
     known = drawing.mechanism.expected_distances(values, low, high, epsilon=epsilon, steps=drawing.steps)
     if known is not None:
         return known
-    n_rounds = max(1, math.ceil(_DRAWN / max(1, len(values))))
+    if not len(values):
+        return np.zeros(values.shape)
+    n_rounds = math.ceil(_DRAWN / len(values))
+    at_once = min(n_rounds, max(1, _AT_ONCE // len(values)))
     source = SimulatedBytes(generator(drawing.stream))
     distances = np.zeros(values.shape)
-    for _ in range(n_rounds):
-        published = drawing.draw(values, class_ids, classes=slice(None), epsilon=epsilon, source=source)
-        distances += np.abs(published - originals)
+    for done in range(0, n_rounds, at_once):
+        n_times = min(at_once, n_rounds - done)
+        many, ids = np.tile(values, (n_times, 1)), np.tile(class_ids, n_times)
+        published = drawing.draw(many, ids, classes=slice(None), epsilon=epsilon, source=source)
+        distances += np.abs(published.reshape(n_times, *values.shape) - originals).sum(axis=0)
     distances /= n_rounds
     return distances
 
