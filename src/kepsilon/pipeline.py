@@ -113,7 +113,8 @@ def _release(
 
 def _other_epsilons(policy: Policy) -> list[float]:
     """ε that the report shows the linking risk at, beside the policy's own."""
-    return [epsilon for epsilon in EPSILONS if epsilon != policy.exact_epsilon] if policy.epsilon_quasis else []
+    own = float(policy.exact_epsilon)
+    return [epsilon for epsilon in EPSILONS if epsilon != own] if policy.epsilon_quasis else []
 
 
 def _risk_by_epsilon(predicted: Predicted, policy: Policy) -> list[tuple[float, float]]:

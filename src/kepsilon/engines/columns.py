@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kepsilon.engines.moving import stored
+from kepsilon.engines.protocol import Repetition
 from kepsilon.table.arrays import IntArray
 
 FORMULA = r"^([=@\t\r]|[+-][^0-9.])"
@@ -27,26 +28,45 @@ def formula_cells(column: pa.ChunkedArray) -> int:
     return pc.sum(pc.match_substring_regex(column, FORMULA)).as_py() or 0
 
 
-def count_distinct(parts: Iterable[pa.ChunkedArray], *, most: int) -> tuple[int, int]:
-    """Distinct non-null values of a column that comes in parts, and how many records hold one.
+def repetition(parts: Iterable[pa.ChunkedArray], *, most: int) -> Repetition:
+    """Whether the values of a column that comes in parts repeat.
 
     About `most` values are held at a time, as hashes. Where there are more, only a sample of the values is followed,
-    each with all its records, so that values that repeat still show; the first number is then an estimate.
+    each with all its records, so that values that repeat still show; how many are distinct is then an estimate.
     """
     followed = _Followed()
-    n_valid = n_waiting = 0
+    n_records = n_waiting = 0
     for part in parts:
         values = stored(part).drop_null()
-        n_valid += len(values)
+        n_records += len(values)
         if pa.types.is_nested(values.type) or pa.types.is_null(values.type):
             continue
-        followed.add(np.array([hash(value) for value in values.to_pylist()], dtype=np.int64).view(np.uint64))
+        followed.add(_hashes(values))
         n_waiting += len(values)
         if n_waiting > most:
             followed.shrink(most)
             n_waiting = 0
     followed.shrink(most)
-    return max(min(1, n_valid), n_valid - followed.n_repeated), n_valid
+    n_distinct = max(min(1, n_records), n_records - followed.n_repeated)
+    return Repetition(n_distinct=n_distinct, n_records=n_records, is_estimate=followed.is_sample)
+
+
+def _hashes(values: pa.ChunkedArray) -> IntArray:
+    """64 bits of every value. Numbers are hashed as text: Python's hash of −1 is that of −2, and a NaN has its own."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if not (_is_text(values.type) or _is_bytes(values.type)):
+        values = values.cast(pa.large_string())
+    return np.array([hash(value) for value in values.to_pylist()], dtype=np.int64).view(np.uint64)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    is_plain = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
+    return bool(is_plain or pa.types.is_fixed_size_binary(kind))
 
 
 class _Followed:
@@ -60,7 +80,7 @@ class _Followed:
         """One value in 2^halvings is followed."""
 
     def add(self, hashes: IntArray) -> None:
-        # Hashes of whole numbers are the numbers: mixed, their first bits are like those of any other value.
+        # Mixed, because values are followed by the first bits.
         mixed = hashes * _MIXING
         self._waiting.append(mixed[self._is_followed(mixed)])
 
@@ -75,6 +95,10 @@ class _Followed:
             stays = self._is_followed(hashes)
             hashes, counts = hashes[stays], counts[stays]
         self._hashes, self._counts = hashes, counts
+
+    @property
+    def is_sample(self) -> bool:
+        return self._halvings > 0
 
     @property
     def n_repeated(self) -> int:

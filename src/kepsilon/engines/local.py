@@ -17,7 +17,7 @@ from kepsilon.engines.columns import formula_cells
 from kepsilon.engines.merging import merged_table
 from kepsilon.engines.moving import stored, taken
 from kepsilon.engines.numpy_arrays import from_numpy
-from kepsilon.engines.protocol import Batch, Distinct, Draw, Found, LeftOut, Look, Random, Shuffle
+from kepsilon.engines.protocol import Batch, Distinct, Draw, Found, LeftOut, Look, Random, Repetition, Shuffle
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles, EpsilonQuasi, KQuasi
 from kepsilon.sources import kinds
@@ -55,15 +55,14 @@ class LocalSource:
             raise DataError(Problem(where=self.name, what="has a header, but no records."))
         return LocalColumns(movable(table), roles, self._source)
 
-    def n_distinct(self, column: str) -> tuple[int, int]:
-        """Distinct non-null values of one column, and how many records hold one; nothing else of it is kept."""
+    def repetition(self, column: str) -> Repetition:
         values = stored(movable(self._source.arrow_table([column])).column(0))
+        n_records = len(values) - values.null_count
         if pa.types.is_nested(values.type) or pa.types.is_null(values.type):
-            n_valid = len(values) - values.null_count
-            return n_valid, n_valid
+            return Repetition(n_distinct=n_records, n_records=n_records)
         if pa.types.is_dictionary(values.type):
             values = values.cast(values.type.value_type)
-        return pc.count_distinct(values, mode="only_valid").as_py(), len(values) - values.null_count
+        return Repetition(n_distinct=pc.count_distinct(values, mode="only_valid").as_py(), n_records=n_records)
 
     def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
         values, codes = encode(movable(self._source.arrow_table([column])).column(0), column, self.name)

@@ -52,6 +52,18 @@ class Distinct:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Repetition:
+    """Whether the values of a column repeat."""
+
+    n_distinct: int
+    """Distinct non-null values."""
+    n_records: int
+    """Records that hold one."""
+    is_estimate: bool = False
+    """Whether only a sample of the values was followed; that some repeat, or none, is then all but certain too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """The records of some whole classes, or one part of a class that is too large to be looked at whole."""
 
@@ -197,8 +209,8 @@ class Source(Protocol):
 
     def read(self, roles: ColumnRoles) -> Columns: ...
 
-    def n_distinct(self, column: str) -> tuple[int, int]:
-        """Distinct non-null values of one column, and how many records hold one."""
+    def repetition(self, column: str) -> Repetition:
+        """Whether the values of one column repeat; nothing else of it is kept."""
 
     def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
         """Values the attribute's role cannot place, with how many records hold each; the curator has asked."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from kepsilon.engines.local import LocalSource
 from kepsilon.engines.needs import Needs
+from kepsilon.engines.protocol import Repetition
 from kepsilon.engines.spark_columns import SparkColumns
 from kepsilon.engines.spark_session import settled
 from kepsilon.engines.spark_sources import FilesOnSpark, FrameOnSpark, OnSpark
@@ -73,7 +74,7 @@ class SparkSource:
         """What that will take; refused at once where it cannot be had."""
         return self._table.needs(roles, self._engine.memory, self._engine.staging, linkage=self._engine.linkage)
 
-    def n_distinct(self, column: str) -> tuple[int, int]:
+    def repetition(self, column: str) -> Repetition:
         """Counted on the cluster; values that Spark cannot compare are taken for different."""
         from pyspark.sql import functions as f
 
@@ -82,8 +83,8 @@ class SparkSource:
             is_nested = pa.types.is_nested(self._table.schema.field(column).type)
             distinct = f.count(value) if is_nested else f.count_distinct(value)
             found = frame.agg(distinct.alias("distinct"), f.count(value).alias("valid")).toArrow()
-        n_distinct, n_valid = (found.column(i).to_pylist()[0] for i in range(2))
-        return n_distinct, n_valid
+        n_distinct, n_records = (found.column(i).to_pylist()[0] for i in range(2))
+        return Repetition(n_distinct=n_distinct, n_records=n_records)
 
     def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
         """This one column has to fit into memory."""

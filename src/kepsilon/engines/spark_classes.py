@@ -60,7 +60,8 @@ class SparkPreview:
         self._workers, self._n_tasks = workers, n_tasks
 
     def each(self, look: Look[Found]) -> list[Found]:
-        batches = self._limits.batches(self.sizes, n_batches=2 * self._n_tasks)
+        # No more batches than tasks: each reads the buckets that some of its combinations are in, which can be most.
+        batches = self._limits.batches(self.sizes, n_batches=self._n_tasks)
         work = partial(
             look_at_combinations, look=look, stored=self._stored, recoding=self._recoding, limits=self._limits
         )

@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.coding import WrongNumbers, read_doubles
-from kepsilon.engines.columns import count_distinct, formula_cells
+from kepsilon.engines.columns import formula_cells, repetition
 from kepsilon.engines.combinations import CountedColumns, CountedCombinations
 from kepsilon.engines.growing_counts import CombinationIndex, GrowingCodes, GrowingCounts
 from kepsilon.engines.local import LocalSource
 from kepsilon.engines.moving import with_one_dictionary
 from kepsilon.engines.needs import Foreseen, Needs
+from kepsilon.engines.protocol import Repetition
 from kepsilon.engines.spill_files import Bucket, Records, scatter
 from kepsilon.engines.spilled_classes import SpilledClasses, SpilledPreview
 from kepsilon.engines.stored_batches import StoredBatch
@@ -31,8 +32,8 @@ from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 
 _RECORDS_PER_PART = 1 << 18
-_BYTES_PER_HASH = 64
-"""A sixty-fourth of the memory for each: hashes are sorted, and a part of a column is there beside them."""
+_BYTES_PER_HASH = 256
+"""What following a value takes, twice over: hashes wait beside those that are known, and are sorted with them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +85,9 @@ class SpilledSource:
         """What that will take; refused at once where it cannot be had."""
         return self._engine.foresee(self._files, roles).needs
 
-    def n_distinct(self, column: str) -> tuple[int, int]:
-        """Exact, or from a sample of values with all their records where there is no room for more."""
+    def repetition(self, column: str) -> Repetition:
         parts = self._files.parts([column], coded=[], n_records=_RECORDS_PER_PART)
-        return count_distinct((part.column(0) for part in parts), most=self._engine.memory // _BYTES_PER_HASH)
+        return repetition((part.column(0) for part in parts), most=self._engine.memory // _BYTES_PER_HASH)
 
     def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
         """This one column has to fit into memory."""

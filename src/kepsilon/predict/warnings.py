@@ -28,11 +28,12 @@ def warnings_about_source(counted: Counted, policy: Policy) -> tuple[Problem, ..
 
 def _repeating_persons(source: Source, policy: Policy) -> Iterator[Problem]:
     for name in policy.identifiers:
-        n_distinct, n_records = source.n_distinct(name)
-        if n_distinct < n_records:
+        found = source.repetition(name)
+        if found.n_distinct < found.n_records:
+            about = "about " * found.is_estimate
             yield Problem(
                 where=f'column "{name}"',
-                what=f"{n_records:,} records hold only {n_distinct:,} identifiers.",
+                what=f"{found.n_records:,} records hold only {about}{found.n_distinct:,} identifiers.",
                 fix="Unless they are namesakes, some persons have several records. k then counts records, not persons: "
                 "a class of k records can hold fewer than k persons.",
             )
