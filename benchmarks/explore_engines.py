@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import json
 import math
+import os
 import resource
 import subprocess
 import sys
@@ -78,7 +79,9 @@ def main() -> None:
         first = None
         for engine in arguments.only:
             command = [sys.executable, __file__, "--one", engine, str(source), str(folder), arguments.memory, master]
-            found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+            environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+            found = json.loads(done.stdout)
             first = first or found["cells"]
             difference = largest_difference(first, found["cells"])
             print(f"| {engine} | {found['seconds']:.1f} | {found['peak'] / 1e9:.2f} | {difference:.1e} |", flush=True)
