@@ -18,7 +18,7 @@ Item_co = TypeVar("Item_co", covariant=True)
 Json = dict[str, Any]
 """A JSON object, as it is written to a file or was read from one."""
 
-_NAME, _INLINE, _OPTIONAL, _HIDDEN = "json name", "json inline", "json optional", "json hidden"
+_NAME, _INLINE, _OPTIONAL = "json name", "json inline", "json optional"
 
 
 def written_as(name: str) -> dict[str, object]:
@@ -34,11 +34,6 @@ def inline() -> dict[str, object]:
 def left_out_if_none() -> dict[str, object]:
     """Metadata of a field that has no key where it is None."""
     return {_OPTIONAL: True}
-
-
-def not_written() -> dict[str, object]:
-    """Metadata of a field that stays in memory."""
-    return {_HIDDEN: True}
 
 
 class FrozenMapping(Mapping[str, Item_co], Generic[Item_co]):
@@ -117,7 +112,7 @@ def _object(value: Any) -> Json:
     found: Json = {}
     for field in dataclasses.fields(value):
         own = getattr(value, field.name)
-        if _HIDDEN in field.metadata or (own is None and (_OPTIONAL in field.metadata or _INLINE in field.metadata)):
+        if own is None and (_OPTIONAL in field.metadata or _INLINE in field.metadata):
             continue
         if _INLINE in field.metadata:
             found |= json_of(own)

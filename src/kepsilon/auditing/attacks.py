@@ -77,7 +77,7 @@ def check_attacks(
 ) -> str:
     """Attacks, scored if the linkage is there; returns the headline."""
     if (why := unstated(policy)) is not None:
-        findings.note("attacks", why)
+        findings.warning("attacks", why)
         findings.figures = replace(findings.figures, reidentification=risk_figures(classes), one_over_k=1 / policy.k)
         return (
             "Whoever knows the k-quasis alone places a record among its class: "

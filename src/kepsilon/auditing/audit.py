@@ -103,7 +103,7 @@ def _audit(
     check_without_noise(after, classes, noise, policy, findings)
     alpha = FALSE_ALARM / (20 * (len(before.published) + len(policy.epsilon_quasis) + 2))
     if (why := unstated(policy)) is not None:
-        findings.note("noise", why)
+        findings.warning("noise", why)
     else:
         if links is not None:
             check_linked_noise(before, after, classes, noise, links, policy, findings, alpha=alpha)

@@ -36,7 +36,7 @@ class Expected:
     """One per ε-quasi."""
     links: ExpectedLinks
     largest_possible: float
-    """The most that any published value can make a record's own original probable."""
+    """The most that any published value can make a record's own original probable, looked at alone."""
     suppressed: Estimate | None
     """Records that confident k will leave out; None where it is not asked for."""
 

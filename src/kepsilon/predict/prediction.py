@@ -87,7 +87,11 @@ class ExpectedRisk(JsonValue):
     paper_ties: Estimate
     """Every tie is worth 1."""
     largest_possible: float
-    """The most that any published value can make a record's own original probable, whatever is drawn."""
+    """The most that any published value can make a record's own original probable, whatever is drawn.
+
+    For the same attacker, who looks at one record at a time, all originals of its class being equally likely before.
+    Whoever matches a whole class one to one can be surer; their bound is this figure at 2ε.
+    """
 
     def to_json(self) -> Json:
         return {

@@ -63,8 +63,11 @@ class AsTheyAre:
             AttributeLabels(labels=domain.levels[0], of_class=codes[released], loss=np.zeros(len(sizes)))
             for domain, codes in zip(table.domains, table.codes, strict=True)
         )
-        recoding = Recoding(class_of=class_of, sizes=sizes, attributes=labels)
+        recoding = Recoding(class_of=class_of, sizes=self._said(sizes), attributes=labels)
         return KAnonymised(recoding=recoding, dm_star=int((table.counts**2).sum()))
+
+    def _said(self, sizes):
+        return sizes
 
 
 class OneTooFew(AsTheyAre):
@@ -157,8 +160,9 @@ def test_an_algorithm_of_no_known_kind_gets_the_checks_that_fit_every_release(co
         ({"_smallest": lambda _, k: 2 * k}, "left out more records than it may"),
         ({"_smallest": lambda _, k: k, "may_suppress": False}, "left out more records than it may"),
         ({"_smallest": lambda _, k: k, "has_levels": True}, "has levels though it says it has none"),
+        ({"_smallest": lambda _, k: k, "_said": lambda _, sizes: 10 * sizes}, "more or fewer records than they have"),
     ],
-    ids=["k − 1", "sound", "above the limit", "says it leaves none out", "says it has levels"],
+    ids=["k − 1", "sound", "above the limit", "says it leaves none out", "says it has levels", "says wrong sizes"],
 )
 def test_no_algorithm_is_trusted(changes, said):
     """What it made is checked against every requirement and against what it says of itself."""

@@ -116,7 +116,7 @@ def test_it_goes_through_everything(tmp_path):
         audited = kepsilon.audit(people(), tmp_path / "release.csv", wanted, linkage=release.linkage)
     assert audited.keeps_its_promises, audited.broken
     (said,) = [finding for finding in audited.findings if finding.check == "noise"]
-    assert (said.severity, said.what) == ("note", "not checked: no second statement of this mechanism's law (toy).")
+    assert (said.severity, said.what) == ("warning", "not checked: no second statement of this mechanism's law (toy).")
 
 
 def realised(factor, *, epsilon=4, confidence=None, k=5, n_releases=60):

@@ -7,9 +7,12 @@ import dataclasses
 from collections.abc import Sequence
 from typing import cast
 
+import numpy as np
+
 from kepsilon.errors import AnonymisationError
 from kepsilon.kanonymise.algorithms.protocol import Algorithm, KAnonymised, Request
 from kepsilon.kanonymise.requirements import requirements_of
+from kepsilon.kanonymise.requirements.protocol import class_sums
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 from kepsilon.table.classes import SUPPRESSED, Recoding
@@ -43,8 +46,11 @@ def for_every_k(
 
 def _refuse_broken(recoding: Recoding, algorithm: Algorithm, table: FrequencyTable, request: Request, k: int) -> None:
     """Raises if a class fails a requirement, or more records are left out than may be; no algorithm is trusted."""
+    n_classes = recoding.n_classes
+    if not np.array_equal(recoding.sizes, class_sums(table.counts, recoding.class_of, n_classes=n_classes)):
+        raise _bug(f"{algorithm.title} says that classes have more or fewer records than they have")
     for requirement in request.requirements[k]:
-        if not requirement.met_by(table, recoding.class_of, n_classes=recoding.n_classes).all():
+        if not requirement.met_by(table, recoding.class_of, n_classes=n_classes).all():
             raise _bug(f"{algorithm.title} made a class that fails “{requirement.name}”")
     n_suppressed = int(table.counts[recoding.class_of == SUPPRESSED].sum())
     if n_suppressed > (request.policy.most_suppressed(table.n_records) if algorithm.may_suppress else 0):

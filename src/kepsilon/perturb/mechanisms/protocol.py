@@ -65,6 +65,9 @@ class Mechanism(Protocol):
     ) -> FloatArray:
         """ln P(published | original) of pairs, less anything that is the same for all originals of a class.
 
+        Expected figures are taken from it where there is no closed form, so it has to be the law of just what `draw`
+        returns, rounding to the steps and clamping to a domain included.
+
         All have the shape (n_pairs, n_attributes), and the result (n_pairs,); −∞ where an original is ruled out. For two
         originals of one class the difference is at most ε. An attribute that is not active tells nothing.
         """
@@ -72,7 +75,10 @@ class Mechanism(Protocol):
     def expected_distances(
         self, values: FloatArray, low: FloatArray, high: FloatArray, *, epsilon: float, steps: Sequence[Steps]
     ) -> FloatArray | None:
-        """E|published − value| by record and ε-quasi, all of one shape; None where it has no closed form."""
+        """E|published − value| by record and ε-quasi, all of one shape; None where it has no closed form.
+
+        The value is the one that gets noise, inside the range.
+        """
 
     def reach(self, low: FloatArray, high: FloatArray, *, epsilon: float, confidence: float) -> FloatArray:
         """How far what is drawn lies from a record's values with this probability, at most, for all ε-quasis at once.
