@@ -21,7 +21,7 @@ import time
 import tomllib
 from pathlib import Path
 
-from versions import POLICY
+from release import POLICY
 
 ENGINES = ("local", "limited", "spark")
 

@@ -21,21 +21,9 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+from release import POLICY
+
 HERE = Path(__file__).resolve().parent
-POLICY = """
-k = 10
-epsilon = 2
-algorithm = "{algorithm}"
-max_suppression = 0.05
-[attributes]
-zip = {{ role = "k-quasi", hierarchy = {{ type = "mask" }} }}
-gender = {{ role = "k-quasi", hierarchy = {{ type = "suppress", label = "Person" }} }}
-birth_year = {{ role = "k-quasi", hierarchy = {{ type = "intervals", widths = [2, 4, 8] }} }}
-race = {{ role = "k-quasi", hierarchy = {{ type = "suppress" }} }}
-height = {{ role = "epsilon-quasi", precision = 0.1, range = "class" }}
-party = {{ role = "sensitive" }}
-score = {{ role = "sensitive" }}
-"""
 
 
 def policy(algorithm: str = "ola", **changes: object) -> object:

@@ -119,6 +119,15 @@ def test_a_mistake_in_the_one_path_shows_in_all_three(monkeypatch):
     assert all(after[1] < before[1] for before, after in zip(honest, mutated, strict=True))
 
 
+@pytest.mark.parametrize("epsilon", [0.05, 2, 3])
+def test_the_report_shows_every_epsilon_once(epsilon):
+    """The policy's own among those of the paper; 0.05 is no binary fraction."""
+    shown = kepsilon.anonymise(plain().table, policy_of(plain(), epsilon=epsilon))._pictures.risk_by_epsilon
+    assert [own for own, _ in shown] == sorted({0.05, 0.5, 1, 2, 4, 8, 16, epsilon})
+    risks = [risk for _, risk in shown]
+    assert risks == sorted(risks)
+
+
 def test_records_are_stored_once_for_all_partitions(tmp_path, monkeypatch):
     """By combination: another k reads what is there."""
     from kepsilon.engines import spilling
