@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 import kepsilon
-from engines.tables import CASES, ENGINES, EVERY, MEMORY, OTHERS, Case, confident, document, people, plain
+from engines.tables import CASES, ENGINES, EVERY, MEMORY, OTHERS, SEED, Case, confident, document, people, plain
 from engines.test_every_engine import same
 from kepsilon.engines.columns import repetition
 from kepsilon.engines.protocol import Repetition
@@ -86,6 +86,28 @@ def test_in_memory_all_three_say_the_same_to_the_last_bit(range_, algorithm):
         assert record[part] == found[part]
     assert record.get("levels") == found.get("levels")
     assert record["records"]["suppressed_by_k"] == found["records"]["suppressed_by_k"]
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_what_is_simulated_is_the_same_for_all_three(engine, tmp_path):
+    """With several ε-quasis: to the last bit on one engine, or `check` could refuse what `anonymise` releases."""
+    columns = people(2_000)
+    columns["weight"] = np.round(np.random.default_rng(SEED).normal(70, 12, 2_000), 1)
+    attributes = document(weight={"role": "epsilon-quasi", "precision": 0.1, "range": "class"})
+    case = Case(pa.table(columns), {**attributes, "confidence": 0.9}, memory=400_000)
+    source, policy = case.write(tmp_path), policy_of(case)
+    own = ENGINES[engine](tmp_path, case.memory)
+    checked = kepsilon.check(source, policy, engine=own)
+    cell = kepsilon.explore(source, policy, k=5, epsilon=2, algorithm="ola", engine=own).cells[0]
+    with kepsilon.anonymise(source, policy, engine=own) as release:
+        record = release.record
+    assert checked.linking_risk.fair.variance > 0, "links are simulated"
+    for predicted in (checked, cell.prediction):
+        assert predicted.linking_risk == record.linking_risk.predicted
+        assert predicted.confident_k == record.confident_k.predicted
+    backwards = Case(case.table.take(pa.array(np.arange(len(case.table))[::-1])), case.policy)
+    if engine == "in memory":
+        assert kepsilon.check(backwards.table, policy).linking_risk == checked.linking_risk
 
 
 def test_a_mistake_in_the_one_path_shows_in_all_three(monkeypatch):

@@ -42,6 +42,9 @@ from kepsilon.table.classes import Recoding
 
 T = TypeVar("T")
 
+BATCHES_PER_TASK = 4
+"""A few for every task, so that one that is slow does not keep all others waiting."""
+
 _MOST_SHUFFLING = 64
 """Tasks that the last step needs at the most: it takes a tenth of the time of bringing classes together."""
 
@@ -60,8 +63,10 @@ class SparkPreview:
         self._workers, self._n_tasks = workers, n_tasks
 
     def each(self, look: Look[Found]) -> list[Found]:
-        # No more batches than tasks: each reads the buckets that some of its combinations are in, which can be most.
-        batches = self._limits.batches(self.sizes, n_batches=self._n_tasks)
+        # With several ε-quasis what is simulated depends on the batches, which then have to be those that get noise.
+        # Otherwise fewer: each reads the buckets that some of its combinations are in, which can be most.
+        per_task = BATCHES_PER_TASK if self._limits.n_epsilon_quasis > 1 else 1
+        batches = self._limits.batches(self.sizes, n_batches=per_task * self._n_tasks)
         work = partial(
             look_at_combinations, look=look, stored=self._stored, recoding=self._recoding, limits=self._limits
         )

@@ -15,7 +15,7 @@ from kepsilon.engines.coding import WrongNumbers, encode, read_doubles
 from kepsilon.engines.columns import FORMULA
 from kepsilon.engines.combinations import CountedColumns, CountedCombinations
 from kepsilon.engines.numpy_arrays import from_numpy, in_one_piece, to_doubles, to_positions
-from kepsilon.engines.spark_classes import SparkClasses, SparkPreview
+from kepsilon.engines.spark_classes import BATCHES_PER_TASK, SparkClasses, SparkPreview
 from kepsilon.engines.spark_jobs import Workers
 from kepsilon.engines.spark_session import as_hadoop, parallelism, settled
 from kepsilon.engines.spark_sources import ROW, OnSpark
@@ -210,8 +210,7 @@ class SparkColumns(CountedColumns):
         """Joins the recoding to the records and brings whole classes together, on disk where all workers see them."""
         self._limits.refuse_large_class(int(recoding.sizes.max()), self._table.name)
         n_tasks = parallelism(self._engine.session)
-        # A few batches for every task, so that one that is slow does not keep all others waiting.
-        batches = self._limits.batches(recoding.sizes, n_batches=4 * n_tasks)
+        batches = self._limits.batches(recoding.sizes, n_batches=BATCHES_PER_TASK * n_tasks)
         folder, workers, buckets = self._scatter(
             self._combinations.class_of(recoding), recoding.sizes, batches, to_release=True
         )
