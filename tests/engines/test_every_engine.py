@@ -20,12 +20,9 @@ from engines.tables import (
     EVERY,
     OTHERS,
     SEED,
-    Case,
     confident_giant,
-    document,
     giant_class,
     many_k_quasis,
-    people,
     plain,
     rare_categories,
     release,
@@ -241,25 +238,6 @@ def test_every_kind_of_file_is_written(engine, tmp_path):
         assert len(read) == released.record["records"]["released"]
         links = kepsilon.engines.local.open_source(tmp_path / f"links{suffix}")._source.arrow_table(["original_row"])
         assert len(links) == len(read)
-
-
-@pytest.mark.parametrize("engine", OTHERS)
-def test_several_epsilon_quasis(engine, tmp_path):
-    """Exact figures agree to 1e-12, simulated ones within five of their standard errors."""
-
-    columns = people(3_000)
-    columns["weight"] = np.round(np.random.default_rng(SEED).normal(70, 12, 3_000), 1)
-    policy = document(weight={"role": "epsilon-quasi", "precision": 0.1, "range": "class"})
-    case = Case(pa.table(columns), {**policy, "confidence": 0.9})
-    here, there = (release(case, name, tmp_path).record for name in ("in memory", engine))
-    for name in ("height", "weight"):
-        same(here["error"][name]["expected_relative"], there["error"][name]["expected_relative"])
-    risks = [record["linking_risk"] for record in (here, there)]
-    error = math.hypot(*(risk["standard_error"] for risk in risks))
-    assert abs(risks[0]["expected"] - risks[1]["expected"]) < 5 * error
-    gone = [record["confident_k"] for record in (here, there)]
-    error = math.hypot(*(own["expected_standard_error"] for own in gone))
-    assert abs(gone[0]["expected"] - gone[1]["expected"]) < 5 * error
 
 
 def test_a_class_in_parts_that_keeps_too_few_is_taken_back(tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import tempfile
+from dataclasses import asdict
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,12 @@ from engines.tables import CASES, ENGINES, EVERY, MEMORY, OTHERS, SEED, Case, co
 from engines.test_every_engine import same
 from kepsilon.engines.columns import repetition
 from kepsilon.engines.protocol import Repetition
+from kepsilon.engines.spilling import SpillingEngine
+from kepsilon.evaluate import simulated_figures
+from kepsilon.policy.choices import MECHANISMS
 from kepsilon.predict import outlook
+from kepsilon.table import blocks
+from unit.perturb.test_toy_mechanism import Toy
 
 KS, EPSILONS = [3, 8], [0.5, 2]
 
@@ -88,26 +94,73 @@ def test_in_memory_all_three_say_the_same_to_the_last_bit(range_, algorithm):
     assert record["records"]["suppressed_by_k"] == found["records"]["suppressed_by_k"]
 
 
-@pytest.mark.parametrize("engine", EVERY)
-def test_what_is_simulated_is_the_same_for_all_three(engine, tmp_path):
-    """With several ε-quasis: to the last bit on one engine, or `check` could refuse what `anonymise` releases."""
-    columns = people(2_000)
-    columns["weight"] = np.round(np.random.default_rng(SEED).normal(70, 12, 2_000), 1)
-    attributes = document(weight={"role": "epsilon-quasi", "precision": 0.1, "range": "class"})
-    case = Case(pa.table(columns), {**attributes, "confidence": 0.9}, memory=400_000)
-    source, policy = case.write(tmp_path), policy_of(case)
-    own = ENGINES[engine](tmp_path, case.memory)
-    checked = kepsilon.check(source, policy, engine=own)
-    cell = kepsilon.explore(source, policy, k=5, epsilon=2, algorithm="ola", engine=own).cells[0]
-    with kepsilon.anonymise(source, policy, engine=own) as release:
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """A few classes are a block, so that a small table has many."""
+    monkeypatch.setattr(blocks, "_SMALLEST", 80)
+
+
+def two_quasis(n: int = 3_000) -> Case:
+    columns = people(n)
+    columns["weight"] = np.round(np.random.default_rng(SEED).normal(70, 12, n), 1)
+    attributes = document(weight={"role": "epsilon-quasi", "precision": 0.1, "range": [45, 95]})
+    return Case(pa.table(columns), {**attributes, "confidence": 0.9})
+
+
+def all_three(source, policy, engine) -> list[tuple]:
+    """Linking risk and confident k, as expected by `check`, `explore` and `anonymise`."""
+    checked = kepsilon.check(source, policy, engine=engine)
+    cell = kepsilon.explore(source, policy, k=policy.k, epsilon=2, algorithm="ola", engine=engine).cells[0]
+    with kepsilon.anonymise(source, policy, engine=engine) as release:
         record = release.record
-    assert checked.linking_risk.fair.variance > 0, "links are simulated"
-    for predicted in (checked, cell.prediction):
-        assert predicted.linking_risk == record.linking_risk.predicted
-        assert predicted.confident_k == record.confident_k.predicted
-    backwards = Case(case.table.take(pa.array(np.arange(len(case.table))[::-1])), case.policy)
-    if engine == "in memory":
-        assert kepsilon.check(backwards.table, policy).linking_risk == checked.linking_risk
+    found = [(own.linking_risk, own.confident_k) for own in (checked, cell.prediction)]
+    return [*found, (record.linking_risk.predicted, record.confident_k.predicted)]
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_what_is_simulated_is_the_same_for_all_three(engine, tmp_path, small_blocks):
+    """With several ε-quasis, and on every engine as in memory: to 1e-12, or `check` could refuse what `anonymise` releases."""
+    case = two_quasis()
+    source, policy = case.write(tmp_path), policy_of(case)
+    here = kepsilon.check(source, policy)
+    assert here.linking_risk.fair.variance > 0, "links are simulated"
+    assert here.confident_k.of_entering.variance > 0, "and so is what goes for confident k"
+    for risk, gone in all_three(source, policy, ENGINES[engine](tmp_path, case.memory)):
+        same(asdict(here.linking_risk), asdict(risk))
+        same(asdict(here.confident_k), asdict(gone))
+
+
+@pytest.mark.parametrize("memory", [MEMORY, 4 * MEMORY, 1_000 * MEMORY])
+def test_what_is_simulated_does_not_depend_on_memory(memory, tmp_path, small_blocks):
+    """Batches are other ones, and hold the same blocks; classes above 1,024 records, whose largest posterior is a bound, among them."""
+    case = two_quasis(12_000)
+    source, policy = case.write(tmp_path), policy_of(case, k=1_000)
+    same(
+        kepsilon.check(source, policy).to_json(),
+        kepsilon.check(source, policy, engine=SpillingEngine(memory=20 * memory, folder=tmp_path)).to_json(),
+    )
+
+
+@pytest.mark.parametrize("memory", [MEMORY, 4 * MEMORY, 1_000 * MEMORY])
+def test_draws_of_a_mechanism_do_not_depend_on_memory(memory, tmp_path, small_blocks, monkeypatch):
+    """A mechanism without closed forms: also where a class is known by counts, because it is too large for a batch."""
+    monkeypatch.setattr(simulated_figures, "_LARGE", 400)
+    case = CASES["giant among others"]()
+    case.policy["attributes"]["height"] |= {"mechanism": "toy", "range": [155, 190], "precision": 1}
+    with MECHANISMS.having(Toy()):
+        source, policy = case.write(tmp_path), policy_of(case, confidence=0.9)
+        here = kepsilon.check(source, policy)
+        there = kepsilon.check(source, policy, engine=SpillingEngine(memory=memory, folder=tmp_path))
+    assert here.linking_risk.fair.variance > 0, "links are simulated"
+    same(here.to_json(), there.to_json())
+
+
+def test_what_is_simulated_does_not_depend_on_the_order_of_records(small_blocks):
+    """Records are drawn by their position in the order of values, not of the table."""
+    case = two_quasis()
+    backwards = case.table.take(pa.array(np.arange(len(case.table))[::-1]))
+    one, other = (kepsilon.check(table, policy_of(case)) for table in (case.table, backwards))
+    assert (one.linking_risk, one.confident_k) == (other.linking_risk, other.confident_k)
 
 
 def test_a_mistake_in_the_one_path_shows_in_all_three(monkeypatch):

@@ -13,6 +13,7 @@ from kepsilon.draw import Measured, perturb_batch
 from kepsilon.engines.protocol import Batch
 from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.pictures import Spread
+from kepsilon.evaluate.simulation import Blocks
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.predict.outlook import look_at
 from oracles.noise import SEED, seeded
@@ -104,7 +105,8 @@ def test_the_same_values_in_other_classes_are_simulated_apart():
 
     def look(first):
         own = Batch(classes=slice(first, first + 3), class_ids=class_ids, values=values)
-        return look_at(own, policy=wanted, cells=cells, mechanism=mechanism_of(wanted)).expected
+        blocks = Blocks.of(np.full(6, 30))
+        return look_at(own, policy=wanted, cells=cells, mechanism=mechanism_of(wanted), blocks=blocks).expected
 
     one, again, other = look(0), look(0), look(3)
     assert one == again

@@ -11,6 +11,7 @@ import numpy as np
 
 from kepsilon.errors import EngineError, MemoryLimitError, Problem
 from kepsilon.table.arrays import IntArray
+from kepsilon.table.blocks import block_bounds
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
@@ -75,6 +76,8 @@ class Limits:
     n_epsilon_quasis: int
     record_width: int = 0
     """Bytes of a record as it is spilt."""
+    in_blocks: bool = False
+    """Whether batches are whole blocks of classes, because figures are simulated block by block."""
 
     @property
     def records_per_part(self) -> int:
@@ -156,13 +159,26 @@ class Limits:
     def batches(self, sizes: IntArray, *, n_batches: int = 1) -> list[slice]:
         """Which classes go through the kernels together: as many as there is room for, and at least one.
 
-        At least about `n_batches` are made, if there are as many classes.
+        At least about `n_batches` are made, if there are as many classes; where figures are simulated, as many blocks.
         """
+        return self._cut(sizes, block_bounds(sizes) if self.in_blocks else np.arange(len(sizes) + 1), n_batches)
+
+    def buckets(self, counts: IntArray, *, n_buckets: int) -> list[slice]:
+        """Which combinations of the frequency table, of so many records each, are stored together."""
+        return self._cut(counts, np.arange(len(counts) + 1), n_buckets)
+
+    def _cut(self, sizes: IntArray, bounds: IntArray, n_cuts: int) -> list[slice]:
+        """Neighbours together, cut at some of the bounds; elsewhere only where there is no room from one to the next."""
         ends = np.cumsum(sizes)
-        most = min(self.records_per_batch, -(-int(ends[-1]) // n_batches))
+        most = min(self.records_per_batch, -(-int(ends[-1]) // n_cuts))
         planned, first, done = [], 0, 0
         while first < len(sizes):
-            last = max(first + 1, int(np.searchsorted(ends, done + most, side="right")))
+            until = int(np.searchsorted(ends, done + most, side="right"))
+            last = int(bounds[np.searchsorted(bounds, until, side="right") - 1])
+            if last <= first:
+                last = int(bounds[np.searchsorted(bounds, first, side="right")])
+                if ends[last - 1] - done > self.records_per_batch:
+                    last = max(first + 1, int(np.searchsorted(ends, done + self.records_per_batch, side="right")))
             planned.append(slice(first, last))
             first, done = last, int(ends[last - 1])
         return planned

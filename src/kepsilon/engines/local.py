@@ -89,7 +89,7 @@ class LocalColumns:
         self._numbers: dict[str, FloatArray] = {}
         self._integers: set[str] = set()
         self._stays: IntArray | None = None
-        self._coded: CodedValues | None = None
+        self._coded: tuple[CodedValues, ...] | None = None
         self._combination: IntArray = np.zeros(0, dtype=np.int32)
 
     def distinct(self, name: str) -> Distinct:
@@ -162,14 +162,14 @@ class LocalColumns:
     def close(self) -> None:
         """Nothing is on disk."""
 
-    def coded(self, records: IntArray) -> tuple[CodedValues, ...] | None:
-        """The ε-quasis of some of the records that stayed, coded once for whatever is asked; several are never coded."""
-        names = self._roles.epsilon_quasis
-        if len(names) != 1:
-            return None
+    def coded(self, records: IntArray) -> tuple[CodedValues, ...]:
+        """The ε-quasis of some of the records that stayed, coded once for whatever is asked."""
         if self._coded is None:
-            self._coded = code_values(self.numbers(names[0]), precision=self._roles.precisions[names[0]])
-        return (self._coded if len(records) == len(self._coded.codes) else self._coded.of(records),)
+            self._coded = tuple(
+                code_values(self.numbers(name), precision=self._roles.precisions[name])
+                for name in self._roles.epsilon_quasis
+            )
+        return tuple(own if len(records) == len(own.codes) else own.of(records) for own in self._coded)
 
     def epsilon_quasis(self, records: IntArray) -> FloatArray:
         """The ε-quasis of some of the records that stayed, shape (n_records, n_epsilon_quasis)."""

@@ -75,7 +75,12 @@ class Foreseen:
             raise DataError(Problem(where=files.name, what="has columns, but no records."))
         self.coded = files.coded(roles.published, roles.k_quasis)
         sizes = SpillSizes(files, roles, self.coded, linkage=linkage)
-        self.limits = Limits(memory=memory, n_epsilon_quasis=len(roles.epsilon_quasis), record_width=sizes.record)
+        self.limits = Limits(
+            memory=memory,
+            n_epsilon_quasis=len(roles.epsilon_quasis),
+            in_blocks=roles.are_figures_simulated,
+            record_width=sizes.record,
+        )
         sample = sample_combinations(files, roles)
         disk = sizes.disk(self.limits, at_once=at_once) if to_release else sizes.numbers
         self.needs = needs_of(sample, self.limits, disk=disk)

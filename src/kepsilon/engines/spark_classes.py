@@ -63,10 +63,8 @@ class SparkPreview:
         self._workers, self._n_tasks = workers, n_tasks
 
     def each(self, look: Look[Found]) -> list[Found]:
-        # With several ε-quasis what is simulated depends on the batches, which then have to be those that get noise.
-        # Otherwise fewer: each reads the buckets that some of its combinations are in, which can be most.
-        per_task = BATCHES_PER_TASK if self._limits.n_epsilon_quasis > 1 else 1
-        batches = self._limits.batches(self.sizes, n_batches=per_task * self._n_tasks)
+        # One for each task, not more: each reads the buckets that some of its combinations are in, which can be most.
+        batches = self._limits.batches(self.sizes, n_batches=self._n_tasks)
         work = partial(
             look_at_combinations, look=look, stored=self._stored, recoding=self._recoding, limits=self._limits
         )

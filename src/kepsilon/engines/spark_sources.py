@@ -140,7 +140,12 @@ class FrameOnSpark:
         for name in roles.kept:
             kind = self.schema.field(name).type
             width += (kind.bit_width + 7) // 8 if pa.types.is_primitive(kind) else LEAST_WIDTH
-        limits = Limits(memory=memory, n_epsilon_quasis=len(roles.epsilon_quasis), record_width=width)
+        limits = Limits(
+            memory=memory,
+            n_epsilon_quasis=len(roles.epsilon_quasis),
+            in_blocks=roles.are_figures_simulated,
+            record_width=width,
+        )
         return limits, no_advice
 
     def needs(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> Needs:

@@ -25,7 +25,7 @@ _FEWEST_BUCKETS = 16
 def combinations_of_buckets(counts: IntArray, limits: Limits) -> list[slice]:
     """Which combinations of the frequency table go into each bucket, neighbours together; `counts` are their records."""
     n_batches = -(-int(counts.sum()) // limits.records_per_batch)
-    return limits.batches(counts, n_batches=max(_FEWEST_BUCKETS, _BUCKETS_PER_BATCH * n_batches))
+    return limits.buckets(counts, n_buckets=max(_FEWEST_BUCKETS, _BUCKETS_PER_BATCH * n_batches))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

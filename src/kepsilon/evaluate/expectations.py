@@ -13,6 +13,7 @@ from kepsilon.evaluate.class_values import ClassValues, count_values
 from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.expected_confident_k import PreparedClasses, prepare
+from kepsilon.evaluate.large_class import one_class
 from kepsilon.evaluate.largest_posterior import largest_of_one, largest_of_several
 from kepsilon.evaluate.linking_risk import ExpectedLinks, LinkGaps, link_gaps
 from kepsilon.evaluate.noise_law import ExponentialLaw, NoiseLaw
@@ -21,16 +22,18 @@ from kepsilon.evaluate.simulated_figures import (
     Drawing,
     indistinguishable_posterior,
     simulated_errors,
-    simulated_errors_of_counts,
+    simulated_errors_of_one,
     simulated_links,
     simulated_links_of_one,
-    simulated_suppression_of_counts,
+    simulated_suppression,
+    simulated_suppression_of_one,
 )
 from kepsilon.evaluate.simulated_links import expected_links_at_each
-from kepsilon.evaluate.simulated_suppression import expected_suppression, expected_suppression_by_draws
+from kepsilon.evaluate.simulated_suppression import expected_suppression
+from kepsilon.evaluate.simulation import Block, Blocks
 from kepsilon.evaluate.tally import Expected
 from kepsilon.table.arrays import FloatArray, IntArray
-from kepsilon.table.coded_values import CodedValues
+from kepsilon.table.coded_values import CodedValues, code_values
 from kepsilon.table.steps import Steps
 
 
@@ -84,45 +87,73 @@ def expect(
     high: FloatArray,
     steps: Sequence[Steps],
     originals: FloatArray | None = None,
-    stream: int = 0,
+    blocks: Blocks | None = None,
 ) -> Expectations:
-    """Arguments as for `tally.realise`; `coded` are the values, coded once for all partitions.
+    """Arguments as for `tally.realise`; `coded` is the only ε-quasi, coded once for all partitions, or nothing.
 
-    Batches of classes need different `stream` numbers, for what is simulated.
+    With several ε-quasis records have to be in the order of their classes. `blocks` are those of these classes; where
+    there are no other classes, it may be left out.
     """
     unclipped = values if originals is None else originals
-    ranges, law = high - low, mechanism.exponential
+    law = mechanism.exponential
     outlook: Outlook
-    if law is None:
-        outlook = _Simulated(
-            values=values,
-            originals=unclipped,
-            class_ids=class_ids,
-            classes=count_values(coded[0], class_ids, n_classes=len(low)) if len(coded) == 1 else None,
-            drawing=Drawing(mechanism=mechanism, low=low, high=high, steps=steps, stream=stream),
-        )
+    if values.shape[1] < 2:
+        # Without any ε-quasi all records of a class look alike, as if they agreed on one.
+        only = coded[0] if coded else CodedValues(distinct=np.zeros(1), codes=np.zeros(len(class_ids), dtype=np.int64))
+        classes = count_values(only, class_ids, n_classes=len(low))
+        if law is not None:
+            outlook = _one_quasi(
+                classes, _unit_errors(unclipped, class_ids, high - low, law), mechanism, law, low, high
+            )
+        else:
+            before = code_values(unclipped[:, 0], precision=steps[0].precision)
+            outlook = _simulated_one(
+                classes,
+                classes if originals is None else count_values(before, class_ids, n_classes=len(low)),
+                Drawing(mechanism=mechanism, low=low, high=high, steps=steps),
+                blocks,
+            )
         return Expectations(n_records=len(class_ids), outlook=outlook)
-    unit_noise = law.expected_noise(ranges, epsilon=1.0)
-    unit_errors = tuple(
-        expected_errors(unclipped[:, j], class_ids, expected_noise=unit_noise[:, j]) for j in range(values.shape[1])
-    )
-    if len(coded) > 1:
+    if np.any(class_ids[1:] < class_ids[:-1]):
+        raise ValueError("records are not in the order of their classes")
+    sizes = np.bincount(class_ids, minlength=len(low))
+    own = tuple((blocks or Blocks.of(sizes)).each(sizes))
+    if law is not None:
         outlook = _SeveralQuasis(
             law=law,
             mechanism=mechanism,
-            unit_errors=unit_errors,
+            unit_errors=_unit_errors(unclipped, class_ids, high - low, law),
             values=values,
             class_ids=class_ids,
             low=low,
             high=high,
-            stream=stream,
+            blocks=own,
         )
     else:
-        # Without any ε-quasi all records of a class look alike, as if they agreed on one.
-        only = coded[0] if coded else CodedValues(distinct=np.zeros(1), codes=np.zeros(len(class_ids), dtype=np.int64))
-        classes = count_values(only, class_ids, n_classes=len(ranges))
-        outlook = _one_quasi(classes, unit_errors, mechanism, law, low, high)
+        drawing = Drawing(mechanism=mechanism, low=low, high=high, steps=steps)
+        outlook = _Together(
+            parts=tuple(
+                _SimulatedSeveral(
+                    values=values[block.records],
+                    originals=unclipped[block.records],
+                    class_ids=class_ids[block.records] - block.classes.start,
+                    drawing=drawing.of(block),
+                )
+                for block in own
+            ),
+            n_attributes=values.shape[1],
+        )
     return Expectations(n_records=len(class_ids), outlook=outlook)
+
+
+def _unit_errors(
+    originals: FloatArray, class_ids: IntArray, ranges: FloatArray, law: ExponentialLaw
+) -> tuple[ErrorSums, ...]:
+    """At ε = 1; see `ErrorSums.over`."""
+    noise = law.expected_noise(ranges, epsilon=1.0)
+    return tuple(
+        expected_errors(originals[:, j], class_ids, expected_noise=noise[:, j]) for j in range(originals.shape[1])
+    )
 
 
 def expect_of_counts(
@@ -134,21 +165,18 @@ def expect_of_counts(
     steps: Sequence[Steps],
     original_values: FloatArray,
     original_counts: IntArray,
-    stream: int = 0,
+    blocks: Blocks | None = None,
 ) -> Expectations:
     """What to expect of one class with at most one ε-quasi, known by its distinct values and how many records hold each.
 
     `low` and `high` have shape (1, n_epsilon_quasis); the originals differ from the class's values where some were clipped.
+    `blocks` as for `expect`.
     """
     law = mechanism.exponential
     outlook: Outlook
     if law is None:
-        outlook = _SimulatedCounts(
-            classes=classes,
-            original_values=original_values,
-            original_counts=original_counts,
-            drawing=Drawing(mechanism=mechanism, low=low, high=high, steps=steps, stream=stream),
-        )
+        drawing = Drawing(mechanism=mechanism, low=low, high=high, steps=steps)
+        outlook = _simulated_one(classes, one_class(original_values, original_counts), drawing, blocks)
     else:
         unit_errors = tuple(
             expected_errors_of_counts(original_values, original_counts, expected_noise=float(noise))
@@ -156,6 +184,16 @@ def expect_of_counts(
         )
         outlook = _one_quasi(classes, unit_errors, mechanism, law, low, high)
     return Expectations(n_records=int(classes.counts.sum()), outlook=outlook)
+
+
+def _simulated_one(classes: ClassValues, originals: ClassValues, drawing: Drawing, blocks: Blocks | None) -> _Together:
+    """Figures of one ε-quasi; the originals are what was not clipped yet."""
+    sizes = classes.sizes
+    parts = []
+    for block in (blocks or Blocks.of(sizes)).each(sizes):
+        own = np.arange(block.classes.start, block.classes.stop)
+        parts.append(_SimulatedOne(classes=classes.of(own), originals=originals.of(own), drawing=drawing.of(block)))
+    return _Together(parts=tuple(parts), n_attributes=1)
 
 
 def _one_quasi(
@@ -231,92 +269,85 @@ class _SeveralQuasis:
     class_ids: IntArray
     low: FloatArray
     high: FloatArray
-    stream: int
-
-    @property
-    def ranges(self) -> FloatArray:
-        """R, shape (n_classes, n_attributes)."""
-        return self.high - self.low
+    blocks: tuple[Block, ...]
 
     def errors(self, epsilon: float) -> tuple[ErrorSums, ...]:
         return tuple(errors.over(epsilon) for errors in self.unit_errors)
 
     def links(self, epsilons: Sequence[float]) -> list[ExpectedLinks]:
-        return expected_links_at_each(
-            self.values, self.class_ids, ranges=self.ranges, epsilons=epsilons, law=self.law, stream=self.stream
-        )
+        links = [ExpectedLinks() for _ in epsilons]
+        for block in self.blocks:
+            own = expected_links_at_each(
+                self.values[block.records],
+                self.class_ids[block.records] - block.classes.start,
+                ranges=self.high[block.classes] - self.low[block.classes],
+                epsilons=epsilons,
+                law=self.law,
+                stream=block.stream,
+                share=block.share,
+            )
+            links = [one + more for one, more in zip(links, own, strict=True)]
+        return links
 
     def largest(self, epsilons: Sequence[float]) -> list[float]:
-        return largest_of_several(self.values, self.class_ids, ranges=self.ranges, epsilons=epsilons)
+        return largest_of_several(self.values, self.class_ids, ranges=self.high - self.low, epsilons=epsilons)
 
     def suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
-        return expected_suppression(
-            self.values,
-            self.class_ids,
-            ranges=self.ranges,
-            linking_ranges=confident.reach(self.mechanism, self.low, self.high, epsilon=epsilon),
-            epsilon=epsilon,
-            k=confident.k,
-            law=self.law,
-            rule=confident.rule,
-            stream=self.stream,
-            precisions=confident.precisions,
-            domains=[None if d is None else (float(d[0]), float(d[1])) for d in confident.domains] or None,
-        )
+        domains = [None if d is None else (float(d[0]), float(d[1])) for d in confident.domains] or None
+        gone = Estimate()
+        for block in self.blocks:
+            low, high = self.low[block.classes], self.high[block.classes]
+            gone += expected_suppression(
+                self.values[block.records],
+                self.class_ids[block.records] - block.classes.start,
+                ranges=high - low,
+                linking_ranges=confident.reach(self.mechanism, low, high, epsilon=epsilon),
+                epsilon=epsilon,
+                k=confident.k,
+                law=self.law,
+                rule=confident.rule,
+                stream=block.stream,
+                share=block.share,
+                precisions=confident.precisions,
+                domains=domains,
+            )
+        return gone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Simulated:
-    """Figures from draws of the mechanism itself."""
+class _Together:
+    """Figures of several blocks of classes."""
 
-    values: FloatArray
-    """What gets noise, shape (n_records, n_attributes), and what errors are relative to."""
-    originals: FloatArray
-    class_ids: IntArray
-    classes: ClassValues | None
-    """The distinct values of one ε-quasi; None where there are several."""
-    drawing: Drawing
+    parts: tuple[Outlook, ...]
+    n_attributes: int
 
     def errors(self, epsilon: float) -> tuple[ErrorSums, ...]:
-        return simulated_errors(self.drawing, self.values, self.originals, self.class_ids, epsilon=epsilon)
+        by_part = [part.errors(epsilon) for part in self.parts]
+        return tuple(sum((own[j] for own in by_part), start=ErrorSums()) for j in range(self.n_attributes))
 
     def links(self, epsilons: Sequence[float]) -> list[ExpectedLinks]:
-        if self.classes is not None:
-            return [simulated_links_of_one(self.drawing, self.classes, epsilon=epsilon) for epsilon in epsilons]
-        return [simulated_links(self.drawing, self.values, self.class_ids, epsilon=epsilon) for epsilon in epsilons]
+        by_part = [part.links(epsilons) for part in self.parts]
+        return [sum((own[i] for own in by_part), start=ExpectedLinks()) for i in range(len(epsilons))]
 
     def largest(self, epsilons: Sequence[float]) -> list[float]:
-        sizes = np.bincount(self.class_ids, minlength=len(self.drawing.low))
-        return [indistinguishable_posterior(sizes, self.drawing.is_active, epsilon=epsilon) for epsilon in epsilons]
+        by_part = [part.largest(epsilons) for part in self.parts]
+        return [max((own[i] for own in by_part), default=0.0) for i in range(len(epsilons))]
 
     def suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
-        drawing = self.drawing
-        return expected_suppression_by_draws(
-            self.values,
-            self.class_ids,
-            mechanism=drawing.mechanism,
-            low=drawing.low,
-            high=drawing.high,
-            linking_ranges=confident.reach(drawing.mechanism, drawing.low, drawing.high, epsilon=epsilon),
-            epsilon=epsilon,
-            k=confident.k,
-            rule=confident.rule,
-            stream=drawing.stream,
-            steps=drawing.steps,
-        )
+        return sum((part.suppressed(epsilon, confident) for part in self.parts), start=Estimate())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _SimulatedCounts:
-    """Figures from draws of the mechanism, for one class that is known by its distinct values and their counts."""
+class _SimulatedOne:
+    """Figures of one ε-quasi, from draws of the mechanism itself."""
 
     classes: ClassValues
-    original_values: FloatArray
-    original_counts: IntArray
+    originals: ClassValues
+    """Before any was clipped."""
     drawing: Drawing
 
     def errors(self, epsilon: float) -> tuple[ErrorSums, ...]:
-        return simulated_errors_of_counts(self.drawing, self.original_values, self.original_counts, epsilon=epsilon)
+        return simulated_errors_of_one(self.drawing, self.originals, epsilon=epsilon)
 
     def links(self, epsilons: Sequence[float]) -> list[ExpectedLinks]:
         return [simulated_links_of_one(self.drawing, self.classes, epsilon=epsilon) for epsilon in epsilons]
@@ -326,4 +357,28 @@ class _SimulatedCounts:
         return [indistinguishable_posterior(sizes, self.drawing.is_active, epsilon=epsilon) for epsilon in epsilons]
 
     def suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
-        return simulated_suppression_of_counts(self.drawing, self.classes, epsilon=epsilon, confident=confident)
+        return simulated_suppression_of_one(self.drawing, self.classes, epsilon=epsilon, confident=confident)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SimulatedSeveral:
+    """Figures of several ε-quasis, from draws of the mechanism itself."""
+
+    values: FloatArray
+    """What gets noise, shape (n_records, n_attributes), and what errors are relative to."""
+    originals: FloatArray
+    class_ids: IntArray
+    drawing: Drawing
+
+    def errors(self, epsilon: float) -> tuple[ErrorSums, ...]:
+        return simulated_errors(self.drawing, self.values, self.originals, self.class_ids, epsilon=epsilon)
+
+    def links(self, epsilons: Sequence[float]) -> list[ExpectedLinks]:
+        return [simulated_links(self.drawing, self.values, self.class_ids, epsilon=epsilon) for epsilon in epsilons]
+
+    def largest(self, epsilons: Sequence[float]) -> list[float]:
+        sizes = np.bincount(self.class_ids, minlength=len(self.drawing.low))
+        return [indistinguishable_posterior(sizes, self.drawing.is_active, epsilon=epsilon) for epsilon in epsilons]
+
+    def suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
+        return simulated_suppression(self.drawing, self.values, self.class_ids, epsilon=epsilon, confident=confident)

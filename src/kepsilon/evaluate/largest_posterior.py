@@ -92,10 +92,13 @@ def largest_of_several(
         left = left[bound[left] > largest * _MORE]
         left = left[np.argsort(-bound[left], kind="stable")]
         largest = _largest_by_meeting(records, left, epsilon=epsilon, largest=largest)
-        for start in np.unique(records.starts[is_large & (bound > largest * _MORE)]).tolist():
+        for start in np.unique(records.starts[is_large & (bound > largest)]).tolist():
             if start not in cells:
                 cells[start] = _cells_of(records, start)
-            largest = max(largest, _bound_of_large(*cells[start], epsilon=epsilon, largest=largest))
+            # No more than the first bound either: then it is the same whichever classes were looked at before.
+            own = _bound_of_large(*cells[start], epsilon=epsilon, largest=largest)
+            size = int(records.sizes[start])
+            largest = max(largest, min(own, float(bound[start : start + size].max())))
         found.append(min(largest, 1.0))
     return found
 

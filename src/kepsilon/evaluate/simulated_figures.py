@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links, errors and the largest posterior to expect of a mechanism that has no closed forms.
 
-Links and errors come from draws of the mechanism itself, as rounded and clamped as they would be published, with a fixed
-seed and a stream for every partition; see `simulation`.
+Links and errors come from draws of the mechanism itself, as rounded and clamped as they would be published, block by
+block; see `simulation`. With one ε-quasi, distinct values and their counts stand for the records of a class.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ from kepsilon.evaluate.noise_law import NoiseLaw
 from kepsilon.evaluate.relative_error import ErrorSums, errors_of, errors_of_counts
 from kepsilon.evaluate.simulated_links import COMPARISONS
 from kepsilon.evaluate.simulated_suppression import expected_suppression_by_draws
-from kepsilon.evaluate.simulation import MOST_DRAWS, SimulatedBytes, Strata, draw_records, generator, parts
+from kepsilon.evaluate.simulation import MOST_DRAWS, Block, SimulatedBytes, Strata, draw_records, generator, parts
 from kepsilon.evaluate.sorted_classes import SortedClasses
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -41,15 +42,26 @@ _LARGE = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """A mechanism, ready to draw for some classes."""
+    """A mechanism, ready to draw for a block of classes."""
 
     mechanism: NoiseLaw
     low: FloatArray
     """Ends of the ranges, shape (n_classes, n_attributes)."""
     high: FloatArray
     steps: Sequence[Steps]
-    stream: int
-    """Partitions need different numbers."""
+    stream: int = 0
+    share: float = 1.0
+    """Both as in `simulation.Block`."""
+
+    def of(self, block: Block) -> Drawing:
+        """For one of the blocks of these classes."""
+        return dataclasses.replace(
+            self,
+            low=self.low[block.classes],
+            high=self.high[block.classes],
+            stream=block.stream,
+            share=block.share,
+        )
 
     @property
     def is_active(self) -> BoolArray:
@@ -87,7 +99,7 @@ def simulated_links(drawing: Drawing, values: FloatArray, class_ids: IntArray, *
     """
     rng = generator(drawing.stream)
     sizes = np.bincount(class_ids).astype(np.float64)
-    strata = draw_records(len(values), COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng)
+    strata = draw_records(len(values), COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng, share=drawing.share)
     fair, paper = np.empty((2, *strata.chosen.shape))
     source = SimulatedBytes(rng)
     for part in parts(values, class_ids, strata, n_classes=len(drawing.low)):
@@ -111,7 +123,7 @@ def simulated_links_of_one(drawing: Drawing, classes: ClassValues, *, epsilon: f
     rng = generator(drawing.stream)
     sizes = classes.sizes
     n = int(sizes.sum())
-    strata = draw_records(n, COMPARISONS / (np.dot(sizes, classes.n_distinct) / n), rng)
+    strata = draw_records(n, COMPARISONS / (np.dot(sizes, classes.n_distinct) / n), rng, share=drawing.share)
     own = np.searchsorted(np.cumsum(classes.counts), strata.chosen.reshape(-1), side="right")
     ids = classes.class_ids[own]
     values = np.where(np.isnan(drawing.low[ids, 0]), np.nan, classes.values[own])
@@ -135,72 +147,101 @@ def simulated_errors(
 
     `values` is what gets noise, and errors are relative to `originals`; both have shape (n_records, n_attributes).
     """
-    distances = _distances(drawing, values, originals, class_ids, epsilon=epsilon)
+    counts = np.ones(len(values), dtype=np.int64)
+    distances = _distances(drawing, values, originals, class_ids, counts=counts, epsilon=epsilon)
     return tuple(errors_of(originals[:, j], distances[:, j]) for j in range(values.shape[1]))
 
 
-def simulated_errors_of_counts(
-    drawing: Drawing, originals: FloatArray, counts: IntArray, *, epsilon: float
-) -> tuple[ErrorSums, ...]:
-    """The error to expect of one class with one ε-quasi, from its distinct values before any was clipped."""
-    column = originals[:, np.newaxis]
-    values = np.clip(column, drawing.low[0], drawing.high[0])
-    ids = np.zeros(len(column), dtype=np.int64)
-    distances = _distances(drawing, values, column, ids, epsilon=epsilon)
-    return (errors_of_counts(originals, counts, distances=distances[:, 0]),)
+def simulated_errors_of_one(drawing: Drawing, originals: ClassValues, *, epsilon: float) -> tuple[ErrorSums, ...]:
+    """The error to expect of the only ε-quasi, from its distinct values before any was clipped, and their counts."""
+    low, high = drawing.low[originals.class_ids, 0], drawing.high[originals.class_ids, 0]
+    before = np.where(np.isnan(low), np.nan, originals.values)
+    distances = _distances(
+        drawing,
+        np.clip(before, low, high)[:, np.newaxis],
+        before[:, np.newaxis],
+        originals.class_ids,
+        counts=originals.counts,
+        epsilon=epsilon,
+    )
+    return (errors_of_counts(before, originals.counts, distances=distances[:, 0]),)
 
 
 def _distances(
-    drawing: Drawing, values: FloatArray, originals: FloatArray, class_ids: IntArray, *, epsilon: float
+    drawing: Drawing,
+    values: FloatArray,
+    originals: FloatArray,
+    class_ids: IntArray,
+    *,
+    counts: IntArray,
+    epsilon: float,
 ) -> FloatArray:
-    """E|published − original|: in closed form if the mechanism has one, or the mean of some draws for every record."""
+    """E|published − original|: in closed form if the mechanism has one, or the mean of some draws for every value.
+
+    `counts` says how many records hold each.
+    """
     low, high = drawing.low[class_ids], drawing.high[class_ids]
     known = drawing.mechanism.expected_distances(values, low, high, epsilon=epsilon, steps=drawing.steps)
     if known is not None:
         return known
-    if not len(values):
-        return np.zeros(values.shape)
-    n_rounds = math.ceil(_DRAWN / len(values))
-    at_once = min(n_rounds, max(1, _AT_ONCE // len(values)))
+    n_draws = np.ceil(counts * (_DRAWN * drawing.share / counts.sum())).astype(np.int64)
     source = SimulatedBytes(generator(drawing.stream))
-    distances = np.zeros(values.shape)
-    for done in range(0, n_rounds, at_once):
-        n_times = min(at_once, n_rounds - done)
-        many, ids = np.tile(values, (n_times, 1)), np.tile(class_ids, n_times)
-        published = drawing.draw(many, ids, classes=slice(None), epsilon=epsilon, source=source)
-        distances += np.abs(published.reshape(n_times, *values.shape) - originals).sum(axis=0)
-    distances /= n_rounds
+    distances = np.empty(values.shape)
+    for some in _parts(n_draws):
+        rows = np.repeat(np.arange(some.start, some.stop), n_draws[some])
+        published = drawing.draw(values[rows], class_ids[rows], classes=slice(None), epsilon=epsilon, source=source)
+        firsts = np.cumsum(n_draws[some]) - n_draws[some]
+        distances[some] = np.add.reduceat(np.abs(published - originals[rows]), firsts, axis=0)
+    distances /= n_draws[:, np.newaxis]
     return distances
 
 
-def simulated_suppression_of_counts(
+def _parts(n_draws: IntArray) -> Iterator[slice]:
+    """Some values at a time, with about as many draws as are in flight together."""
+    ends = np.cumsum(n_draws)
+    first, done = 0, 0
+    while first < len(ends):
+        last = max(first + 1, int(np.searchsorted(ends, done + _AT_ONCE, side="right")))
+        yield slice(first, last)
+        first, done = last, int(ends[last - 1])
+
+
+def simulated_suppression(
+    drawing: Drawing, values: FloatArray, class_ids: IntArray, *, epsilon: float, confident: ConfidentK
+) -> Estimate:
+    """Records that confident k is expected to leave out; `values` has shape (n_records, n_attributes)."""
+    return expected_suppression_by_draws(
+        values,
+        class_ids,
+        mechanism=drawing.mechanism,
+        low=drawing.low,
+        high=drawing.high,
+        linking_ranges=confident.reach(drawing.mechanism, drawing.low, drawing.high, epsilon=epsilon),
+        epsilon=epsilon,
+        k=confident.k,
+        rule=confident.rule,
+        stream=drawing.stream,
+        share=drawing.share,
+        steps=drawing.steps,
+    )
+
+
+def simulated_suppression_of_one(
     drawing: Drawing, classes: ClassValues, *, epsilon: float, confident: ConfidentK
 ) -> Estimate:
-    """Records of one class with one ε-quasi that confident k is expected to leave out, from its distinct values.
+    """Records that confident k is expected to leave out, where there is one ε-quasi, from its distinct values.
 
     A class of many records stands or falls with the number that is expected to stay: that number then is nearly certain.
     """
     n = int(classes.counts.sum())
-    reach = confident.reach(drawing.mechanism, drawing.low, drawing.high, epsilon=epsilon)
+    if classes.n_classes > 1 or n <= _LARGE:
+        values = np.repeat(classes.values, classes.counts)[:, np.newaxis]
+        class_ids = np.repeat(classes.class_ids, classes.counts)
+        return simulated_suppression(drawing, values, class_ids, epsilon=epsilon, confident=confident)
     if not drawing.high[0, 0] > drawing.low[0, 0]:
         return Estimate(total=0.0 if n >= confident.k else float(n))
-    if n <= _LARGE:
-        values = np.repeat(classes.values, classes.counts)[:, np.newaxis]
-        return expected_suppression_by_draws(
-            values,
-            np.zeros(n, dtype=np.int64),
-            mechanism=drawing.mechanism,
-            low=drawing.low,
-            high=drawing.high,
-            linking_ranges=reach,
-            epsilon=epsilon,
-            k=confident.k,
-            rule=confident.rule,
-            stream=drawing.stream,
-            steps=drawing.steps,
-        )
     rng = generator(drawing.stream)
-    strata = draw_records(n, MOST_DRAWS, rng)
+    strata = draw_records(n, MOST_DRAWS, rng, share=drawing.share)
     own = np.searchsorted(np.cumsum(classes.counts), strata.chosen.reshape(-1), side="right")
     ids, source = np.zeros(len(own), dtype=np.int64), SimulatedBytes(rng)
     values = classes.values[own][:, np.newaxis]
@@ -213,7 +254,8 @@ def simulated_suppression_of_counts(
         order=np.arange(len(own)),
         place=own,
     )
-    in_reach = originals_in_reach(drawn, published[:, 0], linking_ranges=reach[:, 0], precision=confident.precisions[0])
+    reach = confident.reach(drawing.mechanism, drawing.low, drawing.high, epsilon=epsilon)[:, 0]
+    in_reach = originals_in_reach(drawn, published[:, 0], linking_ranges=reach, precision=confident.precisions[0])
     goes, counts_as_gone = goes_alone(in_reach, k=confident.k, rule=confident.rule)
     shape = strata.chosen.shape
     if strata.estimate((~counts_as_gone).reshape(shape).astype(np.float64)).total < confident.k:

@@ -31,7 +31,7 @@ def expected_links_of_several(
     law: ExponentialLaw,
     stream: int = 0,
 ) -> ExpectedLinks:
-    """Expected links of all classes at one ε; see `expected_links_at_each`."""
+    """Expected links of a block at one ε; see `expected_links_at_each`."""
     return expected_links_at_each(values, class_ids, ranges=ranges, epsilons=[epsilon], law=law, stream=stream)[0]
 
 
@@ -43,8 +43,9 @@ def expected_links_at_each(
     epsilons: Sequence[float],
     law: ExponentialLaw,
     stream: int = 0,
+    share: float = 1.0,
 ) -> list[ExpectedLinks]:
-    """Expected links of all classes, one for each ε; partitions need different `stream` numbers.
+    """Expected links of the classes of a block, one for each ε; `stream` and `share` as in `simulation.Block`.
 
     `values` has shape (n_records, n_attributes), `ranges` (R) the shape (n_classes, n_attributes). Exact for classes that
     have at most one active attribute or all originals in one place. Classes are laid out once for all ε, which takes
@@ -57,7 +58,7 @@ def expected_links_at_each(
     values, class_ids = values[simulated], class_ids[simulated]
     rng = generator(stream)
     sizes = np.bincount(class_ids).astype(np.float64)
-    strata = draw_records(len(values), COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng)
+    strata = draw_records(len(values), COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng, share=share)
     fair, paper = np.empty((2, len(epsilons), *strata.chosen.shape))
     for part in parts(values, class_ids, strata, n_classes=len(ranges)):
         guesses = _best_guesses(part, ranges[part.classes], epsilons=epsilons, law=law, rng=rng)

@@ -53,19 +53,28 @@ def expected_suppression(
     law: ExponentialLaw,
     rule: ZeroRule = ZeroRule.TEXT,
     stream: int = 0,
+    share: float = 1.0,
     precisions: Sequence[Fraction] | None = None,
     domains: Sequence[tuple[float, float] | None] | None = None,
 ) -> Estimate:
     """How many records to expect suppressed with exponential noise.
 
     `values` has shape (n_records, n_attributes), `ranges` (R) and `linking_ranges` (r_c) have the shape (n_classes,
-    n_attributes); partitions need different `stream` numbers. With `precisions` and `domains`, one per attribute, noisy
+    n_attributes); `stream` and `share` as in `simulation.Block`. With `precisions` and `domains`, one per attribute, noisy
     values are rounded and clamped as for publishing.
     """
     publishing = _Publishing(precisions=precisions, domains=domains)
     noise = _ExponentialNoise(law=law, ranges=ranges, epsilon=epsilon, publishing=publishing)
     return _simulated(
-        values, class_ids, noise, ranges=ranges, linking_ranges=linking_ranges, k=k, rule=rule, stream=stream
+        values,
+        class_ids,
+        noise,
+        ranges=ranges,
+        linking_ranges=linking_ranges,
+        k=k,
+        rule=rule,
+        stream=stream,
+        share=share,
     )
 
 
@@ -81,12 +90,21 @@ def expected_suppression_by_draws(
     k: int,
     rule: ZeroRule,
     stream: int,
+    share: float,
     steps: Sequence[Steps],
 ) -> Estimate:
     """How many records to expect suppressed with the mechanism's own draws; arguments as for `expected_suppression`."""
     noise = _DrawnNoise(mechanism=mechanism, low=low, high=high, epsilon=epsilon, steps=steps)
     return _simulated(
-        values, class_ids, noise, ranges=high - low, linking_ranges=linking_ranges, k=k, rule=rule, stream=stream
+        values,
+        class_ids,
+        noise,
+        ranges=high - low,
+        linking_ranges=linking_ranges,
+        k=k,
+        rule=rule,
+        stream=stream,
+        share=share,
     )
 
 
@@ -100,6 +118,7 @@ def _simulated(
     k: int,
     rule: ZeroRule,
     stream: int,
+    share: float,
 ) -> Estimate:
     """Records with too few originals in reach, and whole classes left with too few.
 
@@ -118,7 +137,7 @@ def _simulated(
         draws: float, fewest: int, rng: np.random.Generator, rest: np.random.Generator
     ) -> tuple[Estimate, float]:
         """The estimate, and how many comparisons a draw took."""
-        strata = draw_records(len(class_ids), draws, rng, fewest=fewest)
+        strata = draw_records(len(class_ids), draws, rng, fewest=fewest, share=share)
         shares = np.empty(strata.chosen.shape)
         n_compared = 0
         for part in parts(values, class_ids, strata, n_classes=len(ranges)):

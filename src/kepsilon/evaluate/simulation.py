@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What simulated figures share: records drawn from strata, random bytes, and sums that know their variance.
 
-A simulation has a fixed seed and knows nothing of the noise that is released: the same classes in the same order give the
-same figures, and different ε share their draws.
+A simulation has a fixed seed and knows nothing of the noise that is released. Classes are simulated in blocks that depend
+on nothing but their sizes, each with random numbers of its own: the figures are the same whichever classes an engine looks
+at together. Different ε share their draws.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,10 +17,66 @@ import numpy as np
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.sorted_classes import blocks_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.blocks import block_bounds
 
 MOST_DRAWS = 10_000
 FEWEST_DRAWS = 64
+"""Of all blocks together, about."""
+
+_FEWEST_OF_BLOCK = 4
 _SEED = 20160712
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Some whole classes that are simulated together, and apart from all others."""
+
+    classes: slice
+    records: slice
+    """Of records in the order of their classes."""
+    share: float
+    """Of the records of all classes, and so of all draws."""
+    stream: int
+    """The number of its random numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocks:
+    """The blocks of some whole classes."""
+
+    bounds: IntArray
+    """The first class of every block, and at last the number of classes."""
+    n_records: int
+    """Of all classes there are, these and others."""
+    first_class: int = 0
+    """How many classes come before these."""
+
+    @classmethod
+    def of(cls, sizes: IntArray, *, first_class: int = 0) -> Blocks:
+        """The blocks of all classes there are."""
+        return cls(bounds=block_bounds(sizes), n_records=int(sizes.sum()), first_class=first_class)
+
+    def within(self, classes: slice) -> Blocks:
+        """Those of some classes; where they end inside a block, there is less of it."""
+        inner = self.bounds[(self.bounds > classes.start) & (self.bounds < classes.stop)]
+        return Blocks(
+            bounds=np.concatenate([[0], inner - classes.start, [classes.stop - classes.start]]),
+            n_records=self.n_records,
+            first_class=self.first_class + classes.start,
+        )
+
+    def each(self, sizes: IntArray) -> Iterator[Block]:
+        """The blocks one by one; `sizes` are the records of every class."""
+        ends = np.concatenate([[0], np.cumsum(sizes)])[self.bounds].tolist()
+        bounds = self.bounds.tolist()
+        for i, (first, last) in enumerate(itertools.pairwise(bounds)):
+            if ends[i + 1] > ends[i]:
+                yield Block(
+                    classes=slice(first, last),
+                    records=slice(ends[i], ends[i + 1]),
+                    share=(ends[i + 1] - ends[i]) / self.n_records,
+                    stream=self.first_class + first,
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +114,7 @@ class Part:
 
 
 def generator(stream: int) -> np.random.Generator:
-    """The generator of a simulation; partitions have streams of their own, or their errors would not be independent."""
+    """The generator of a block; blocks have streams of their own, or their errors would not be independent."""
     return np.random.default_rng([_SEED, stream])
 
 
@@ -79,9 +137,11 @@ class SimulatedBytes:
         return SimulatedBytes(np.random.default_rng([*own.tolist(), number]))
 
 
-def draw_records(n: int, affordable: float, rng: np.random.Generator, *, fewest: int = FEWEST_DRAWS) -> Strata:
-    """About as many draws as are affordable, from n records."""
-    n_draws = int(min(max(affordable, fewest), MOST_DRAWS))
+def draw_records(
+    n: int, affordable: float, rng: np.random.Generator, *, fewest: int = FEWEST_DRAWS, share: float = 1.0
+) -> Strata:
+    """About as many draws as are affordable, from n records: a block makes its share of them."""
+    n_draws = max(int(min(max(affordable, fewest), MOST_DRAWS) * share), _FEWEST_OF_BLOCK)
     n_strata = min(n, n_draws // 2)
     bounds = np.arange(n_strata + 1) * n // n_strata
     sizes = np.diff(bounds)

@@ -163,3 +163,5 @@ class ColumnRoles:
     """The k-quasis with their hierarchies, for whoever has to say how they could be coarsened."""
     precisions: Mapping[str, Fraction] = field(default_factory=dict)
     """What the ε-quasis are published to, as they are most often in the data too."""
+    are_figures_simulated: bool = False
+    """Whether what to expect of the ε-quasis has no closed form."""

@@ -8,6 +8,7 @@ it, and the figures are the same; engines do not divide classes of more.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +20,7 @@ from kepsilon.errors import MemoryLimitError, Problem
 from kepsilon.evaluate.confident_k import ConfidentK
 from kepsilon.evaluate.expectations import Expectations, expect, expect_of_counts
 from kepsilon.evaluate.large_class import TooManyValuesError, count_parts, merge_counts, one_class
+from kepsilon.evaluate.simulation import Blocks
 from kepsilon.evaluate.tally import Expected
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
@@ -26,7 +28,7 @@ from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.predict.noise_ranges import NoiseRanges, code, constant_classes, ranges_of, refuse_too_fine
 from kepsilon.table.arrays import FloatArray, IntArray
-from kepsilon.table.coded_values import code_values
+from kepsilon.table.coded_values import CodedValues, code_values
 from kepsilon.table.steps import steps_of
 
 
@@ -58,7 +60,10 @@ def look_ahead(classes: Preview, policy: Policy, cells: Sequence[Cell]) -> Outlo
     high = np.empty_like(low)
     clipped: dict[str, int] = {}
     expected: list[Expected] = []
-    for own in classes.each(partial(look_at, policy=policy, cells=tuple(cells), mechanism=mechanism_of(policy))):
+    look = partial(
+        look_at, policy=policy, cells=tuple(cells), mechanism=mechanism_of(policy), blocks=Blocks.of(classes.sizes)
+    )
+    for own in classes.each(look):
         low[own.classes], high[own.classes] = own.low, own.high
         clipped = {name: clipped.get(name, 0) + n for name, n in own.clipped.items()}
         pairs = zip(expected, own.expected, strict=True)
@@ -84,14 +89,16 @@ class BatchOutlook:
     expected: tuple[Expected, ...]
 
 
-def look_at(batch: Batch | LargeClass, *, policy: Policy, cells: Sequence[Cell], mechanism: Mechanism) -> BatchOutlook:
-    """What to expect of one batch; what is simulated for different classes is drawn apart."""
+def look_at(
+    batch: Batch | LargeClass, *, policy: Policy, cells: Sequence[Cell], mechanism: Mechanism, blocks: Blocks
+) -> BatchOutlook:
+    """What to expect of one batch; `blocks` are those of all classes."""
     if isinstance(batch, Batch):
         own = batch.classes
-        ranges, expectations = expect_batch(batch, policy, mechanism)
+        ranges, expectations = expect_batch(batch, policy, mechanism, blocks.within(own))
     else:
         own = slice(batch.class_id, batch.class_id + 1)
-        ranges, expectations = _expect_large(batch, policy, mechanism)
+        ranges, expectations = _expect_large(batch, policy, mechanism, blocks.within(own))
     return BatchOutlook(
         classes=own,
         low=ranges.low,
@@ -101,19 +108,23 @@ def look_at(batch: Batch | LargeClass, *, policy: Policy, cells: Sequence[Cell],
     )
 
 
-def expect_batch(batch: Batch, policy: Policy, mechanism: Mechanism) -> tuple[NoiseRanges, Expectations]:
+def expect_batch(
+    batch: Batch, policy: Policy, mechanism: Mechanism, blocks: Blocks | None = None
+) -> tuple[NoiseRanges, Expectations]:
     """The ranges of some whole classes, and all that can be said of them before any noise is drawn."""
     n_classes = batch.classes.stop - batch.classes.start
-    batch = _in_order(batch)
+    is_several = len(policy.epsilon_quasis) > 1
+    if is_several:
+        batch = _in_order(batch, policy)
     ranges = ranges_of(batch.values, batch.class_ids, n_classes=n_classes, policy=policy)
-    attributes = policy.epsilon_quasis.values()
-    if batch.coded is None:
-        coded = [
-            code_values(ranges.values[:, j], precision=fraction(attribute.precision))
-            for j, attribute in enumerate(attributes)
-        ]
+    if is_several:
+        coded: Sequence[CodedValues] = ()
+    elif batch.coded is None:
+        coded = _coded(ranges.values, policy)
     else:
-        coded = [code(values, attribute) for values, attribute in zip(batch.coded, attributes, strict=True)]
+        coded = [
+            code(own, attribute) for own, attribute in zip(batch.coded, policy.epsilon_quasis.values(), strict=True)
+        ]
     expectations = expect(
         ranges.values,
         coded,
@@ -123,24 +134,40 @@ def expect_batch(batch: Batch, policy: Policy, mechanism: Mechanism) -> tuple[No
         high=ranges.high,
         steps=steps_of(policy),
         originals=ranges.unclipped,
-        stream=batch.classes.start,
+        blocks=blocks,
     )
     return ranges, expectations
 
 
-def _in_order(batch: Batch) -> Batch:
-    """The batch by class and value where there are several ε-quasis.
+def _in_order(batch: Batch, policy: Policy) -> Batch:
+    """The batch by class and value.
 
-    Figures on links are then simulated, from records that are drawn by their position: these have to be the same records
-    whatever order an engine holds them in, or `check` could refuse what `anonymise` releases.
+    With several ε-quasis figures are simulated from records that are drawn by their position: these have to be the same
+    records whatever order an engine holds them in, or `check` could refuse what `anonymise` releases.
     """
-    if batch.values.shape[1] < 2:
-        return batch
-    order = np.lexsort((*batch.values.T, batch.class_ids))
-    return dataclasses.replace(batch, class_ids=batch.class_ids[order], values=batch.values[order])
+    coded = _coded(batch.values, policy) if batch.coded is None else batch.coded
+    sizes = [len(own.distinct) for own in coded]
+    if math.prod(sizes) * (batch.classes.stop - batch.classes.start) < 1 << 63:
+        keys = batch.class_ids.astype(np.int64)  # one number for class and values: to sort pairs takes much longer
+        for n_values, own in zip(sizes, coded, strict=True):
+            keys *= n_values
+            keys += own.codes
+        order = np.argsort(keys)
+    else:
+        order = np.lexsort((*(own.codes for own in reversed(coded)), batch.class_ids))
+    return dataclasses.replace(batch, class_ids=batch.class_ids[order], values=batch.values[order], coded=None)
 
 
-def _expect_large(batch: LargeClass, policy: Policy, mechanism: Mechanism) -> tuple[NoiseRanges, Expectations]:
+def _coded(values: FloatArray, policy: Policy) -> tuple[CodedValues, ...]:
+    return tuple(
+        code_values(values[:, j], precision=fraction(attribute.precision))
+        for j, attribute in enumerate(policy.epsilon_quasis.values())
+    )
+
+
+def _expect_large(
+    batch: LargeClass, policy: Policy, mechanism: Mechanism, blocks: Blocks
+) -> tuple[NoiseRanges, Expectations]:
     """The range of a class from its distinct values, which are its ε-quasi as far as ranges are concerned."""
     values, counts = count_large(batch, policy)
     as_records = values[:, np.newaxis][:, : len(policy.epsilon_quasis)]
@@ -154,7 +181,7 @@ def _expect_large(batch: LargeClass, policy: Policy, mechanism: Mechanism) -> tu
         steps=steps_of(policy),
         original_values=values,
         original_counts=counts,
-        stream=batch.class_id,
+        blocks=blocks,
     )
     n_clipped = int(counts[(values < moved) | (values > moved)].sum())
     return dataclasses.replace(ranges, clipped=dict.fromkeys(ranges.clipped, n_clipped)), expectations

@@ -17,7 +17,7 @@ from kepsilon.evaluate.confident_k import ConfidentK, ZeroRule
 from kepsilon.evaluate.expectations import expect, expect_of_counts
 from kepsilon.evaluate.large_class import LargeClassFigures, one_class
 from kepsilon.evaluate.pictures import picture_release
-from kepsilon.evaluate.simulation import SimulatedBytes
+from kepsilon.evaluate.simulation import Blocks, SimulatedBytes
 from kepsilon.evaluate.tally import realise
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.table.coded_values import code_values
@@ -108,7 +108,7 @@ def some_classes(d):
     """Thirty classes of 8 to 40 records, of which one is constant and one has missing values."""
     rng = np.random.default_rng(SEED)
     sizes = rng.integers(8, 41, 30)
-    ids = rng.permutation(np.repeat(np.arange(30), sizes))
+    ids = np.repeat(np.arange(30), sizes)
     values = np.column_stack([rng.normal(70, 9, len(ids)), rng.lognormal(4, 0.3, len(ids))]).round(1)[:, :d]
     values[ids == 3] = 70.0
     values[ids == 5] = np.nan
@@ -120,7 +120,8 @@ def look(mechanism, d, stream=0):
     values, ids, low, high = some_classes(d)
     steps = [Steps(precision=FINE)] * d
     coded = [code_values(values[:, j], precision=FINE) for j in range(d)]
-    return expect(values, coded, ids, mechanism=mechanism, low=low, high=high, steps=steps, stream=stream)
+    blocks = Blocks.of(np.bincount(ids), first_class=stream)
+    return expect(values, coded[: d == 1], ids, mechanism=mechanism, low=low, high=high, steps=steps, blocks=blocks)
 
 
 def agree(one, other, *, limit):

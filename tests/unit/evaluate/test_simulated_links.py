@@ -16,6 +16,7 @@ from kepsilon.evaluate.expectations import expect
 from kepsilon.evaluate.linking_risk import ExpectedLinks
 from kepsilon.evaluate.several_attributes import nearest_originals
 from kepsilon.evaluate.simulated_links import expected_links_at_each, expected_links_of_several
+from kepsilon.evaluate.simulation import Blocks
 from kepsilon.evaluate.sorted_classes import sort_classes
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.table.steps import Steps
@@ -208,13 +209,13 @@ def test_several_epsilons_at_once_are_the_same_as_one_by_one():
     assert all(own.fair.variance > 0 for own in together)
     expectations = expect(
         values,
-        [None, None],
+        [],
         ids,
         mechanism=LAPLACE,
         low=np.zeros_like(ranges),
         high=ranges,
         steps=[Steps(precision=Fraction(1, 10))] * 2,
-        stream=3,
+        blocks=Blocks.of(np.bincount(ids), first_class=3),
     )
     assert expectations.at_each([(e, None) for e in epsilons]) == tuple(expectations.at(e) for e in epsilons)
     assert [own.links for own in expectations.at_each([(e, None) for e in epsilons])] == alone
