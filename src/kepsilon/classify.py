@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kepsilon.errors import DataError, Problem
-from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import ColumnRoles, fraction
 
@@ -26,7 +25,6 @@ def classify(column_names: Sequence[str], policy: Policy, *, source: str) -> Col
         published=tuple(name for name in column_names if name in set(protected)),
         attributes=policy.k_quasis,
         precisions={name: fraction(own.precision) for name, own in policy.epsilon_quasis.items()},
-        are_figures_simulated=len(policy.epsilon_quasis) > 1 or mechanism_of(policy).exponential is None,
     )
 
 

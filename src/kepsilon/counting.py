@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kepsilon.classify import classify
 from kepsilon.engines.protocol import Columns, Distinct, Engine, LeftOut, Source
 from kepsilon.errors import DataError, Problem
+from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.precision import largest_unit
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import ColumnRoles, EpsilonQuasi, fraction, written
@@ -43,6 +44,8 @@ def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Sto
     with clock.step("read"):
         opened = engine.open_source(source)
         roles = classify(opened.column_names, policy, source=opened.name)
+        is_simulated = len(policy.epsilon_quasis) > 1 or mechanism_of(policy).exponential is None
+        roles = replace(roles, are_figures_simulated=is_simulated)
         columns = opened.read(roles)
     with clock.step("count"):
         placed = {name: _place(columns, name, policy) for name in roles.k_quasis}
