@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from kepsilon.evaluate.cells import Halves, halve
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -62,7 +61,7 @@ class CyclicClasses:
         Where a class has fewer, what follows is of no meaning; see `beyond`.
         """
         begin = self.ring_places(positions, first)
-        steps = [sliding_window_view(ring, width)[begin] for ring in self.rings]
+        steps = [_windows(ring, width)[begin] for ring in self.rings]
         for step, centre in zip(steps, centres, strict=True):
             np.subtract(step, centre[:, np.newaxis], out=step)
             np.abs(step, out=step)
@@ -90,7 +89,7 @@ class CyclicClasses:
         """Originals at those points, (n_positions, width), or None if there is one at each; see `total`."""
         if self.ring_counts is None:
             return None
-        return sliding_window_view(self.ring_counts, width)[self.ring_places(positions, first)]
+        return _windows(self.ring_counts, width)[self.ring_places(positions, first)]
 
     def ring_places(self, positions: IntArray, numbers: IntArray | int) -> IntArray:
         """Where the point of that number is found in the rings."""
@@ -141,6 +140,12 @@ class CyclicClasses:
             pending = pending[sizes[pending] > first]
             width = 2 * width
         return n_compared
+
+
+def _windows(ring: FloatArray, width: int) -> FloatArray:
+    """So many that follow each other, from every place on; NumPy's own way to say so takes twenty times as long."""
+    (step,) = ring.strides
+    return np.ndarray((len(ring) - width + 1, width), ring.dtype, ring, 0, (step, step))
 
 
 def total(figures: FloatArray | BoolArray, n_met: FloatArray | None) -> FloatArray:

@@ -11,9 +11,9 @@ import numpy as np
 
 from kepsilon.table.arrays import IntArray
 
-_N_BLOCKS = 64
+_N_BLOCKS = 32
 """About so many, if their size is within these limits, in records:"""
-_SMALLEST = 1 << 13
+_SMALLEST = 1 << 14
 _LARGEST = 1 << 17
 
 
