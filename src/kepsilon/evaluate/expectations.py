@@ -29,7 +29,7 @@ from kepsilon.evaluate.simulated_figures import (
     simulated_suppression_of_one,
 )
 from kepsilon.evaluate.simulated_links import expected_links_at_each
-from kepsilon.evaluate.simulated_suppression import expected_suppression
+from kepsilon.evaluate.simulated_suppression import Layouts, expected_suppression
 from kepsilon.evaluate.simulation import Block, Blocks
 from kepsilon.evaluate.tally import Expected
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -47,7 +47,8 @@ class Outlook(Protocol):
     def largest(self, epsilons: Sequence[float]) -> Sequence[float]:
         """The most that any published value can make a record's own original probable, for each ε."""
 
-    def suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate: ...
+    def suppressed(self, cells: Sequence[tuple[float, ConfidentK]]) -> Sequence[Estimate]:
+        """Records to expect left out for confident k, in each cell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +64,14 @@ class Expectations:
     def at_each(self, cells: Sequence[tuple[float, ConfidentK | None]]) -> tuple[Expected, ...]:
         """The same figures as one by one; where they are simulated, in much less time."""
         epsilons = [epsilon for epsilon, _ in cells]
+        gone = iter(self.outlook.suppressed([(epsilon, own) for epsilon, own in cells if own is not None]))
         return tuple(
             Expected(
                 n_records=self.n_records,
                 errors=self.outlook.errors(epsilon),
                 links=links,
                 largest_possible=largest,
-                suppressed=None if confident is None else self.outlook.suppressed(epsilon, confident),
+                suppressed=None if confident is None else next(gone),
             )
             for (epsilon, confident), links, largest in zip(
                 cells, self.outlook.links(epsilons), self.outlook.largest(epsilons), strict=True
@@ -243,7 +245,10 @@ class _OneQuasi:
     def largest(self, epsilons: Sequence[float]) -> list[float]:
         return largest_of_one(self.classes, ranges=self.ranges, epsilons=epsilons)
 
-    def suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
+    def suppressed(self, cells: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
+        return [self._suppressed(*cell) for cell in cells]
+
+    def _suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
         if confident.k not in self.crowds:
             self.crowds[confident.k] = prepare(self.classes, k=confident.k)
         by_class = self.crowds[confident.k].expected(
@@ -292,26 +297,31 @@ class _SeveralQuasis:
     def largest(self, epsilons: Sequence[float]) -> list[float]:
         return largest_of_several(self.values, self.class_ids, ranges=self.high - self.low, epsilons=epsilons)
 
-    def suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
-        domains = [None if d is None else (float(d[0]), float(d[1])) for d in confident.domains] or None
-        gone = Estimate()
+    def suppressed(self, cells: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
+        gone = [Estimate() for _ in cells]
         for block in self.blocks:
-            low, high = self.low[block.classes], self.high[block.classes]
-            gone += expected_suppression(
-                self.values[block.records],
-                self.class_ids[block.records] - block.classes.start,
-                ranges=high - low,
-                linking_ranges=confident.reach(self.mechanism, low, high, epsilon=epsilon),
-                epsilon=epsilon,
-                k=confident.k,
-                law=self.law,
-                rule=confident.rule,
-                stream=block.stream,
-                share=block.share,
-                precisions=confident.precisions,
-                domains=domains,
-            )
+            layouts: Layouts = {}
+            own = [self._suppressed(block, *cell, layouts) for cell in cells]
+            gone = [one + more for one, more in zip(gone, own, strict=True)]
         return gone
+
+    def _suppressed(self, block: Block, epsilon: float, confident: ConfidentK, layouts: Layouts) -> Estimate:
+        low, high = self.low[block.classes], self.high[block.classes]
+        return expected_suppression(
+            self.values[block.records],
+            self.class_ids[block.records] - block.classes.start,
+            ranges=high - low,
+            linking_ranges=confident.reach(self.mechanism, low, high, epsilon=epsilon),
+            epsilon=epsilon,
+            k=confident.k,
+            law=self.law,
+            rule=confident.rule,
+            stream=block.stream,
+            share=block.share,
+            precisions=confident.precisions,
+            domains=[None if d is None else (float(d[0]), float(d[1])) for d in confident.domains] or None,
+            layouts=layouts,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -333,8 +343,9 @@ class _Together:
         by_part = [part.largest(epsilons) for part in self.parts]
         return [max((own[i] for own in by_part), default=0.0) for i in range(len(epsilons))]
 
-    def suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
-        return sum((part.suppressed(epsilon, confident) for part in self.parts), start=Estimate())
+    def suppressed(self, cells: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
+        by_part = [part.suppressed(cells) for part in self.parts]
+        return [sum((own[i] for own in by_part), start=Estimate()) for i in range(len(cells))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -356,8 +367,11 @@ class _SimulatedOne:
         sizes = self.classes.sizes
         return [indistinguishable_posterior(sizes, self.drawing.is_active, epsilon=epsilon) for epsilon in epsilons]
 
-    def suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
-        return simulated_suppression_of_one(self.drawing, self.classes, epsilon=epsilon, confident=confident)
+    def suppressed(self, cells: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
+        return [
+            simulated_suppression_of_one(self.drawing, self.classes, epsilon=epsilon, confident=confident)
+            for epsilon, confident in cells
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -380,5 +394,8 @@ class _SimulatedSeveral:
         sizes = np.bincount(self.class_ids, minlength=len(self.drawing.low))
         return [indistinguishable_posterior(sizes, self.drawing.is_active, epsilon=epsilon) for epsilon in epsilons]
 
-    def suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
-        return simulated_suppression(self.drawing, self.values, self.class_ids, epsilon=epsilon, confident=confident)
+    def suppressed(self, cells: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
+        return [
+            simulated_suppression(self.drawing, self.values, self.class_ids, epsilon=epsilon, confident=confident)
+            for epsilon, confident in cells
+        ]

@@ -30,7 +30,7 @@ _SIMULATED = 200_000
 _COMPARISONS = 100_000_000
 """Originals and boxes of them that they are compared with, about."""
 
-_TRIAL = 4
+_TRIAL = 2
 """Draws that tell what one costs, where it may be too much."""
 
 _FEWEST_COSTLY = 16
@@ -40,6 +40,10 @@ _WINDOW = 4096
 
 _AT_ONCE = 1 << 16
 """Records given noise at a time, about."""
+
+
+Layouts = dict[int, CyclicClasses]
+"""Parts of a block that were laid out, by their first class."""
 
 
 def expected_suppression(
@@ -56,12 +60,14 @@ def expected_suppression(
     share: float = 1.0,
     precisions: Sequence[Fraction] | None = None,
     domains: Sequence[tuple[float, float] | None] | None = None,
+    layouts: Layouts | None = None,
 ) -> Estimate:
     """How many records to expect suppressed with exponential noise.
 
     `values` has shape (n_records, n_attributes), `ranges` (R) and `linking_ranges` (r_c) have the shape (n_classes,
     n_attributes); `stream` and `share` as in `simulation.Block`. With `precisions` and `domains`, one per attribute, noisy
-    values are rounded and clamped as for publishing.
+    values are rounded and clamped as for publishing. Whoever asks about one block several times hands in `layouts`, empty
+    at first, so that its classes are laid out once.
     """
     publishing = _Publishing(precisions=precisions, domains=domains)
     noise = _ExponentialNoise(law=law, ranges=ranges, epsilon=epsilon, publishing=publishing)
@@ -75,6 +81,7 @@ def expected_suppression(
         rule=rule,
         stream=stream,
         share=share,
+        layouts={} if layouts is None else layouts,
     )
 
 
@@ -105,6 +112,7 @@ def expected_suppression_by_draws(
         rule=rule,
         stream=stream,
         share=share,
+        layouts={},
     )
 
 
@@ -119,6 +127,7 @@ def _simulated(
     rule: ZeroRule,
     stream: int,
     share: float,
+    layouts: Layouts,
 ) -> Estimate:
     """Records with too few originals in reach, and whole classes left with too few.
 
@@ -141,16 +150,16 @@ def _simulated(
         shares = np.empty(strata.chosen.shape)
         n_compared = 0
         for part in parts(values, class_ids, strata, n_classes=len(ranges)):
-            crowd = _crowd(part, ranges, linking_ranges, k=k, rule=rule, noise=noise)
+            crowd = _crowd(part, ranges, linking_ranges, k=k, rule=rule, noise=noise, layouts=layouts)
             shares[part.draws], n_more = crowd.shares_gone(part.chosen, rng=rng, rest=rest)
             n_compared += n_more
         return strata.estimate(shares), n_compared / strata.chosen.size
 
-    if (
-        max(affordable, fewest) * np.dot(sizes**2, seen) / len(class_ids) > _COMPARISONS
-    ):  # if each meets its whole class
+    n_draws = max(affordable, fewest)
+    may_be_too_much = n_draws * np.dot(sizes**2, seen) / len(class_ids) > _COMPARISONS  # if each meets its whole class
+    if may_be_too_much and n_draws * share > 2 * _TRIAL:
         _, cost = simulate(_TRIAL, _TRIAL, *trial.spawn(2))
-        if cost * max(affordable, fewest) > _COMPARISONS:
+        if cost * n_draws > _COMPARISONS:
             affordable, fewest = _COMPARISONS / cost, _FEWEST_COSTLY
     return simulate(affordable, fewest, rng, rest)[0]
 
@@ -242,15 +251,25 @@ class _DrawnNoise:
 
 
 def _crowd(
-    part: Part, ranges: FloatArray, linking_ranges: FloatArray, *, k: int, rule: ZeroRule, noise: _Noise
+    part: Part,
+    ranges: FloatArray,
+    linking_ranges: FloatArray,
+    *,
+    k: int,
+    rule: ZeroRule,
+    noise: _Noise,
+    layouts: Layouts,
 ) -> _Crowd:
-    widths, reach = ranges[part.classes], linking_ranges[part.classes]
-    tells = (widths > 0) & ~np.isnan(reach)
+    tells, reach = ranges[part.classes] > 0, linking_ranges[part.classes]
+    first = part.classes.start
+    if first not in layouts:
+        places = np.where(tells[part.class_ids].T, part.values, 0.0)
+        layouts[first] = lay_out(places, part.class_ids, n_classes=len(tells))
     return _Crowd(
-        classes=lay_out(np.where(tells[part.class_ids].T, part.values, 0.0), part.class_ids, n_classes=len(tells)),
+        classes=layouts[first],
         class_ids=part.class_ids,
         sizes=np.bincount(part.class_ids, minlength=len(tells)),
-        first_class=part.classes.start,
+        first_class=first,
         tells=tells,
         reach=np.where(tells, reach, np.inf),
         k=k,

@@ -23,7 +23,7 @@ MOST_DRAWS = 10_000
 FEWEST_DRAWS = 64
 """Of all blocks together, about."""
 
-_FEWEST_OF_BLOCK = 4
+_FEWEST_OF_BLOCK = 2
 _SEED = 20160712
 
 
