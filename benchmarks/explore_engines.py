@@ -28,7 +28,7 @@ ENGINES = ("local", "limited", "spark")
 
 def one(engine: str, source: Path, folder: Path, memory: str, master: str) -> None:
     import kepsilon
-    import kepsilon.grid.sweep
+    import kepsilon.pipeline.explore
 
     policy = kepsilon.Policy.from_dict(tomllib.loads(POLICY.format(algorithm="ola")))
     if engine == "spark":

@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kepsilon.evaluate.linking_risk import realised_links
-from kepsilon.evaluate.sorted_classes import blocks_of_classes, sort_classes
+from kepsilon.evaluate.linking.linking_risk import realised_links
+from kepsilon.evaluate.originals.sorted_classes import blocks_of_classes, sort_classes
 
 SHAPES = ((10_000_000, 9_000), (1_000_000, 100_000))
 REPEATS = 3

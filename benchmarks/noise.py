@@ -18,8 +18,8 @@ from statistics import median
 import numpy as np
 
 from kepsilon.perturb.mechanisms.laplace import perturb
-from kepsilon.perturb.randomness import system_bytes
 from kepsilon.perturb.sampler import record_noise
+from kepsilon.randomness import system_bytes
 
 N_RECORDS = 1_000_000
 EPSILONS = (Fraction(1, 20), Fraction(1), Fraction(2), Fraction(16))

@@ -61,8 +61,8 @@ def levels(name: str, value: str) -> list[str]:
 
 def prepare_kepsilon(frame: pd.DataFrame, data: str, algorithm: str, *, bare: bool = False) -> Callable[[], Any]:
     """Like the others, returns what is timed; `bare` is without hierarchies, as anonypy is."""
-    import kepsilon.engines.local
-    import kepsilon.pipeline
+    import kepsilon.engines.local.engine
+    import kepsilon.pipeline.anonymise
 
     frame = frame.astype({"zip": "int64"} if bare and "zip" in frame else {})
     hierarchies = {name: {} if bare else {"hierarchy": HIERARCHIES[name]} for name in QUASIS[data]}

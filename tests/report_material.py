@@ -12,11 +12,12 @@ from types import MappingProxyType
 import numpy as np
 
 from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
 from kepsilon.evaluate.pictures import KQuasiPicture, picture_release
-from kepsilon.evaluate.reidentification import ChanceOfFinding, Reidentification
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.choice import Limits
-from kepsilon.grid.grids import ExploredRecords, Grid
+from kepsilon.grid.grid import ExploredRecords, Grid
+from kepsilon.pages.render import explore_page
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.prediction import (
@@ -215,7 +216,7 @@ def made_up_grid(
         }
     )
     records = ExploredRecords(read=N_READ, missing=N_MISSING, unlisted=0)
-    grid = Grid(cells=tuple(cells), policy=policy, records=records, seconds={})
+    grid = Grid(cells=tuple(cells), policy=policy, records=records, seconds={}, page=explore_page)
     choice = grid.choose(Limits(max_risk=0.05, max_suppression=0.05))
     return grid, replace(choice, why="The risk binds.")
 

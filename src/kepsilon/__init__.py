@@ -22,57 +22,57 @@ from kepsilon.version import __version__
 if TYPE_CHECKING:
     from kepsilon.auditing.audit import audit
     from kepsilon.auditing.findings import Audit, AuditFinding
-    from kepsilon.counting import spark_engine
-    from kepsilon.demo import DEMO_POLICY, made_up_patients
-    from kepsilon.engines.needs import Needs
+    from kepsilon.engines.choose import spark_engine
+    from kepsilon.engines.on_disk.needs import Needs
     from kepsilon.evaluate.estimate import Estimate
-    from kepsilon.feasibility import check, offending_values
-    from kepsilon.foresight import estimate_needs
     from kepsilon.grid.choice import Choice, Limits
-    from kepsilon.grid.grids import Grid, check_grid_output
-    from kepsilon.grid.sweep import explore
-    from kepsilon.pipeline import anonymise
-    from kepsilon.policy.document import json_schema
-    from kepsilon.policy.policy import Policy
+    from kepsilon.grid.grid import Grid, check_grid_output
+    from kepsilon.pipeline.anonymise import anonymise
+    from kepsilon.pipeline.check import check, offending_values
+    from kepsilon.pipeline.explore import explore
+    from kepsilon.pipeline.needs import estimate_needs
+    from kepsilon.policy.policy import Policy, json_schema
     from kepsilon.policy.rewriting import check_new_policy, write_policy
     from kepsilon.predict.prediction import Prediction
     from kepsilon.propose.policy_text import propose_policy
     from kepsilon.publish.manifest import Manifest
+    from kepsilon.publish.outputs import check_outputs
     from kepsilon.publish.record import Record
-    from kepsilon.publish.release import Release, Written, check_outputs
+    from kepsilon.publish.release import Release, Written
     from kepsilon.reproduce.run import Reproduction, reproduce_paper
+    from kepsilon.sources.demo import DEMO_POLICY, made_up_patients
 
 _HOMES = {
     "Choice": "kepsilon.grid.choice",
-    "Grid": "kepsilon.grid.grids",
+    "Grid": "kepsilon.grid.grid",
     "Limits": "kepsilon.grid.choice",
-    "check_grid_output": "kepsilon.grid.grids",
-    "estimate_needs": "kepsilon.foresight",
-    "explore": "kepsilon.grid.sweep",
+    "check_grid_output": "kepsilon.grid.grid",
+    "estimate_needs": "kepsilon.pipeline.needs",
+    "explore": "kepsilon.pipeline.explore",
     "Audit": "kepsilon.auditing.findings",
     "AuditFinding": "kepsilon.auditing.findings",
-    "DEMO_POLICY": "kepsilon.demo",
+    "DEMO_POLICY": "kepsilon.sources.demo",
     "Estimate": "kepsilon.evaluate.estimate",
-    "Needs": "kepsilon.engines.needs",
+    "Needs": "kepsilon.engines.on_disk.needs",
     "Policy": "kepsilon.policy.policy",
     "Prediction": "kepsilon.predict.prediction",
     "Manifest": "kepsilon.publish.manifest",
     "Record": "kepsilon.publish.record",
     "Release": "kepsilon.publish.release",
     "Written": "kepsilon.publish.release",
-    "anonymise": "kepsilon.pipeline",
+    "anonymise": "kepsilon.pipeline.anonymise",
     "audit": "kepsilon.auditing.audit",
-    "check": "kepsilon.feasibility",
+    "check": "kepsilon.pipeline.check",
     "check_new_policy": "kepsilon.policy.rewriting",
     "write_policy": "kepsilon.policy.rewriting",
-    "check_outputs": "kepsilon.publish.release",
-    "json_schema": "kepsilon.policy.document",
-    "made_up_patients": "kepsilon.demo",
-    "offending_values": "kepsilon.feasibility",
+    "check_outputs": "kepsilon.publish.outputs",
+    "json_schema": "kepsilon.policy.policy",
+    "made_up_patients": "kepsilon.sources.demo",
+    "offending_values": "kepsilon.pipeline.check",
     "propose_policy": "kepsilon.propose.policy_text",
     "Reproduction": "kepsilon.reproduce.run",
     "reproduce_paper": "kepsilon.reproduce.run",
-    "spark_engine": "kepsilon.counting",
+    "spark_engine": "kepsilon.engines.choose",
 }
 
 __all__ = [

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from kepsilon.engines.protocol import Batch, Classes, Keep, LargeClass, Random
-from kepsilon.evaluate.confident_k import ConfidentK
+from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.large_class import LargeClassFigures, merge_counts, one_class
 from kepsilon.evaluate.pictures import Cells, Sample, Spread, sample_positions, spread
 from kepsilon.evaluate.tally import Realised, realise

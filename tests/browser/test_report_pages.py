@@ -17,7 +17,7 @@ from html import escape, unescape
 import pytest
 
 from kepsilon.grid.choice import Choice, Limits
-from kepsilon.publish.report import explore_page, release_page
+from kepsilon.pages.render import explore_page, release_page
 from kepsilon.reproduce.pages.page import page as reproduce_page
 from made_up_measurements import made_up_claims, made_up_measurements, made_up_run
 from report_material import made_up_grid, made_up_pictures, made_up_record

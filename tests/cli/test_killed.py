@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from kepsilon.publish.atomic import PREFIX, Staging
+from kepsilon.files.atomic import PREFIX, Staging
 from made_up import people, write_csv
 
 KILL_AT_CALL = """
 import os, signal, sys
-import kepsilon.engines.local, kepsilon.pipeline, kepsilon.policy.document, pyarrow.csv, pyarrow.parquet
+import kepsilon.engines.local.engine, kepsilon.pipeline.anonymise, kepsilon.policy.document, pyarrow.csv, pyarrow.parquet
 from kepsilon.cli.main import run
 
 folder, overwrite = sys.argv[1], sys.argv[2] == "overwrite"
@@ -136,7 +136,7 @@ def test_killed_at_many_moments(case, kepsilon_command):
 def test_an_interrupt_cleans_up_and_exits_130(case, sent):
     """One line, no traceback, nothing left."""
     program = (
-        "import os, signal, sys, time, kepsilon.pipeline\n"
+        "import os, signal, sys, time, kepsilon.pipeline.anonymise\n"
         "from kepsilon.cli import main\n"
         "from kepsilon.publish import release\n"
         "def slow(path):\n"
@@ -210,7 +210,7 @@ def test_a_refused_run_leaves_the_other_release_whole(case, kepsilon_command):
 def test_a_failed_overwrite_leaves_the_old_release_whole(case, monkeypatch):
     """The last move fails; manifest, record and linkage of the old release are put back."""
     import kepsilon
-    from kepsilon.publish import atomic
+    from kepsilon.files import atomic
 
     policy = kepsilon.Policy.from_file(case / "policy.toml")
     kepsilon.anonymise(case / "people.csv", policy).write(case / "out.csv", linkage=case / "links.csv")

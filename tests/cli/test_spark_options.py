@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 import kepsilon
 from engines.tables import plain
-from kepsilon.engines.spark import SparkEngine
+from kepsilon.engines.spark.engine import SparkEngine
 
 
 def written(tmp_path):

@@ -16,10 +16,10 @@ from pyarrow import parquet
 
 import kepsilon
 from engines.spark_cluster import prepare_for_session
-from kepsilon.engines import local
-from kepsilon.engines.spark import SparkEngine
-from kepsilon.engines.spark_session import open_session
-from kepsilon.engines.spilling import SpillingEngine
+from kepsilon.engines.local.engine import LocalEngine
+from kepsilon.engines.spark.engine import SparkEngine
+from kepsilon.engines.spark.session import open_session
+from kepsilon.engines.spilling.engine import SpillingEngine
 
 SEED = 20160712
 MEMORY = 200_000
@@ -57,7 +57,7 @@ def spark_session() -> Any:
 
 
 ENGINES = {
-    "in memory": lambda folder, memory: local,
+    "in memory": lambda folder, memory: LocalEngine(),
     "spilling": lambda folder, memory: SpillingEngine(memory=memory, folder=folder),
     "spark": lambda folder, memory: SparkEngine(session=spark_session(), memory=memory, staging=folder),
 }

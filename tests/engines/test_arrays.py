@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kepsilon.engines.arrays import table_from
+from kepsilon.engines.arrow.tables import table_from
 
 
 def test_text_and_numbers_come_back_as_they_were():

@@ -12,8 +12,8 @@ import pytest
 from pyarrow import feather, parquet
 
 import kepsilon
-from kepsilon.engines.coding import encode
-from kepsilon.engines.spilling import SpillingEngine
+from kepsilon.engines.arrow.coding import encode
+from kepsilon.engines.spilling.engine import SpillingEngine
 
 N = 240
 POLICY = """

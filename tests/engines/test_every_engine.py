@@ -27,6 +27,7 @@ from engines.tables import (
     rare_categories,
     release,
 )
+from kepsilon.engines.local.engine import LocalEngine
 
 REALISED = ("realised", "realised_relative", "realised_range_relative", "realised_paper_ties", "total_realised")
 MADE = ("created", "digest", "seconds", "largest", "over_half", "over_nine_tenths", "reidentification", "engine")
@@ -220,7 +221,7 @@ def test_dictionaries_that_differ_from_bucket_to_bucket_are_written(engine, tmp_
     rows = parquet.read_table(tmp_path / "links.parquet").column("original_row")
     was = case.table.column("illness").cast(pa.string()).take(rows).to_pylist()
     for suffix in (".csv", ".arrow", ".parquet"):
-        again = kepsilon.engines.local.open_source(tmp_path / f"out{suffix}")._source.arrow_table(["illness"])
+        again = LocalEngine().open_source(tmp_path / f"out{suffix}")._source.arrow_table(["illness"])
         assert again.column(0).cast(pa.string()).to_pylist() == was
     assert shown.to_pylist() == was
     assert len({tuple(chunk.dictionary.to_pylist()) for chunk in shown.chunks}) == 1
@@ -232,11 +233,11 @@ def test_every_kind_of_file_is_written(engine, tmp_path):
     released = release(plain(), engine, tmp_path)
     for suffix in (".csv", ".arrow", ".parquet"):
         released.write(tmp_path / f"out{suffix}", linkage=tmp_path / f"links{suffix}")
-        again = kepsilon.engines.local.open_source(tmp_path / f"out{suffix}")
+        again = LocalEngine().open_source(tmp_path / f"out{suffix}")
         assert again.column_names == ("zip", "sex", "height", "illness", "score")
         read = again._source.arrow_table(again.column_names)
         assert len(read) == released.record["records"]["released"]
-        links = kepsilon.engines.local.open_source(tmp_path / f"links{suffix}")._source.arrow_table(["original_row"])
+        links = LocalEngine().open_source(tmp_path / f"links{suffix}")._source.arrow_table(["original_row"])
         assert len(links) == len(read)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kepsilon.engines import growing_counts
-from kepsilon.engines.growing_counts import CombinationIndex, GrowingCodes, GrowingCounts
+from kepsilon.engines.counts import growing as growing_counts
+from kepsilon.engines.counts.growing import CombinationIndex, GrowingCodes, GrowingCounts
 from oracles.noise import SEED
 
 

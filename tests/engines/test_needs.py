@@ -14,11 +14,12 @@ from pyarrow import parquet
 
 import kepsilon
 from engines.tables import POLICY, SEED, Case, document, people
-from kepsilon.engines import needs as needs_module
-from kepsilon.engines.limits import Limits
-from kepsilon.engines.needs import Foreseen, needs_of
-from kepsilon.engines.spilling import SpilledColumns, SpillingEngine
-from kepsilon.private_folders import SPILL_PREFIX
+from kepsilon.engines.on_disk import needs as needs_module
+from kepsilon.engines.on_disk.needs import Foreseen, needs_of
+from kepsilon.engines.room import Limits
+from kepsilon.engines.spilling.columns import SpilledColumns
+from kepsilon.engines.spilling.engine import SpillingEngine
+from kepsilon.files.private_folders import SPILL_PREFIX
 from kepsilon.sources import parquet_files
 from kepsilon.sources.parquet_files import ParquetFiles
 from kepsilon.table.coarsening import SampledCombinations

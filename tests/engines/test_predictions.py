@@ -15,9 +15,9 @@ import pytest
 import kepsilon
 from engines.tables import CASES, ENGINES, EVERY, MEMORY, OTHERS, SEED, Case, confident, document, people, plain
 from engines.test_every_engine import same
-from kepsilon.engines.columns import repetition
+from kepsilon.engines.arrow.column_facts import repetition
 from kepsilon.engines.protocol import Repetition
-from kepsilon.engines.spilling import SpillingEngine
+from kepsilon.engines.spilling.engine import SpillingEngine
 from kepsilon.evaluate import simulated_figures
 from kepsilon.policy.choices import MECHANISMS
 from kepsilon.predict import outlook
@@ -205,7 +205,7 @@ def test_the_report_shows_every_epsilon_once(epsilon):
 
 def test_records_are_stored_once_for_all_partitions(tmp_path, monkeypatch):
     """By combination: another k reads what is there."""
-    from kepsilon.engines import spilling
+    from kepsilon.engines.spilling import engine as spilling
 
     stored = []
     honest = spilling.SpilledColumns._scatter
@@ -235,7 +235,7 @@ def test_nothing_is_left_on_disk(engine, tmp_path):
 
 def test_what_previews_keep_goes_when_columns_are_closed(tmp_path):
     """Not only when they are forgotten."""
-    from kepsilon.counting import read_and_count
+    from kepsilon.count import read_and_count
     from kepsilon.kanonymise.algorithms import k_anonymise
     from kepsilon.stopwatch import Stopwatch, ignore_step
 
@@ -267,9 +267,9 @@ def test_a_refusal_looks_at_the_classes_no_more_often_than_a_release(engine, tmp
     case = confident()
     source = case.write(tmp_path)
     kinds = {
-        "in memory": "kepsilon.engines.local.LocalClasses",
-        "spilling": "kepsilon.engines.spilled_classes.SpilledClasses",
-        "spark": "kepsilon.engines.spark_classes.SparkClasses",
+        "in memory": "kepsilon.engines.local.classes.LocalClasses",
+        "spilling": "kepsilon.engines.spilling.classes.SpilledClasses",
+        "spark": "kepsilon.engines.spark.classes.SparkClasses",
     }
     looks = []
     module, _, name = kinds[engine].rpartition(".")

@@ -19,9 +19,9 @@ import pytest
 
 import kepsilon
 from engines.tables import POLICY, Case, document, people, plain
-from kepsilon import private_folders
 from kepsilon.engines import machine
-from kepsilon.private_folders import SPILL_PREFIX, SpillFolder, undisturbed
+from kepsilon.files import private_folders
+from kepsilon.files.private_folders import SPILL_PREFIX, SpillFolder, undisturbed
 from needs import lacking
 
 
@@ -120,8 +120,8 @@ def test_signals_that_are_ignored_stay_so(tmp_path):
 
 TWICE = """
 import shutil, signal, sys, time
-from kepsilon.engines.spilled_classes import SpilledClasses
-from kepsilon.engines.stored_batches import NoisyBuckets
+from kepsilon.engines.spilling.classes import SpilledClasses
+from kepsilon.engines.on_disk.batches import NoisyBuckets
 from kepsilon.cli.main import main
 
 def stop(*_arguments, **_options):

@@ -19,7 +19,7 @@ from pyarrow import parquet
 import kepsilon
 from engines.spark_cluster import Cluster, running_cluster, wait_until
 from engines.tables import POLICY, Case, document, people
-from kepsilon.private_folders import SPILL_PREFIX, SpillFolder
+from kepsilon.files.private_folders import SPILL_PREFIX, SpillFolder
 from oracles import attacks
 
 N = 2_000

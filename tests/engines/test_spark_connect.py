@@ -124,7 +124,7 @@ ZONES = """
 import json, sys
 from pathlib import Path
 import kepsilon
-from kepsilon.engines.spark_session import open_session
+from kepsilon.engines.spark.session import open_session
 
 server, source, policy, place = sys.argv[1:]
 session = open_session(server)

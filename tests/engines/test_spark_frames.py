@@ -20,7 +20,7 @@ from pyarrow import parquet
 import kepsilon
 from engines.tables import SEED, document, people, spark_session
 from engines.test_every_engine import expected_figures, labels, same
-from kepsilon.private_folders import SPILL_PREFIX
+from kepsilon.files.private_folders import SPILL_PREFIX
 
 N = 600
 ODD_NAMES = {

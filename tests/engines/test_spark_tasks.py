@@ -19,22 +19,22 @@ import pytest
 
 import kepsilon
 from engines.spark_cluster import SOURCES
-from kepsilon.engines.limits import Limits, no_advice
-from kepsilon.engines.spark import SparkColumns
-from kepsilon.engines.spark_classes import SparkClasses
-from kepsilon.engines.spark_tasks import WORK, StoreCounts, attempt, own_folder, read_counts, run_items, try_folder
-from kepsilon.engines.spill_files import Bucket
-from kepsilon.engines.stored_batches import NoisyRecords, StoredBatch
-from kepsilon.perturb.randomness import unsafe_seeded_bytes
+from kepsilon.engines.on_disk.batches import NoisyRecords, StoredBatch
+from kepsilon.engines.on_disk.buckets import Bucket
+from kepsilon.engines.room import Limits, no_advice
+from kepsilon.engines.spark.classes import SparkClasses
+from kepsilon.engines.spark.engine import SparkColumns
+from kepsilon.engines.spark.tasks import WORK, StoreCounts, attempt, own_folder, read_counts, run_items, try_folder
+from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
-from kepsilon.private_folders import SpillFolder
+from kepsilon.randomness import unsafe_seeded_bytes
 
 ASK = """
 import os, sys
 from pathlib import Path
 import pyarrow as pa
-from kepsilon.engines.spark_tasks import run_items
-import kepsilon.engines.spark_jobs
+from kepsilon.engines.spark.tasks import run_items
+import kepsilon.engines.spark.jobs
 
 if os.geteuid() == 0:
     os.setgid(65534)

@@ -12,13 +12,13 @@ from pyarrow import parquet
 
 import kepsilon
 from engines.tables import EVERY, SEED, Case, document, people, plain, rare_categories, release
-from kepsilon.engines import spill_files
-from kepsilon.engines.coding import WrongNumbers, encode
-from kepsilon.engines.moving import used_entries
-from kepsilon.engines.spill_files import Bucket, Records
-from kepsilon.engines.spilled_classes import SpilledClasses
-from kepsilon.engines.stored_batches import NoisyRecords, _KeptColumns
-from kepsilon.private_folders import SPILL_PREFIX
+from kepsilon.engines.arrow.coding import WrongNumbers, encode
+from kepsilon.engines.arrow.moving import used_entries
+from kepsilon.engines.on_disk import buckets as spill_files
+from kepsilon.engines.on_disk.batches import NoisyRecords, _KeptColumns
+from kepsilon.engines.on_disk.buckets import Bucket, Records
+from kepsilon.engines.spilling.classes import SpilledClasses
+from kepsilon.files.private_folders import SPILL_PREFIX
 
 
 @pytest.fixture
@@ -237,7 +237,7 @@ def test_files_with_narrow_dictionaries_of_their_own_are_one_table(column, engin
 
 def test_numbers_that_are_none_any_more_are_noticed(tmp_path, monkeypatch):
     """At the second reading: NaN that was no null would be taken for a missing value."""
-    from kepsilon.engines import spilling
+    from kepsilon.engines.spilling import engine as spilling
 
     read, n_readings = spilling.read_doubles, []
 

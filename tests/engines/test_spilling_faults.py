@@ -22,10 +22,11 @@ from pyarrow import parquet
 
 import kepsilon
 from engines.tables import MEMORY, POLICY, SEED, Case, document, people, plain, release
-from kepsilon.engines.limits import Limits, bytes_of
-from kepsilon.engines.needs import Foreseen
-from kepsilon.engines.spilling import SpilledColumns, SpillingEngine
-from kepsilon.private_folders import SPILL_PREFIX, SpillFolder
+from kepsilon.engines.on_disk.needs import Foreseen
+from kepsilon.engines.room import Limits, bytes_of
+from kepsilon.engines.spilling.columns import SpilledColumns
+from kepsilon.engines.spilling.engine import SpillingEngine
+from kepsilon.files.private_folders import SPILL_PREFIX, SpillFolder
 
 N = 40_000
 
@@ -92,7 +93,7 @@ def test_a_folder_that_cannot_be_written_to_is_said_before_any_work():
         Case(pa.table(people(50)), document()).write(folder)
         (folder / "locked").mkdir(mode=0o555)
         program = (
-            "import os, kepsilon, kepsilon.pipeline, kepsilon.engines.spilling\n"
+            "import os, kepsilon, kepsilon.pipeline.anonymise, kepsilon.engines.spilling.engine\n"
             "if os.geteuid() == 0: os.setgid(65534); os.setuid(65534)\n"
             "try:\n"
             f"    kepsilon.anonymise({str(folder / 'table')!r}, None, memory='1GB', spill_folder={str(folder / 'locked')!r})\n"
@@ -169,7 +170,7 @@ def test_out_of_memory_on_one_batch(large, kepsilon_command, monkeypatch):
 
 STOPPED = """
 import os, signal, sys, time
-from kepsilon.engines.stored_batches import NoisyBuckets
+from kepsilon.engines.on_disk.batches import NoisyBuckets
 from kepsilon.cli.main import main
 
 def stop(*_arguments, **_options):
@@ -222,7 +223,7 @@ def test_an_interrupt_leaves_nothing(large, sent):
 
 def test_no_identifier_is_ever_spilt(tmp_path, monkeypatch):
     """Not even for the owner's eyes: they are not read."""
-    from kepsilon.engines.spilled_classes import SpilledClasses
+    from kepsilon.engines.spilling.classes import SpilledClasses
 
     seen = []
     merge = SpilledClasses.merge

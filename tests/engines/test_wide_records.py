@@ -13,11 +13,11 @@ from pyarrow import parquet
 import kepsilon
 from engines.tables import EVERY, MEMORY, POLICY, SEED, Case, document, people, release
 from kepsilon.cli import main
-from kepsilon.engines import moving
-from kepsilon.engines.limits import Limits, in_words
-from kepsilon.engines.stored_batches import NoisyBuckets
-from kepsilon.private_folders import SPILL_PREFIX
-from kepsilon.publish.atomic import Staging
+from kepsilon.engines.arrow import moving
+from kepsilon.engines.on_disk.batches import NoisyBuckets
+from kepsilon.engines.room import Limits, in_words
+from kepsilon.files.atomic import Staging
+from kepsilon.files.private_folders import SPILL_PREFIX
 from kepsilon.sources.parquet_files import ParquetFiles
 
 

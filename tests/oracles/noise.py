@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from scipy import stats
 
-from kepsilon.perturb.randomness import unsafe_seeded_bytes
+from kepsilon.randomness import unsafe_seeded_bytes
 
 ALPHA = 1e-9
 SEED = int(os.environ.get("KEPSILON_TEST_SEED", "20160712"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kepsilon.evaluate.precision_loss import precision_loss
+from kepsilon.evaluate.loss.precision_loss import precision_loss
 from kepsilon.kanonymise.algorithms import ola
 from kepsilon.kanonymise.node_counts import MAX_CELLS
 from strategies import Attribute, Sample

@@ -10,7 +10,7 @@ import pytest
 from small_data_sets import FIXED_SEED, SHORT, assert_plain, short_michigan
 
 import kepsilon
-from kepsilon.engines.arrays import table_from
+from kepsilon.engines.arrow.tables import table_from
 from kepsilon.reproduce.data import bodies, data_sets, voters
 from kepsilon.reproduce.data import stand_in_figures as figures
 from kepsilon.reproduce.experiments import additions as subject

@@ -7,7 +7,7 @@ import pytest
 from small_data_sets import assert_plain, of_people, short_michigan
 
 import kepsilon
-from kepsilon.engines.arrays import table_from
+from kepsilon.engines.arrow.tables import table_from
 from kepsilon.reproduce.experiments import choices as subject
 from kepsilon.reproduce.experiments.counted_data import count_data
 from kepsilon.reproduce.setting import Setting

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from kepsilon import EngineError
-from kepsilon.reproduce.kept import Kept, digest_of_code, versions
+from kepsilon.reproduce.results_on_disk import Kept, digest_of_code, versions
 from kepsilon.reproduce.setting import Setting, quick_setting
 from kepsilon.reproduce.tasks import all_tasks, gathered
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate.confident_k import originals_in_reach
-from kepsilon.evaluate.linking_risk import realised_links
-from kepsilon.evaluate.sorted_classes import sort_classes
+from kepsilon.evaluate.confident_k.confident_k import originals_in_reach
+from kepsilon.evaluate.linking.linking_risk import realised_links
+from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.reproduce.experiments.neighbour_tables import in_units, neighbour_tables
 from oracles.noise import SEED
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pytest
 
-from kepsilon.publish.charts import standalone
+from kepsilon.pages.charts import standalone
 from kepsilon.reproduce.pages.beyond_figures import beyond_figures, choices
 from kepsilon.reproduce.pages.page import figure_files
 from kepsilon.reproduce.pages.panels import csv_text, title_of

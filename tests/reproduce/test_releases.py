@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kepsilon.evaluate.confident_k import ConfidentK, originals_in_reach, suppressed_for_confidence
-from kepsilon.evaluate.sorted_classes import sort_classes
+from kepsilon.evaluate.confident_k.confident_k import ConfidentK, originals_in_reach, suppressed_for_confidence
+from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.perturb.mechanisms.laplace import LAPLACE, perturb
 from kepsilon.policy.roles import fraction
 from kepsilon.predict.outlook import expect_batch

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import pytest
 
-from kepsilon.publish.charts import STYLE
+from kepsilon.pages.charts import STYLE
 from kepsilon.reproduce.pages.beyond_figures import one_of
 from kepsilon.reproduce.pages.data_tables import hierarchies
 from kepsilon.reproduce.pages.judged import claims_of, in_short, scores

@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 import kepsilon
-from kepsilon.engines.arrays import table_from
+from kepsilon.engines.arrow.tables import table_from
 from kepsilon.reproduce.data import data_sets, stand_in_figures, voters
 from made_up import ROOT
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import kepsilon
-from kepsilon.evaluate import confident_k
+from kepsilon.evaluate.confident_k import confident_k
 from kepsilon.perturb.mechanisms.laplace import perturb
 from oracles.noise import SEED
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kepsilon.evaluate.confident_k import ConfidentK, ZeroRule
+from kepsilon.evaluate.confident_k.confident_k import ConfidentK, ZeroRule
 from kepsilon.perturb import sampler
 from kepsilon.perturb.mechanisms.laplace import LAPLACE, perturb
 from kepsilon.perturb.sampler import GRID_BITS, record_noise, two_sided_geometric

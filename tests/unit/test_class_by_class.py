@@ -11,7 +11,7 @@ import numpy as np
 import kepsilon
 from kepsilon.draw import Measured, perturb_batch
 from kepsilon.engines.protocol import Batch
-from kepsilon.evaluate.confident_k import ConfidentK
+from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.pictures import Spread
 from kepsilon.evaluate.simulation import Blocks
 from kepsilon.perturb.mechanisms import mechanism_of

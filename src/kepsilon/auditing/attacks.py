@@ -19,8 +19,8 @@ from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.noise_law import ClaimedNoise
 from kepsilon.auditing.stated_laws import unstated
 from kepsilon.auditing.tables import Released
-from kepsilon.evaluate.reidentification import ChanceOfFinding, Reidentification
-from kepsilon.evaluate.small_classes import MOST, attack_small_classes
+from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
+from kepsilon.evaluate.linking.small_classes import MOST, attack_small_classes
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 

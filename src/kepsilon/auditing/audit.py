@@ -30,7 +30,7 @@ from kepsilon.auditing.schema import (
 from kepsilon.auditing.stated_laws import unstated
 from kepsilon.auditing.tables import Original, Released, read_original
 from kepsilon.auditing.taken_out import check_taken_out
-from kepsilon.engines.audited import AuditedTable
+from kepsilon.engines.arrow.audited import AuditedTable
 from kepsilon.policy.policy import Policy
 
 FEWEST_CONTRADICTIONS = 20

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kepsilon.evaluate.reidentification import Reidentification
+from kepsilon.evaluate.linking.reidentification import Reidentification
 from kepsilon.json_values import FrozenMapping, Json, JsonMapping, JsonValue, left_out_if_none
 
 Severity = Literal["broken", "warning", "note", "passed"]

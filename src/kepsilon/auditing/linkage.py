@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.auditing.findings import Findings
-from kepsilon.engines.audited import read_whole_numbers
+from kepsilon.engines.arrow.audited import read_whole_numbers
 from kepsilon.table.arrays import IntArray
 
 COLUMNS = ("original_row", "released_row", "class_id")

@@ -10,7 +10,7 @@ import numpy as np
 
 from kepsilon.auditing.findings import FALSE_ALARM, Findings, counted, quoted
 from kepsilon.auditing.tables import Original, Released
-from kepsilon.engines.audited import AuditedTable
+from kepsilon.engines.arrow.audited import AuditedTable
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction

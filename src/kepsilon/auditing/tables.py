@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.classify import classify
-from kepsilon.engines.audited import AuditedTable
+from kepsilon.engines.arrow.audited import AuditedTable
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray

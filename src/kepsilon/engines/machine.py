@@ -7,7 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-from kepsilon.engines.limits import in_words
+from kepsilon.engines.room import in_words
 from kepsilon.errors import EngineError, Problem
 
 _IN_MEMORY = {"tmpfs", "ramfs"}

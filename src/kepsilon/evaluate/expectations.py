@@ -9,27 +9,18 @@ from typing import Protocol
 
 import numpy as np
 
-from kepsilon.evaluate.class_values import ClassValues, count_values
-from kepsilon.evaluate.confident_k import ConfidentK
+from kepsilon.evaluate.confident_k.confident_k import ConfidentK
+from kepsilon.evaluate.confident_k.expected_suppression import PreparedClasses, prepare
+from kepsilon.evaluate.confident_k.simulated_suppression import Layouts, expected_suppression
+from kepsilon.evaluate.error.relative_error import ErrorSums, expected_errors, expected_errors_of_counts
 from kepsilon.evaluate.estimate import Estimate
-from kepsilon.evaluate.expected_confident_k import PreparedClasses, prepare
 from kepsilon.evaluate.large_class import one_class
-from kepsilon.evaluate.largest_posterior import largest_of_one, largest_of_several
-from kepsilon.evaluate.linking_risk import ExpectedLinks, LinkGaps, link_gaps
+from kepsilon.evaluate.linking.largest_posterior import largest_of_one, largest_of_several
+from kepsilon.evaluate.linking.linking_risk import ExpectedLinks, LinkGaps, link_gaps
+from kepsilon.evaluate.linking.simulated_links import expected_links_at_each
 from kepsilon.evaluate.noise_law import ExponentialLaw, NoiseLaw
-from kepsilon.evaluate.relative_error import ErrorSums, expected_errors, expected_errors_of_counts
-from kepsilon.evaluate.simulated_figures import (
-    Drawing,
-    indistinguishable_posterior,
-    simulated_errors,
-    simulated_errors_of_one,
-    simulated_links,
-    simulated_links_of_one,
-    simulated_suppression,
-    simulated_suppression_of_one,
-)
-from kepsilon.evaluate.simulated_links import expected_links_at_each
-from kepsilon.evaluate.simulated_suppression import Layouts, expected_suppression
+from kepsilon.evaluate.originals.class_values import ClassValues, count_values
+from kepsilon.evaluate.simulated_figures import Drawing, SimulatedOne, SimulatedSeveral
 from kepsilon.evaluate.simulation import Block, Blocks
 from kepsilon.evaluate.tally import Expected
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -135,7 +126,7 @@ def expect(
         drawing = Drawing(mechanism=mechanism, low=low, high=high, steps=steps)
         outlook = _Together(
             parts=tuple(
-                _SimulatedSeveral(
+                SimulatedSeveral(
                     values=values[block.records],
                     originals=unclipped[block.records],
                     class_ids=class_ids[block.records] - block.classes.start,
@@ -194,7 +185,7 @@ def _simulated_one(classes: ClassValues, originals: ClassValues, drawing: Drawin
     parts = []
     for block in (blocks or Blocks.of(sizes)).each(sizes):
         own = np.arange(block.classes.start, block.classes.stop)
-        parts.append(_SimulatedOne(classes=classes.of(own), originals=originals.of(own), drawing=drawing.of(block)))
+        parts.append(SimulatedOne(classes=classes.of(own), originals=originals.of(own), drawing=drawing.of(block)))
     return _Together(parts=tuple(parts), n_attributes=1)
 
 
@@ -346,56 +337,3 @@ class _Together:
     def suppressed(self, cells: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
         by_part = [part.suppressed(cells) for part in self.parts]
         return [sum((own[i] for own in by_part), start=Estimate()) for i in range(len(cells))]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SimulatedOne:
-    """Figures of one ε-quasi, from draws of the mechanism itself."""
-
-    classes: ClassValues
-    originals: ClassValues
-    """Before any was clipped."""
-    drawing: Drawing
-
-    def errors(self, epsilon: float) -> tuple[ErrorSums, ...]:
-        return simulated_errors_of_one(self.drawing, self.originals, epsilon=epsilon)
-
-    def links(self, epsilons: Sequence[float]) -> list[ExpectedLinks]:
-        return [simulated_links_of_one(self.drawing, self.classes, epsilon=epsilon) for epsilon in epsilons]
-
-    def largest(self, epsilons: Sequence[float]) -> list[float]:
-        sizes = self.classes.sizes
-        return [indistinguishable_posterior(sizes, self.drawing.is_active, epsilon=epsilon) for epsilon in epsilons]
-
-    def suppressed(self, cells: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
-        return [
-            simulated_suppression_of_one(self.drawing, self.classes, epsilon=epsilon, confident=confident)
-            for epsilon, confident in cells
-        ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SimulatedSeveral:
-    """Figures of several ε-quasis, from draws of the mechanism itself."""
-
-    values: FloatArray
-    """What gets noise, shape (n_records, n_attributes), and what errors are relative to."""
-    originals: FloatArray
-    class_ids: IntArray
-    drawing: Drawing
-
-    def errors(self, epsilon: float) -> tuple[ErrorSums, ...]:
-        return simulated_errors(self.drawing, self.values, self.originals, self.class_ids, epsilon=epsilon)
-
-    def links(self, epsilons: Sequence[float]) -> list[ExpectedLinks]:
-        return [simulated_links(self.drawing, self.values, self.class_ids, epsilon=epsilon) for epsilon in epsilons]
-
-    def largest(self, epsilons: Sequence[float]) -> list[float]:
-        sizes = np.bincount(self.class_ids, minlength=len(self.drawing.low))
-        return [indistinguishable_posterior(sizes, self.drawing.is_active, epsilon=epsilon) for epsilon in epsilons]
-
-    def suppressed(self, cells: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
-        return [
-            simulated_suppression(self.drawing, self.values, self.class_ids, epsilon=epsilon, confident=confident)
-            for epsilon, confident in cells
-        ]

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from kepsilon.evaluate.class_values import ClassValues
-from kepsilon.evaluate.confident_k import ConfidentK, goes_alone, originals_in_reach
-from kepsilon.evaluate.likelihood_links import Originals, weigh_originals
-from kepsilon.evaluate.linking_risk import LinkSums, link_sums
+from kepsilon.evaluate.confident_k.confident_k import ConfidentK, goes_alone, originals_in_reach
+from kepsilon.evaluate.error.relative_error import ErrorSums, realised_errors
+from kepsilon.evaluate.linking.likelihood_links import Originals, weigh_originals
+from kepsilon.evaluate.linking.linking_risk import LinkSums, link_sums
+from kepsilon.evaluate.linking.reidentification import ClassSizes, class_sizes
 from kepsilon.evaluate.noise_law import NoiseLaw
-from kepsilon.evaluate.reidentification import ClassSizes, class_sizes
-from kepsilon.evaluate.relative_error import ErrorSums, realised_errors
-from kepsilon.evaluate.sorted_classes import SortedClasses
+from kepsilon.evaluate.originals.class_values import ClassValues
+from kepsilon.evaluate.originals.sorted_classes import SortedClasses
 from kepsilon.evaluate.tally import Realised
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.coded_values import without_missing

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from kepsilon.evaluate.error_curves import ErrorPicture, closed_curves, drawn_curves, error_picture
+from kepsilon.evaluate.error.error_curves import ErrorPicture, closed_curves, drawn_curves, error_picture
 from kepsilon.evaluate.noise_law import NoiseLaw
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.round_numbers import nice_step

@@ -14,18 +14,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.evaluate.class_values import ClassValues
-from kepsilon.evaluate.confident_k import ConfidentK, goes_alone, originals_in_reach
-from kepsilon.evaluate.cyclic_classes import lay_out
+from kepsilon.evaluate.confident_k.confident_k import ConfidentK, goes_alone, originals_in_reach
+from kepsilon.evaluate.confident_k.simulated_suppression import expected_suppression_by_draws
+from kepsilon.evaluate.error.relative_error import ErrorSums, errors_of, errors_of_counts
 from kepsilon.evaluate.estimate import Estimate
-from kepsilon.evaluate.likelihood_links import Originals, Weighed, weigh_originals
-from kepsilon.evaluate.linking_risk import ExpectedLinks
+from kepsilon.evaluate.linking.likelihood_links import Originals, Weighed, weigh_originals
+from kepsilon.evaluate.linking.linking_risk import ExpectedLinks
+from kepsilon.evaluate.linking.simulated_links import COMPARISONS
 from kepsilon.evaluate.noise_law import NoiseLaw
-from kepsilon.evaluate.relative_error import ErrorSums, errors_of, errors_of_counts
-from kepsilon.evaluate.simulated_links import COMPARISONS
-from kepsilon.evaluate.simulated_suppression import expected_suppression_by_draws
+from kepsilon.evaluate.originals.class_values import ClassValues
+from kepsilon.evaluate.originals.rings import lay_out
+from kepsilon.evaluate.originals.sorted_classes import SortedClasses
 from kepsilon.evaluate.simulation import MOST_DRAWS, Block, SimulatedBytes, Strata, draw_records, generator, parts
-from kepsilon.evaluate.sorted_classes import SortedClasses
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
@@ -272,3 +272,56 @@ def indistinguishable_posterior(class_sizes: IntArray, is_active: BoolArray, *, 
     sizes = class_sizes[class_sizes > 0]
     least = np.where(is_active[class_sizes > 0], math.exp(-epsilon), 1.0)
     return float(np.max(1 / (1 + (sizes - 1) * least), initial=0.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedOne:
+    """Figures of one ε-quasi, from draws of the mechanism itself."""
+
+    classes: ClassValues
+    originals: ClassValues
+    """Before any was clipped."""
+    drawing: Drawing
+
+    def errors(self, epsilon: float) -> tuple[ErrorSums, ...]:
+        return simulated_errors_of_one(self.drawing, self.originals, epsilon=epsilon)
+
+    def links(self, epsilons: Sequence[float]) -> list[ExpectedLinks]:
+        return [simulated_links_of_one(self.drawing, self.classes, epsilon=epsilon) for epsilon in epsilons]
+
+    def largest(self, epsilons: Sequence[float]) -> list[float]:
+        sizes = self.classes.sizes
+        return [indistinguishable_posterior(sizes, self.drawing.is_active, epsilon=epsilon) for epsilon in epsilons]
+
+    def suppressed(self, cells: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
+        return [
+            simulated_suppression_of_one(self.drawing, self.classes, epsilon=epsilon, confident=confident)
+            for epsilon, confident in cells
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedSeveral:
+    """Figures of several ε-quasis, from draws of the mechanism itself."""
+
+    values: FloatArray
+    """What gets noise, shape (n_records, n_attributes), and what errors are relative to."""
+    originals: FloatArray
+    class_ids: IntArray
+    drawing: Drawing
+
+    def errors(self, epsilon: float) -> tuple[ErrorSums, ...]:
+        return simulated_errors(self.drawing, self.values, self.originals, self.class_ids, epsilon=epsilon)
+
+    def links(self, epsilons: Sequence[float]) -> list[ExpectedLinks]:
+        return [simulated_links(self.drawing, self.values, self.class_ids, epsilon=epsilon) for epsilon in epsilons]
+
+    def largest(self, epsilons: Sequence[float]) -> list[float]:
+        sizes = np.bincount(self.class_ids, minlength=len(self.drawing.low))
+        return [indistinguishable_posterior(sizes, self.drawing.is_active, epsilon=epsilon) for epsilon in epsilons]
+
+    def suppressed(self, cells: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
+        return [
+            simulated_suppression(self.drawing, self.values, self.class_ids, epsilon=epsilon, confident=confident)
+            for epsilon, confident in cells
+        ]

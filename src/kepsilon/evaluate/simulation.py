@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.evaluate.estimate import Estimate
-from kepsilon.evaluate.sorted_classes import blocks_of_classes
+from kepsilon.evaluate.originals.sorted_classes import blocks_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.blocks import block_bounds
 

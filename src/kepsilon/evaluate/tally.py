@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.evaluate import several_attributes
-from kepsilon.evaluate.confident_k import ConfidentK, originals_in_reach, suppressed_for_confidence
-from kepsilon.evaluate.cyclic_classes import lay_out
+from kepsilon.evaluate.confident_k.confident_k import ConfidentK, originals_in_reach, suppressed_for_confidence
+from kepsilon.evaluate.error.relative_error import ErrorSums, realised_errors
 from kepsilon.evaluate.estimate import Estimate
-from kepsilon.evaluate.likelihood_links import Originals, weigh_originals
-from kepsilon.evaluate.linking_risk import ExpectedLinks, LinkSums, link_sums
+from kepsilon.evaluate.linking import several_attributes
+from kepsilon.evaluate.linking.likelihood_links import Originals, weigh_originals
+from kepsilon.evaluate.linking.linking_risk import ExpectedLinks, LinkSums, link_sums
+from kepsilon.evaluate.linking.reidentification import ClassSizes, class_sizes
 from kepsilon.evaluate.noise_law import NoiseLaw
-from kepsilon.evaluate.reidentification import ClassSizes, class_sizes
-from kepsilon.evaluate.relative_error import ErrorSums, realised_errors
-from kepsilon.evaluate.sorted_classes import blocks_of_classes, sort_classes
+from kepsilon.evaluate.originals.rings import lay_out
+from kepsilon.evaluate.originals.sorted_classes import blocks_of_classes, sort_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kepsilon.perturb.expansions import GROUP_VALUES, cumulative
-from kepsilon.perturb.randomness import ByteSource, uniform_below, uniform_uint64
+from kepsilon.randomness import ByteSource, uniform_below, uniform_uint64
 
 GRID_BITS = 32
 """The range of a class is divided into 2^32 steps."""

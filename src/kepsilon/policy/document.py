@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Policy file ⇄ Policy, reporting every mistake with its path."""
+"""The policy file as it is written: read, and every mistake in it reported with its path."""
 
 from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,16 @@ from pydantic_core import ErrorDetails
 from kepsilon.errors import PolicyError, Problem
 from kepsilon.json_values import Json
 from kepsilon.policy.choices import ALGORITHMS
-from kepsilon.policy.policy import Policy, no_hierarchy
 from kepsilon.policy.roles import EpsilonQuasi, Identifier, Kept, KQuasi
 
 ROLES = ("identifier", "k-quasi", "epsilon-quasi", "sensitive", "insensitive")
 TYPES = ("mask", "intervals", "groups", "suppress", "dates", "file")
 
 
-def read_policy(path: Path) -> Policy:
+def read_document(path: Path) -> Json:
+    """The keys and values of a TOML file."""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise PolicyError(
             Problem(where=str(path), what=f"cannot read the policy: {error.strerror or 'unknown reason'}.")
@@ -35,19 +35,23 @@ def read_policy(path: Path) -> Policy:
         ) from None
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(Problem(where=str(path), what=f"is not valid TOML: {error}.")) from None
-    return policy_from(document, name=path.name, folder=path.parent)
 
 
-def policy_from(document: Mapping[str, Any], *, name: str = "policy", folder: Path | None = None) -> Policy:
-    """A policy from a parsed document; hierarchy files are looked for in `folder`."""
-    try:
-        return Policy.model_validate(document, context={"folder": folder or Path()})
-    except ValidationError as error:
-        problems = [_problem(details, name) for details in error.errors(include_url=False)]
-        if not any(details["type"] == "no_hierarchy" for details in error.errors(include_url=False)):
-            # pydantic leaves checks of the whole to the end, and never gets there once a part is wrong.
-            problems += _missing_hierarchies(document, name)
-        raise PolicyError(problems) from None
+def problems_of(
+    error: ValidationError, document: Mapping[str, Any], *, name: str, top_keys: Collection[str]
+) -> list[Problem]:
+    """Every mistake that pydantic found in a document, worded for who wrote it; `top_keys` are those of a policy."""
+    found = error.errors(include_url=False)
+    problems = [_problem(details, name, top_keys) for details in found]
+    if not any(details["type"] == "no_hierarchy" for details in found):
+        # pydantic leaves checks of the whole to the end, and never gets there once a part is wrong.
+        problems += _missing_hierarchies(document, name)
+    return problems
+
+
+def no_hierarchy(algorithm: str) -> str:
+    """What is said of a k-quasi without the hierarchy that the algorithm needs."""
+    return f'{ALGORITHMS[algorithm].title} needs a hierarchy here; the shortest is {{ type = "suppress" }}.'
 
 
 def _missing_hierarchies(document: Mapping[str, Any], name: str) -> list[Problem]:
@@ -64,14 +68,14 @@ def _missing_hierarchies(document: Mapping[str, Any], name: str) -> list[Problem
     return [Problem(where=f"{name}: attributes.{key}", what=no_hierarchy(algorithm)) for key in lacking]
 
 
-def _problem(details: ErrorDetails, name: str) -> Problem:
+def _problem(details: ErrorDetails, name: str, top_keys: Collection[str]) -> Problem:
     path = ".".join(_without_tags(details["loc"]))
     where = f"{name}: {path}" if path else name
     kind = details["type"]
     if kind == "missing":
         what = "is required and has no default: it decides what is promised."
     elif kind == "extra_forbidden":
-        return Problem(where=where, what="is not a key of the policy.", fix=_closest_key(details["loc"]))
+        return Problem(where=where, what="is not a key of the policy.", fix=_closest_key(details["loc"], top_keys))
     elif kind == "union_tag_not_found":
         what = (
             f"needs a role: one of {', '.join(ROLES)}."
@@ -105,16 +109,8 @@ def _without_tags(location: tuple[int | str, ...]) -> list[str]:
     return parts
 
 
-def _closest_key(location: tuple[int | str, ...]) -> str:
-    models = (Policy, Identifier, KQuasi, EpsilonQuasi, Kept)
-    known = Policy.model_fields if len(location) == 1 else {key for model in models for key in model.model_fields}
+def _closest_key(location: tuple[int | str, ...], top_keys: Collection[str]) -> str:
+    models = (Identifier, KQuasi, EpsilonQuasi, Kept)
+    known = top_keys if len(location) == 1 else {*top_keys, *(key for model in models for key in model.model_fields)}
     close = difflib.get_close_matches(str(location[-1]), list(known), n=1)
     return f"Did you mean {close[0]}?" if close else ""
-
-
-def json_schema() -> Json:
-    """The JSON Schema of the policy file, for editors."""
-    schema = Policy.model_json_schema()
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = "kepsilon policy"
-    return schema

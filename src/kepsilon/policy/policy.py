@@ -8,10 +8,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from kepsilon.errors import PolicyError
+from kepsilon.json_values import Json
 from kepsilon.policy.choices import ALGORITHMS, MECHANISMS, OneOf
+from kepsilon.policy.document import no_hierarchy, problems_of, read_document
 from kepsilon.policy.hierarchies import FileHierarchy
 from kepsilon.policy.hierarchies.levels import Specification
 from kepsilon.policy.roles import EXACT, Attribute, EpsilonQuasi, Identifier, Kept, KQuasi, Number, fraction
@@ -87,16 +90,13 @@ class Policy(Specification):
     @classmethod
     def from_file(cls, path: str | Path) -> Policy:
         """The policy in a TOML file; every mistake in it is reported at once, with its path."""
-        from kepsilon.policy.document import read_policy
-
-        return read_policy(Path(path))
+        path = Path(path)
+        return _checked(read_document(path), name=path.name, folder=path.parent)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], *, folder: str | Path = ".") -> Policy:
         """The policy in a mapping with the keys of the policy file; hierarchy files are looked for in `folder`."""
-        from kepsilon.policy.document import policy_from
-
-        return policy_from(document, folder=Path(folder))
+        return _checked(document, name="policy", folder=Path(folder))
 
     @property
     def identifiers(self) -> tuple[str, ...]:
@@ -145,6 +145,18 @@ class Policy(Specification):
         return int(fraction(self.max_suppression) * n_records)
 
 
-def no_hierarchy(algorithm: str) -> str:
-    """What is said of a k-quasi without the hierarchy that the algorithm needs."""
-    return f'{ALGORITHMS[algorithm].title} needs a hierarchy here; the shortest is {{ type = "suppress" }}.'
+def _checked(document: Mapping[str, Any], *, name: str, folder: Path) -> Policy:
+    """A policy from a document of that name; hierarchy files are looked for in `folder`."""
+    try:
+        return Policy.model_validate(document, context={"folder": folder})
+    except ValidationError as error:
+        problems = problems_of(error, document, name=name, top_keys=set(Policy.model_fields))
+        raise PolicyError(problems) from None
+
+
+def json_schema() -> Json:
+    """The JSON Schema of the policy file, for editors."""
+    schema = Policy.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "kepsilon policy"
+    return schema

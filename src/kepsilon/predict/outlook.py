@@ -17,7 +17,7 @@ import numpy as np
 
 from kepsilon.engines.protocol import Batch, LargeClass, Preview
 from kepsilon.errors import MemoryLimitError, Problem
-from kepsilon.evaluate.confident_k import ConfidentK
+from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.expectations import Expectations, expect, expect_of_counts
 from kepsilon.evaluate.large_class import TooManyValuesError, count_parts, merge_counts, one_class
 from kepsilon.evaluate.simulation import Blocks

@@ -7,12 +7,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kepsilon.counting import Counted
+from kepsilon.count import Counted
 from kepsilon.engines.protocol import Preview
 from kepsilon.errors import Problem
-from kepsilon.evaluate.confident_k import ConfidentK
-from kepsilon.evaluate.precision_loss import PrecisionLoss, precision_loss
-from kepsilon.evaluate.relative_error import ErrorSums, epsilon_for_error, uniform_equivalent
+from kepsilon.evaluate.confident_k.confident_k import ConfidentK
+from kepsilon.evaluate.error.relative_error import ErrorSums, epsilon_for_error, uniform_equivalent
+from kepsilon.evaluate.loss.precision_loss import PrecisionLoss, precision_loss
 from kepsilon.evaluate.tally import Expected
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.perturb.mechanisms import mechanism_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kepsilon.counting import Counted
+from kepsilon.count import Counted
 from kepsilon.engines.protocol import Source
 from kepsilon.errors import Problem
 from kepsilon.policy.policy import Policy

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from kepsilon.engines.profile import DATES, FEW, ColumnProfile, Kind, Shape
+from kepsilon.engines.arrow.profile import DATES, FEW, ColumnProfile, Kind, Shape
 from kepsilon.propose.column_names import Meaning, meanings_of
 
 SHARED_BY_MANY = 20

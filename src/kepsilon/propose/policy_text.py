@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from kepsilon.engines.profile import profile_columns
+from kepsilon.engines.arrow.profile import profile_columns
 from kepsilon.propose.hierarchies import SHARED_BY_MANY
 from kepsilon.propose.rules import Proposal, propose_role
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kepsilon.engines.profile import FEW, HINTS, ColumnProfile, Kind, Shape
+from kepsilon.engines.arrow.profile import FEW, HINTS, ColumnProfile, Kind, Shape
 from kepsilon.propose.column_names import Meaning, meanings_of
 from kepsilon.propose.hierarchies import (
     Hierarchy,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from kepsilon.errors import EngineError, Problem
-from kepsilon.evaluate.reidentification import ClassSizes, Reidentification, reidentification
+from kepsilon.evaluate.linking.reidentification import ClassSizes, Reidentification, reidentification
 from kepsilon.evaluate.tally import Tally
 from kepsilon.json_values import FrozenMapping, JsonMapping, JsonValue, inline, left_out_if_none
 from kepsilon.policy.policy import Policy

@@ -3,22 +3,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import html
 import json
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from kepsilon.engines.protocol import Merged
-from kepsilon.errors import AnonymisationError, EngineError, Problem
-from kepsilon.evaluate.pictures import Pictures
-from kepsilon.private_folders import require_folder
-from kepsilon.publish.atomic import Staging, refuse_existing, refuse_input
-from kepsilon.publish.digests import digest
+from kepsilon.files.atomic import Staging
+from kepsilon.files.digests import digest
 from kepsilon.publish.manifest import Manifest, manifest_of
+from kepsilon.publish.outputs import check_outputs, check_report_output, curator_path, is_folder, manifest_path
 from kepsilon.publish.record import Record
 
 
@@ -41,10 +38,11 @@ class Written:
 class Release:
     """A release that was drawn once and is kept; nothing here can draw again, or change what will be written."""
 
-    def __init__(self, merged: Merged, record: Record, pictures: Pictures | None = None) -> None:
+    def __init__(self, merged: Merged, record: Record, *, page: Callable[[Record], str]) -> None:
+        """`page` makes the report, one HTML page, of a record."""
         self._merged = merged
         self._record = record
-        self._pictures = pictures
+        self._page = page
 
     @property
     def frame(self) -> Any:
@@ -137,11 +135,6 @@ class Release:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _page(self, record: Record) -> str:
-        from kepsilon.publish.report import release_page
-
-        return release_page(record, self._pictures)
-
     def _repr_html_(self) -> str:
         """Figures, never records."""
         counts = self._record.records.to_json()
@@ -152,75 +145,3 @@ class Release:
     def __repr__(self) -> str:
         records, classes = self._record.records, self._record.classes
         return f"<Release of {records.released:,} of {records.read:,} records in {classes.count:,} classes>"
-
-
-def is_folder(output: Path) -> bool:
-    """Whether a release of that name is a folder of Parquet files."""
-    return not output.suffix
-
-
-def manifest_path(output: Path) -> Path:
-    return output.with_name(output.name + ".manifest.json")
-
-
-def curator_path(output: Path) -> Path:
-    return output.with_name(output.name + ".curator.json")
-
-
-def check_outputs(
-    output: Path,
-    linkage: Path | None,
-    *,
-    report: Path | None = None,
-    overwrite: bool,
-    inputs: Iterable[Path] = (),
-) -> None:
-    """Everything about the places to write to that can be refused before any work is done."""
-    from kepsilon.sources.kinds import writer_for
-
-    inputs = _all_inputs(inputs)
-    beside = [output, manifest_path(output), curator_path(output)]
-    for path in (output, linkage):
-        if path is not None:
-            if path is linkage or not is_folder(path):
-                writer_for(path)  # refuses a suffix that nobody writes
-            require_folder(path.parent)
-            refuse_input(path, inputs)
-    for path in beside:
-        refuse_existing(path, overwrite=overwrite)
-    taken = {path.resolve() for path in beside}
-    if linkage is not None:
-        refuse_existing(linkage, overwrite=overwrite)
-        _refuse_taken(linkage, taken, "linkage file")
-        taken.add(linkage.resolve())
-    if report is not None:
-        check_report_output(report, overwrite=overwrite, inputs=inputs)
-        _refuse_taken(report, taken, "report")
-
-
-def _all_inputs(inputs: Iterable[Path]) -> tuple[Path, ...]:
-    """Folders and patterns with the files that they stand for; if there are none, reading will say so."""
-    from kepsilon.sources.folders import files_of, is_many
-
-    found: dict[Path, None] = {}
-    for path in inputs:
-        found[path] = None
-        if is_many(path):
-            with contextlib.suppress(AnonymisationError):
-                found |= dict.fromkeys(files_of(path))
-    return tuple(found)
-
-
-def check_report_output(path: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise EngineError(
-            Problem(where=str(path), what="the report is a page.", fix="Give it a name that ends in .html.")
-        )
-    require_folder(path.parent)
-    refuse_input(path, inputs)
-    refuse_existing(path, overwrite=overwrite)
-
-
-def _refuse_taken(path: Path, taken: set[Path], what: str) -> None:
-    if path.resolve() in taken:
-        raise EngineError(Problem(where=str(path), what=f"the {what} needs a name of its own."))

@@ -20,8 +20,8 @@ from kepsilon.json_values import Json
 from kepsilon.reproduce.claims.all_claims import judge_all
 from kepsilon.reproduce.data.adult_file import GET_IT, adult_path, read_adult
 from kepsilon.reproduce.data.data_sets import N_ADULT
-from kepsilon.reproduce.kept import PAGE, Kept, digest_of_code, versions
 from kepsilon.reproduce.pages.page import write_pages
+from kepsilon.reproduce.results_on_disk import PAGE, Kept, digest_of_code, versions
 from kepsilon.reproduce.setting import DATA_SETS, Measurements, Setting, quick_setting
 from kepsilon.reproduce.tasks import Task, all_tasks, gathered, measure
 from kepsilon.version import __version__

@@ -37,7 +37,7 @@ def after_noise(part) -> None:
 
 def watch_noise() -> None:
     """In every worker process: they are forked, and import the package only when they are."""
-    from kepsilon.engines.stored_batches import NoisyBuckets
+    from kepsilon.engines.on_disk.batches import NoisyBuckets
 
     keeper = NoisyBuckets.keeper
 

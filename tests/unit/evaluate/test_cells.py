@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kepsilon.evaluate.cells import halve, put_in_cells
+from kepsilon.evaluate.originals.boxes import halve, put_in_cells
 from oracles.noise import SEED
 
 

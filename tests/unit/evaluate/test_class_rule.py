@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate.class_rule import lost_with_class, may_fall, may_stand
+from kepsilon.evaluate.confident_k.class_rule import lost_with_class, may_fall, may_stand
 from oracles.noise import SEED
 
 probability = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0, 1e-9, 1 - 1e-9]))

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate import class_values
-from kepsilon.evaluate.class_values import count_values
-from kepsilon.evaluate.sorted_classes import sort_classes
+from kepsilon.evaluate.originals import class_values
+from kepsilon.evaluate.originals.class_values import count_values
+from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.table import coded_values
 from kepsilon.table.coded_values import code_values
 from noisy_classes import noisy_classes

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate.confident_k import ZeroRule, originals_in_reach, suppressed_for_confidence
-from kepsilon.evaluate.sorted_classes import sort_classes
+from kepsilon.evaluate.confident_k.confident_k import ZeroRule, originals_in_reach, suppressed_for_confidence
+from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from noisy_classes import diameters, fixed_classes, noisy_classes
 from oracles import attacks
 from oracles.noise import SEED

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate import expected_confident_k
-from kepsilon.evaluate.confident_k import ZeroRule, originals_in_reach, suppressed_for_confidence
-from kepsilon.evaluate.expected_confident_k import prepare
-from kepsilon.evaluate.sorted_classes import sort_classes
+from kepsilon.evaluate.confident_k import expected_suppression as expected_confident_k
+from kepsilon.evaluate.confident_k.confident_k import ZeroRule, originals_in_reach, suppressed_for_confidence
+from kepsilon.evaluate.confident_k.expected_suppression import prepare
+from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from noisy_classes import EPSILONS, copies, diameters, fixed_classes, noisy_classes
 from oracles import confidence as oracle

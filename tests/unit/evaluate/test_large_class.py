@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate.confident_k import ConfidentK, ZeroRule
+from kepsilon.evaluate.confident_k.confident_k import ConfidentK, ZeroRule
 from kepsilon.evaluate.expectations import expect, expect_of_counts
 from kepsilon.evaluate.large_class import LargeClassFigures, TooManyValuesError, count_parts, merge_counts, one_class
 from kepsilon.evaluate.tally import realise

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate import largest_posterior
-from kepsilon.evaluate.cells import put_in_cells
-from kepsilon.evaluate.largest_posterior import largest_of_one, largest_of_several
-from kepsilon.evaluate.linking_risk import link_sums
-from kepsilon.evaluate.several_attributes import nearest_originals
+from kepsilon.evaluate.linking import largest_posterior
+from kepsilon.evaluate.linking.largest_posterior import largest_of_one, largest_of_several
+from kepsilon.evaluate.linking.linking_risk import link_sums
+from kepsilon.evaluate.linking.several_attributes import nearest_originals
+from kepsilon.evaluate.originals.boxes import put_in_cells
+from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.evaluate.simulated_figures import indistinguishable_posterior
-from kepsilon.evaluate.sorted_classes import sort_classes
 from noisy_classes import noisy_classes
 from oracles.noise import SEED
 from several_classes import diameters, several_classes

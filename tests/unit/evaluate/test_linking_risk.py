@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from kepsilon.evaluate.linking_risk import link_gaps, link_sums, posteriors, realised_links
-from kepsilon.evaluate.sorted_classes import sort_classes
+from kepsilon.evaluate.linking.linking_risk import link_gaps, link_sums, posteriors, realised_links
+from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from noisy_classes import EPSILONS, copies, diameters, fixed_classes, noisy_classes
 from oracles import attacks

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate.precision_loss import precision_loss
+from kepsilon.evaluate.loss.precision_loss import precision_loss
 from kepsilon.table.classes import AttributeLabels, Recoding
 
 

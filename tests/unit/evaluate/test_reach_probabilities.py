@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate.reach_probabilities import Noise, at_least, crowds_of, ends_of
-from kepsilon.evaluate.sorted_classes import sort_classes
+from kepsilon.evaluate.confident_k.reach_probabilities import Noise, at_least, crowds_of, ends_of
+from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from noisy_classes import noisy_classes
 from oracles import attacks

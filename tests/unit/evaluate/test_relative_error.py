@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate import relative_error
-from kepsilon.evaluate.relative_error import (
+from kepsilon.evaluate.error import relative_error
+from kepsilon.evaluate.error.relative_error import (
     ErrorSums,
     epsilon_for_error,
     expected_errors,

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate import linking_risk
-from kepsilon.evaluate.several_attributes import nearest_originals, originals_in_reach
-from kepsilon.evaluate.simulated_links import expected_links_of_several
-from kepsilon.evaluate.sorted_classes import sort_classes
+from kepsilon.evaluate.linking import linking_risk
+from kepsilon.evaluate.linking.several_attributes import nearest_originals, originals_in_reach
+from kepsilon.evaluate.linking.simulated_links import expected_links_of_several
+from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from noisy_classes import noisy_classes
 from oracles import several

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate import likelihood_links, simulated_figures
-from kepsilon.evaluate.confident_k import ConfidentK, ZeroRule
+from kepsilon.evaluate import simulated_figures
+from kepsilon.evaluate.confident_k.confident_k import ConfidentK, ZeroRule
 from kepsilon.evaluate.expectations import expect, expect_of_counts
 from kepsilon.evaluate.large_class import LargeClassFigures, one_class
+from kepsilon.evaluate.linking import likelihood_links
 from kepsilon.evaluate.pictures import picture_release
 from kepsilon.evaluate.simulation import Blocks, SimulatedBytes
 from kepsilon.evaluate.tally import realise

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from scipy import stats
 
-from kepsilon.evaluate import linking_risk, simulated_links
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.expectations import expect
-from kepsilon.evaluate.linking_risk import ExpectedLinks
-from kepsilon.evaluate.several_attributes import nearest_originals
-from kepsilon.evaluate.simulated_links import expected_links_at_each, expected_links_of_several
+from kepsilon.evaluate.linking import linking_risk, simulated_links
+from kepsilon.evaluate.linking.linking_risk import ExpectedLinks
+from kepsilon.evaluate.linking.several_attributes import nearest_originals
+from kepsilon.evaluate.linking.simulated_links import expected_links_at_each, expected_links_of_several
+from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.evaluate.simulation import Blocks
-from kepsilon.evaluate.sorted_classes import sort_classes
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.table.steps import Steps
 from noisy_classes import EPSILONS, fixed_classes, noisy_classes

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kepsilon.evaluate import simulated_suppression
-from kepsilon.evaluate.confident_k import ZeroRule
+from kepsilon.evaluate.confident_k import simulated_suppression
+from kepsilon.evaluate.confident_k.confident_k import ZeroRule
+from kepsilon.evaluate.confident_k.simulated_suppression import expected_suppression
 from kepsilon.evaluate.estimate import Estimate
-from kepsilon.evaluate.simulated_suppression import expected_suppression
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from oracles import several
 from oracles.noise import SEED

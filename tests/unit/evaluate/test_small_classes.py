@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from kepsilon.evaluate.several_attributes import nearest_originals
-from kepsilon.evaluate.small_classes import (
+from kepsilon.evaluate.linking.several_attributes import nearest_originals
+from kepsilon.evaluate.linking.small_classes import (
     MOST,
     assignment_marginals,
     attack_small_classes,

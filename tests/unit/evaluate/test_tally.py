@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate import sorted_classes
-from kepsilon.evaluate.confident_k import ConfidentK, ZeroRule
+from kepsilon.evaluate.confident_k.confident_k import ConfidentK, ZeroRule
 from kepsilon.evaluate.expectations import expect
-from kepsilon.evaluate.linking_risk import link_sums
-from kepsilon.evaluate.reidentification import class_sizes, reidentification
-from kepsilon.evaluate.sorted_classes import blocks_of_classes, sort_classes
+from kepsilon.evaluate.linking.linking_risk import link_sums
+from kepsilon.evaluate.linking.reidentification import class_sizes, reidentification
+from kepsilon.evaluate.originals import sorted_classes
+from kepsilon.evaluate.originals.sorted_classes import blocks_of_classes, sort_classes
 from kepsilon.evaluate.tally import Tally, realise
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.table.coded_values import code_values

@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kepsilon
+from kepsilon.engines.local.columns import LocalColumns
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.grid.cells import Cell
-from kepsilon.grid.grids import ExploredRecords, Grid
+from kepsilon.grid.grid import ExploredRecords, Grid
+from kepsilon.pages.render import explore_page
 from kepsilon.predict.prediction import (
     AttributeLosses,
     ClassSummary,
@@ -105,7 +107,7 @@ def test_every_cell_says_exactly_what_a_release_would(changes):
 def test_exploring_never_releases(monkeypatch):
     """No noise is drawn for a cell that nobody chose."""
     for name in (
-        "kepsilon.pipeline.anonymise",
+        "kepsilon.pipeline.anonymise.anonymise",
         "kepsilon.perturb.mechanisms.laplace.perturb",
         "kepsilon.perturb.sampler.record_noise",
     ):
@@ -115,11 +117,9 @@ def test_exploring_never_releases(monkeypatch):
 
 def test_the_data_is_counted_once(monkeypatch):
     """And read once, whatever the size of the grid."""
-    from kepsilon.engines import local
-
     counts = []
-    original = local.LocalColumns.count
-    monkeypatch.setattr(local.LocalColumns, "count", lambda *a, **b: counts.append(1) or original(*a, **b))
+    original = LocalColumns.count
+    monkeypatch.setattr(LocalColumns, "count", lambda *a, **b: counts.append(1) or original(*a, **b))
     kepsilon.explore(people(200), POLICY, k=KS, epsilon=EPSILONS)
     assert len(counts) == 1
 
@@ -226,7 +226,13 @@ def cells(draw):
 
 
 def made_up(found):
-    return Grid(cells=tuple(found), policy=POLICY, records=ExploredRecords(read=1, missing=0, unlisted=0), seconds={})
+    return Grid(
+        cells=tuple(found),
+        policy=POLICY,
+        records=ExploredRecords(read=1, missing=0, unlisted=0),
+        seconds={},
+        page=explore_page,
+    )
 
 
 @given(cells())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from kepsilon.evaluate.confident_k import ConfidentK, ZeroRule
+from kepsilon.evaluate.confident_k.confident_k import ConfidentK, ZeroRule
 from kepsilon.perturb.mechanisms import mechanism_named
 from kepsilon.perturb.mechanisms.laplace import LAPLACE, confidence_radius
 from kepsilon.perturb.sampler import LARGEST_RECORD

@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from kepsilon.perturb import randomness
-from kepsilon.perturb.randomness import system_bytes, uniform_below, uniform_uint64, unsafe_seeded_bytes
+from kepsilon import randomness
+from kepsilon.randomness import system_bytes, uniform_below, uniform_uint64, unsafe_seeded_bytes
 from oracles.noise import ALPHA, ScriptedBytes, chi_square_p, seeded
 
 

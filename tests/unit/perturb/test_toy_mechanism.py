@@ -13,12 +13,12 @@ import pyarrow as pa
 import pytest
 
 import kepsilon
-from kepsilon.evaluate.confident_k import ConfidentK, ZeroRule
+from kepsilon.evaluate.confident_k.confident_k import ConfidentK, ZeroRule
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.tally import realise
-from kepsilon.perturb.randomness import uniform_below, uniform_uint64, unsafe_seeded_bytes
 from kepsilon.policy.choices import MECHANISMS
-from kepsilon.policy.document import json_schema
+from kepsilon.policy.policy import json_schema
+from kepsilon.randomness import uniform_below, uniform_uint64, unsafe_seeded_bytes
 from kepsilon.table.steps import Steps
 from oracles.noise import SEED
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.publish.charts import (
+from kepsilon.pages.charts import (
     STYLE,
     Bar,
     Dot,
@@ -35,7 +35,7 @@ from kepsilon.publish.charts import (
     sheet,
     standalone,
 )
-from kepsilon.publish.charts.axes import Axis, fitted
+from kepsilon.pages.charts.axes import Axis, fitted
 from kepsilon.table.round_numbers import nice_step
 from page_checks import check_drawing, contrast
 

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from kepsilon.publish.charts import STYLE, looks_of
+from kepsilon.pages.charts import STYLE, looks_of
 
 SEEN_BY = {
     "everybody": np.eye(3),

@@ -10,10 +10,10 @@ import pytest
 
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.choice import Limits
-from kepsilon.publish.figures import grid as grid_figures
-from kepsilon.publish.figures.grid_lead import why_words
-from kepsilon.publish.report import explore_page
-from kepsilon.publish.wording import percent
+from kepsilon.pages.figures import grid as grid_figures
+from kepsilon.pages.figures.grid_lead import why_words
+from kepsilon.pages.render import explore_page
+from kepsilon.pages.wording import percent
 from page_checks import check_page, drawings
 from report_material import made_up_error, made_up_grid, made_up_prediction
 

@@ -201,7 +201,7 @@ def is_the_mean_of(realised, expected, standard_error):
 @pytest.mark.parametrize("rule", ["text", "strict", "suppress_zero"])
 def test_suppression_expected_of_several_attributes_is_the_mean_of_many_releases(rule, monkeypatch):
     """Class rule included, 60 releases; a short simulation states a larger error."""
-    monkeypatch.setattr("kepsilon.evaluate.simulated_suppression._SIMULATED", 20_000)
+    monkeypatch.setattr("kepsilon.evaluate.confident_k.simulated_suppression._SIMULATED", 20_000)
     policy = kepsilon.Policy.from_dict({**TWO, "epsilon": 16, "confidence": 0.9, "confidence_rule": rule})
     found = [kepsilon.anonymise(two_heights(200), policy, unsafe_seed=s).record["confident_k"] for s in range(60)]
     realised = [figures["realised"] for figures in found]

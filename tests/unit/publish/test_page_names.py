@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.publish.figures.visible import all_visible, visible
-from kepsilon.publish.report import explore_page, release_page
+from kepsilon.pages.figures.visible import all_visible, visible
+from kepsilon.pages.render import explore_page, release_page
 from page_checks import check_page
 from report_material import made_up_grid, made_up_pictures, made_up_record
 

@@ -20,8 +20,8 @@ import pytest
 import kepsilon
 from kepsilon.evaluate.pictures import ClassSizePicture
 from kepsilon.json_values import FrozenMapping
-from kepsilon.publish.report import release_page
-from kepsilon.publish.wording import out_of, percent
+from kepsilon.pages.render import release_page
+from kepsilon.pages.wording import out_of, percent
 from oracles.noise import SEED
 from page_checks import check_page, drawings
 from report_material import K, fates, made_up_error, made_up_pictures, made_up_record, made_up_suppression
@@ -338,7 +338,7 @@ def test_percentages_never_round_to_none_or_all(share, words):
 
 def test_templates_are_loaded_only_when_a_page_is_made():
     """`--help` must stay fast, and a release without a report needs no templates."""
-    code = "import sys, kepsilon.publish.report; sys.exit('jinja2' in sys.modules)"
+    code = "import sys, kepsilon.pages.render; sys.exit('jinja2' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

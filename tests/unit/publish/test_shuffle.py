@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kepsilon.publish.shuffle import shuffled_positions
+from kepsilon.randomness import shuffled_positions
 
 
 def seeded(seed: int):

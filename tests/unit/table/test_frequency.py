@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.engines.coding import rank_by_hash
+from kepsilon.engines.arrow.coding import rank_by_hash
 from kepsilon.table import frequency, keys
 from kepsilon.table.codes import NotNestedError, code_domain
 from kepsilon.table.frequency import count_combinations

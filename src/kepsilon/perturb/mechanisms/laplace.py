@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kepsilon.perturb.precision import doubles, largest_unit, nearest_units
-from kepsilon.perturb.randomness import ByteSource
 from kepsilon.perturb.sampler import GRID_BITS, record_noise
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, written
+from kepsilon.randomness import ByteSource
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
 

@@ -9,9 +9,9 @@ from typing import Protocol
 
 import numpy as np
 
-from kepsilon.perturb.randomness import ByteSource
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import EpsilonQuasi
+from kepsilon.randomness import ByteSource
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
 

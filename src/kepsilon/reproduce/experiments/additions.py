@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kepsilon.evaluate.confident_k import ConfidentK
-from kepsilon.evaluate.relative_error import ErrorSums
+from kepsilon.evaluate.confident_k.confident_k import ConfidentK
+from kepsilon.evaluate.error.relative_error import ErrorSums
 from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.reproduce.data.data_sets import with_both_measures

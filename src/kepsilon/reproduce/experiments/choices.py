@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from kepsilon import Choice, Grid, Limits, explore
-from kepsilon.engines.arrays import table_from
+import dataclasses
+
+from kepsilon import Choice, Limits, explore
+from kepsilon.engines.arrow.tables import table_from
 from kepsilon.json_values import Json
 from kepsilon.reproduce.experiments.counted_data import CountedData
 from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, SHOWN_CONFIDENCE, Setting
@@ -28,11 +30,8 @@ def choices(data: CountedData, setting: Setting) -> Json:
         )
         for algorithm in ALGORITHMS
     }
-    together = Grid(
-        cells=tuple(cell for grid in grids.values() for cell in grid.cells),
-        policy=grids[ALGORITHMS[0]].policy,
-        records=grids[ALGORITHMS[0]].records,
-        seconds={},
+    together = dataclasses.replace(
+        grids[ALGORITHMS[0]], cells=tuple(cell for grid in grids.values() for cell in grid.cells), seconds={}
     )
     choice = together.choose(limits)
     return {

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from kepsilon.counting import Counted, local_engine, read_and_count
-from kepsilon.engines.arrays import table_from
+from kepsilon.count import Counted, read_and_count
+from kepsilon.engines.arrow.tables import table_from
+from kepsilon.engines.choose import local_engine
 from kepsilon.engines.protocol import Batch
 from kepsilon.errors import AnonymisationError
 from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from kepsilon.evaluate.precision_loss import precision_loss
-from kepsilon.evaluate.relative_error import epsilon_for_error
+from kepsilon.evaluate.error.relative_error import epsilon_for_error
+from kepsilon.evaluate.loss.precision_loss import precision_loss
 from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.reproduce.experiments.counted_data import CountedData, count_data

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kepsilon.evaluate.error_curves import (
+from kepsilon.evaluate.error.error_curves import (
     N_POINTS,
     UNIFORM,
     ExponentialErrors,
@@ -20,10 +20,10 @@ from kepsilon.evaluate.error_curves import (
     relative_scales,
     uniform_shares,
 )
-from kepsilon.evaluate.relative_error import epsilon_for_error
+from kepsilon.evaluate.error.relative_error import epsilon_for_error
 from kepsilon.json_values import Json
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
-from kepsilon.perturb.randomness import ByteSource
+from kepsilon.randomness import ByteSource
 from kepsilon.reproduce.experiments.counted_data import CountedData
 from kepsilon.reproduce.experiments.experiment import NoisyClasses, heading, look_at, noise_source
 from kepsilon.reproduce.setting import SHOWN_K, Setting

@@ -15,11 +15,11 @@ from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.laplace import perturb
-from kepsilon.perturb.randomness import ByteSource, unsafe_seeded_bytes
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.predict.noise_ranges import NoiseRanges
 from kepsilon.predict.outlook import expect_batch
+from kepsilon.randomness import ByteSource, unsafe_seeded_bytes
 from kepsilon.reproduce.data.data_sets import DataSet
 from kepsilon.reproduce.experiments.counted_data import CountedData
 from kepsilon.reproduce.setting import Setting

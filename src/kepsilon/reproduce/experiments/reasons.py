@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from kepsilon.evaluate.class_values import count_values
-from kepsilon.evaluate.linking_risk import link_gaps
-from kepsilon.evaluate.precision_loss import precision_loss
+from kepsilon.evaluate.linking.linking_risk import link_gaps
+from kepsilon.evaluate.loss.precision_loss import precision_loss
+from kepsilon.evaluate.originals.class_values import count_values
 from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.perturb.mechanisms.laplace import LAPLACE

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.evaluate.confident_k import ConfidentK
+from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.expectations import Expectations
-from kepsilon.evaluate.precision_loss import precision_loss
+from kepsilon.evaluate.loss.precision_loss import precision_loss
 from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.laplace import perturb
-from kepsilon.perturb.randomness import ByteSource
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.predict.noise_ranges import NoiseRanges
 from kepsilon.predict.outlook import expect_batch
+from kepsilon.randomness import ByteSource
 from kepsilon.reproduce.experiments.counted_data import CountedData
 from kepsilon.reproduce.experiments.experiment import heading, noise_source
 from kepsilon.reproduce.experiments.neighbour_tables import NeighbourTables, in_units, neighbour_tables

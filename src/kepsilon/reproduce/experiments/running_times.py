@@ -16,13 +16,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from kepsilon.counting import local_engine, read_and_count
-from kepsilon.engines.arrays import table_from
+from kepsilon.count import read_and_count
+from kepsilon.engines.arrow.tables import table_from
+from kepsilon.engines.choose import local_engine
 from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise, mondrian
 from kepsilon.kanonymise.lattice import Lattice, Node, lattice_of
-from kepsilon.perturb.randomness import system_bytes
 from kepsilon.policy.policy import Policy
+from kepsilon.randomness import system_bytes
 from kepsilon.reproduce.experiments.counted_data import CountedData, count_data
 from kepsilon.reproduce.experiments.experiment import heading, look_at, with_extra_k_quasi
 from kepsilon.reproduce.setting import SHOWN_K, Setting

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.evaluate.class_values import ClassValues
-from kepsilon.evaluate.error_curves import UNIFORM
-from kepsilon.evaluate.linking_risk import ABOVE, link_gaps, posteriors, realised_links
-from kepsilon.evaluate.sorted_classes import SortedClasses, sort_classes
+from kepsilon.evaluate.error.error_curves import UNIFORM
+from kepsilon.evaluate.linking.linking_risk import ABOVE, link_gaps, posteriors, realised_links
+from kepsilon.evaluate.originals.class_values import ClassValues
+from kepsilon.evaluate.originals.sorted_classes import SortedClasses, sort_classes
 from kepsilon.json_values import Json
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
-from kepsilon.perturb.randomness import ByteSource, uniform_uint64
+from kepsilon.randomness import ByteSource, uniform_uint64
 from kepsilon.reproduce.experiments.counted_data import CountedData
 from kepsilon.reproduce.experiments.distributions import epsilon_as_uniform
 from kepsilon.reproduce.experiments.experiment import NoisyClasses, heading, look_at, noise_source

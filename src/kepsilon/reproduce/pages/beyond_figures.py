@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from kepsilon.json_values import Json
-from kepsilon.publish.charts import Limit, Look, Series, Spread, line_chart
-from kepsilon.publish.charts.axes import percent as axis_percent
-from kepsilon.publish.charts.palette import BROWN, INK, OLIVE, TEAL
-from kepsilon.publish.figures.figure import Table
-from kepsilon.publish.wording import NOTHING, distortion, exact, percent
+from kepsilon.pages.charts import Limit, Look, Series, Spread, line_chart
+from kepsilon.pages.charts.axes import percent as axis_percent
+from kepsilon.pages.charts.palette import BROWN, INK, OLIVE, TEAL
+from kepsilon.pages.figures.figure import Table
+from kepsilon.pages.wording import NOTHING, distortion, exact, percent
 from kepsilon.reproduce.pages.grid_panels import against_epsilon
 from kepsilon.reproduce.pages.numbers import across, shares
 from kepsilon.reproduce.pages.panels import (

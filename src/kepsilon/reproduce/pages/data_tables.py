@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from kepsilon.json_values import Json
-from kepsilon.publish.figures.figure import Table
-from kepsilon.publish.wording import NOTHING
+from kepsilon.pages.figures.figure import Table
+from kepsilon.pages.wording import NOTHING
 from kepsilon.reproduce.data.data_sets import AS_K_QUASI, BIRTH_YEAR, GENDER, MARITAL, RACE, ZIP
 from kepsilon.reproduce.pages.panels import EPSILON_QUASIS, attribute_name, title_of
 from kepsilon.reproduce.pages.paper_says import RECORDS

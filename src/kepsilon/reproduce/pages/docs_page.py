@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kepsilon.json_values import Json
-from kepsilon.publish.wording import listed, plural
+from kepsilon.pages.wording import listed, plural
 from kepsilon.reproduce.pages.judged import SIGNS, Claim, Judgement, Score, claims_of, in_short, scores
 
 

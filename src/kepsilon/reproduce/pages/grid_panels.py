@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
 from kepsilon.json_values import Json
-from kepsilon.publish.charts import Limit, Look, Series, line_chart, looks_of, looks_of_epsilon
-from kepsilon.publish.charts.axes import percent as axis_percent
-from kepsilon.publish.charts.palette import BROWN
-from kepsilon.publish.figures.figure import Table
-from kepsilon.publish.wording import exact
+from kepsilon.pages.charts import Limit, Look, Series, line_chart, looks_of, looks_of_epsilon
+from kepsilon.pages.charts.axes import percent as axis_percent
+from kepsilon.pages.charts.palette import BROWN
+from kepsilon.pages.figures.figure import Table
+from kepsilon.pages.wording import exact
 from kepsilon.reproduce.pages.numbers import across, column
 from kepsilon.reproduce.pages.panels import Panel, described, expected, runs_of, shown_title, spread_columns
 

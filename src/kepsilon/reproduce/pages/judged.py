@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kepsilon.json_values import Json
-from kepsilon.publish.figures.figure import Table
-from kepsilon.publish.wording import NO_BREAK, NOTHING, number
+from kepsilon.pages.figures.figure import Table
+from kepsilon.pages.wording import NO_BREAK, NOTHING, number
 from kepsilon.reproduce.claims.claim import EPSILON, LOSS, SHARE, TIMES
 from kepsilon.reproduce.pages.numbers import tidied
 from kepsilon.reproduce.pages.panels import STAND_INS, title_of

@@ -7,11 +7,11 @@ import math
 from collections.abc import Sequence
 
 from kepsilon.json_values import Json
-from kepsilon.publish.charts import Bar, Look, Part, Series, Spread, bar_chart, line_chart
-from kepsilon.publish.charts.axes import percent as axis_percent
-from kepsilon.publish.charts.palette import BROWN, INK, TEAL
-from kepsilon.publish.figures.figure import Table
-from kepsilon.publish.wording import NOTHING, percent
+from kepsilon.pages.charts import Bar, Look, Part, Series, Spread, bar_chart, line_chart
+from kepsilon.pages.charts.axes import percent as axis_percent
+from kepsilon.pages.charts.palette import BROWN, INK, TEAL
+from kepsilon.pages.figures.figure import Table
+from kepsilon.pages.wording import NOTHING, percent
 from kepsilon.reproduce.pages import paper_says
 from kepsilon.reproduce.pages.numbers import across, known, shares
 from kepsilon.reproduce.pages.panels import (

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kepsilon.publish.wording import NOTHING
+from kepsilon.pages.wording import NOTHING
 
 _DIGITS = 3
 """Of the largest figure of a column, where it is below 1."""

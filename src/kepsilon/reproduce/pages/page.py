@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kepsilon.files.atomic import Staging
 from kepsilon.json_values import Json
-from kepsilon.publish.atomic import Staging
-from kepsilon.publish.charts import STYLE, sheet, standalone
-from kepsilon.publish.report import environment
-from kepsilon.publish.wording import listed, plural
+from kepsilon.pages.charts import STYLE, sheet, standalone
+from kepsilon.pages.render import environment
+from kepsilon.pages.wording import listed, plural
 from kepsilon.reproduce.pages.beyond_figures import beyond_figures, choices, variants
 from kepsilon.reproduce.pages.data_tables import data_sets, hierarchies
 from kepsilon.reproduce.pages.judged import LOOKS, SIGNS, Claim, Judgement, Score, claims_of, in_short, scores

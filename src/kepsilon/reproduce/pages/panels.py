@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kepsilon.json_values import Json
-from kepsilon.publish.charts import Drawing, Spread
-from kepsilon.publish.figures.figure import Table
+from kepsilon.pages.charts import Drawing, Spread
+from kepsilon.pages.figures.figure import Table
 from kepsilon.reproduce.pages.numbers import known
 from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, DATA_SETS, Measurements
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kepsilon.json_values import Json
-from kepsilon.publish.charts import Limit, Look, Series, line_chart
-from kepsilon.publish.charts.palette import BROWN, INK, TEAL
-from kepsilon.publish.figures.figure import Table
-from kepsilon.publish.wording import NOTHING, exact
+from kepsilon.pages.charts import Limit, Look, Series, line_chart
+from kepsilon.pages.charts.palette import BROWN, INK, TEAL
+from kepsilon.pages.figures.figure import Table
+from kepsilon.pages.wording import NOTHING, exact
 from kepsilon.reproduce.pages import paper_says
 from kepsilon.reproduce.pages.grid_panels import against_k
 from kepsilon.reproduce.pages.noise_figures import distributions, uniform_noise

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kepsilon.json_values import Json
-from kepsilon.publish.wording import listed, percent
+from kepsilon.pages.wording import listed, percent
 from kepsilon.reproduce.pages.panels import Said, shown_title, title_of
 from kepsilon.reproduce.setting import ALGORITHM_NAMES
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kepsilon.json_values import Json
-from kepsilon.publish.charts import Limit, Look, Series, line_chart
-from kepsilon.publish.charts.axes import percent as axis_percent
-from kepsilon.publish.charts.palette import BROWN, INK
-from kepsilon.publish.figures.figure import Table
-from kepsilon.publish.wording import NOTHING, exact, percent
+from kepsilon.pages.charts import Limit, Look, Series, line_chart
+from kepsilon.pages.charts.axes import percent as axis_percent
+from kepsilon.pages.charts.palette import BROWN, INK
+from kepsilon.pages.figures.figure import Table
+from kepsilon.pages.wording import NOTHING, exact, percent
 from kepsilon.reproduce.pages import paper_says
 from kepsilon.reproduce.pages.grid_panels import (
     Quantity,

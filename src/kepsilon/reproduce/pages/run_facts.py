@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kepsilon.json_values import Json
-from kepsilon.publish.figures.figure import Table
-from kepsilon.publish.wording import number
+from kepsilon.pages.figures.figure import Table
+from kepsilon.pages.wording import number
 
 _NAMES = {
     "ks": "k",

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a source and a policy to the frequency table: read, check everything at once, leave out, count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kepsilon.classify import classify
+from kepsilon.engines.protocol import Columns, Distinct, Engine, LeftOut, Source
+from kepsilon.errors import DataError, Problem
+from kepsilon.perturb.mechanisms import mechanism_of
+from kepsilon.perturb.precision import largest_unit
+from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import ColumnRoles, EpsilonQuasi, fraction, written
+from kepsilon.stopwatch import Stopwatch
+from kepsilon.table.domains import PlacedValues, domain_of, not_covered, place_values
+from kepsilon.table.frequency import FrequencyTable
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """Data that fits its policy, counted and ready for the search."""
+
+    source: Source
+    columns: Columns
+    roles: ColumnRoles
+    table: FrequencyTable
+    left_out: LeftOut
+
+    @property
+    def n_staying(self) -> int:
+        return self.columns.n_records - self.left_out.missing - self.left_out.unlisted
+
+
+def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Stopwatch) -> Counted:
+    """Reads the columns to publish, checks them against the policy, and counts combinations of k-quasis."""
+    with clock.step("read"):
+        opened = engine.open_source(source)
+        roles = classify(opened.column_names, policy, source=opened.name)
+        is_simulated = len(policy.epsilon_quasis) > 1 or mechanism_of(policy).exponential is None
+        roles = replace(roles, are_figures_simulated=is_simulated)
+        columns = opened.read(roles)
+    with clock.step("count"):
+        placed = {name: _place(columns, name, policy) for name in roles.k_quasis}
+        problems = [problem for name in placed for problem in _unlisted(placed[name], policy)]
+        for name, attribute in policy.epsilon_quasis.items():
+            problems += _unusable(columns, name, attribute, opened.name)
+        if problems:
+            raise DataError([Problem(where=_at(p.where, opened.name), what=p.what, fix=p.fix) for p in problems])
+        left_out = columns.leave_out(
+            {name: values.is_covered for name, (values, _) in placed.items()},
+            drop_missing=[n for n, a in policy.epsilon_quasis.items() if a.missing == "suppress"],
+        )
+        if left_out.missing or left_out.unlisted:
+            # Values that only those records held must not shape a label, so the hierarchies are laid out anew.
+            placed = {name: _place(columns, name, policy) for name in roles.k_quasis}
+        table = columns.count(
+            {name: domain_of(values) for name, (values, _) in placed.items()},
+            missing_in_class=[n for n, a in policy.epsilon_quasis.items() if a.missing == "class"],
+        )
+    counted = Counted(source=opened, columns=columns, roles=roles, table=table, left_out=left_out)
+    if counted.n_staying < policy.k:
+        raise DataError(
+            Problem(
+                where=opened.name,
+                what=f"k = {policy.k}, but only {counted.n_staying:,} records are there to be released "
+                f"({columns.n_records:,} read, {left_out.missing:,} left out as missing, {left_out.unlisted:,} as unlisted).",
+                fix="Choose a smaller k, or give more records.",
+            )
+        )
+    return counted
+
+
+def _place(columns: Columns, name: str, policy: Policy) -> tuple[PlacedValues, Distinct]:
+    distinct = columns.distinct(name)
+    return place_values(name, policy.k_quasis[name], distinct.values), distinct
+
+
+def _unlisted(placed: tuple[PlacedValues, Distinct], policy: Policy) -> tuple[Problem, ...]:
+    values, distinct = placed
+    if policy.k_quasis[values.name].unlisted == "suppress":
+        return ()
+    error = not_covered(values, distinct.counts)
+    return () if error is None else error.problems
+
+
+def _unusable(columns: Columns, name: str, attribute: EpsilonQuasi, source: str) -> tuple[Problem, ...]:
+    """Why an ε-quasi cannot be given noise: not numbers, or too large for its precision."""
+    try:
+        largest = columns.largest(name)
+    except DataError as error:
+        return error.problems
+    precision = fraction(attribute.precision)
+    # Half of what can be written exactly leaves room for noise, which R/2^24 ≤ precision keeps far below the other half.
+    if largest < float(largest_unit(precision) * precision) / 2:
+        return ()
+    return (
+        Problem(
+            where=f'{source}: column "{name}"',
+            what=f"holds values too large to be published in steps of {written(attribute.precision)}.",
+            fix=f"Choose a coarser attributes.{name}.precision.",
+        ),
+    )
+
+
+def _at(where: str, source: str) -> str:
+    return where if where.startswith((source, "attributes.")) else f"{source}: {where}"

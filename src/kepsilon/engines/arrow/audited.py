@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table as an auditor reads it: every column on its own, by record, with nothing changed and nothing left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kepsilon.engines.arrow.coding import as_doubles, encode
+from kepsilon.engines.arrow.numpy_arrays import in_one_piece, null_mask, to_doubles
+from kepsilon.errors import DataError, Problem
+from kepsilon.sources.columns import movable
+from kepsilon.sources.kinds import open_source
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.codes import Label
+
+
+class AuditedTable:
+    """A file or frame; columns are read when they are asked for."""
+
+    def __init__(self, source: object) -> None:
+        self.path: Path | None = Path(source) if isinstance(source, str | Path) else None
+        self._source = open_source(source)
+        self.name: str = self._source.name
+        self.column_names: tuple[str, ...] = self._source.column_names
+        self._n_records: int | None = None
+        self._whole: Any = None
+        self._texts: dict[str, tuple[tuple[Label, ...], IntArray]] = {}
+
+    @property
+    def n_records(self) -> int:
+        if self._n_records is None:
+            self._n_records = 0
+            if self.column_names:
+                self._n_records = len(self._column(self.column_names[0]))
+        return self._n_records
+
+    @property
+    def metadata(self) -> tuple[str, ...]:
+        """Names of what the table says beside its columns, such as the index of a pandas frame."""
+        return self._source.beside()
+
+    def n_hidden_values(self, name: str) -> int:
+        """Entries in the dictionary of a column that no record shows."""
+        # Text of a Parquet file comes with the dictionary of its pages, where it is coded as one.
+        by_column = self._source.by_column
+        column = self._source.arrow_table([name], coded=[name]).column(0) if by_column else self._column(name)
+        if not pa.types.is_dictionary(column.type) or not len(column):
+            return 0
+        try:
+            column = column.unify_dictionaries()
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return 0
+        is_hidden = ~null_mask(column.chunk(0).dictionary)
+        used = pc.unique(pa.chunked_array([chunk.indices for chunk in column.chunks])).drop_null()
+        is_hidden[used.to_numpy(zero_copy_only=False).astype(np.int64)] = False
+        return int(np.count_nonzero(is_hidden))
+
+    def texts(self, name: str) -> tuple[tuple[Label, ...], IntArray]:
+        """Distinct values as text, null as None, and the position of every record's value among them."""
+        if name not in self._texts:
+            self._texts[name] = self._coded(name)
+        return self._texts[name]
+
+    def _coded(self, name: str) -> tuple[tuple[Label, ...], IntArray]:
+        column = self._column(name)
+        is_bytes = pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
+        if pa.types.is_nested(column.type) or is_bytes or pa.types.is_fixed_size_binary(column.type):
+            written = [None if value is None else repr(value) for value in column.to_pylist()]
+            column = pa.chunked_array([pa.array(written, pa.string())])
+        values, codes = encode(column, name, self.name)
+        if not self._source.tells_null_from_empty and "" in values:
+            values, codes = _merged(values, codes)
+        return values, codes.astype(np.int64)
+
+    def numbers(self, name: str) -> FloatArray:
+        """A column of numbers as doubles, NaN where it is missing."""
+        column = self._column(name)
+        is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        if is_text and not self._source.tells_null_from_empty:
+            column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+        return as_doubles(column, name, self.name)
+
+    def _column(self, name: str) -> Any:
+        if not self._source.by_column and len(set(self.column_names)) == len(self.column_names):
+            if self._whole is None:  # what is read in full, whatever is asked of it, is read once
+                self._whole = self._source.arrow_table(self.column_names)
+            column = movable(self._whole.select([name])).column(0)
+        else:
+            column = movable(self._source.arrow_table([name])).column(0)
+        if self._n_records is None:
+            self._n_records = len(column)
+        return column
+
+
+def read_whole_numbers(source: object, names: tuple[str, ...], *, what: str) -> tuple[IntArray, ...]:
+    """Columns of whole numbers, none missing, such as those of a linkage file; anything else is refused."""
+    table = AuditedTable(source)
+    lacking = [name for name in names if name not in table.column_names]
+    if lacking:
+        listed = ", ".join(names)
+        raise DataError(
+            Problem(
+                where=table.name,
+                what=f"is not {what}: it has no column {' and no column '.join(lacking)}.",
+                fix=f"It should have {listed}, as `kepsilon anonymise --linkage` writes them.",
+            )
+        )
+    columns = []
+    for name in names:
+        try:
+            column = table._column(name)  # noqa: SLF001 (a table of this module)
+            whole = in_one_piece(column.cast(pa.int64()) if not pa.types.is_dictionary(column.type) else column)
+            is_wrong = bool(null_mask(whole).any()) or not pa.types.is_integer(whole.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            is_wrong = True
+        if is_wrong:
+            raise DataError(
+                Problem(where=f'{table.name}: column "{name}"', what="should hold whole numbers, one for every record.")
+            )
+        columns.append(to_doubles(pa.chunked_array([whole])).astype(np.int64))
+    return tuple(columns)
+
+
+def _merged(values: tuple[Label, ...], codes: IntArray) -> tuple[tuple[Label, ...], IntArray]:
+    """The empty text counted as null."""
+    positions: dict[Label, int] = {}
+    remap = np.array([positions.setdefault(value or None, len(positions)) for value in values], dtype=np.int64)
+    return tuple(positions), remap[codes]

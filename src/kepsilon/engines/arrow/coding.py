@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the kernels need of an Arrow column: codes of its values, or doubles."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kepsilon.engines.arrow.moving import stored, with_one_dictionary
+from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, to_doubles, to_positions
+from kepsilon.errors import DataError, Problem
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.codes import Domain, Label, code_domain
+
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+def encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Label, ...], IntArray]:
+    """Distinct values as text (null last, as None), and the position of every record's value among them."""
+    if pa.types.is_nested(column.type):
+        raise DataError(
+            Problem(where=f'{source}: column "{name}"', what="holds lists or structures, not single values.")
+        )
+    column = stored(column)
+    try:
+        is_coded = pa.types.is_dictionary(column.type)
+        array = in_one_piece(with_one_dictionary(column) if is_coded else column.dictionary_encode())
+        texts: list[Label] = array.dictionary.cast(pa.string()).to_pylist()
+        if pa.types.is_floating(array.dictionary.type):
+            texts = ["0" if text == "-0" else text for text in texts]  # equal, and grouped as one by every engine
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError):
+        raise DataError(
+            Problem(where=f'{source}: column "{name}"', what="holds values that are not text or numbers.")
+        ) from None
+    # A dictionary may list a value twice, list null, or list values that no record holds.
+    positions: dict[Label, int] = {}
+    remap = np.array([positions.setdefault(text, len(positions)) for text in [*texts, None]], dtype=np.int32)
+    return only_occurring(tuple(positions), remap[to_positions(array.indices, null=len(texts))])
+
+
+def only_occurring(values: tuple[Label, ...], codes: IntArray) -> tuple[tuple[Label, ...], IntArray]:
+    """The values that some record holds, and the position of every record's value among them."""
+    occurs = np.bincount(codes, minlength=len(values)) > 0
+    if occurs.all():
+        return values, codes
+    renumbered = np.cumsum(occurs, dtype=np.int32) - 1
+    return tuple(value for value, found in zip(values, occurs, strict=True) if found), renumbered[codes]
+
+
+def as_doubles(column: pa.ChunkedArray, name: str, source: str) -> FloatArray:
+    values, wrong = read_doubles(column, name, source)
+    wrong.refuse(name, source)
+    return values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongNumbers:
+    """Records whose ε-quasi cannot be given noise; they add up over parts of a column."""
+
+    n_texts: int = 0
+    n_not_finite: int = 0
+
+    def __add__(self, other: WrongNumbers) -> WrongNumbers:
+        return WrongNumbers(n_texts=self.n_texts + other.n_texts, n_not_finite=self.n_not_finite + other.n_not_finite)
+
+    def refuse(self, name: str, source: str) -> None:
+        where = f'{source}: column "{name}"'
+        if self.n_texts:
+            raise DataError(
+                Problem(
+                    where=where,
+                    what=f"is an epsilon-quasi, but {self.n_texts:,} records hold text that is not a number.",
+                    fix="They are not shown, because they come from records. To see them here: kepsilon check --show-values "
+                    "with this column\nWrite missing values as an empty cell, and numbers with a decimal point.",
+                )
+            )
+        if self.n_not_finite:
+            raise DataError(
+                Problem(
+                    where=where,
+                    what=f"{self.n_not_finite:,} records hold NaN or an infinity, which no noise can hide.",
+                    fix="Write missing values as null (an empty cell).",
+                )
+            )
+
+
+def read_doubles(column: pa.ChunkedArray, name: str, source: str) -> tuple[FloatArray, WrongNumbers]:
+    """A column as doubles, NaN where it is null, and what in it is no number; where something is, do not use the doubles."""
+    if pa.types.is_null(column.type):
+        column = column.cast(pa.float64())
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column, n_texts = _parsed(column)
+        if n_texts:
+            return np.zeros(0), WrongNumbers(n_texts=n_texts)
+    is_number = (
+        pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
+    )
+    if not is_number:
+        raise DataError(
+            Problem(
+                where=f'{source}: column "{name}"',
+                what=f"is an epsilon-quasi, but holds {column.type}, not numbers.",
+                fix="Give it another role.",
+            )
+        )
+    # A null becomes NaN here, so NaN in excess of the nulls was NaN in the data.
+    values: FloatArray = to_doubles(column)
+    n_wrong = len(values) - int(np.count_nonzero(np.isfinite(values))) - column.null_count
+    return values, WrongNumbers(n_not_finite=n_wrong)
+
+
+def _parsed(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, int]:
+    """Numbers given as text, blank being missing, and how many texts are no numbers."""
+    try:
+        return column.cast(pa.float64()), 0
+    except pa.ArrowInvalid:  # blanks around numbers, or instead of them
+        text = pc.utf8_trim_whitespace(column.cast(pa.string()))
+        text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+    try:
+        return text.cast(pa.float64()), 0
+    except pa.ArrowInvalid:
+        is_number = pc.match_substring_regex(text, NUMBER)
+        return text, pc.sum(pc.invert(is_number)).as_py() or 0
+
+
+def is_finite_number(text: str) -> bool:
+    """Whether text would be read as a number, or as missing."""
+    return not text.strip() or re.match(NUMBER, text.strip()) is not None
+
+
+def missingness(name: str, is_missing: BoolArray) -> tuple[Domain, IntArray]:
+    """Whether an ε-quasi is missing, as an attribute of one level: it is visible, so it is part of the class."""
+    texts = ["present", "missing"]
+    occurring = [i for i, found in enumerate([not is_missing.all(), bool(is_missing.any())]) if found]
+    domain, codes = code_domain(f"{name} is missing", [[texts[i] for i in occurring]], generalises=False)
+    of_flag = np.zeros(2, dtype=np.int16)
+    of_flag[occurring] = codes
+    return domain, of_flag[is_missing.astype(np.int8)]
+
+
+def rank_by_hash(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Distinct keys in rising order and the position of each, by Arrow's hash table instead of a sort of all keys."""
+    coded = from_numpy(keys).dictionary_encode()
+    distinct = to_positions(coded.dictionary, null=0)
+    order = np.argsort(distinct)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return distinct[order], place[to_positions(coded.indices, null=0)]

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is asked of a single column before anything is released: does it repeat, and would a spreadsheet run it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kepsilon.engines.arrow.coding import encode, is_finite_number
+from kepsilon.engines.arrow.moving import stored
+from kepsilon.engines.protocol import Repetition
+from kepsilon.policy.roles import Attribute, EpsilonQuasi, KQuasi
+from kepsilon.sources.columns import movable
+from kepsilon.table.arrays import IntArray
+from kepsilon.table.domains import place_values
+
+FORMULA = r"^([=@\t\r]|[+-][^0-9.])"
+"""How a formula begins; a sign before a digit is a number."""
+
+_MIXING = np.uint64(0x9E3779B97F4A7C15)
+
+
+def formula_cells(column: pa.ChunkedArray) -> int:
+    """Cells of a column of text that a spreadsheet would take for formulas."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return 0
+    return pc.sum(pc.match_substring_regex(column, FORMULA)).as_py() or 0
+
+
+def repetition(parts: Iterable[pa.ChunkedArray], *, most: int) -> Repetition:
+    """Whether the values of a column that comes in parts repeat.
+
+    About `most` values are held at a time, as hashes. Where there are more, only a sample of the values is followed,
+    each with all its records, so that values that repeat still show; how many are distinct is then an estimate.
+    """
+    followed = _Followed()
+    n_records = n_waiting = 0
+    for part in parts:
+        values = stored(part).drop_null()
+        n_records += len(values)
+        if pa.types.is_nested(values.type) or pa.types.is_null(values.type):
+            continue
+        followed.add(_hashes(values))
+        n_waiting += len(values)
+        if n_waiting > most:
+            followed.shrink(most)
+            n_waiting = 0
+    followed.shrink(most)
+    n_distinct = max(min(1, n_records), n_records - followed.n_repeated)
+    return Repetition(n_distinct=n_distinct, n_records=n_records, is_estimate=followed.is_sample)
+
+
+def offending(table: pa.Table, attribute: Attribute, source: str) -> list[tuple[str, int]]:
+    """Values of the only column that its attribute's role cannot place, with how many records hold each.
+
+    The most frequent come first. This gives back values of records: only a curator who asks may see them.
+    """
+    (name,) = table.column_names
+    values, codes = encode(movable(table).column(0), name, source)
+    counts = np.bincount(codes, minlength=len(values))
+    if isinstance(attribute, KQuasi):
+        wrong = ~place_values(name, attribute, values).is_covered
+    elif isinstance(attribute, EpsilonQuasi):
+        wrong = np.array([value is not None and not is_finite_number(value) for value in values], dtype=np.bool_)
+    else:
+        wrong = np.zeros(len(values), dtype=np.bool_)
+    found = [(str(values[i]), int(counts[i])) for i in np.flatnonzero(wrong)]
+    return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+
+
+def _hashes(values: pa.ChunkedArray) -> IntArray:
+    """64 bits of every value. Numbers are hashed as text: Python's hash of −1 is that of −2, and a NaN has its own."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if not (_is_text(values.type) or _is_bytes(values.type)):
+        values = values.cast(pa.large_string())
+    return np.array([hash(value) for value in values.to_pylist()], dtype=np.int64).view(np.uint64)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    is_plain = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
+    return bool(is_plain or pa.types.is_fixed_size_binary(kind))
+
+
+class _Followed:
+    """Hashes of the values that are followed, and how many records hold each."""
+
+    def __init__(self) -> None:
+        self._hashes: IntArray = np.zeros(0, dtype=np.uint64)
+        self._counts: IntArray = np.zeros(0, dtype=np.int64)
+        self._waiting: list[IntArray] = []
+        self._halvings = 0
+        """One value in 2^halvings is followed."""
+
+    def add(self, hashes: IntArray) -> None:
+        # Mixed, because values are followed by the first bits.
+        mixed = hashes * _MIXING
+        self._waiting.append(mixed[self._is_followed(mixed)])
+
+    def shrink(self, most: int) -> None:
+        """Adds up what waits, and follows fewer values where there are more than so many."""
+        hashes, places = np.unique(np.concatenate([self._hashes, *self._waiting]), return_inverse=True)
+        before = np.concatenate([self._counts, np.ones(len(places) - len(self._counts), dtype=np.int64)])
+        counts = np.bincount(places, weights=before, minlength=len(hashes)).astype(np.int64)
+        self._waiting = []
+        while len(hashes) > most:
+            self._halvings += 1
+            stays = self._is_followed(hashes)
+            hashes, counts = hashes[stays], counts[stays]
+        self._hashes, self._counts = hashes, counts
+
+    @property
+    def is_sample(self) -> bool:
+        return self._halvings > 0
+
+    @property
+    def n_repeated(self) -> int:
+        """Records whose value another record before them has, in the whole column."""
+        return int(self._counts.sum() - len(self._counts)) << self._halvings
+
+    def _is_followed(self, mixed: IntArray) -> IntArray | slice:
+        return np.flatnonzero(mixed >> np.uint64(64 - self._halvings) == 0) if self._halvings else slice(None)

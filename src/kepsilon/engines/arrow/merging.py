@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Labels, noisy values and untouched columns of released records side by side. Algorithm 1, lines 8 and 9."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import numpy as np
+import pyarrow as pa
+
+from kepsilon.engines.arrow.moving import label_column, number_column
+from kepsilon.engines.arrow.numpy_arrays import from_numpy
+from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.columns import CODED_TEXT
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.classes import Recoding
+
+Kept = Callable[[str], tuple[pa.Field, pa.Array | pa.ChunkedArray]]
+"""A column that is kept as it is, taken anew so that nothing of other records comes along."""
+
+
+def merged_table(
+    roles: ColumnRoles,
+    recoding: Recoding,
+    class_ids: IntArray,
+    published: FloatArray,
+    kept: Kept,
+    *,
+    integers: Collection[str],
+) -> pa.Table:
+    """Some released records in the order of `class_ids`; `integers` names the ε-quasis that stay whole numbers."""
+    labels = dict(zip(roles.k_quasis, recoding.attributes, strict=True))
+    fields, columns = [], []
+    for name in roles.published:
+        if name in labels:
+            column = label_column(labels[name].labels, labels[name].of_class, class_ids)
+            field = pa.field(name, column.type, metadata=CODED_TEXT)
+        elif name in roles.epsilon_quasis:
+            noisy = published[:, roles.epsilon_quasis.index(name)]
+            column = number_column(noisy, stays_whole=name in integers)
+            field = pa.field(name, column.type)
+        else:
+            field, column = kept(name)
+        fields.append(field)
+        columns.append(column)
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+
+def linkage_table(original_rows: IntArray, class_ids: IntArray, *, first: int) -> pa.Table:
+    """One line for each released record, from the first-th on."""
+    columns = {
+        "original_row": original_rows.astype(np.int64),
+        "released_row": np.arange(first, first + len(original_rows), dtype=np.int64),
+        "class_id": class_ids.astype(np.int64),
+    }
+    return pa.table({name: from_numpy(values) for name, values in columns.items()})

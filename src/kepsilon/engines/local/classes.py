@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All classes in one batch, in memory: looked at, given noise, merged."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection
+from typing import Protocol
+
+import numpy as np
+
+from kepsilon.engines.local.merged import LocalMerged
+from kepsilon.engines.protocol import Batch, Draw, Found, Look, Random, Shuffle
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.classes import SUPPRESSED, Recoding
+from kepsilon.table.coded_values import CodedValues
+
+
+class InMemory(Protocol):
+    """The columns that classes are of; records are known by position among those that were not left out."""
+
+    def epsilon_quasis(self, records: IntArray) -> FloatArray:
+        """The ε-quasis of some records, shape (n_records, n_epsilon_quasis)."""
+
+    def coded(self, records: IntArray) -> tuple[CodedValues, ...]:
+        """The ε-quasis of some records, coded once for whatever is asked."""
+
+    def merge(
+        self,
+        recoding: Recoding,
+        released: IntArray,
+        class_ids: IntArray,
+        published: FloatArray,
+        *,
+        whole: Collection[str],
+        order: IntArray,
+    ) -> LocalMerged:
+        """Labels, noisy values and untouched columns of the released records in one shuffled table."""
+
+
+class LocalClasses:
+    """All classes in one batch, its records in the order of the input."""
+
+    def __init__(self, columns: InMemory, class_ids: IntArray, *, sizes: IntArray) -> None:
+        self.sizes = sizes
+        self._columns = columns
+        self._released = np.flatnonzero(class_ids != SUPPRESSED)
+        self._class_ids = class_ids if len(self._released) == len(class_ids) else class_ids[self._released]
+        self._batch: Batch | None = None
+        self._published: FloatArray = np.zeros((0, 0))
+        self._stays: BoolArray | None = None
+
+    def each(self, look: Look[Found]) -> list[Found]:
+        return [look(self._whole())]
+
+    def draw(self, draw: Draw[Found], *, random: Random) -> list[Found]:
+        self._batch = dataclasses.replace(self._whole(), coded=None)  # drawing needs the room, not the codes
+        return [draw(self._batch, random, self._keep)]
+
+    def _whole(self) -> Batch:
+        if self._batch is None:
+            self._batch = Batch(
+                classes=slice(0, len(self.sizes)),
+                class_ids=self._class_ids,
+                values=self._columns.epsilon_quasis(self._released),
+                coded=self._columns.coded(self._released),
+            )
+        return self._batch
+
+    def _keep(self, part: Batch, published: FloatArray, stays: BoolArray) -> None:
+        del part
+        self._published = published
+        self._stays = None if stays.all() else stays
+
+    def each_kept(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> list[Found]:
+        del new_ids  # classes that lost all their records have none that stayed
+        return [look(self._published if self._stays is None else self._published[self._stays])]
+
+    def merge(
+        self, recoding: Recoding, new_ids: IntArray, *, whole: Collection[str], shuffle: Shuffle, random: Random
+    ) -> LocalMerged:
+        self._batch = None
+        chosen = slice(None) if self._stays is None else self._stays
+        released = self._released[chosen]
+        return self._columns.merge(
+            recoding,
+            released,
+            new_ids[self._class_ids[chosen]],
+            self._published[chosen],
+            whole=whole,
+            order=shuffle(len(released), random_bytes=random.bytes),
+        )
+
+    def close(self) -> None:
+        """Nothing is on disk."""

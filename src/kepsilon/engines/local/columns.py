@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns in memory: counted, and given the classes of their records."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from kepsilon.engines.arrow.coding import as_doubles, encode, missingness, only_occurring, rank_by_hash
+from kepsilon.engines.arrow.column_facts import formula_cells
+from kepsilon.engines.arrow.merging import merged_table
+from kepsilon.engines.arrow.moving import taken
+from kepsilon.engines.local.classes import LocalClasses
+from kepsilon.engines.local.merged import LocalMerged
+from kepsilon.engines.protocol import Distinct, LeftOut
+from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.columns import CODED_TEXT
+from kepsilon.sources.protocol import Source as OpenedSource
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.classes import Recoding
+from kepsilon.table.coded_values import CodedValues, code_values
+from kepsilon.table.codes import Domain, Label
+from kepsilon.table.frequency import FrequencyTable, count_combinations
+
+
+class LocalColumns:
+    """The columns that will be published; after `leave_out` only of the records that stay."""
+
+    def __init__(self, table: pa.Table, roles: ColumnRoles, source: OpenedSource) -> None:
+        self._table = table
+        self._roles = roles
+        self._source = source
+        self.n_records: int = table.num_rows
+        self._distinct: dict[str, tuple[tuple[Label, ...], IntArray]] = {}
+        self._numbers: dict[str, FloatArray] = {}
+        self._integers: set[str] = set()
+        self._stays: IntArray | None = None
+        self._coded: tuple[CodedValues, ...] | None = None
+        self._combination: IntArray = np.zeros(0, dtype=np.int32)
+
+    def distinct(self, name: str) -> Distinct:
+        if name not in self._distinct:
+            self._distinct[name] = encode(self._table.column(name), name, self._source.name)
+            self._table = self._table.drop_columns([name])  # codes are all that is needed from here on
+        values, codes = self._distinct[name]
+        return Distinct(values=values, counts=np.bincount(codes, minlength=len(values)))
+
+    def numbers(self, name: str) -> FloatArray:
+        if name not in self._numbers:
+            column = self._table.column(name)
+            self._numbers[name] = as_doubles(column, name, self._source.name)
+            if pa.types.is_integer(column.type):
+                self._integers.add(name)
+            self._table = self._table.drop_columns([name])
+        return self._numbers[name]
+
+    def largest(self, name: str) -> float:
+        return float(np.fmax.reduce(np.abs(self.numbers(name)), initial=0.0))
+
+    def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
+        unlisted = np.zeros(self.n_records, dtype=np.bool_)
+        for name, listed in is_listed.items():
+            if not listed.all():
+                unlisted |= ~listed[self._distinct[name][1]]
+        missing = np.zeros(self.n_records, dtype=np.bool_)
+        for name in drop_missing:
+            missing |= np.isnan(self.numbers(name))
+        # Each record is reported once; unlisted comes first because it is the curator's list that decides.
+        missing &= ~unlisted
+        if unlisted.any() or missing.any():
+            self._stays = np.flatnonzero(~(unlisted | missing))
+            self._numbers = {name: values[self._stays] for name, values in self._numbers.items()}
+            self._distinct = {
+                name: only_occurring(values, codes[self._stays]) for name, (values, codes) in self._distinct.items()
+            }
+        return LeftOut(missing=int(missing.sum()), unlisted=int(unlisted.sum()))
+
+    def count(
+        self, domains: Mapping[str, tuple[Domain, IntArray]], *, missing_in_class: Sequence[str]
+    ) -> FrequencyTable:
+        n_staying = self.n_records if self._stays is None else len(self._stays)
+        columns: list[IntArray] = []
+        all_domains: list[Domain] = []
+        for name, (domain, code_of_value) in domains.items():
+            narrow = code_of_value.astype(np.int16 if domain.n_values < 1 << 15 else np.int32)
+            columns.append(np.take(narrow, self._distinct.pop(name)[1]))
+            all_domains.append(domain)
+        for name in missing_in_class:
+            domain, is_missing = missingness(name, np.isnan(self.numbers(name)))
+            columns.append(is_missing)
+            all_domains.append(domain)
+        table, self._combination = count_combinations(columns, all_domains, n_records=n_staying, rank=rank_by_hash)
+        return table
+
+    def _by_class(self, recoding: Recoding) -> IntArray:
+        """Class id of every record that stayed, or SUPPRESSED, shape (n_staying,)."""
+        return recoding.class_of.astype(np.int32, copy=False)[self._combination]
+
+    def formula_cells(self, name: str) -> int:
+        return formula_cells(self._table.column(name))
+
+    def preview(self, recoding: Recoding) -> LocalClasses:
+        return self.classes(recoding)
+
+    def classes(self, recoding: Recoding) -> LocalClasses:
+        return LocalClasses(self, self._by_class(recoding), sizes=recoding.sizes)
+
+    def close(self) -> None:
+        """Nothing is on disk."""
+
+    def coded(self, records: IntArray) -> tuple[CodedValues, ...]:
+        """The ε-quasis of some of the records that stayed, coded once for whatever is asked."""
+        if self._coded is None:
+            self._coded = tuple(
+                code_values(self.numbers(name), precision=self._roles.precisions[name])
+                for name in self._roles.epsilon_quasis
+            )
+        return tuple(own if len(records) == len(own.codes) else own.of(records) for own in self._coded)
+
+    def epsilon_quasis(self, records: IntArray) -> FloatArray:
+        """The ε-quasis of some of the records that stayed, shape (n_records, n_epsilon_quasis)."""
+        names = self._roles.epsilon_quasis
+        values = np.empty((len(records), len(names)))
+        for j, name in enumerate(names):
+            own = self.numbers(name)
+            values[:, j] = own if len(own) == len(records) else own[records]
+        return values
+
+    def merge(
+        self,
+        recoding: Recoding,
+        released: IntArray,
+        class_ids: IntArray,
+        published: FloatArray,
+        *,
+        whole: Collection[str],
+        order: IntArray,
+    ) -> LocalMerged:
+        """Labels, noisy values and untouched columns of the released records in one shuffled table.
+
+        Algorithm 1, lines 8 to 10. Every column is taken anew, so that no value of a record that was left out is
+        kept alive by a shared buffer, a dictionary or metadata. `released` says which of the records that stayed they
+        are, and the other arrays go with it.
+        """
+        self._numbers.clear()
+        self._coded = None
+        class_ids = class_ids[order]
+        released = released[order]
+        rows = released if self._stays is None else self._stays[released]
+
+        def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
+            before = self._table.schema.field(name)
+            column = taken(self._table.column(name), rows)
+            is_text_outside = before.metadata == CODED_TEXT or not pa.types.is_dictionary(before.type)
+            is_coded = is_text_outside and pa.types.is_dictionary(column.type)
+            self._table = self._table.drop_columns([name])
+            return pa.field(name, column.type, metadata=CODED_TEXT if is_coded else None), column
+
+        table = merged_table(
+            self._roles,
+            recoding,
+            class_ids,
+            published[order],
+            kept,
+            integers=self._integers.intersection(whole),
+        )
+        return LocalMerged(table, rows, class_ids, self._source)

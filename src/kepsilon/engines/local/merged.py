@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The released records in memory, shuffled, and how they are written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kepsilon.engines.arrow.merging import linkage_table
+from kepsilon.sources import kinds
+from kepsilon.sources.columns import decoded
+from kepsilon.sources.parquet_files import write_folder
+from kepsilon.sources.protocol import Sink
+from kepsilon.sources.protocol import Source as OpenedSource
+from kepsilon.table.arrays import IntArray
+
+_RECORDS_PER_FILE = 1 << 22
+
+
+class LocalMerged:
+    """The released records, shuffled, not yet written."""
+
+    def __init__(
+        self,
+        table: pa.Table,
+        original_rows: IntArray,
+        class_ids: IntArray,
+        source: OpenedSource,
+    ) -> None:
+        self._table = table
+        self._source = source
+        self.inputs: tuple[Path, ...] = source.inputs
+        self.n_records: int = table.num_rows
+        self.original_rows = original_rows
+        self.class_ids = class_ids
+
+    def frame(self) -> Any:
+        """The release as the kind of object that was read; Arrow where a file was read."""
+        return self._source.like(decoded(self._table))
+
+    def write(self, target: Path, *, final_name: Path) -> None:
+        if target.is_dir():
+            parts = range(0, self.n_records, _RECORDS_PER_FILE)
+            write_folder((self._table.slice(first, _RECORDS_PER_FILE) for first in parts), target)
+            return
+        with kinds.writing(Sink(target=target, final_name=final_name, like=self._source)) as write:
+            write(self._table)
+
+    def linkage(self) -> pa.Table:
+        """Which original record each released record was: for the curator only."""
+        return linkage_table(self.original_rows, self.class_ids, first=0)
+
+    def write_linkage(self, target: Path, *, final_name: Path) -> None:
+        with kinds.writing(Sink(target=target, final_name=final_name)) as write:
+            write(self.linkage())
+
+    def close(self) -> None:
+        """Nothing is on disk."""

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file or frame that is known by its columns, and read into memory as a whole."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kepsilon.engines.arrow.column_facts import offending
+from kepsilon.engines.arrow.moving import stored
+from kepsilon.engines.local.columns import LocalColumns
+from kepsilon.engines.protocol import Repetition
+from kepsilon.errors import DataError, Problem
+from kepsilon.policy.roles import Attribute, ColumnRoles
+from kepsilon.sources.columns import movable
+from kepsilon.sources.protocol import Source as OpenedSource
+
+
+class LocalSource:
+    """A file or frame that is read as a whole."""
+
+    def __init__(self, source: OpenedSource) -> None:
+        self._source = source
+        self.name = source.name
+        self.column_names = source.column_names
+
+    def read(self, roles: ColumnRoles) -> LocalColumns:
+        """The columns to publish; identifiers are not even taken from the file."""
+        table = self._source.arrow_table(roles.published, coded=roles.k_quasis)
+        if table.num_rows == 0:
+            raise DataError(Problem(where=self.name, what="has a header, but no records."))
+        return LocalColumns(movable(table), roles, self._source)
+
+    def repetition(self, column: str) -> Repetition:
+        values = stored(movable(self._source.arrow_table([column])).column(0))
+        n_records = len(values) - values.null_count
+        if pa.types.is_nested(values.type) or pa.types.is_null(values.type):
+            return Repetition(n_distinct=n_records, n_records=n_records)
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        return Repetition(n_distinct=pc.count_distinct(values, mode="only_valid").as_py(), n_records=n_records)
+
+    def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
+        return offending(self._source.arrow_table([column]), attribute, self.name)

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches of whole classes in buckets on disk, and the buckets their noisy records go to, drawn for each record alone.
+
+The last order is drawn in two steps, which is as good as one: every record goes to a bucket drawn for it alone, and the
+records of a bucket are shuffled. All orders are equally likely, and no more than a bucket is in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from kepsilon.engines.arrow.merging import merged_table
+from kepsilon.engines.arrow.moving import taken_as_is
+from kepsilon.engines.on_disk.buckets import Bucket, Records, scatter
+from kepsilon.engines.protocol import Batch, Keep, Random
+from kepsilon.engines.room import Limits
+from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.columns import CODED_TEXT
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.classes import SUPPRESSED, Recoding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredBatch:
+    """Some whole classes, and the bucket with all their records."""
+
+    classes: slice
+    bucket: Bucket
+
+    def look(self, limits: Limits) -> Batch | StoredLargeClass:
+        if self.bucket.n_records > limits.records_per_batch:
+            return StoredLargeClass(class_id=self.classes.start, bucket=self.bucket, limits=limits)
+        return Batch(
+            classes=self.classes,
+            class_ids=self.bucket.class_ids() - np.int32(self.classes.start),
+            values=self.bucket.values(),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredLargeClass:
+    """A class that fills a bucket of its own, and more than a batch."""
+
+    class_id: int
+    bucket: Bucket
+    limits: Limits
+
+    @property
+    def most_values(self) -> int:
+        return self.limits.most_values
+
+    def parts(self) -> Iterator[Batch]:
+        step = self.limits.records_per_part
+        for first in range(0, self.bucket.n_records, step):
+            values = self.bucket.values(first, first + step)
+            yield Batch(
+                classes=slice(self.class_id, self.class_id + 1),
+                class_ids=np.zeros(len(values), dtype=np.int32),
+                values=values,
+            )
+
+
+class NoisyBuckets:
+    """Where noisy records go: each to a bucket drawn for it."""
+
+    def __init__(self, folder: Path, *, first_number: int, n_buckets: int, n_values: int, limits: Limits) -> None:
+        """`n_buckets` is a power of two."""
+        self.buckets = [Bucket(folder, first_number + i, n_values=n_values) for i in range(n_buckets)]
+        self._limits = limits
+
+    def keeper(self, stored: StoredBatch, random: Random) -> Keep:
+        """Takes the records of one batch, with the columns that go with them."""
+        reader = _KeptColumns(stored.bucket)
+
+        def keep(part: Batch, published: FloatArray, stays: BoolArray) -> None:
+            for first in range(0, len(stays), self._limits.records_per_part):
+                rows = slice(first, min(first + self._limits.records_per_part, len(stays)))
+                original_rows, kept = reader.next(rows.stop - rows.start)
+                records = Records(
+                    class_ids=part.class_ids[rows] + np.int32(part.classes.start),
+                    values=published[rows],
+                    rows=original_rows,
+                    kept=kept,
+                )
+                staying = np.flatnonzero(stays[rows])
+                scatter(records.take(staying), self._drawn_places(len(staying), random), self.buckets)
+
+        return keep
+
+    def _drawn_places(self, n: int, random: Random) -> IntArray:
+        kind = np.dtype("<u2" if len(self.buckets) <= 1 << 16 else "<u4")
+        drawn: IntArray = np.frombuffer(random.bytes(kind.itemsize * n), dtype=kind)
+        return drawn & kind.type(len(self.buckets) - 1)
+
+
+class _KeptColumns:
+    """The columns that are not looked at, in the order of a bucket, as many records as are asked for."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+        self._n_passed = 0
+        self._parts = bucket.kept()
+        self._left: list[pa.Table] = []
+
+    def next(self, n: int) -> tuple[IntArray | None, pa.Table]:
+        """Positions in the input, where they are known, and columns of the next records."""
+        first, self._n_passed = self._n_passed, self._n_passed + n
+        return self._bucket.rows(first, self._n_passed), self._columns(n)
+
+    def _columns(self, n: int) -> pa.Table:
+        if not self._bucket.has_kept:
+            return pa.table({})
+        n_there = sum(part.num_rows for part in self._left)
+        while n_there < n:
+            part = next(self._parts, None)
+            if part is None:
+                raise self._bucket.damaged()
+            self._left.append(part)
+            n_there += part.num_rows
+        # Arrow moves records of several parts only once their dictionaries are one.
+        together = pa.concat_tables(self._left).unify_dictionaries()
+        self._left = [together.slice(n)] if n_there > n else []
+        return together.slice(0, n).combine_chunks()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyRecords:
+    """Records that drew the same place, in one bucket or in several."""
+
+    buckets: Sequence[Bucket]
+
+    @property
+    def n_records(self) -> int:
+        return sum(bucket.n_records for bucket in self.buckets)
+
+    def class_ids(self) -> IntArray:
+        return np.concatenate([np.zeros(0, dtype=np.int32), *(own.class_ids() for own in self._filled())])
+
+    def published(self, new_ids: IntArray) -> FloatArray:
+        """What is published of those that are released."""
+        values: FloatArray = self._values()[new_ids[self.class_ids()] != SUPPRESSED]
+        return values
+
+    def released(self, new_ids: IntArray) -> IntArray:
+        """Positions of those that are released."""
+        return np.flatnonzero(new_ids[self.class_ids()] != SUPPRESSED)
+
+    def rows(self) -> IntArray | None:
+        """Positions in the input, where they were wanted."""
+        rows = [own.rows() for own in self._filled()]
+        known = [own for own in rows if own is not None]
+        if rows and not known:
+            return None
+        if len(known) != len(rows):  # they were wanted of all records or of none
+            raise self.buckets[0].damaged()
+        return np.concatenate([np.zeros(0, dtype=np.int64), *known])
+
+    def table(
+        self, order: IntArray, roles: ColumnRoles, recoding: Recoding, new_ids: IntArray, *, integers: Collection[str]
+    ) -> pa.Table:
+        """Algorithm 1, lines 8 to 10; columns are taken anew, so that nothing else comes along."""
+        parts = [part for own in self._filled() for part in own.kept()]
+        columns = pa.concat_tables(parts) if parts else pa.table({})
+        if parts and columns.num_rows != self.n_records:
+            raise self.buckets[0].damaged()
+
+        def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
+            column = taken_as_is(columns.column(name), order)
+            is_coded = columns.schema.field(name).metadata == CODED_TEXT
+            return pa.field(name, column.type, metadata=CODED_TEXT if is_coded else None), column
+
+        class_ids = new_ids[self.class_ids()[order]]
+        return merged_table(roles, recoding, class_ids, self._values()[order], kept, integers=integers)
+
+    def _values(self) -> FloatArray:
+        filled = self._filled()
+        return filled[0].values() if len(filled) == 1 else np.concatenate([own.values() for own in filled])
+
+    def _filled(self) -> list[Bucket]:
+        return [bucket for bucket in self.buckets if bucket.n_records]

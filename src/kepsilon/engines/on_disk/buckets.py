@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records on disk in buckets: whole numbers and doubles as they are in memory, other columns as Arrow, appended to files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from kepsilon.engines.arrow.moving import used_entries
+from kepsilon.errors import EngineError, Problem
+from kepsilon.files.private_folders import chosen_place, closed, owner_only, worded
+from kepsilon.table.arrays import FloatArray, IntArray
+
+LARGE_DICTIONARY = 8
+"""Entries of a dictionary that are left alone if there are at least so many records for each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """Some records: class ids, ε-quasis, positions in the input where they are wanted, and the columns kept as they are."""
+
+    class_ids: IntArray
+    values: FloatArray
+    """Shape (n_records, n_epsilon_quasis)."""
+    rows: IntArray | None
+    kept: pa.Table
+    """With as many rows, unless it has no column."""
+
+    def take(self, order: IntArray) -> Records:
+        return Records(
+            class_ids=self.class_ids[order],
+            values=self.values[order],
+            rows=None if self.rows is None else self.rows[order],
+            kept=self.kept.take(pa.array(order)) if self.kept.num_columns else self.kept,
+        )
+
+    def part(self, first: int, last: int) -> Records:
+        return Records(
+            class_ids=self.class_ids[first:last],
+            values=self.values[first:last],
+            rows=None if self.rows is None else self.rows[first:last],
+            kept=self.kept.slice(first, last - first) if self.kept.num_columns else self.kept,
+        )
+
+
+def joined(parts: list[Records]) -> Records:
+    if len(parts) == 1:
+        return parts[0]
+    rows = [part.rows for part in parts if part.rows is not None]
+    return Records(
+        class_ids=np.concatenate([part.class_ids for part in parts]),
+        values=np.concatenate([part.values for part in parts]),
+        rows=np.concatenate(rows) if rows else None,
+        kept=pa.concat_tables([part.kept for part in parts]),
+    )
+
+
+class Bucket:
+    """Records in files of their own, which only grow. Nothing stays open, so that there may be many buckets."""
+
+    def __init__(self, folder: Path, number: int, *, n_values: int) -> None:
+        self._path = folder / str(number)
+        self.n_values = n_values
+        """ε-quasis of a record."""
+        self._n_ordered = 0
+        self._has_rows = False
+        self.has_kept = False
+        """Whether columns that are kept as they are went there."""
+        self.n_records = 0
+
+    def append(self, records: Records) -> None:
+        self._append(".c", records.class_ids.astype(np.int32, copy=False))
+        self._append(".e", records.values)
+        if records.rows is not None:
+            self._append(".r", records.rows)
+            self._has_rows = True
+        if records.kept.num_columns:
+            self._append(".k", _as_stream(records.kept))
+            self.has_kept = True
+        self.n_records += len(records.class_ids)
+
+    def class_ids(self, first: int = 0, last: int | None = None) -> IntArray:
+        ids: IntArray = self._read(".c", np.dtype(np.int32), first, self._end(last))
+        return ids
+
+    def values(self, first: int = 0, last: int | None = None) -> FloatArray:
+        end = self._end(last)
+        values: FloatArray = self._read(".e", np.dtype(np.float64), first * self.n_values, end * self.n_values)
+        return values.reshape(end - first, self.n_values)
+
+    def rows(self, first: int = 0, last: int | None = None) -> IntArray | None:
+        self._refuse_closed()
+        if not self._has_rows:
+            return None
+        rows: IntArray = self._read(".r", np.dtype(np.int64), first, self._end(last))
+        return rows
+
+    def kept(self) -> Iterator[pa.Table]:
+        """The other columns, as many records at a time as were appended at a time."""
+        self._refuse_closed()
+        if not self.has_kept:
+            return
+        n_read = 0
+        with worded(self._folder), self._opened_kept() as file:
+            while file.tell() < file.size():
+                try:
+                    with pa.ipc.open_stream(file) as stream:
+                        table = stream.read_all()
+                except (pa.ArrowInvalid, pa.ArrowSerializationError):
+                    raise self.damaged() from None
+                except OSError as error:
+                    if error.errno is None:  # Arrow's words for a file that ends too early
+                        raise self.damaged() from None
+                    raise
+                n_read += table.num_rows
+                yield table
+        if n_read != self.n_records:
+            raise self.damaged()
+
+    def _opened_kept(self) -> pa.OSFile:
+        try:
+            return pa.OSFile(str(self._path.with_suffix(".k")), "rb")
+        except FileNotFoundError:
+            raise self.damaged() from None
+
+    def remove_kept(self) -> None:
+        """All but class ids and ε-quasis."""
+        self.remove((".r", ".k"))
+
+    def keep_order(self, order: IntArray) -> int:
+        """Which of the records are released, in their last order; and how many they are."""
+        self._append(".o", order.astype(np.int32))
+        self._n_ordered = len(order)
+        return len(order)
+
+    def order(self) -> IntArray:
+        order: IntArray = self._read(".o", np.dtype(np.int32), 0, self._n_ordered)
+        return order
+
+    def remove(self, suffixes: Sequence[str] = (".c", ".e", ".r", ".k", ".o")) -> None:
+        for suffix in suffixes:
+            self._path.with_suffix(suffix).unlink(missing_ok=True)
+
+    def _end(self, last: int | None) -> int:
+        return self.n_records if last is None else min(last, self.n_records)
+
+    @property
+    def _folder(self) -> Path:
+        """The one that the private folder is in; that is what the user knows."""
+        return self._path.parent.parent
+
+    def _append(self, suffix: str, content: IntArray | FloatArray | pa.Buffer) -> None:
+        with worded(self._folder), open(self._path.with_suffix(suffix), "ab", opener=owner_only) as file:
+            file.write(memoryview(content) if isinstance(content, pa.Buffer) else np.ascontiguousarray(content).data)
+
+    def _read(self, suffix: str, kind: np.dtype[np.generic], first: int, last: int) -> np.ndarray:
+        self._refuse_closed()
+        with worded(self._folder):
+            try:
+                with self._path.with_suffix(suffix).open("rb") as file:
+                    found = np.fromfile(file, dtype=kind, count=last - first, offset=first * kind.itemsize)
+            except FileNotFoundError:
+                raise self.damaged() from None
+        if len(found) != last - first:
+            raise self.damaged()
+        return found
+
+    def _refuse_closed(self) -> None:
+        if not self._path.parent.exists():
+            raise closed()
+
+    def damaged(self) -> EngineError:
+        return EngineError(
+            Problem(
+                where=str(chosen_place(self._folder)),
+                what="records that were spilt there did not come back whole; nothing was released.",
+                fix="Look after the disk, or spill to another one, and start again.",
+            )
+        )
+
+
+def scatter(records: Records, places: IntArray, buckets: list[Bucket]) -> None:
+    """Appends every record to the bucket it belongs in; a place beyond the last bucket is none. Order is kept."""
+    order = np.argsort(places, kind="stable")
+    ends = np.cumsum(np.bincount(places, minlength=len(buckets)))[: len(buckets)]
+    ordered = records.take(order[: int(ends[-1])])
+    first = 0
+    for bucket, last in zip(buckets, ends.tolist(), strict=True):
+        if last > first:
+            bucket.append(ordered.part(first, last))
+        first = last
+
+
+def _as_stream(table: pa.Table) -> pa.Buffer:
+    """With the entries of dictionaries that occur: all of them, in every part of every bucket, would outgrow the records."""
+    for i, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            table = table.set_column(i, field, used_entries(table.column(i), least=len(table) // LARGE_DICTIONARY))
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def stream_overhead(schema: pa.Schema) -> int:
+    """Bytes that appended columns take besides their values."""
+    return int(_as_stream(pa.table([pa.nulls(1, own.type) for own in schema], schema=schema)).size)

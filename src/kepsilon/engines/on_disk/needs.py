@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a table will take under a limit on memory, estimated from a sample of its files before any work starts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kepsilon.engines.counts.growing import GrowingCodes, GrowingCounts
+from kepsilon.engines.machine import refuse_full_disk
+from kepsilon.engines.on_disk.sizes import SpillSizes
+from kepsilon.engines.room import Advice, Limits, in_words, least_memory
+from kepsilon.errors import DataError, Problem
+from kepsilon.policy.roles import ColumnRoles, KQuasi
+from kepsilon.sources.protocol import InParts
+from kepsilon.table.coarsening import SampledCombinations, coarsenings_of_combinations, coarsenings_of_values
+from kepsilon.table.coarsening import in_words as words
+from kepsilon.table.distinct import DistinctCount
+
+_SAMPLED = 200_000
+_SEEN = 1 << 20
+"""Records of a sample, and records that it is drawn from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """Estimates; the true numbers of values and combinations are known once all records have been read."""
+
+    n_records: int
+    n_sampled: int
+    values: Mapping[str, DistinctCount]
+    """By k-quasi."""
+    combinations: DistinctCount
+    memory: int
+    """The least limit, in bytes, under which the frequency table has room."""
+    disk: int
+    """Bytes that are spilt at the most at one time."""
+    fits: bool
+    """Whether the lower estimates, of values and of combinations, are within what there is room for."""
+
+    def __str__(self) -> str:
+        low, high = self.combinations.low, self.combinations.high
+        if self.n_sampled >= self.n_records:
+            n_combinations = f"{low:,}"
+        elif _rounded(low) == _rounded(high):
+            n_combinations = f"about {_rounded(low)}"
+        else:
+            n_combinations = f"about {_rounded(low)} to {_rounded(high)}"
+        return (
+            f"{self.n_records:,} records, {n_combinations} combinations of k-quasis; "
+            f"needs about {in_words(self.memory)} of memory"
+            f"{'' if self.fits else ', which may be more than there is room for,'} and {in_words(self.disk)} of disk"
+        )
+
+
+class Foreseen:
+    """What is known before the first full reading: how columns are read, what there is room for, what will be needed.
+
+    `at_once` as for `SpillSizes.disk`; `to_release` says whether records are released or only looked at.
+    """
+
+    def __init__(
+        self,
+        files: InParts,
+        roles: ColumnRoles,
+        *,
+        memory: int,
+        linkage: bool,
+        at_once: bool = False,
+        to_release: bool = True,
+    ) -> None:
+        if not files.n_records:
+            raise DataError(Problem(where=files.name, what="has columns, but no records."))
+        self.coded = files.coded(roles.published, roles.k_quasis)
+        sizes = SpillSizes(files, roles, self.coded, linkage=linkage)
+        self.limits = Limits(
+            memory=memory,
+            n_epsilon_quasis=len(roles.epsilon_quasis),
+            in_blocks=roles.are_figures_simulated,
+            record_width=sizes.record,
+        )
+        sample = sample_combinations(files, roles)
+        disk = sizes.disk(self.limits, at_once=at_once) if to_release else sizes.numbers
+        self.needs = needs_of(sample, self.limits, disk=disk)
+        self.advise = advice_from(sample, roles.attributes)
+        self._source = files.name
+
+    def refuse(self, folder: Path) -> None:
+        """What cannot go well with records in that folder, before any work."""
+        refuse_full_disk(folder, self.needs.disk, memory=self.limits.memory)
+        refuse_too_much(self.needs, self.limits, self._source, self.advise)
+
+
+def sample_combinations(files: InParts, roles: ColumnRoles) -> SampledCombinations:
+    """Combinations of k-quasis in the records that are looked at. Which ε-quasis are missing is not asked."""
+    codes = {name: GrowingCodes(name, files.name) for name in roles.k_quasis}
+    counts = GrowingCounts(len(codes))
+    texts = files.coded(roles.k_quasis, roles.k_quasis)
+    for part in files.sample(roles.k_quasis, coded=texts, most=_SAMPLED, seen=_SEEN) if codes else ():
+        columns = [own.learn(part.column(name)) for name, own in codes.items()]
+        counts.add(columns, [len(own) for own in codes.values()], n_records=len(part))
+    columns_of_all, totals = counts.total()
+    return SampledCombinations(
+        values={name: own.values for name, own in codes.items()},
+        codes=dict(zip(codes, columns_of_all, strict=True)),
+        counts=totals,
+        n_records=files.n_records,
+    )
+
+
+def needs_of(sample: SampledCombinations, limits: Limits, *, disk: int) -> Needs:
+    values = {name: sample.count(name) for name in sample.codes}
+    found = sample.count_combinations()
+    most = max(found.seen, math.prod(own.high for own in values.values()))
+    combinations = DistinctCount(seen=found.seen, low=min(found.low, most), high=min(found.high, most))
+    n_values = sum(own.high for own in values.values())
+    return Needs(
+        n_records=sample.n_records,
+        n_sampled=int(sample.counts.sum()),
+        values=values,
+        combinations=combinations,
+        memory=least_memory(n_values, combinations.high, n_k_quasis=len(values)),
+        disk=disk,
+        fits=sum(own.low for own in values.values()) <= limits.most_k_values
+        and combinations.low <= limits.most_combinations(len(values)),
+    )
+
+
+def refuse_too_much(needs: Needs, limits: Limits, source: str, advise: Advice) -> None:
+    """What the sample has shown, and nothing else.
+
+    Records in the sample are real, so that more values or combinations among them than there is room for settle it. What
+    is only extrapolated settles nothing, however much it is: records come in the order of their files, and those that were
+    not looked at may all be alike. Counting decides.
+    """
+    seen = {name: own.seen for name, own in needs.values.items()}
+    limits.refuse_values(seen, source, advise)
+    limits.refuse_combinations(needs.combinations.seen, seen, source, advise)
+
+
+def advice_from(sample: SampledCombinations, attributes: Mapping[str, KQuasi]) -> Advice:
+    """Levels of the policy's own hierarchies that would leave few enough."""
+
+    def advise(name: str | None, n_left: int, n_at_least: int) -> str:
+        if name is not None:
+            n = max(n_at_least, sample.count(name).high)
+            found = coarsenings_of_values(sample, attributes, name, share=n_left / n)
+            return "".join(f"\nEnough, in the input: {words(own, attributes, of='values')}." for own in found)
+        n = max(n_at_least, sample.count_combinations().high)
+        found, is_enough = coarsenings_of_combinations(sample, attributes, share=n_left / n)
+        memory = in_words(least_memory(0, n, n_k_quasis=len(sample.codes)))
+        lines = [f"\nThere are about {_rounded(n)} combinations in all, which take about {memory} of memory."]
+        if len(found) > 1:
+            lines.append("Any one of these is enough, in the input:")
+            lines += [f"- {words(own, attributes, of='combinations')}" for own in found]
+        elif found and is_enough:
+            lines.append(f"Enough, in the input: {words(found[0], attributes, of='combinations')}.")
+        elif found:
+            lines.append(
+                f"Not even the coarsest levels are enough: {words(found[0], attributes, of='combinations')}. Give one of the "
+                "k-quasis another role."
+            )
+        return "\n".join(lines)
+
+    return advise
+
+
+def _rounded(n: int) -> str:
+    """Two digits that count; more would claim to be known."""
+    step = 10 ** max(0, len(str(n)) - 2)
+    return f"{round(n / step) * step:,}"

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many bytes records take on disk while they are spilt, estimated from a sample of the columns that are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from kepsilon.engines.arrow.moving import with_one_dictionary
+from kepsilon.engines.arrow.numpy_arrays import in_one_piece, null_mask, to_positions
+from kepsilon.engines.on_disk.buckets import LARGE_DICTIONARY, stream_overhead
+from kepsilon.engines.room import LEAST_WIDTH, Limits
+from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.columns import movable
+from kepsilon.sources.protocol import InParts
+from kepsilon.table.arrays import IntArray
+from kepsilon.table.distinct import estimate_distinct
+
+_SAMPLED = 1 << 14
+_SAMPLED_BYTES = 32 << 20
+"""As far as the files tell how long values are."""
+
+_TOGETHER = 1 << 12
+"""Records that share a dictionary, about; how many exactly depends on the limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptColumn:
+    """What the values of a column that is kept take."""
+
+    each: float
+    """Bytes of a value or of its position in a dictionary."""
+    counts: IntArray | None = None
+    """How often each entry of the dictionary came up in the sample."""
+    entry: float = 0.0
+    """Bytes of an entry."""
+    n_entries: int = 0
+    """In the whole table, about."""
+
+    def dictionary(self, n_records: float) -> float:
+        """Bytes of the dictionary that goes with so many records: the entries that occur, or all where they are few."""
+        if self.counts is None or not self.n_entries:
+            return 0.0
+        if self.n_entries <= n_records / LARGE_DICTIONARY:
+            return self.entry * self.n_entries
+        n_sampled = int(self.counts.sum())
+        occurring = float(np.sum(1 - (1 - self.counts / n_sampled) ** n_records))
+        rare = min(1.0, n_records / n_sampled) * (self.n_entries - len(self.counts))
+        return self.entry * min(n_records, self.n_entries, occurring + rare)
+
+
+class SpillSizes:
+    """Of a record, and of all of them; k-quasis are not spilt, a class id stands for them."""
+
+    def __init__(self, files: InParts, roles: ColumnRoles, coded: list[str], *, linkage: bool) -> None:
+        self._files, self._linkage = files, linkage
+        self._numbers = 4 + 8 * len(roles.epsilon_quasis)
+        self._kept = _kept_columns(files, roles, coded)
+        self._overhead = stream_overhead(_kept_schema(files, roles, coded)) if roles.kept else 0
+
+    @property
+    def record(self) -> int:
+        """Bytes of a record in memory, with room for what the sample did not show."""
+        width = float(self._numbers + 8 * self._linkage)
+        for name, own in self._kept.items():
+            is_fixed = own.counts is None and _is_fixed(self._files.schema.field(name).type)
+            share = own.dictionary(_TOGETHER) / _TOGETHER
+            no_less = 0 if is_fixed or own.counts is not None else max(LEAST_WIDTH, self._files.width(name))
+            width += max(no_less, own.each + share)
+        return int(np.ceil(width))
+
+    @property
+    def numbers(self) -> int:
+        """Bytes of all records that are only looked at: a combination and the ε-quasis of each."""
+        return self._files.n_records * self._numbers
+
+    def disk(self, limits: Limits, *, at_once: bool = False) -> int:
+        """Bytes at the most at one time.
+
+        Class ids and ε-quasis are there twice, by class and with noise. What is kept moves from one to the other, a bucket
+        at a time: what counts is the larger of the two, and one bucket. Where all batches are given noise `at_once`, what is
+        kept by class stays until the last of them has it, and is there twice as well.
+        """
+        n = self._files.n_records
+        n_buckets = 1 + n // limits.records_per_batch
+        n_parts = len(self._files.paths) + n // limits.records_per_part
+        by_class = self._kept_bytes(n_parts * n_buckets)
+        n_parts = n_buckets * (1 + min(n, limits.records_per_batch) // limits.records_per_part)
+        with_noise = self._kept_bytes(n_parts * limits.n_noisy_buckets(n))
+        kept = by_class + with_noise if at_once else max(by_class, with_noise) + by_class / n_buckets
+        return int(2 * n * self._numbers + kept)
+
+    def _kept_bytes(self, n_chunks: int) -> float:
+        """Of all records, in so many pieces, with positions in the input."""
+        n = self._files.n_records
+        n_chunks = max(1, min(n, n_chunks))
+        shared = sum(own.dictionary(n / n_chunks) for own in self._kept.values())
+        moved = 8 * self._linkage + sum(own.each for own in self._kept.values())
+        return n * moved + n_chunks * (self._overhead + shared)
+
+
+def _kept_columns(files: InParts, roles: ColumnRoles, coded: list[str]) -> dict[str, KeptColumn]:
+    """By name; those of no fixed width are looked at, for dictionaries in a file make long values look short."""
+    asked = [name for name in roles.kept if not _is_fixed(files.schema.field(name).type)]
+    found = {
+        name: KeptColumn(each=files.schema.field(name).type.bit_width / 8) for name in roles.kept if name not in asked
+    }
+    if asked:
+        longest = max(files.width(name) for name in asked)
+        n_sampled = max(1, min(_SAMPLED, _SAMPLED_BYTES // max(1, longest)))
+        parts = files.sample(asked, coded=[n for n in coded if n in asked], most=n_sampled, seen=n_sampled)
+        sample = pa.concat_tables(parts)
+        found |= {name: _looked_at(sample.column(name), files.n_records) for name in asked}
+    return found
+
+
+def _is_fixed(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
+
+
+def _looked_at(column: pa.ChunkedArray, n_records: int) -> KeptColumn:
+    if not pa.types.is_dictionary(column.type):
+        return KeptColumn(each=column.nbytes / max(1, len(column)))
+    array = in_one_piece(with_one_dictionary(column))
+    positions = to_positions(array.indices, null=0)[~null_mask(array.indices)]
+    used, counts = np.unique(positions, return_counts=True)
+    entries = array.dictionary.take(pa.array(used))
+    return KeptColumn(
+        each=array.type.index_type.bit_width / 8,
+        counts=counts,
+        entry=entries.nbytes / max(1, len(used)),
+        n_entries=estimate_distinct(counts, n_records=n_records).about,
+    )
+
+
+def _kept_schema(files: InParts, roles: ColumnRoles, coded: list[str]) -> pa.Schema:
+    schema: pa.Schema = movable(files.schema.empty_table().select(list(roles.kept))).schema
+    return pa.schema(
+        [pa.field(own.name, pa.dictionary(pa.int32(), own.type) if own.name in coded else own.type) for own in schema]
+    )

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Classes on a cluster's file system: its workers look at them, give them noise and write them in their last order."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from kepsilon.engines.on_disk.batches import NoisyRecords, StoredBatch
+from kepsilon.engines.on_disk.buckets import Bucket
+from kepsilon.engines.on_disk.combinations import StoredCombinations
+from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
+from kepsilon.engines.room import Limits
+from kepsilon.engines.spark.jobs import Workers
+from kepsilon.engines.spark.merged import SparkMerged
+from kepsilon.engines.spark.tables import OnSpark
+from kepsilon.engines.spark.tasks import (
+    Drawing,
+    Merging,
+    WrittenPart,
+    draw_all,
+    look_at_all,
+    look_at_combinations,
+    look_at_kept,
+    write_parts,
+)
+from kepsilon.files.private_folders import SpillFolder
+from kepsilon.policy.roles import ColumnRoles
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.classes import Recoding
+
+T = TypeVar("T")
+
+BATCHES_PER_TASK = 4
+"""A few for every task, so that one that is slow does not keep all others waiting."""
+
+_MOST_SHUFFLING = 64
+"""Tasks that the last step needs at the most: it takes a tenth of the time of bringing classes together."""
+
+
+class SparkPreview:
+    """The classes of one recoding, read by the workers from what is stored by combination."""
+
+    def __init__(
+        self, stored: StoredCombinations, recoding: Recoding, limits: Limits, workers: Workers, *, n_tasks: int
+    ) -> None:
+        self.sizes = recoding.sizes
+        self._stored, self._recoding, self._limits = stored, recoding, limits
+        self._workers, self._n_tasks = workers, n_tasks
+
+    def each(self, look: Look[Found]) -> list[Found]:
+        # One for each task, not more: each reads the buckets that some of its combinations are in, which can be most.
+        batches = self._limits.batches(self.sizes, n_batches=self._n_tasks)
+        work = partial(
+            look_at_combinations, look=look, stored=self._stored, recoding=self._recoding, limits=self._limits
+        )
+        return _flat(self._workers.run(work, _groups(batches, self._n_tasks)))
+
+
+class SparkClasses:
+    """Whole classes in buckets that all workers see; and once they have noise, buckets of records in any order."""
+
+    def __init__(
+        self,
+        stored: list[StoredBatch],
+        folder: SpillFolder,
+        workers: Workers,
+        *,
+        sizes: IntArray,
+        roles: ColumnRoles,
+        limits: Limits,
+        integers: frozenset[str],
+        n_tasks: int,
+        table: OnSpark,
+    ) -> None:
+        self.sizes = sizes
+        self._stored, self._folder, self._workers = stored, folder, workers
+        self._roles, self._limits, self._integers = roles, limits, integers
+        self._n_tasks, self._table = n_tasks, table
+        self._places: list[NoisyRecords] = []
+
+    def each(self, look: Look[Found]) -> list[Found]:
+        work = partial(look_at_all, look=look, limits=self._limits)
+        return _flat(self._workers.run(work, _groups(self._stored, self._n_tasks)))
+
+    def draw(self, draw: Draw[Found], *, random: Random) -> list[Found]:
+        """The only action that draws noise. What it wrote is what is measured, shown and released."""
+        groups = _groups(self._stored, self._n_tasks)
+        work = partial(
+            draw_all,
+            draw=draw,
+            parent=self._workers.folder,
+            n_buckets=max(self._limits.n_noisy_buckets(int(self.sizes.sum())), _power_of_two(self._n_tasks)),
+            n_values=len(self._roles.epsilon_quasis),
+            limits=self._limits,
+        )
+        items = [Drawing(stored=group, random=random.apart(i)) for i, group in enumerate(groups)]
+        drawn: list[tuple[list[Found], list[Bucket]]] = self._workers.run(work, items)
+        self._places = [NoisyRecords(buckets=buckets) for buckets in zip(*(own for _, own in drawn), strict=True)]
+        for own in self._stored:
+            own.bucket.remove_kept()
+        return _flat(found for found, _ in drawn)
+
+    def each_kept(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> list[Found]:
+        work = partial(look_at_kept, look=look, new_ids=new_ids)
+        return _flat(self._workers.run(work, _groups(self._places, self._n_tasks)))
+
+    def merge(
+        self, recoding: Recoding, new_ids: IntArray, *, whole: Collection[str], shuffle: Shuffle, random: Random
+    ) -> SparkMerged:
+        for own in self._stored:
+            own.bucket.remove()
+        work = partial(
+            write_parts,
+            parent=self._workers.folder,
+            roles=self._roles,
+            recoding=recoding,
+            new_ids=new_ids,
+            integers=self._integers.intersection(whole),
+            shuffle=shuffle,
+        )
+        first = len(self._stored)  # numbers that no drawing had
+        items = [Merging(place=place, random=random.apart(first + i)) for i, place in enumerate(self._places)]
+        parts: list[WrittenPart] = _flat(self._workers.run(work, _groups(items, self._n_tasks)))
+        for place in self._places:
+            for bucket in place.buckets:
+                bucket.remove()
+        return SparkMerged(parts, self._folder, self._workers, table=self._table, roles=self._roles)
+
+    def close(self) -> None:
+        self._folder.close()
+
+
+def _groups(items: Sequence[T], n_groups: int) -> list[Sequence[T]]:
+    """As many neighbours in each group as in the others."""
+    n_groups = max(1, min(2 * n_groups, len(items)))
+    cuts = [i * len(items) // n_groups for i in range(n_groups + 1)]
+    return [items[first:last] for first, last in itertools.pairwise(cuts) if last > first]
+
+
+def _flat(groups: Any) -> list[Any]:
+    return [own for group in groups for own in group]
+
+
+def _power_of_two(n_tasks: int) -> int:
+    """Buckets that give every task some to shuffle, but no more: each task of the draw writes files into all of them."""
+    return 1 << (min(n_tasks, _MOST_SHUFFLING) - 1).bit_length()

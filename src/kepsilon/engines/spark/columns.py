@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table on a cluster, counted by its workers, and brought together by class or by combination on a disk they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from kepsilon.engines.arrow.coding import WrongNumbers, encode, read_doubles
+from kepsilon.engines.arrow.column_facts import FORMULA
+from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, to_doubles, to_positions
+from kepsilon.engines.counts.combinations import CountedColumns, CountedCombinations
+from kepsilon.engines.on_disk.batches import StoredBatch
+from kepsilon.engines.on_disk.buckets import Bucket
+from kepsilon.engines.on_disk.combinations import StoredCombinations, combinations_of_buckets
+from kepsilon.engines.spark.classes import BATCHES_PER_TASK, SparkClasses, SparkPreview
+from kepsilon.engines.spark.jobs import Workers
+from kepsilon.engines.spark.session import as_hadoop, parallelism, settled
+from kepsilon.engines.spark.tables import ROW, OnSpark
+from kepsilon.engines.spark.tasks import (
+    UNKNOWN,
+    BringTogether,
+    ReadNumbers,
+    StoreCounts,
+    as_input,
+    changed_meanwhile,
+    read_counts,
+)
+from kepsilon.errors import DataError, EngineError, Problem
+from kepsilon.files.private_folders import SpillFolder
+from kepsilon.policy.roles import ColumnRoles
+from kepsilon.table.arrays import IntArray
+from kepsilon.table.classes import SUPPRESSED, Recoding
+from kepsilon.table.keys import number
+
+_PART_BYTES = 1 << 28
+"""Of records that one task brings together."""
+
+
+class Cluster(Protocol):
+    """Where the work is done, and with how much memory."""
+
+    @property
+    def session(self) -> Any: ...
+
+    @property
+    def memory(self) -> int:
+        """In bytes."""
+
+    @property
+    def staging(self) -> Path:
+        """A folder that this machine and all workers see by the same name."""
+
+    @property
+    def linkage(self) -> bool:
+        """Whether it may be asked later which record was which."""
+
+
+class SparkColumns(CountedColumns):
+    """What a group-by on the cluster tells: combinations of k-quasis with counts. Records stay where they are."""
+
+    def __init__(self, table: OnSpark, roles: ColumnRoles, engine: Cluster) -> None:
+        super().__init__(table.name)
+        self._table, self._roles, self._engine = table, roles, engine
+        self._with_rows = engine.linkage and table.has_rows
+        for name in roles.k_quasis:
+            if pa.types.is_nested(table.schema.field(name).type):
+                encode(pa.chunked_array([], type=table.schema.field(name).type), name, table.name)  # refuses
+        self._texts = tuple(name for name in roles.epsilon_quasis if self._is_text(name))
+        self._stored: tuple[SpillFolder, Workers, StoredCombinations] | None = None
+        self._limits, self._advise = table.limits(roles, engine.memory, engine.staging, linkage=engine.linkage)
+        self._keys = self._count_all()
+        """Codes of k-quasis and flags of missing ε-quasis as Spark gave them, a row for every combination."""
+        self.n_records = int(self._counts.sum())
+        table.refuse_changed(self.n_records)
+
+    def _is_text(self, name: str) -> bool:
+        """Whether an ε-quasi has to be read from text; what is no number at all is said when numbers are asked for."""
+        kind = self._table.schema.field(name).type
+        try:
+            read_doubles(pa.chunked_array([], type=kind), name, self._table.name)
+        except DataError as error:
+            self._refused[name] = error
+        return _is_text(kind)
+
+    def _columns(self, names: Sequence[str], *, rows: bool) -> Any:
+        """As c0, c1 …, with ε-quasis as doubles; then what is wrong with those that were text, and the position."""
+        frame = self._table.columns(names, rows=rows)
+        texts = [name for name in names if name in self._texts]
+        if texts:
+            places = tuple(names.index(name) for name in texts)
+            work = ReadNumbers(places=places, names=tuple(texts), source=self._table.name)
+            frame = frame.mapInArrow(work, _with_numbers(frame.schema, places))
+        for i, name in enumerate(names):
+            if name in self._roles.epsilon_quasis and name not in self._refused:
+                frame = frame.withColumn(f"c{i}", frame[f"c{i}"].cast("double"))
+        return frame
+
+    def _count_all(self) -> pa.Table:
+        from pyspark.sql import functions as f
+
+        k_quasis, epsilon_quasis = self._roles.k_quasis, self._usable()
+        names = (*k_quasis, *epsilon_quasis)
+        folder = SpillFolder(self._engine.staging)
+        try:
+            workers = Workers(self._engine.session, folder.path)
+            workers.refuse_unshared_folder(parallelism(self._engine.session))
+            with settled(self._engine.session, self._table.settings):
+                frame = self._columns(names, rows=False)
+                keys = [frame[f"c{i}"] for i in range(len(k_quasis))]
+                figures = [f.count(f.lit(1)).alias("n")]
+                for j, name in enumerate(epsilon_quasis):
+                    value = frame[f"c{len(k_quasis) + j}"]
+                    keys.append(value.isNull().alias(f"m{j}"))
+                    is_finite = ~f.isnan(value) & (f.abs(value) < float("inf"))
+                    figures.append(f.max(f.when(is_finite, f.abs(value))).alias(f"largest{j}"))
+                    figures.append(f.sum(f.when(is_finite | value.isNull(), 0).otherwise(1)).alias(f"not_finite{j}"))
+                    if name in self._texts:
+                        at = len(names) + 2 * self._texts.index(name)
+                        figures.append(f.sum(f"wrong{at}").alias(f"texts{j}"))
+                        figures.append(f.sum(f"wrong{at + 1}").alias(f"not_finite_texts{j}"))
+                counted = frame.groupBy(*keys).agg(*figures)
+                found = workers.collect(counted, StoreCounts(parent=folder.path))
+            return self._take([path for path in found if path.stat().st_size], epsilon_quasis)
+        finally:
+            folder.close()
+
+    def _usable(self) -> tuple[str, ...]:
+        return tuple(name for name in self._roles.epsilon_quasis if name not in self._refused)
+
+    def _take(self, files: Sequence[Path], epsilon_quasis: Sequence[str]) -> pa.Table:
+        """The counts of all combinations, once they are known to be few enough to be held here."""
+        tables = (read_counts(file) for file in files)
+        parts, n_combinations = [], 0
+        for part in tables:
+            n_combinations += len(part)
+            seen = {name: len(part.column(f"c{i}").unique()) for i, name in enumerate(self._roles.k_quasis)}
+            self._limits.refuse_combinations(n_combinations, seen, self._table.name, self._advise)
+            parts.append(part)
+        if not parts:
+            raise DataError(Problem(where=self._table.name, what="has columns, but no records."))
+        table = pa.concat_tables(parts)
+        self._counts: IntArray = to_positions(in_one_piece(table.column("n")), null=0)
+        k_quasis = self._roles.k_quasis
+        values, codes = {}, {}
+        for i, name in enumerate(k_quasis):
+            column = as_input(table.column(f"c{i}"), self._table.schema.field(name).type)
+            values[name], codes[name] = encode(column, name, self._table.name)
+        self._limits.refuse_values({name: len(own) for name, own in values.items()}, self._table.name, self._advise)
+        is_missing = {}
+        for j, name in enumerate(epsilon_quasis):
+            largest = to_doubles(table.column(f"largest{j}"))
+            self._largest[name] = float(np.fmax.reduce(largest, initial=0.0))
+            wrong = WrongNumbers(n_not_finite=_total(table, f"not_finite{j}"))
+            if name in self._texts:
+                wrong = WrongNumbers(
+                    n_texts=_total(table, f"texts{j}"), n_not_finite=_total(table, f"not_finite_texts{j}")
+                )
+            self._wrong[name] = wrong
+            flags = in_one_piece(table.column(f"m{j}")).cast(pa.int8())
+            is_missing[name] = to_positions(flags, null=0) == 1
+        for name in self._refused:
+            is_missing[name] = np.zeros(len(table), dtype=np.bool_)
+        self._is_missing = {name: is_missing[name] for name in self._roles.epsilon_quasis}
+        columns = [*codes.values(), *(flags.astype(np.int32) for flags in self._is_missing.values())]
+        sizes = [*(len(own) for own in values.values()), *(2 for _ in self._is_missing)]
+        if number(columns, sizes=sizes, length=len(table))[1] != len(table):
+            # The join would double their records, and no class would seem to have changed.
+            raise EngineError(
+                Problem(where="spark", what="some combinations were counted twice; nothing was released.")
+            )
+        self._combinations = CountedCombinations(values, codes, self._is_missing, self._counts)
+        kept = [*(f"c{i}" for i in range(len(k_quasis))), *(f"m{j}" for j in range(len(epsilon_quasis)))]
+        return table.select(kept)
+
+    def preview(self, recoding: Recoding) -> SparkPreview:
+        """Joins positions in the frequency table to the records when first asked, and stores their ε-quasis by them."""
+        self._limits.refuse_large_class(int(recoding.sizes.max()), self._table.name)
+        if self._stored is None:
+            counts = self._combinations.counts_in_table()
+            slices = combinations_of_buckets(counts, self._limits)
+            folder, workers, buckets = self._scatter(self._combinations.place_of(), counts, slices, to_release=False)
+            self._stored = folder, workers, StoredCombinations(combinations=slices, buckets=buckets)
+        _, workers, stored = self._stored
+        n_tasks = parallelism(self._engine.session)
+        return SparkPreview(stored, recoding, self._limits, workers, n_tasks=n_tasks)
+
+    def close(self) -> None:
+        if self._stored is not None:
+            self._stored[0].close()
+            self._stored = None
+
+    def formula_cells(self, name: str) -> int:
+        """Counted on the cluster."""
+        from pyspark.sql import functions as f
+
+        if not _is_text(self._table.schema.field(name).type):
+            return 0
+        with settled(self._engine.session, self._table.settings):
+            frame = self._table.columns([name], rows=False)
+            found = frame.agg(f.sum(frame["c0"].rlike(FORMULA).cast("bigint")).alias("n")).toArrow()
+        return found.column(0).to_pylist()[0] or 0
+
+    def classes(self, recoding: Recoding) -> SparkClasses:
+        """Joins the recoding to the records and brings whole classes together, on disk where all workers see them."""
+        self._limits.refuse_large_class(int(recoding.sizes.max()), self._table.name)
+        n_tasks = parallelism(self._engine.session)
+        batches = self._limits.batches(recoding.sizes, n_batches=BATCHES_PER_TASK * n_tasks)
+        folder, workers, buckets = self._scatter(
+            self._combinations.class_of(recoding), recoding.sizes, batches, to_release=True
+        )
+        integers = {n for n in self._roles.epsilon_quasis if pa.types.is_integer(self._table.schema.field(n).type)}
+        return SparkClasses(
+            [StoredBatch(classes=own, bucket=bucket) for own, bucket in zip(batches, buckets, strict=True)],
+            folder,
+            workers,
+            sizes=recoding.sizes,
+            roles=self._roles,
+            limits=self._limits,
+            integers=frozenset(integers),
+            n_tasks=n_tasks,
+            table=self._table,
+        )
+
+    def _scatter(
+        self, answers: IntArray, sizes: IntArray, slices: list[slice], *, to_release: bool
+    ) -> tuple[SpillFolder, Workers, list[Bucket]]:
+        """All records on disk in buckets, one for each slice of what `answers` says of their combinations.
+
+        Answers are classes, or positions in the frequency table; `sizes` says how many records each of them has. To
+        release them, all columns go along.
+        """
+        folder = SpillFolder(self._engine.staging)
+        workers = Workers(self._engine.session, folder.path)
+        try:
+            buckets = self._bring_together(answers, sizes, slices, workers, to_release=to_release)
+        except BaseException:
+            folder.close()
+            raise
+        return folder, workers, buckets
+
+    def _bring_together(
+        self, answers: IntArray, sizes: IntArray, slices: list[slice], workers: Workers, *, to_release: bool
+    ) -> list[Bucket]:
+        starts = np.array([own.start for own in slices], dtype=np.int64)
+        kept, with_rows = (self._roles.kept, self._with_rows) if to_release else ((), False)
+        names = (*self._roles.k_quasis, *self._roles.epsilon_quasis, *kept)
+        work = BringTogether(
+            parent=workers.folder,
+            starts=starts,
+            epsilon_quasis=self._roles.epsilon_quasis,
+            may_miss=tuple(bool(self._is_missing[name].any()) for name in self._roles.epsilon_quasis),
+            has_rows=with_rows,
+            kept=pa.schema([self._table.schema.field(name) for name in kept]).remove_metadata(),
+            coded=tuple(self._table.coded(kept)),
+            source=self._table.name,
+        )
+        lookup = self._lookup(answers, starts, workers.folder / "0.parquet")
+        per_batch = str(min(self._limits.records_per_part, 1 << 17))
+        settings = {**self._table.settings, "spark.sql.execution.arrow.maxRecordsPerBatch": per_batch}
+        n_tasks = parallelism(self._engine.session)
+        with settled(self._engine.session, settings):
+            frame = self._columns(names, rows=with_rows)
+            # Enough for all cores, and none larger than what is soon done again if a worker is lost.
+            n_parts = max(n_tasks, -(-self.n_records * self._limits.record_width // _PART_BYTES))
+            placed = self._by_class(frame, lookup, min(n_parts, len(slices)), kept=kept, rows=with_rows)
+            found = workers.collect(placed, work)
+        self._table.refuse_changed(self.n_records)
+        brought = {i: own for part in found for i, own in part.items()}
+        for i, own in enumerate(slices):
+            counts = brought[i][1] if i in brought else np.zeros(0)
+            if not np.array_equal(counts, sizes[own]):
+                raise changed_meanwhile(self._table.name)
+        return [brought[i][0] for i in range(len(slices))]
+
+    def _by_class(self, frame: Any, lookup: Path, n_parts: int, *, kept: Sequence[str], rows: bool) -> Any:
+        """Class id, ε-quasis, position and kept columns, whole batches in a partition.
+
+        They need no order there: a worker puts them into one bucket for each batch, and the kernels sort what they look at.
+        """
+        from pyspark.sql import functions as f
+
+        n_k, n_epsilon = len(self._roles.k_quasis), len(self._roles.epsilon_quasis)
+        classes = self._engine.session.read.parquet(as_hadoop(lookup))
+        is_same = f.lit(True)
+        for i in range(n_k):
+            # Null is a value like any other, but only where there is one: the plain comparison is faster.
+            has_null = self._keys.column(f"c{i}").null_count > 0
+            mine, theirs = frame[f"c{i}"], classes[f"k{i}"]
+            is_same &= mine.eqNullSafe(theirs) if has_null else mine == theirs
+        for j, name in enumerate(self._roles.epsilon_quasis):
+            if self._is_missing[name].any():
+                is_same &= frame[f"c{n_k + j}"].isNull() == classes[f"m{j}"]
+        joined = frame.join(f.broadcast(classes), is_same, "left")
+        class_id = f.coalesce(classes["class_id"], f.lit(UNKNOWN))
+        others = [frame[f"c{i}"] for i in range(n_k + n_epsilon, n_k + n_epsilon + len(kept))]
+        chosen = joined.where(class_id != SUPPRESSED).select(
+            class_id.alias("class_id"),
+            f.coalesce(classes["batch"], f.lit(0)).alias("batch"),
+            *(frame[f"c{n_k + j}"] for j in range(n_epsilon)),
+            *([frame[ROW]] if rows else []),
+            *others,
+        )
+        return _placed(chosen, n_parts).drop("batch")
+
+    def _lookup(self, answers: IntArray, starts: IntArray, target: Path) -> Path:
+        """The answer for every combination, in a file that Spark reads."""
+        class_of = answers.astype(np.int32)
+        batch = (np.searchsorted(starts, class_of, side="right") - 1).astype(np.int32)
+        columns = {name.replace("c", "k"): self._keys.column(name) for name in self._keys.column_names}
+        table = pa.table({**columns, "class_id": from_numpy(class_of), "batch": from_numpy(batch)})
+        parquet.write_table(table, target)
+        return target
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _placed(frame: Any, n_parts: int) -> Any:
+    """Whole batches together in so many partitions, evenly where Spark lets partitions be named (4.1 and newer)."""
+    if hasattr(frame, "repartitionById"):
+        return frame.repartitionById(n_parts, frame["batch"] % n_parts)
+    return frame.repartition(n_parts, "batch")
+
+
+def _with_numbers(schema: Any, places: Sequence[int]) -> Any:
+    """What `ReadNumbers` makes of a schema."""
+    from pyspark.sql import types
+
+    fields = list(schema.fields)
+    for place in places:
+        fields[place] = types.StructField(fields[place].name, types.DoubleType())
+    more = [types.StructField(f"wrong{len(fields) + i}", types.LongType()) for i in range(2 * len(places))]
+    return types.StructType([*fields, *more])
+
+
+def _total(table: pa.Table, column: str) -> int:
+    return int(to_positions(in_one_piece(table.column(column)), null=0).sum())

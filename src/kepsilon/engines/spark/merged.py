@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The released records as the workers wrote them, and how they are given to the curator."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, to_positions
+from kepsilon.engines.spark.jobs import Workers
+from kepsilon.engines.spark.tables import FrameOnSpark, OnSpark
+from kepsilon.engines.spark.tasks import (
+    WrittenPart,
+)
+from kepsilon.errors import EngineError, Problem
+from kepsilon.files.private_folders import SpillFolder, closed
+from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.columns import decoded
+from kepsilon.sources.kinds import writing
+from kepsilon.sources.parquet_files import ParquetFiles
+from kepsilon.sources.protocol import Sink
+
+_KEPT: list[SpillFolder] = []
+"""Folders that a DataFrame may still be read from; they go when the program ends, unless they are closed before."""
+
+
+class SparkMerged:
+    """The released records in Parquet files in their last order, written once, not yet given their name."""
+
+    def __init__(
+        self, parts: list[WrittenPart], folder: SpillFolder, workers: Workers, *, table: OnSpark, roles: ColumnRoles
+    ) -> None:
+        self.n_records = sum(part.n_records for part in parts)
+        self.inputs = table.inputs
+        self._parts, self._folder, self._workers, self._table, self._roles = parts, folder, workers, table, roles
+        if isinstance(table, FrameOnSpark):
+            _KEPT.append(folder)
+
+    def frame(self) -> Any:
+        """A DataFrame where one was given, to be used until the release is closed; else all of it in memory, as Arrow."""
+        self._refuse_closed()
+        if isinstance(self._table, FrameOnSpark):
+            return self._workers.read([part.path for part in self._parts])
+        return decoded(pa.concat_tables(self._tables())).unify_dictionaries()
+
+    def write(self, target: Path, *, final_name: Path) -> None:
+        self._refuse_closed()
+        if target.is_dir():
+            for i, part in enumerate(self._parts):
+                shutil.copyfile(part.path, target / f"part-{i:05d}.parquet")
+            return
+        with writing(Sink(target=target, final_name=final_name, in_parts=True)) as write:
+            for table in self._tables():
+                write(table)
+
+    def _tables(self) -> Iterator[pa.Table]:
+        for part in self._parts:
+            # Labels repeat, and are moved faster as dictionaries.
+            files = ParquetFiles(part.path)
+            yield from files.parts(self._roles.published, coded=self._roles.k_quasis, n_records=1 << 20)
+
+    def linkage(self) -> pa.Table:
+        """All of it in memory."""
+        return pa.concat_tables(self._linkage())
+
+    def write_linkage(self, target: Path, *, final_name: Path) -> None:
+        with writing(Sink(target=target, final_name=final_name, in_parts=True)) as write:
+            for table in self._linkage():
+                write(table)
+
+    def _refuse_closed(self) -> None:
+        if not self._folder.path.exists():
+            raise closed()
+
+    def _linkage(self) -> Iterator[pa.Table]:
+        self._refuse_closed()
+        first = 0
+        for part in self._parts:
+            if part.linkage is None:
+                raise _no_linkage(is_frame=isinstance(self._table, FrameOnSpark))
+            table = ParquetFiles(part.linkage).arrow_table(["original_row", "released_row", "class_id"])
+            rows = to_positions(in_one_piece(table.column("released_row")), null=0) + first
+            yield table.set_column(1, "released_row", from_numpy(rows))
+            first += part.n_records
+
+    def close(self) -> None:
+        if self._folder in _KEPT:
+            _KEPT.remove(self._folder)
+        self._folder.close()
+
+
+def _no_linkage(*, is_frame: bool) -> EngineError:
+    what = "was not asked for before the records were read."
+    if is_frame:
+        what = "records of a DataFrame have no position, so nothing can say which they were."
+    return EngineError(Problem(where="linkage", what=what))

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parquet files or a Spark DataFrame that are known by their columns."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from kepsilon.engines.arrow.column_facts import offending
+from kepsilon.engines.on_disk.needs import Needs
+from kepsilon.engines.protocol import Repetition
+from kepsilon.engines.spark.columns import Cluster, SparkColumns
+from kepsilon.engines.spark.session import settled
+from kepsilon.engines.spark.tables import OnSpark
+from kepsilon.engines.spark.tasks import as_input
+from kepsilon.policy.roles import Attribute, ColumnRoles
+
+
+class SparkSource:
+    """A table that Spark reads, known by its columns."""
+
+    def __init__(self, table: OnSpark, engine: Cluster) -> None:
+        self._table, self._engine = table, engine
+        self.name = table.name
+        self.column_names: tuple[str, ...] = tuple(table.schema.names)
+
+    def read(self, roles: ColumnRoles) -> SparkColumns:
+        """Counts on the cluster; identifiers are not even taken from the files."""
+        return SparkColumns(self._table, roles, self._engine)
+
+    def needs(self, roles: ColumnRoles) -> Needs:
+        """What that will take; refused at once where it cannot be had."""
+        return self._table.needs(roles, self._engine.memory, self._engine.staging, linkage=self._engine.linkage)
+
+    def repetition(self, column: str) -> Repetition:
+        """Counted on the cluster; values that Spark cannot compare are taken for different."""
+        from pyspark.sql import functions as f
+
+        with settled(self._engine.session, self._table.settings):
+            value = (frame := self._table.columns([column], rows=False))["c0"]
+            is_nested = pa.types.is_nested(self._table.schema.field(column).type)
+            distinct = f.count(value) if is_nested else f.count_distinct(value)
+            found = frame.agg(distinct.alias("distinct"), f.count(value).alias("valid")).toArrow()
+        n_distinct, n_records = (found.column(i).to_pylist()[0] for i in range(2))
+        return Repetition(n_distinct=n_distinct, n_records=n_records)
+
+    def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
+        """This one column has to fit into memory."""
+        with settled(self._engine.session, self._table.settings):
+            table = self._table.columns([column], rows=False).toArrow()
+        kind = self._table.schema.field(column).type
+        return offending(pa.table({column: as_input(table.column(0), kind)}), attribute, self.name)

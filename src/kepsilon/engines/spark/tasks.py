@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What workers of a cluster do. Nothing here needs Spark: a worker has kepsilon, Arrow and NumPy.
+
+Every attempt at a task writes into a folder of its own, and only what the attempt that succeeded returns is ever looked
+at. A task that is tried again, or run twice at once, so leaves one version.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from kepsilon.engines.arrow.coding import as_doubles, read_doubles
+from kepsilon.engines.arrow.merging import linkage_table
+from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, to_positions
+from kepsilon.engines.on_disk.batches import NoisyBuckets, NoisyRecords, StoredBatch
+from kepsilon.engines.on_disk.buckets import Bucket, Records, scatter
+from kepsilon.engines.on_disk.combinations import StoredCombinations
+from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
+from kepsilon.engines.room import Limits
+from kepsilon.errors import AnonymisationError, EngineError, Problem
+from kepsilon.files.private_folders import chosen_place, owner_only, worded
+from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.columns import CODED_TEXT
+from kepsilon.sources.kinds import writing
+from kepsilon.sources.protocol import Sink
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.classes import Recoding
+
+Item = TypeVar("Item")
+
+RESULT = "result binary"
+"""The only column that tasks return."""
+
+WORK = "work"
+"""What the work is called beside its items, which are called by their numbers."""
+
+UNKNOWN = -2
+"""The class of a record whose combination was not counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a task comes back with: what it found, or why it could not."""
+
+    number: int
+    found: Any = None
+    error: BaseException | None = None
+
+    def result(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self.found
+
+
+def attempt(number: int, work: Callable[[], Any]) -> pa.RecordBatch:
+    """One row with the outcome. What goes wrong comes back in it, because a traceback in a cluster's log quotes values."""
+    try:
+        outcome = Outcome(number=number, found=work())
+    except (MemoryError, AnonymisationError) as error:
+        outcome = Outcome(number=number, error=error)
+    except Exception as error:  # noqa: BLE001 (its text may quote a record)
+        problem = Problem(where="spark", what=f"a task failed ({type(error).__name__}); nothing was released.")
+        outcome = Outcome(number=number, error=EngineError(problem))
+    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(outcome)], type=pa.binary())], names=["result"])
+
+
+def run_items(batches: Iterator[pa.RecordBatch], *, orders: str) -> Iterator[pa.RecordBatch]:
+    """The items whose numbers come in, through the work that lies beside them in a folder."""
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            yield attempt(number, partial(_run_item, Path(orders), number))
+
+
+def _run_item(orders: Path, number: int) -> Any:
+    try:
+        work, item = (_unpickled(orders / name) for name in (WORK, str(number)))
+    except EngineError:
+        raise _not_shared(chosen_place(orders)) from None
+    return work(item)
+
+
+def _unpickled(path: Path) -> Any:
+    with worded(path.parent), path.open("rb") as file:
+        return pickle.load(file)  # noqa: S301 (our own, from a folder that only we can write to)
+
+
+def _not_shared(place: Path) -> EngineError:
+    return EngineError(
+        Problem(
+            where=str(place),
+            what="the workers of the cluster do not see this folder, or are not run by the same user; nothing was released.",
+            fix="Choose a folder that is in the same place for this machine and for all workers: --spill-folder, or staging.",
+        )
+    )
+
+
+def try_folder(number: int, *, parent: Path) -> None:
+    """Whether a worker can keep records there; that it sees the folder it has shown by now."""
+    del number
+    own_folder(parent).rmdir()
+
+
+def own_folder(parent: Path) -> Path:
+    """A new folder for one attempt; its name is a number, as in all private folders."""
+    folder = parent / str(secrets.randbits(62))
+    with worded(parent):
+        folder.mkdir(mode=0o700)
+    return folder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreCounts:
+    """Counted combinations, put on disk where the driver sees them and nobody else does."""
+
+    parent: Path
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield attempt(0, lambda: self._store(batches))
+
+    def _store(self, batches: Iterator[pa.RecordBatch]) -> Path:
+        path = own_folder(self.parent) / "0.arrow"
+        with worded(path), open(path, "wb", opener=owner_only) as file, contextlib.ExitStack() as stack:
+            writer = None
+            for batch in batches:
+                writer = writer or stack.enter_context(pa.ipc.new_stream(file, batch.schema))
+                writer.write_batch(batch)
+        return path
+
+
+def read_counts(path: Path) -> pa.Table:
+    """What `StoreCounts` put there."""
+    with pa.OSFile(str(path), "rb") as file, pa.ipc.open_stream(file) as stream:
+        return stream.read_all()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BringTogether:
+    """Records of whole batches of classes, in any order, put on disk batch by batch.
+
+    Columns come in the order: class id, ε-quasis, position in the input where it is wanted, kept columns.
+    """
+
+    parent: Path
+    starts: IntArray
+    """First class of every batch."""
+    epsilon_quasis: tuple[str, ...]
+    may_miss: tuple[bool, ...]
+    """Whether some counted record missed the ε-quasi."""
+    has_rows: bool
+    kept: pa.Schema
+    """What kept columns are called, and the types they have in the input."""
+    coded: tuple[str, ...]
+    source: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield attempt(0, lambda: self._store(batches))
+
+    def _store(self, batches: Iterator[pa.RecordBatch]) -> dict[int, tuple[Bucket, IntArray]]:
+        """By the number of a batch, its bucket and the records of each of its classes."""
+        folder = own_folder(self.parent)
+        buckets: dict[int, Bucket] = {}
+        counts: dict[int, IntArray] = {}
+        for batch in batches:
+            records = self._records(pa.Table.from_batches([batch]))
+            numbers = np.searchsorted(self.starts, records.class_ids, side="right") - 1
+            met, places = np.unique(numbers, return_inverse=True)
+            for number in met.tolist():
+                if number not in buckets:
+                    buckets[number] = Bucket(folder, number, n_values=len(self.epsilon_quasis))
+                    counts[number] = np.zeros(0, dtype=np.int64)
+                own = records.class_ids[numbers == number] - self.starts[number]
+                more = np.bincount(own, minlength=len(counts[number]))
+                more[: len(counts[number])] += counts[number]
+                counts[number] = more
+            # NumPy sorts 16 bits by counting; more batches than they can name must not become others.
+            narrow = places.astype(np.uint16) if len(met) < 1 << 16 else places
+            scatter(records, narrow, [buckets[number] for number in met.tolist()])
+        return {number: (bucket, counts[number]) for number, bucket in buckets.items()}
+
+    def _records(self, table: pa.Table) -> Records:
+        class_ids = to_positions(in_one_piece(table.column(0)), null=UNKNOWN).astype(np.int32)
+        values = np.empty((len(table), len(self.epsilon_quasis)))
+        for j, name in enumerate(self.epsilon_quasis):
+            values[:, j] = as_doubles(table.column(1 + j), name, self.source)
+        is_new = (class_ids == UNKNOWN).any()
+        for j, may_miss in enumerate(self.may_miss):
+            is_new |= not may_miss and np.isnan(values[:, j]).any()
+        if is_new:
+            raise changed_meanwhile(self.source)
+        first_kept = 1 + len(self.epsilon_quasis) + self.has_rows
+        rows = to_positions(in_one_piece(table.column(first_kept - 1)), null=-1) if self.has_rows else None
+        columns, fields = [], []
+        for i, field in enumerate(self.kept):
+            column = as_input(table.column(first_kept + i), field.type)
+            is_coded = field.name in self.coded
+            column = column.dictionary_encode() if is_coded else column
+            columns.append(column)
+            fields.append(pa.field(field.name, column.type, metadata=CODED_TEXT if is_coded else None))
+        kept = pa.Table.from_arrays(columns, schema=pa.schema(fields)) if fields else pa.table({})
+        return Records(class_ids=class_ids, values=values, rows=rows, kept=kept)
+
+
+def changed_meanwhile(source: str) -> EngineError:
+    return EngineError(
+        Problem(
+            where=source,
+            what="was changed while it was being read; nothing was released.",
+            fix="Start again once nobody writes to it any more.",
+        )
+    )
+
+
+def as_input(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """A column that went through Spark, in the type that it has in the input."""
+    if column.type == kind:
+        return column
+    if pa.types.is_dictionary(kind):
+        # Positions in 32 bits: narrower ones might not be enough once records of several files are together.
+        values = column.cast(kind.value_type).dictionary_encode()
+        return values.cast(pa.dictionary(pa.int32(), kind.value_type, ordered=kind.ordered))
+    return column.cast(kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadNumbers:
+    """ε-quasis that are text become doubles, in their places; two more columns for each tell what in it is no number."""
+
+    places: tuple[int, ...]
+    names: tuple[str, ...]
+    source: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            columns, names = list(batch.columns), list(batch.schema.names)
+            for place, name in zip(self.places, self.names, strict=True):
+                text = pa.chunked_array([batch.column(place)])
+                values, wrong = read_doubles(text, name, self.source)
+                usable = values if len(values) == len(text) else np.full(len(text), np.nan)
+                columns[place] = from_numpy(usable, is_null=np.isnan(usable))
+                for n in (wrong.n_texts, wrong.n_not_finite):
+                    told = np.zeros(len(text), dtype=np.int64)
+                    told[:1] = n  # of the whole batch, in its first row
+                    names.append(f"wrong{len(columns)}")
+                    columns.append(from_numpy(told))
+            yield pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def look_at_all(stored: Sequence[StoredBatch], *, look: Look[Found], limits: Limits) -> list[Found]:
+    return [look(own.look(limits)) for own in stored]
+
+
+def look_at_combinations(
+    batches: Sequence[slice], *, look: Look[Found], stored: StoredCombinations, recoding: Recoding, limits: Limits
+) -> list[Found]:
+    """What is found in some batches of classes, whose records are stored by combination."""
+    return [look(stored.batch(own, recoding, limits)) for own in batches]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """Some batches that are given noise together, and where their random bytes come from."""
+
+    stored: Sequence[StoredBatch]
+    random: Random
+
+
+def draw_all(
+    drawing: Drawing, *, draw: Draw[Found], parent: Path, n_buckets: int, n_values: int, limits: Limits
+) -> tuple[list[Found], list[Bucket]]:
+    """Noise for some batches, in buckets of this attempt."""
+    noisy = NoisyBuckets(own_folder(parent), first_number=0, n_buckets=n_buckets, n_values=n_values, limits=limits)
+    found = [draw(own.look(limits), drawing.random, noisy.keeper(own, drawing.random)) for own in drawing.stored]
+    return found, noisy.buckets
+
+
+def look_at_kept(
+    places: Sequence[NoisyRecords], *, look: Callable[[FloatArray], Found], new_ids: IntArray
+) -> list[Found]:
+    return [look(own.published(new_ids)) for own in places if own.n_records]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merging:
+    """Records that drew the same place, and where the bytes for their order come from."""
+
+    place: NoisyRecords
+    random: Random
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenPart:
+    """Released records in their last order, in a Parquet file, and which they were in another."""
+
+    path: Path
+    linkage: Path | None
+    n_records: int
+
+
+def write_parts(
+    mergings: Sequence[Merging],
+    *,
+    parent: Path,
+    roles: ColumnRoles,
+    recoding: Recoding,
+    new_ids: IntArray,
+    integers: frozenset[str],
+    shuffle: Shuffle,
+) -> list[WrittenPart]:
+    """Shuffles places and writes them, each to a file of this attempt."""
+    folder = own_folder(parent)
+    written = []
+    for i, merging in enumerate(mergings):
+        place = merging.place
+        released = place.released(new_ids)
+        if not len(released):
+            continue
+        order = released[shuffle(len(released), random_bytes=merging.random.bytes)]
+        path, linkage = folder / f"{2 * i}.parquet", folder / f"{2 * i + 1}.parquet"
+        rows = place.rows()
+        with worded(parent):
+            with writing(Sink(target=path, final_name=path, in_parts=True)) as write:
+                write(place.table(order, roles, recoding, new_ids, integers=integers))
+            if rows is not None:
+                with writing(Sink(target=linkage, final_name=linkage, in_parts=True)) as write:
+                    write(linkage_table(rows[order], new_ids[place.class_ids()[order]], first=0))
+        written.append(WrittenPart(path=path, linkage=None if rows is None else linkage, n_records=len(order)))
+    return written

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records on disk by class, given noise a batch at a time, and then in an order nobody can guess."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+import pyarrow as pa
+
+from kepsilon.engines.on_disk.batches import NoisyBuckets, NoisyRecords, StoredBatch
+from kepsilon.engines.on_disk.buckets import Bucket
+from kepsilon.engines.on_disk.combinations import StoredCombinations
+from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
+from kepsilon.engines.room import Limits
+from kepsilon.engines.spilling.merged import SpilledMerged
+from kepsilon.files.private_folders import SpillFolder
+from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.protocol import InParts
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.classes import Recoding
+
+
+class SpilledPreview:
+    """The classes of one recoding, read from what is stored by combination."""
+
+    def __init__(self, stored: StoredCombinations, recoding: Recoding, limits: Limits) -> None:
+        self.sizes = recoding.sizes
+        self._stored, self._recoding, self._limits = stored, recoding, limits
+
+    def each(self, look: Look[Found]) -> Iterator[Found]:
+        batches = self._limits.batches(self.sizes)
+        return (look(self._stored.batch(own, self._recoding, self._limits)) for own in batches)
+
+
+class SpilledClasses:
+    """Buckets of whole classes, one for each batch; and once they have noise, buckets of records in any order."""
+
+    def __init__(
+        self,
+        stored: list[StoredBatch],
+        folder: SpillFolder,
+        *,
+        sizes: IntArray,
+        files: InParts,
+        roles: ColumnRoles,
+        limits: Limits,
+    ) -> None:
+        self.sizes = sizes
+        self._stored, self._folder = stored, folder
+        self._files, self._roles, self._limits = files, roles, limits
+        self._noisy = NoisyBuckets(
+            folder.path,
+            first_number=len(stored),
+            n_buckets=limits.n_noisy_buckets(int(sizes.sum())),
+            n_values=len(roles.epsilon_quasis),
+            limits=limits,
+        )
+
+    def each(self, look: Look[Found]) -> Iterator[Found]:
+        return (look(own.look(self._limits)) for own in self._stored)
+
+    def draw(self, draw: Draw[Found], *, random: Random) -> Iterator[Found]:
+        for own in self._stored:
+            yield draw(own.look(self._limits), random, self._noisy.keeper(own, random))
+            own.bucket.remove_kept()
+
+    def each_kept(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> Iterator[Found]:
+        return (look(NoisyRecords(buckets=[own]).published(new_ids)) for own in self._noisy.buckets if own.n_records)
+
+    def merge(
+        self, recoding: Recoding, new_ids: IntArray, *, whole: Collection[str], shuffle: Shuffle, random: Random
+    ) -> SpilledMerged:
+        for stored in self._stored:
+            stored.bucket.remove()
+        filled: list[Bucket] = []
+        n_records = 0
+        for bucket in self._noisy.buckets:
+            released = NoisyRecords(buckets=[bucket]).released(new_ids)
+            if len(released):
+                n_records += bucket.keep_order(released[shuffle(len(released), random_bytes=random.bytes)])
+                filled.append(bucket)
+        integers = {n for n in self._roles.epsilon_quasis if pa.types.is_integer(self._files.schema.field(n).type)}
+        return SpilledMerged(
+            filled,
+            self._folder,
+            n_records=n_records,
+            files=self._files,
+            roles=self._roles,
+            recoding=recoding,
+            new_ids=new_ids,
+            integers=integers.intersection(whole),
+        )
+
+    def close(self) -> None:
+        self._folder.close()

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parquet larger than memory: counted in one reading, brought together by class on disk in a second."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kepsilon.engines.on_disk.needs import Foreseen
+from kepsilon.engines.spilling.source import SpilledSource
+from kepsilon.errors import EngineError, Problem
+from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.kinds import find_kind
+from kepsilon.sources.protocol import InParts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpillingEngine:
+    """The local engine under a limit on memory."""
+
+    memory: int
+    """In bytes."""
+    folder: Path
+    """Where a private folder is made for what does not fit."""
+    linkage: bool = True
+    """Whether it may be asked later which record was which."""
+    to_release: bool = True
+    """Whether records will be released, or only looked at, which takes less room on disk."""
+    name: str = "local"
+
+    def open_source(self, source: object) -> SpilledSource:
+        path = Path(source) if isinstance(source, str | Path) else None
+        kind = None if path is None else find_kind(path)
+        if path is None or kind is None or kind.open_in_parts is None:
+            raise EngineError(
+                Problem(
+                    where="input" if path is None else str(path),
+                    what="under a memory limit only Parquet can be read, in a file, a folder or by a pattern.",
+                    fix="Give no limit, or write the table as Parquet first.",
+                )
+            )
+        return SpilledSource(kind.open_in_parts(path), self)
+
+    def foresee(self, files: InParts, roles: ColumnRoles) -> Foreseen:
+        """What it will take; refused at once where it cannot be had."""
+        foreseen = Foreseen(files, roles, memory=self.memory, linkage=self.linkage, to_release=self.to_release)
+        foreseen.refuse(self.folder)
+        return foreseen

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The released records in buckets on disk, and how they are written, one bucket after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kepsilon.engines.arrow.merging import linkage_table
+from kepsilon.engines.on_disk.batches import NoisyRecords
+from kepsilon.engines.on_disk.buckets import Bucket
+from kepsilon.errors import EngineError, Problem
+from kepsilon.files.private_folders import SpillFolder
+from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.columns import decoded
+from kepsilon.sources.kinds import writing
+from kepsilon.sources.parquet_files import write_folder
+from kepsilon.sources.protocol import InParts, Sink
+from kepsilon.table.arrays import IntArray
+from kepsilon.table.classes import Recoding
+
+
+class SpilledMerged:
+    """The released records on disk, in buckets with an order drawn for each, not yet written."""
+
+    def __init__(
+        self,
+        buckets: list[Bucket],
+        folder: SpillFolder,
+        *,
+        n_records: int,
+        files: InParts,
+        roles: ColumnRoles,
+        recoding: Recoding,
+        new_ids: IntArray,
+        integers: Collection[str],
+    ) -> None:
+        self.n_records = n_records
+        self.inputs: tuple[Path, ...] = files.inputs
+        self._buckets, self._folder, self._roles = buckets, folder, roles
+        self._recoding, self._new_ids, self._integers = recoding, new_ids, integers
+
+    def frame(self) -> Any:
+        """All of it in memory, as Arrow."""
+        return decoded(pa.concat_tables(self._tables())).unify_dictionaries()
+
+    def write(self, target: Path, *, final_name: Path) -> None:
+        if target.is_dir():
+            write_folder(self._tables(), target)
+            return
+        with writing(Sink(target=target, final_name=final_name, in_parts=True)) as write:
+            for table in self._tables():
+                write(table)
+
+    def linkage(self) -> pa.Table:
+        """All of it in memory."""
+        return pa.concat_tables(self._linkage())
+
+    def write_linkage(self, target: Path, *, final_name: Path) -> None:
+        with writing(Sink(target=target, final_name=final_name, in_parts=True)) as write:
+            for table in self._linkage():
+                write(table)
+
+    def close(self) -> None:
+        self._folder.close()
+
+    def _tables(self) -> Iterator[pa.Table]:
+        for bucket in self._buckets:
+            yield NoisyRecords(buckets=[bucket]).table(
+                bucket.order(), self._roles, self._recoding, self._new_ids, integers=self._integers
+            )
+
+    def _linkage(self) -> Iterator[pa.Table]:
+        first = 0
+        for bucket in self._buckets:
+            rows, order = bucket.rows(), bucket.order()
+            if rows is None:
+                raise EngineError(Problem(where="linkage", what="was not asked for before the records were read."))
+            yield linkage_table(rows[order], self._new_ids[bucket.class_ids()[order]], first=first)
+            first += len(order)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which records have too few originals in reach, and go."""

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who must go for k to hold at confidence c: records that noise left with too few originals to hide among.
+
+Paper §V-C, for one ε-quasi. Departure: ℓ_i counts the originals around the published value, which is what the text
+means; the formula prints the original value, around which there is always at least the record itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+import numpy as np
+
+from kepsilon.evaluate.noise_law import NoiseLaw
+from kepsilon.evaluate.originals.sorted_classes import ROUNDING, SortedClasses
+from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import fraction
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.coded_values import without_missing
+from kepsilon.table.steps import Steps
+
+
+class ZeroRule(Enum):
+    """What becomes of a record with ℓ_i = 0, which noise has moved away from every original of its class."""
+
+    TEXT = "text"
+    """It stays, and counts as staying: the paper's text."""
+    STRICT = "strict"
+    """It stays, but its class must have k records without it: the paper's formula."""
+    SUPPRESS_ZERO = "suppress_zero"
+    """It goes: for large ε such records are linked far more often than others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfidentK:
+    """What the curator asks for."""
+
+    k: int
+    confidence: float
+    rule: ZeroRule
+    precisions: tuple[Fraction, ...]
+    domains: tuple[tuple[Fraction, Fraction] | None, ...] = ()
+    """Public bounds that published values are clamped to; none for any ε-quasi if empty."""
+
+    @classmethod
+    def asked_by(cls, policy: Policy) -> ConfidentK | None:
+        if policy.confidence is None:
+            return None
+        return cls(
+            k=policy.k,
+            confidence=policy.confidence,
+            rule=ZeroRule(policy.confidence_rule),
+            precisions=tuple(fraction(attribute.precision) for attribute in policy.epsilon_quasis.values()),
+            domains=tuple(
+                None if a.domain is None else (fraction(a.domain[0]), fraction(a.domain[1]))
+                for a in policy.epsilon_quasis.values()
+            ),
+        )
+
+    def reach(self, mechanism: NoiseLaw, low: FloatArray, high: FloatArray, *, epsilon: float) -> FloatArray:
+        """r_c: how far a record's published values lie from its own with probability c, at most; shaped like `low`.
+
+        Paper Eq. (9). Half a unit of the precision is added to the reach of what is drawn because rounding moves values
+        too: without it 0.99 can be 0.93. Where there is no noise it is infinite: what all share tells nothing.
+        """
+        half_units = np.array([float(precision / 2) for precision in self.precisions])
+        drawn = mechanism.reach(low, high, epsilon=epsilon, confidence=self.confidence)
+        return np.where(high - low > 0, drawn + half_units, np.inf)
+
+    @property
+    def steps(self) -> Steps:
+        """How the only ε-quasi is published."""
+        domain = self.domains[0] if self.domains else None
+        return Steps(precision=self.precisions[0], domain=domain)
+
+
+def originals_in_reach(
+    classes: SortedClasses, published: FloatArray, *, linking_ranges: FloatArray, precision: Fraction | None = None
+) -> IntArray:
+    """ℓ_i of every record: originals of its class within r_c of its published value, ends included.
+
+    `linking_ranges` is r_c per class, shape (n_classes,). The ends are given the width of a double's rounding, so that
+    an original that lies on one in decimals is not lost in binary; but no more than a part of the precision, which that
+    width exceeds among large numbers.
+    """
+    ids = classes.class_ids[classes.place]
+    centre = without_missing(published)[classes.order]
+    reach = without_missing(linking_ranges)[ids]
+    slack = ROUNDING * (np.abs(centre) + np.where(np.isinf(reach), 0.0, reach))
+    reach = reach + (slack if precision is None else np.minimum(slack, float(precision / 4)))
+    n_before = np.concatenate([[0], np.cumsum(classes.counts)])
+    upto = classes.n_distinct_up_to(centre + reach, ids, include_equal=True)
+    below = classes.n_distinct_up_to(centre - reach, ids, include_equal=False)
+    in_reach = np.empty(len(ids), dtype=np.int64)
+    in_reach[classes.order] = n_before[upto] - n_before[below]
+    return in_reach
+
+
+def suppressed_for_confidence(
+    in_reach: IntArray, class_ids: IntArray, *, k: int, n_classes: int, rule: ZeroRule = ZeroRule.TEXT
+) -> BoolArray:
+    """Which records go, given every ℓ_i: those with 0 < ℓ_i < k, and then whole classes left with fewer than k.
+
+    One pass: a class that lost records is not looked at again with fewer originals in it, because the attacker's
+    originals do not go away.
+    """
+    goes, counts_as_gone = goes_alone(in_reach, k=k, rule=rule)
+    n_left = np.bincount(class_ids[~counts_as_gone], minlength=n_classes)
+    suppressed: BoolArray = goes | (n_left < k)[class_ids]
+    return suppressed
+
+
+def goes_alone(in_reach: IntArray, *, k: int, rule: ZeroRule) -> tuple[BoolArray, BoolArray]:
+    """Which records go whatever becomes of their class, and which count as gone when the others are counted."""
+    too_few = in_reach < k
+    goes = too_few if rule is ZeroRule.SUPPRESS_ZERO else too_few & (in_reach != 0)
+    return goes, goes if rule is ZeroRule.TEXT else too_few

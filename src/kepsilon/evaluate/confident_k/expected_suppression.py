@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many records confident k is expected to suppress, exactly, before any noise is drawn.
+
+Paper §V-C, for one ε-quasi with exponential noise. With `steps` it is of what is published, rounded to the precision and
+clamped to the domain; without, of noise that is not yet rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.evaluate.confident_k.class_rule import lost_with_class, may_fall, may_stand
+from kepsilon.evaluate.confident_k.confident_k import ZeroRule
+from kepsilon.evaluate.confident_k.reach_probabilities import Crowds, Noise, at_least, crowds_of, ends_of
+from kepsilon.evaluate.noise_law import ExponentialLaw
+from kepsilon.evaluate.originals.class_values import ClassValues
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.steps import Steps
+
+_BLOCK = 1 << 15
+"""Distinct values looked at together: few enough to stay in a processor's cache."""
+
+
+def prepare(classes: ClassValues, *, k: int) -> PreparedClasses:
+    """All that does not depend on the noise, for use with many ε and confidences."""
+    before = np.concatenate([[0], np.cumsum(classes.counts)])
+    return PreparedClasses(
+        classes=classes,
+        k=k,
+        sizes=np.diff(before[classes.starts]),
+        ones=crowds_of(classes, n=1),
+        crowds=crowds_of(classes, n=k),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedClasses:
+    """Classes with the crowds of one and of k originals in them."""
+
+    classes: ClassValues
+    k: int
+    sizes: IntArray
+    ones: Crowds
+    crowds: Crowds
+
+    def expected(
+        self,
+        *,
+        ranges: FloatArray,
+        reach: FloatArray,
+        epsilon: float,
+        rule: ZeroRule,
+        law: ExponentialLaw,
+        steps: Steps | None = None,
+    ) -> FloatArray:
+        """Expected number of suppressed records of every class, shape (n_classes,).
+
+        `ranges` is the R that set the noise of each class, at least its diameter, and `reach` its r_c. Without noise,
+        where R is 0 or NaN, all records of a class hide each other.
+        """
+        scales = ranges / epsilon
+        is_moved = (scales > 0) & (self.sizes >= self.k)
+        scales, reach = np.where(is_moved, scales, np.inf), np.where(is_moved, reach, 0.0)
+        expected = np.where(self.sizes < self.k, self.sizes, 0).astype(np.float64)
+        on_edge = np.zeros(len(expected), dtype=np.bool_)
+        stays: list[FloatArray] = []
+        zeros: list[FloatArray] = []
+        for block in _blocks(self.classes.starts):
+            if not is_moved[block].any():
+                continue
+            noise = self._noise(block, scales=scales[block], reach=reach[block], law=law, steps=steps)
+            chances = self._chances(block, noise, is_moved[block], rule)
+            expected[block] = np.where(is_moved[block], chances.expected, expected[block])
+            on_edge[block] = chances.on_edge
+            stays.append(chances.stays)
+            zeros.append(chances.zero)
+        if on_edge.any():
+            zero = np.concatenate(zeros) if rule is ZeroRule.STRICT else None
+            expected[on_edge] += lost_with_class(np.concatenate(stays), zero, self.sizes[on_edge], k=self.k)
+        return np.clip(expected, 0, self.sizes)
+
+    def _noise(
+        self, block: slice, *, scales: FloatArray, reach: FloatArray, law: ExponentialLaw, steps: Steps | None
+    ) -> Noise:
+        starts = self.classes.starts[block.start : block.stop + 1]
+        positions = slice(int(starts[0]), int(starts[-1]))
+        n_distinct = np.diff(starts)
+        ids = np.repeat(np.arange(len(n_distinct)), n_distinct)
+        values = self.classes.values[positions]
+        low, widths = np.zeros((2, len(n_distinct)))
+        has_values = n_distinct > 0
+        low[has_values] = values[(starts[:-1] - starts[0])[has_values]]
+        widths[has_values] = values[(starts[1:] - starts[0])[has_values] - 1] - low[has_values]
+        with np.errstate(over="ignore"):  # a height of infinitely many scales, where noise is next to nothing
+            heights = (values - low[ids]) / scales[ids]
+            return Noise(
+                scales=scales,
+                reach=reach,
+                ids=ids,
+                heights=heights,
+                powers=np.exp(heights),
+                low=low,
+                widths=widths,
+                law=law,
+                steps=steps,
+            )
+
+    def _chances(self, block: slice, noise: Noise, is_moved: BoolArray, rule: ZeroRule) -> _Chances:
+        """What becomes of the classes of a block, class rule apart.
+
+        Sums over a class that is in reach as a whole need no probability of any value; only where there are several
+        intervals, or the class may fall, is each value looked at.
+        """
+        positions = slice(int(self.classes.starts[block.start]), int(self.classes.starts[block.stop]))
+        counts, sizes = self.classes.counts[positions], np.maximum(self.sizes[block], self.k)
+        ones, crowds = self.ones.of(block, positions), self.crowds.of(block, positions)
+        with np.errstate(over="ignore", invalid="ignore"):
+            of_k, of_one = ends_of(crowds, noise), ends_of(ones, noise)
+            is_open = is_moved & (of_k.is_open | of_one.is_open)
+            growing = _sums(noise.ids, counts * noise.powers, len(sizes))
+            falling = _sums(noise.ids, counts / noise.powers, len(sizes))
+            n_many = sizes - of_k.n_outside(growing, falling)
+            n_some = sizes if rule is ZeroRule.SUPPRESS_ZERO else sizes - of_one.n_outside(growing, falling)
+            n_goes = n_some - n_many
+            n_stays = sizes - n_goes if rule is ZeroRule.TEXT else n_many
+            is_near = is_moved & ~is_open & self._is_on_edge(n_stays, sizes)
+            chosen = np.flatnonzero((is_open | is_near)[noise.ids])
+            ids = noise.ids[chosen]
+            many = at_least(crowds, noise, of_k, chosen)
+            some = np.ones_like(many) if rule is ZeroRule.SUPPRESS_ZERO else at_least(ones, noise, of_one, chosen)
+        goes = some - many
+        stays = 1 - goes if rule is ZeroRule.TEXT else many
+        own_counts = counts[chosen]
+        for total, share in ((n_goes, goes), (n_stays, stays)):
+            sums = _sums(ids, share * own_counts, len(sizes))
+            total[is_open] = sums[is_open]
+        on_edge = is_near | (is_open & self._is_on_edge(n_stays, sizes))
+        stands = may_stand(n_stays, sizes, k=self.k)
+        edge = on_edge[ids]
+        return _Chances(
+            expected=np.where(stands, n_goes, sizes),
+            on_edge=on_edge,
+            stays=np.repeat(stays[edge], own_counts[edge]),
+            zero=np.repeat(1 - some[edge], own_counts[edge]),
+        )
+
+    def _is_on_edge(self, n_stays: FloatArray, sizes: IntArray) -> BoolArray:
+        return may_stand(n_stays, sizes, k=self.k) & may_fall(n_stays, sizes, k=self.k)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chances:
+    """What becomes of the records of some classes, class rule apart."""
+
+    expected: FloatArray
+    """Records that go, or all of a class that surely falls, shape (n_classes,)."""
+    on_edge: BoolArray
+    """Classes that may fall or stand."""
+    stays: FloatArray
+    """That a record of those stays, and counts as staying, one class after the other."""
+    zero: FloatArray
+    """That it is out of reach of every original and does not go for that."""
+
+
+def _sums(ids: IntArray, weights: FloatArray, n_classes: int) -> FloatArray:
+    sums: FloatArray = np.bincount(ids, weights=weights, minlength=n_classes).astype(np.float64, copy=False)
+    return sums
+
+
+def _blocks(starts: IntArray) -> Iterator[slice]:
+    """Some whole classes at a time."""
+    first, n_classes = 0, len(starts) - 1
+    while first < n_classes:
+        last = int(np.searchsorted(starts, starts[first] + _BLOCK, side="right")) - 1
+        last = min(max(first + 1, last), n_classes)
+        yield slice(first, last)
+        first = last

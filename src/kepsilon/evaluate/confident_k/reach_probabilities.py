@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How probable it is, before noise is drawn, that at least n originals of its class lie in reach of a published value.
+
+For exponential noise on one ε-quasi. With the records of a class sorted, ℓ(x) ≥ n where x is in reach of some n
+neighbours, that is in the union of [v_{i+n−1} − r, v_i + r] over all i. Both ends rise with i, so the union is read off
+in one pass; it nearly always is one interval. A record gets there with the sum, over intervals, of differences of the
+distribution function around its own value, whose tails are ½·e^(−t). Heights here are (x − lo)/b, places in units of the
+noise from the smallest value of the class on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.evaluate.noise_law import ExponentialLaw
+from kepsilon.evaluate.originals.class_values import ClassValues, running_sums
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.steps import Steps
+
+_FAR = 40.0
+"""Noise of more scales than this has a probability below 1e-17."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crowds:
+    """What is to be known of n neighbours wherever they stand in their class; depends on n, not on noise or reach.
+
+    Of records that share a value only the first begins neighbours that matter: those of the others reach further.
+    """
+
+    spans: FloatArray
+    """From each distinct value to the n-th record from there, infinite where the class ends before, (n_distinct,)."""
+    joins: FloatArray
+    """From each distinct value to the n-th record from the next one on, or infinite, shape (n_distinct,)."""
+    first: FloatArray
+    """From the smallest value of every class to its n-th smallest, and to its n-th largest; 0 with fewer records."""
+    last: FloatArray
+    covering: FloatArray
+    """The reach from which on there is one interval with all values of the class in it, shape (n_classes,)."""
+
+    def of(self, block: slice, positions: slice) -> Crowds:
+        """The same of some classes, whose distinct values are at `positions`."""
+        return Crowds(
+            spans=self.spans[positions],
+            joins=self.joins[positions],
+            first=self.first[block],
+            last=self.last[block],
+            covering=self.covering[block],
+        )
+
+
+def crowds_of(classes: ClassValues, *, n: int) -> Crowds:
+    """The crowds of n records in every class."""
+    before = np.concatenate([[0], np.cumsum(classes.counts)])
+    bounds = before[classes.starts]
+    nth = before[:-1] + (n - 1)
+    is_crowd = nth < bounds[1:][classes.class_ids]
+    # The search is for rising numbers, which makes it fast.
+    place = np.searchsorted(before[1:], nth, side="right") if n > 1 else np.arange(len(nth))
+    reached = classes.values[np.minimum(place, len(nth) - 1)]
+    spans = np.where(is_crowd, reached - classes.values, np.inf)
+    joins = np.full(len(spans), np.inf)
+    if len(spans):
+        goes_on = is_crowd[1:] & (classes.class_ids[1:] == classes.class_ids[:-1])
+        joins[:-1] = np.where(goes_on, reached[1:] - classes.values[:-1], np.inf)
+    first, last, covering = np.zeros((3, classes.n_classes))
+    has_crowd = np.flatnonzero(np.diff(bounds) >= n)
+    if len(has_crowd):
+        low, high = classes.values[classes.starts[has_crowd]], classes.values[classes.starts[has_crowd + 1] - 1]
+        ends = np.searchsorted(before[1:], [bounds[has_crowd] + n - 1, bounds[has_crowd + 1] - n], side="right")
+        first[has_crowd], last[has_crowd] = classes.values[ends] - low
+        deciding = np.where(np.isfinite(joins), joins, np.where(is_crowd, spans, 0.0))
+        has_values = np.flatnonzero(np.diff(classes.starts))
+        covering[has_values] = np.maximum.reduceat(deciding, classes.starts[has_values]) / 2
+        outside = np.maximum(first[has_crowd], high - low - last[has_crowd])
+        covering[has_crowd] = np.maximum(covering[has_crowd], outside)
+    return Crowds(spans=spans, joins=joins, first=first, last=last, covering=covering)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """The noise of some classes, beside the distinct values it is added to."""
+
+    scales: FloatArray
+    """b of every class, infinite if there is nothing to work out, and its reach r."""
+    reach: FloatArray
+    ids: IntArray
+    """The class of every distinct value, counted from 0 among these."""
+    heights: FloatArray
+    """From 0 to ε, because noise is scaled to no less than the diameter; `powers` holds their exponentials."""
+    powers: FloatArray
+    low: FloatArray
+    """Smallest value of every class, and the distance from there to its largest."""
+    widths: FloatArray
+    law: ExponentialLaw
+    steps: Steps | None = None
+    """None: what is published is not rounded."""
+
+    def as_published(self, opens: FloatArray, closes: FloatArray, ids: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Heights of intervals, by way of what is published inside them."""
+        if self.steps is None:
+            return opens, closes
+        low, scales = self.low[ids], self.scales[ids]
+        begin, end = self.steps.leading_into(low + opens * scales, low + closes * scales, _FAR * scales)
+        return (begin - low) / scales, (end - low) / scales
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
+    """One interval for every class, by its ends; of no meaning where nothing is to be worked out."""
+
+    is_open: BoolArray
+    """Whether there is no such interval with all values of the class in it."""
+    below: FloatArray
+    """What the probabilities to fall short of the interval have in common, and to go beyond it."""
+    above: FloatArray
+
+    def n_outside(self, growing: FloatArray, falling: FloatArray) -> FloatArray:
+        """Expected records with ℓ < n of every class in reach as a whole, from its sums of e^height and e^−height."""
+        return self.below * falling + self.above * growing
+
+
+def ends_of(crowds: Crowds, noise: Noise) -> Ends:
+    opens, closes = (crowds.first - noise.reach) / noise.scales, (crowds.last + noise.reach) / noise.scales
+    is_moved = noise.scales < np.inf
+    if noise.steps is not None:
+        moved = np.flatnonzero(is_moved)
+        opens[moved], closes[moved] = noise.as_published(opens[moved], closes[moved], moved)
+    is_inside = (crowds.covering <= noise.reach) & (opens <= 0) & (closes >= noise.widths / noise.scales)
+    return Ends(is_open=~is_inside & is_moved, below=np.exp(opens) / 2, above=np.exp(-closes) / 2)
+
+
+def at_least(crowds: Crowds, noise: Noise, ends: Ends, chosen: IntArray) -> FloatArray:
+    """P(ℓ ≥ n) for a record of each chosen distinct value; of no meaning where a class has fewer than n."""
+    ids, powers = noise.ids[chosen], noise.powers[chosen]
+    probability: FloatArray = 1 - ends.below[ids] / powers - ends.above[ids] * powers
+    within = np.flatnonzero(ends.is_open[ids])
+    if within.size:
+        probability[within] = _in_any_intervals(crowds, noise, chosen[within], ranks=np.cumsum(ends.is_open) - 1)
+    return probability
+
+
+def _in_any_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: IntArray) -> FloatArray:
+    """The same where there are several intervals, or values outside, or none, in a time that goes with their number.
+
+    Intervals left and right of a value weigh as sums of exponentials, taken once per class. They cannot overflow: a
+    reach that does not cover a class is shorter than it is wide, so heights lie between −ε and 2ε. The sums have positive
+    terms, so nothing cancels.
+    """
+    ids = noise.ids[chosen]
+    own, heights = ranks[ids], noise.heights[chosen]
+    spans, joins, double = crowds.spans[chosen], crowds.joins[chosen], 2 * noise.reach[ids]
+    is_crowd, goes_on = spans <= double, joins <= double  # the latter implies the former, and also for the next value
+    is_last = is_crowd & ~goes_on
+    is_first = is_crowd
+    is_first[1:] &= ~goes_on[:-1]
+    begin, end = np.flatnonzero(is_first), np.flatnonzero(is_last)
+    rank, scales = own[begin], noise.scales[ids[begin]]  # the same by `end`: there are as many in every class
+    reach = double[begin] / 2 / scales
+    opens = heights[begin] + spans[begin] / scales - reach
+    closes = heights[end] + reach
+    if noise.steps is None:
+        # Not as the difference of these, in which an interval much shorter than the noise would be lost.
+        widths = np.expm1(heights[end] - heights[begin] + (double[begin] - spans[begin]) / scales)
+    else:
+        opens, closes = noise.as_published(opens, closes, ids[begin])
+        widths = np.expm1(closes - opens)
+
+    # Every class has a slot for each of its intervals, and an empty one, infinitely far to the right.
+    n_slots = np.bincount(rank, minlength=own[-1] + 1) + 1
+    slots = np.arange(len(rank)) + rank
+    slot_opens, slot_closes = np.full((2, int(n_slots.sum())), np.inf)
+    slot_opens[slots], slot_closes[slots] = opens, closes
+    # One search for all classes, in heights with an offset. It rounds; but the two branches of the distribution function
+    # agree in value and slope where they meet, so that a height on the wrong side by δ costs δ².
+    beyond = max(heights.max(), closes.max(initial=0.0)) + 1
+    offsets = np.repeat(np.arange(len(n_slots)) * (beyond + 1), n_slots)
+    following = np.searchsorted(offsets + np.minimum(slot_closes, beyond), own * (beyond + 1) + heights)
+    probability = noise.law.below(slot_closes[following] - heights) - noise.law.below(slot_opens[following] - heights)
+
+    growing, falling = np.zeros((2, len(slot_opens)))
+    growing[slots + 1] = np.exp(opens) * widths
+    has_left = np.flatnonzero(rank[1:] == rank[:-1]) + 1
+    falling[slots[has_left] - 1] = (np.exp(-closes) * widths)[has_left]
+    to_the_left, to_the_right = running_sums(growing, falling, n_slots)
+    powers = noise.powers[chosen]
+    probability += (to_the_left[following] / powers + to_the_right[following] * powers) / 2
+    return probability

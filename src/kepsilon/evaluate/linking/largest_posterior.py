@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The most that any published value can make a record's own original probable, known before noise is drawn.
+
+For exponential noise: record i is surest to be found if exactly its value is published, because no original is farther
+from there than from anywhere else by more than its distance to v_i; the posterior then is 1/Σ_j exp(−ε‖v_i − v_j‖/R) over
+the originals of the class. The exponential is convex, so that among m originals whose distances to v_i add up to D the
+sum is at least 1 + (m − 1)·exp(−εD/(m − 1)): only what this leaves possible is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.evaluate.linking.linking_risk import largest_posteriors
+from kepsilon.evaluate.linking.several_attributes import by_record, class_extremes, in_units_of_ranges
+from kepsilon.evaluate.originals.boxes import Cells, put_in_cells
+from kepsilon.evaluate.originals.class_values import ClassValues
+from kepsilon.evaluate.originals.sorted_classes import by_class
+from kepsilon.table.arrays import FloatArray, IntArray
+
+_FIRST = 64
+"""Classes or records that are looked at first, about, to raise what the others have to exceed."""
+
+_MORE = 1 + 1e-12
+"""What exceeds a posterior exceeds it by more than rounding."""
+
+_MET = 1 << 10
+"""Classes of more records are not met one by one, but put in cells, which bound the posterior from above."""
+
+_NARROWEST, _WIDEST = 8, 512
+"""Originals that a record meets at a time."""
+
+_TILE = 1 << 14
+"""Comparisons at a time: few enough for their arrays to stay in a processor's cache."""
+
+_CELLS = 128
+_ROUNDS = 64
+_NEAR = 1.01
+"""A bound of a large class need not be sharper than this."""
+
+
+def largest_of_one(classes: ClassValues, *, ranges: FloatArray, epsilons: Sequence[float]) -> list[float]:
+    """The largest posterior that any record of any class can have, exactly, for each ε. `ranges` (R): (n_classes,)."""
+    sizes = classes.sizes
+    low, high = classes.extremes()
+    above = np.bincount(
+        classes.class_ids,
+        weights=classes.counts * (classes.values - low[classes.class_ids]),
+        minlength=classes.n_classes,
+    )
+    # The sum of distances to all originals is largest for one of both ends, because it is convex.
+    total = np.maximum(above, sizes * (high - low) - above)
+    farthest = np.divide(total, ranges, out=np.zeros(len(ranges)), where=ranges > 0)
+    found = []
+    for epsilon in epsilons:
+        bound = np.where(sizes > 0, _at_most(sizes, farthest, epsilon=epsilon), 0.0)
+        n_first = min(_FIRST, len(bound))
+        first = np.partition(bound, -n_first)[-n_first] if n_first else 0.0
+        largest = 0.0
+        for is_asked in (bound >= first, bound < first):
+            chosen = np.flatnonzero(is_asked & (bound > largest))
+            if chosen.size:
+                own = largest_posteriors(classes.of(chosen), ranges=ranges[chosen], epsilon=epsilon)
+                largest = max(largest, float(own.max()))
+        found.append(min(largest, 1.0))
+    return found
+
+
+def largest_of_several(
+    values: FloatArray, class_ids: IntArray, *, ranges: FloatArray, epsilons: Sequence[float]
+) -> list[float]:
+    """The largest posterior for several ε-quasis: exact for classes of up to 1,024 records, and no less for larger ones.
+
+    `values` has shape (n_records, n_attributes), `ranges` (R) the shape (n_classes, n_attributes).
+    """
+    records = _in_classes(values, class_ids, ranges)
+    # Where all originals are in one place, any of them is as likely.
+    constant = float(np.max(1 / records.sizes[records.farthest == 0], initial=0.0))
+    is_large = records.sizes > _MET
+    cells: dict[int, tuple[FloatArray, Cells]] = {}
+    found = []
+    for epsilon in epsilons:
+        bound = _at_most(records.sizes, records.farthest, epsilon=epsilon)
+        largest = constant
+        left = np.flatnonzero((bound > largest * _MORE) & ~is_large)
+        if left.size > _FIRST:
+            first = left[np.argpartition(-bound[left], _FIRST)[:_FIRST]]
+            largest = _largest_by_meeting(records, first, epsilon=epsilon, largest=largest)
+        left = left[bound[left] > largest * _MORE]
+        left = left[np.argsort(-bound[left], kind="stable")]
+        largest = _largest_by_meeting(records, left, epsilon=epsilon, largest=largest)
+        for start in np.unique(records.starts[is_large & (bound > largest)]).tolist():
+            if start not in cells:
+                cells[start] = _cells_of(records, start)
+            # No more than the first bound either: then it is the same whichever classes were looked at before.
+            own = _bound_of_large(*cells[start], epsilon=epsilon, largest=largest)
+            size = int(records.sizes[start])
+            largest = max(largest, min(own, float(bound[start : start + size].max())))
+        found.append(min(largest, 1.0))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _InClasses:
+    """Records in the order of their classes; all else is by record."""
+
+    places: FloatArray
+    """In units of R, shape (n_attributes, n_records)."""
+    starts: IntArray
+    """The first record of its class."""
+    sizes: IntArray
+    """Records of its class."""
+    farthest: FloatArray
+    """What the sum of its distances to all originals of its class is at most."""
+
+
+def _in_classes(values: FloatArray, class_ids: IntArray, ranges: FloatArray) -> _InClasses:
+    order = by_class(class_ids, n_classes=len(ranges))
+    ids = class_ids[order]
+    v = np.ascontiguousarray(values[order].T)
+    sizes = np.bincount(ids, minlength=len(ranges))
+    low, _ = class_extremes(v, ids, n_classes=len(ranges))
+    places = in_units_of_ranges(v, by_record(low, ids), by_record(ranges, ids))
+    # By way of the mean of the class, because ‖v_i − v_j‖ ≤ ‖v_i − p‖ + ‖p − v_j‖; to itself it has no distance.
+    away = np.zeros(len(ids))
+    for own in places:
+        mean = np.bincount(ids, weights=own, minlength=len(ranges)) / np.maximum(sizes, 1)
+        np.maximum(away, np.abs(own - mean[ids]), out=away)
+    total = np.bincount(ids, weights=away, minlength=len(ranges))
+    return _InClasses(
+        places=places,
+        starts=(np.cumsum(sizes) - sizes)[ids],
+        sizes=sizes[ids],
+        farthest=np.maximum((sizes[ids] - 2) * away + total[ids], 0.0),
+    )
+
+
+def _at_most(sizes: IntArray, farthest: FloatArray, *, epsilon: float) -> FloatArray:
+    """What a posterior is at most where distances to the m originals of a class, in units of R, add up to no more.
+
+    With a little room for rounding.
+    """
+    others = np.maximum(sizes - 1, 0)
+    mean = np.minimum(farthest / np.maximum(others, 1), 1.0)
+    bound: FloatArray = (1 + 1e-9) / (1 + others * np.exp(-epsilon * mean))
+    return bound
+
+
+def _largest_by_meeting(records: _InClasses, asked: IntArray, *, epsilon: float, largest: float) -> float:
+    """The largest posterior of the asked records, or `largest` if none exceeds it.
+
+    Each meets the originals of its class one after the other, until those not met cannot leave it above.
+    """
+    sums, met = np.ones(len(asked)), np.zeros(len(asked))
+    rows = np.arange(len(asked))
+    first, width = 1, _NARROWEST
+    while rows.size:
+        reach = min(width, int(records.sizes[asked[rows]].max()) - first)
+        staying = []
+        for tile in _tiles(rows, max(1, _TILE // max(reach, 1))):
+            own = asked[tile]
+            starts, sizes = records.starts[own, np.newaxis], records.sizes[own, np.newaxis]
+            numbers = first + np.arange(reach)
+            others = starts + (own[:, np.newaxis] - starts + numbers) % sizes
+            far = np.zeros(others.shape)
+            for places in records.places:
+                np.maximum(far, np.abs(places[others] - places[own, np.newaxis]), out=far)
+            inside = numbers < sizes
+            met[tile] += np.sum(far, axis=1, where=inside)
+            sums[tile] += np.sum(np.exp(-epsilon * far), axis=1, where=inside)
+            left = np.maximum(records.sizes[own] - first - reach, 0)
+            largest = float(np.max(1 / sums[tile][left == 0], initial=largest))
+            mean = np.clip((records.farthest[own] - met[tile]) / np.maximum(left, 1), 0.0, 1.0)
+            may_exceed = 1 / (sums[tile] + left * np.exp(-epsilon * mean)) > largest * _MORE
+            staying.append(tile[may_exceed & (left > 0)])
+        rows = np.concatenate(staying)
+        first, width = first + reach, min(2 * width, _WIDEST)
+    return largest
+
+
+def _tiles(rows: IntArray, length: int) -> Iterator[IntArray]:
+    return (rows[start : start + length] for start in range(0, len(rows), length))
+
+
+def _cells_of(records: _InClasses, start: int) -> tuple[FloatArray, Cells]:
+    """The points of one class, in an order that owes nothing to that of the records, and cells of them."""
+    points = records.places[:, start : start + int(records.sizes[start])]
+    points = np.ascontiguousarray(points[:, np.lexsort(points)])
+    return points, put_in_cells(points, np.ones(points.shape[1], dtype=np.int64), n_cells=_CELLS)
+
+
+def _bound_of_large(points: FloatArray, cells: Cells, *, epsilon: float, largest: float) -> float:
+    """What no posterior of a class exceeds; sharper where it is above `largest`, and then nearly exact.
+
+    First from cells and their farthest corners. Then the loneliest points, as far as is known, are looked at more closely:
+    against every cell, and against every original. `points` has shape (n_attributes, n_points).
+    """
+    by_cell, own = cells.least_sums_by_cell(epsilon=epsilon)
+    sums = (by_cell + 1 - own)[cells.cell_of]
+    is_open = np.zeros(len(by_cell), dtype=np.bool_)
+    found = 0.0
+    for _ in range(_ROUNDS):
+        loneliest = int(np.argmin(sums))
+        if 1 / sums[loneliest] <= max(largest, found * _NEAR):
+            break
+        cell = cells.cell_of[loneliest]
+        if not is_open[cell]:
+            is_open[cell] = True
+            chosen = np.flatnonzero(cells.cell_of == cell)
+            finer = cells.least_sums_of_members(points[:, chosen], cell, epsilon=epsilon)
+            sums[chosen] = np.maximum(sums[chosen], finer)
+        else:
+            far = np.abs(points - points[:, loneliest, np.newaxis]).max(axis=0)
+            sums[loneliest] = np.sum(np.exp(-epsilon * far))
+            found = max(found, float(1 / sums[loneliest]))
+    return float(1 / sums.min())

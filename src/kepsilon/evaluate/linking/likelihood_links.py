@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Links of an attacker who picks, in a record's class, the original that the mechanism's own likelihood favours.
+
+For any mechanism and any number of ε-quasis, by comparing every record with every distinct original of its class. A tie
+of t originals is worth 1/t; by the paper's rule every tie is a link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.evaluate.linking.linking_risk import ABOVE, LinkSums
+from kepsilon.evaluate.noise_law import NoiseLaw
+from kepsilon.evaluate.originals.class_values import ClassValues
+from kepsilon.evaluate.originals.rings import CyclicClasses
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.steps import Steps
+
+_PAIRS = 1 << 17
+"""Records and originals compared at a time: few enough for their arrays to stay in a processor's cache."""
+
+_TIE = 1e-9
+"""Logarithms of likelihoods that differ by less are equal, but for rounding."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Originals:
+    """The distinct originals of some classes, one class after the other, and the ranges of these."""
+
+    points: FloatArray
+    """Shape (n_points, n_attributes); 0 where values are missing."""
+    counts: IntArray
+    """Records at each point."""
+    starts: IntArray
+    """Where the points of every class begin, and at last where they end, shape (n_classes + 1,)."""
+    low: FloatArray
+    """Ends of the ranges, shape (n_classes, n_attributes); 0 where values are missing."""
+    high: FloatArray
+
+    @classmethod
+    def of_one(cls, classes: ClassValues, low: FloatArray, high: FloatArray) -> Originals:
+        """Those of classes with one ε-quasi. `low` and `high` have shape (n_classes, 1)."""
+        return cls(
+            points=classes.values[:, np.newaxis],
+            counts=classes.counts,
+            starts=classes.starts,
+            low=np.nan_to_num(low),
+            high=np.nan_to_num(high),
+        )
+
+    @classmethod
+    def of_several(cls, classes: CyclicClasses, low: FloatArray, high: FloatArray) -> Originals:
+        return cls(
+            points=np.ascontiguousarray(classes.points.T),
+            counts=classes.counts,
+            starts=np.searchsorted(classes.class_ids, np.arange(len(low) + 1)),
+            low=np.nan_to_num(low),
+            high=np.nan_to_num(high),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """How likely the originals of its class make what was published of each record; all have the shape (n_records,)."""
+
+    best: FloatArray
+    """The logarithm of the largest likelihood."""
+    n_best: FloatArray
+    """Originals that have it."""
+    total: FloatArray
+    """Sum of all likelihoods over the largest."""
+    own: FloatArray
+    """The logarithm of that of the record's own original."""
+
+    def sums(self) -> LinkSums:
+        is_link = self.own >= self.best - _TIE
+        posterior = np.exp(self.own - self.best) / self.total
+        return LinkSums(
+            fair=float(np.sum(is_link / self.n_best)),
+            paper=float(np.count_nonzero(is_link)),
+            largest=float(posterior.max(initial=0.0)),
+            n_over_half=int(np.count_nonzero(posterior > 0.5 * ABOVE)),
+            n_over_nine_tenths=int(np.count_nonzero(posterior > 0.9 * ABOVE)),
+        )
+
+
+def weigh_originals(
+    originals: Originals,
+    published: FloatArray,
+    class_ids: IntArray,
+    own: IntArray,
+    *,
+    mechanism: NoiseLaw,
+    epsilon: float,
+    steps: Sequence[Steps],
+) -> Weighed:
+    """Every record against every distinct original of its class.
+
+    `published` has shape (n_records, n_attributes); `class_ids` says the class of each record, and `own` the point where
+    its own original is.
+    """
+    published = np.nan_to_num(published)
+    best, n_best, total, own_likelihood = np.empty((4, len(class_ids)))
+    widths = np.diff(originals.starts)[class_ids]
+    ends = np.cumsum(widths)
+    first = 0
+    while first < len(class_ids):
+        done = int(ends[first]) - int(widths[first])
+        last = max(first + 1, int(np.searchsorted(ends, done + _PAIRS, side="right")))
+        part = slice(first, last)
+        begins = ends[part] - widths[part] - done
+        records = np.repeat(np.arange(first, last), widths[part])
+        # From the first point of a record's class on, one after the other.
+        points = np.arange(len(records)) + np.repeat(originals.starts[class_ids[part]] - begins, widths[part])
+        ids = class_ids[records]
+        likelihood = mechanism.log_likelihoods(
+            published[records],
+            originals.points[points],
+            originals.low[ids],
+            originals.high[ids],
+            epsilon=epsilon,
+            steps=steps,
+        )
+        best[part] = np.maximum.reduceat(likelihood, begins)
+        behind = likelihood - best[records]
+        counts = originals.counts[points]
+        n_best[part] = np.add.reduceat(np.where(behind >= -_TIE, counts, 0), begins)
+        total[part] = np.add.reduceat(np.exp(behind) * counts, begins)
+        own_likelihood[part] = likelihood[begins + own[part] - originals.starts[class_ids[part]]]
+        first = last
+    return Weighed(best=best, n_best=n_best, total=total, own=own_likelihood)

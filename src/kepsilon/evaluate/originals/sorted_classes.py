@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The originals of all classes in one sorted order, so that questions about neighbours are answered for all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.evaluate.originals.class_values import ClassValues, require_classes
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.coded_values import without_missing
+
+ROUNDING = 4 * np.finfo(np.float64).eps
+"""Two distances between decimals held as doubles may differ by this much, relative to the decimals, and be the same."""
+
+_BLOCK = 1 << 15
+"""Records looked at together: few enough to stay in a processor's cache, which is three times as fast."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SortedClasses(ClassValues):
+    """The distinct values of every class, and where each record's own value stands among them."""
+
+    order: IntArray
+    """Records by class, then by value, shape (n_records,)."""
+    place: IntArray
+    """Position among the distinct values of every record, in that order, shape (n_records,)."""
+
+
+def sort_classes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> SortedClasses:
+    """The order of all records by class and value; a missing value stands for itself, all missing alike.
+
+    Sorted by value, then by class in a way that keeps the order: two fast sorts instead of a slow one of pairs.
+    """
+    require_classes(values, class_ids, n_classes=n_classes)
+    values = without_missing(values)
+    by_value = np.argsort(values)
+    order = by_value[by_class(class_ids[by_value], n_classes=n_classes)]
+    sorted_values, sorted_ids = values[order], class_ids[order]
+    is_new = np.ones(len(order), dtype=np.bool_)
+    is_new[1:] = (sorted_values[1:] != sorted_values[:-1]) | (sorted_ids[1:] != sorted_ids[:-1])
+    firsts = np.flatnonzero(is_new)
+    counts = np.diff(firsts, append=len(order))
+    distinct_ids = sorted_ids[firsts]
+    return SortedClasses(
+        order=order,
+        place=np.repeat(np.arange(len(firsts)), counts),
+        values=sorted_values[firsts],
+        class_ids=distinct_ids,
+        counts=counts,
+        starts=np.searchsorted(distinct_ids, np.arange(n_classes + 1)),
+    )
+
+
+def blocks_of_classes(class_ids: IntArray, *, n_classes: int) -> Iterator[tuple[IntArray, IntArray, slice]]:
+    """Some whole classes at a time: their records, the class ids of these counted from 0, and which classes they are."""
+    sizes = np.bincount(class_ids, minlength=n_classes)
+    ends = np.cumsum(sizes)
+    order = by_class(class_ids, n_classes=n_classes)
+    first, done = 0, 0
+    while first < n_classes:
+        last = min(max(first + 1, int(np.searchsorted(ends, done + _BLOCK, side="right"))), n_classes)
+        until = int(ends[last - 1])
+        yield order[done:until], np.repeat(np.arange(last - first), sizes[first:last]), slice(first, last)
+        first, done = last, until
+
+
+def by_class(class_ids: IntArray, *, n_classes: int) -> IntArray:
+    """Records by class, 16 bits of the class id at a time: for those NumPy counts instead of comparing."""
+    if np.all(class_ids[1:] >= class_ids[:-1]):
+        return np.arange(len(class_ids))
+    order: IntArray = np.argsort((class_ids & 0xFFFF).astype(np.uint16), kind="stable")
+    for shift in range(16, (n_classes - 1).bit_length(), 16):
+        digit = ((class_ids >> shift) & 0xFFFF).astype(np.uint16)
+        order = order[np.argsort(digit[order], kind="stable")]
+    return order

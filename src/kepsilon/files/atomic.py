@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that appear whole or not at all, and nothing left behind by a run that was killed.
+
+All files of a run are written into a private folder inside the output's own folder, synced, and then moved to their
+names, the data file last. The private folder is locked while its run is alive; a folder nobody has locked belongs to
+a run that was killed, and the next run removes it. Locks are taken on the folders themselves, so that no lock file is
+left lying about.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from kepsilon.errors import EngineError, Problem
+from kepsilon.files.digests import digest
+from kepsilon.files.private_folders import (
+    SPILL_PREFIX,
+    lock,
+    locked,
+    remove_left_overs,
+    require_folder,
+    undisturbed,
+    worded,
+)
+
+PREFIX = ".kepsilon-staging-"
+JOURNAL = "journal.json"
+
+
+class Staging:
+    """One private folder beside each place a run writes to; leaving the block removes them."""
+
+    def __init__(self, folders: Iterable[Path]) -> None:
+        self._folders = tuple(dict.fromkeys(folders))
+        self._private: dict[Path, tuple[Path, int | None]] = {}
+        self._planned: list[tuple[Path, Path]] = []
+
+    def __enter__(self) -> Self:
+        try:
+            for folder in self._folders:
+                with worded(folder):
+                    require_folder(folder)
+                    with locked(folder):
+                        remove_left_overs(folder, prefix=PREFIX, known={JOURNAL}, before=_take_back_unfinished)
+                        remove_left_overs(folder, prefix=SPILL_PREFIX)
+                        private = Path(tempfile.mkdtemp(prefix=PREFIX, dir=folder))
+                        self._private[folder] = (private, lock(private, wait=False))
+        except BaseException:
+            self._remove()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._remove()
+
+    def _remove(self) -> None:
+        with undisturbed():
+            for private, held in self._private.values():
+                shutil.rmtree(private, ignore_errors=True)
+                if held is not None:
+                    os.close(held)
+
+    @contextlib.contextmanager
+    def new_file(self, final: Path, *, owner_only: bool) -> Iterator[Path]:
+        """A path to write what will become `final`. The private folder is closed to others in any case."""
+        private, _ = self._private[final.parent]
+        temporary = private / f"{len(self._planned)}{final.suffix}"
+        with worded(final):
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if owner_only else 0o666))
+            yield temporary
+            _sync(temporary)
+        self._planned.append((temporary, final))
+
+    @contextlib.contextmanager
+    def new_folder(self, final: Path) -> Iterator[Path]:
+        """A folder to write files into, which will become `final`."""
+        private, _ = self._private[final.parent]
+        temporary = private / str(len(self._planned))
+        with worded(final):
+            temporary.mkdir()
+            yield temporary
+            for file in temporary.iterdir():
+                _sync(file)
+            with contextlib.suppress(OSError):  # some file systems cannot sync a folder
+                _sync(temporary)
+        self._planned.append((temporary, final))
+
+    def publish(self, *, overwrite: bool) -> None:
+        """Moves every file to its name, the one begun first (the data) last; after a failure all is as it was.
+
+        What is about to happen is written down first, so that the next run can take back what a killed one had begun.
+        """
+        with worded(self._planned[0][1]), _all_locked(self._folders):
+            steps = [self._step(temporary, final, overwrite=overwrite) for temporary, final in reversed(self._planned)]
+            data = steps[-1]
+            content = digest(data.temporary)
+            for folder, (private, _) in self._private.items():
+                _write_journal(
+                    private, [s for s in steps if s.final.parent == folder], data=data.final, content=content
+                )
+            done: list[Step] = []
+            try:
+                for step in steps:
+                    with worded(step.final):
+                        _move(step.temporary, step.final, overwrite=overwrite)
+                    done.append(step)
+            except BaseException:
+                for step in reversed(done):
+                    step.take_back()
+                raise
+        for folder in self._folders:
+            with contextlib.suppress(OSError):  # some file systems cannot sync a folder
+                _sync(folder)
+
+    def _step(self, temporary: Path, final: Path, *, overwrite: bool) -> Step:
+        before = None
+        if overwrite and os.path.lexists(final):
+            before = temporary.with_name(f"before-{temporary.stem}")
+            _keep(final, before)
+        return Step(temporary=temporary, final=final, before=before)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One file on its way to its name, and what had that name before."""
+
+    temporary: Path
+    final: Path
+    before: Path | None
+
+    def take_back(self) -> None:
+        if self.before is None and self.final.is_dir():
+            shutil.rmtree(self.final)
+        elif self.before is None:
+            self.final.unlink(missing_ok=True)
+        elif os.path.lexists(self.before):
+            self.before.replace(self.final)
+
+
+def _write_journal(private: Path, steps: Iterable[Step], *, data: Path, content: str) -> None:
+    written = {
+        "data": str(data.resolve()),
+        "digest": content,
+        "steps": [[str(s.final.resolve()), None if s.before is None else s.before.name] for s in steps],
+    }
+    journal = private / JOURNAL
+    journal.write_text(json.dumps(written), encoding="utf-8")
+    _sync(journal)
+
+
+def _take_back_unfinished(private: Path) -> None:
+    """Undoes what a run that was killed while publishing had done, unless its data had already appeared."""
+    journal = private / JOURNAL
+    if not journal.exists():
+        return
+    try:
+        content = json.loads(journal.read_text(encoding="utf-8"))
+    except ValueError:  # killed while writing it, so nothing had been moved
+        return
+    data = Path(content["data"])
+    if data.exists() and digest(data) == content["digest"]:
+        return
+    for i, (final, before) in enumerate(content["steps"]):
+        step = Step(temporary=private / str(i), final=Path(final), before=None if before is None else private / before)
+        if step.final != data:
+            step.take_back()
+
+
+def refuse_existing(path: Path, *, overwrite: bool) -> None:
+    if path.is_dir():
+        raise EngineError(
+            Problem(where=str(path), what="is a folder, and a folder is never replaced.", fix="Choose another name.")
+        )
+    if not overwrite and os.path.lexists(path):
+        raise EngineError(
+            Problem(where=str(path), what="exists already.", fix="Choose another name, or replace it with --overwrite.")
+        )
+
+
+def _keep(path: Path, copy: Path) -> None:
+    """A second name for a file, or a copy where the file system has no hard links."""
+    try:
+        os.link(path, copy, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(path, copy, follow_symlinks=False)
+
+
+def _move(temporary: Path, final: Path, *, overwrite: bool) -> None:
+    if overwrite:
+        temporary.replace(final)
+        return
+    try:
+        os.link(temporary, final)  # unlike a rename, refuses to replace what appeared in the meantime
+    except FileExistsError:
+        refuse_existing(final, overwrite=False)
+    except OSError:  # file systems without hard links
+        refuse_existing(final, overwrite=False)
+        temporary.replace(final)
+
+
+@contextlib.contextmanager
+def _all_locked(folders: Iterable[Path]) -> Iterator[None]:
+    """All folders, always in the same order, so that two runs cannot wait for each other."""
+    with contextlib.ExitStack() as stack:
+        for folder in sorted({folder.resolve() for folder in folders}):
+            stack.enter_context(locked(folder))
+        yield
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cells together: which are worth looking at, which keeps the limits with least distortion, and how they are written."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import html
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from kepsilon.errors import EngineError, Problem
+from kepsilon.files.atomic import Staging, refuse_existing
+from kepsilon.files.private_folders import require_folder
+from kepsilon.grid.cells import Cell
+from kepsilon.grid.choice import Choice, Limits, choose
+from kepsilon.json_values import FrozenMapping, Json, JsonValue
+from kepsilon.policy.policy import Policy
+from kepsilon.publish.outputs import refuse_input
+from kepsilon.publish.policy_document import normalised
+from kepsilon.version import __version__
+
+SUFFIXES = (".html", ".csv", ".json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExploredRecords(JsonValue):
+    """How many records were read, and how many of them were counted."""
+
+    read: int
+    missing: int
+    unlisted: int
+
+    @property
+    def counted(self) -> int:
+        return self.read - self.missing - self.unlisted
+
+    def to_json(self) -> Json:
+        return {"read": self.read, "counted": self.counted, "missing": self.missing, "unlisted": self.unlisted}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid(JsonValue):
+    """All cells of one exploration, none of which has drawn any noise."""
+
+    cells: tuple[Cell, ...]
+    policy: Policy
+    records: ExploredRecords
+    seconds: Mapping[str, float]
+    page: Callable[[Grid, Choice], str] = field(compare=False, repr=False)
+    """Makes one HTML page of a grid and of what was chosen from it."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cells", _with_front(self.cells))
+        object.__setattr__(self, "seconds", FrozenMapping(self.seconds))
+
+    @property
+    def ks(self) -> list[int]:
+        """Every k that was explored, the smallest first."""
+        return sorted({cell.k for cell in self.cells})
+
+    @property
+    def epsilons(self) -> list[float]:
+        """Every ε that was explored, the smallest first."""
+        return sorted({cell.epsilon for cell in self.cells})
+
+    @property
+    def algorithms(self) -> list[str]:
+        """Every algorithm that was explored, in the order of the cells."""
+        return list(dict.fromkeys(cell.algorithm for cell in self.cells))
+
+    @property
+    def pareto(self) -> list[Cell]:
+        """Cells that no other beats in distortion, risk and suppression at once."""
+        return [cell for cell in self.cells if cell.pareto]
+
+    def choose(self, limits: Limits | None = None) -> Choice:
+        """The least distorted cell within the limits, and which limit stands in the way of a better one."""
+        limits = dataclasses.replace(limits or Limits(), max_total_suppression=self.policy.max_total_suppression)
+        return choose(self.cells, limits)
+
+    def best(
+        self,
+        *,
+        max_risk: float | None = None,
+        max_suppression: float | None = None,
+        max_error: float | None = None,
+    ) -> Policy:
+        """The policy of the least distorted cell within the limits; UnsatisfiableError says why there is none."""
+        limits = Limits(max_risk=max_risk, max_suppression=max_suppression, max_error=max_error)
+        return self.policy.with_changes(**self.changes(self.choose(limits).required()))
+
+    def changes(self, cell: Cell) -> Json:
+        """What a cell's policy says otherwise than the one that was explored with."""
+        changes = {"k": cell.k, "epsilon": cell.epsilon, "algorithm": cell.algorithm}
+        if self.policy.confidence is not None:
+            changes["confidence"] = self.policy.confidence
+        return changes
+
+    def to_json(self, choice: Choice | None = None) -> Json:
+        """Everything, with what was chosen by which limits."""
+        choice = choice or self.choose()
+        cells = []
+        for cell in self.cells:
+            found = cell.to_json()
+            if cell.prediction is not None:
+                found["within_limits"] = choice.limits.allow(cell)
+            cells.append(found)
+        return {
+            "kepsilon_version": __version__,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "policy": normalised(self.policy),
+            "records": self.records.to_json(),
+            "k": self.ks,
+            "epsilon": self.epsilons,
+            "algorithms": self.algorithms,
+            "confidence": self.policy.confidence,
+            "limits": choice.limits.to_json(),
+            "chosen": None if choice.cell is None else self.cells.index(choice.cell),
+            "why": choice.why,
+            "cells": cells,
+            "seconds": dict(self.seconds),
+        }
+
+    def write(self, path: str | Path, choice: Choice | None = None, *, overwrite: bool = False) -> None:
+        """The grid as a page, a table or JSON, by the suffix; whole, or not at all."""
+        target = Path(path)
+        check_grid_output(target, overwrite=overwrite)
+        text = _WRITERS[target.suffix.lower()](self, choice or self.choose())
+        with Staging([target.parent]) as staging:
+            with staging.new_file(target, owner_only=True) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+            staging.publish(overwrite=overwrite)
+
+    def _repr_html_(self) -> str:
+        """The front, as a small table."""
+        names = ("algorithm", "k", "epsilon", "distortion", "linking_risk", "suppression")
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+        rows = []
+        for cell in self.pareto:
+            found = cell.to_json()
+            cells = (f"{v:.4g}" if isinstance(v := found[name], float) else html.escape(str(v)) for name in names)
+            rows.append("<tr>" + "".join(f"<td>{text}</td>" for text in cells) + "</tr>")
+        return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
+
+    def __repr__(self) -> str:
+        return f"<Grid of {len(self.cells):,} cells, {len(self.pareto):,} of them on the front>"
+
+
+def check_grid_output(path: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
+    """Everything about the place to write to that can be refused before any work is done."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise EngineError(Problem(where=str(path), what=f"a grid is written as {', '.join(SUFFIXES)}, by its suffix."))
+    require_folder(path.parent)
+    refuse_input(path, inputs)
+    refuse_existing(path, overwrite=overwrite)
+
+
+def _with_front(cells: Sequence[Cell]) -> tuple[Cell, ...]:
+    """Cells marked where no other is at least as good in everything and better in something."""
+    places = [
+        i for i, cell in enumerate(cells) if cell.prediction is not None and cell.prediction.distortion is not None
+    ]
+    points = np.array([_aims(cells[i]) for i in places]).reshape(-1, 3)
+    as_good = np.all(points[np.newaxis] <= points[:, np.newaxis], axis=2)
+    better = np.any(points[np.newaxis] < points[:, np.newaxis], axis=2)
+    is_beaten = dict(zip(places, np.any(as_good & better, axis=1).tolist(), strict=True))
+    return tuple(dataclasses.replace(cell, pareto=not is_beaten.get(i, True)) for i, cell in enumerate(cells))
+
+
+def _aims(cell: Cell) -> tuple[float | None, float, float]:
+    """What everybody wants small."""
+    if cell.prediction is None:
+        raise ValueError("a refused cell has no figures to compare")
+    prediction = cell.prediction
+    return prediction.distortion, prediction.linking_risk.fair.total, prediction.suppression.total
+
+
+def _csv(grid: Grid, choice: Choice) -> str:
+    """One line per cell; figures by attribute in columns of their own."""
+    lines = [_flat(cell) for cell in grid.to_json(choice)["cells"]]
+    names = list(dict.fromkeys(name for line in lines for name in line))
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return text.getvalue()
+
+
+def _flat(cell: Json, prefix: str = "") -> Json:
+    flat: Json = {}
+    for key, value in cell.items():
+        flat.update(_flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value})
+    return flat
+
+
+def _json(grid: Grid, choice: Choice) -> str:
+    return json.dumps(grid.to_json(choice), indent=2, ensure_ascii=False) + "\n"
+
+
+def _html(grid: Grid, choice: Choice) -> str:
+    return grid.page(grid, choice)
+
+
+_WRITERS = {".csv": _csv, ".json": _json, ".html": _html}

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bars that lie: one per line with its parts after one another, or a single one that is the whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kepsilon.pages.charts.axes import Axis, Wording, percent, plain
+from kepsilon.pages.charts.drawing import (
+    WIDTH,
+    Drawing,
+    drawing,
+    legend,
+    path,
+    rectangle,
+    shortened,
+    text,
+    text_width,
+    xy,
+)
+from kepsilon.pages.charts.lines import Limit
+from kepsilon.table.round_numbers import nice_step
+
+_LINE = 26
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    name: str
+    amount: float
+    colour: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One line: its name on the left, its parts, and words after their end."""
+
+    name: str
+    parts: Sequence[Part]
+    words: str
+
+
+def bar_chart(
+    bars: Sequence[Bar],
+    *,
+    title: str,
+    label: str,
+    axis_words: Wording = plain,
+    limit: Limit | None = None,
+    holds: float = 0,
+    width: float = WIDTH,
+) -> Drawing:
+    """Amounts on one axis from 0; a legend where there is more than one kind of part. `limit` is along the bars.
+
+    The axis has room for `holds` too, so that charts side by side compare.
+    """
+    totals = [sum(part.amount for part in bar.parts) for bar in bars]
+    left = min(max((text_width(bar.name) for bar in bars), default=0), width / 3) + 10
+    room = max((text_width(bar.words) for bar in bars), default=0) + 8
+    longest = max([*totals, limit.y if limit else 0, holds]) or 1.0
+    step = nice_step(longest / 4)
+    high = math.ceil(longest / step - 1e-9) * step  # so that the last tick is beyond every bar
+    x = Axis(low=0, high=high, start=left, end=max(width - room, left + 60))
+    top = 22.0
+    bottom = top + _LINE * len(bars)
+    parts = []
+    for tick in x.ticks(4):
+        parts.append(path(f"M{xy(x.place(tick))} {xy(top)}V{xy(bottom)}", "grid"))
+        parts.append(text(x.place(tick), bottom + 15, axis_words(tick), "m"))
+    for i, bar in enumerate(bars):
+        y = top + _LINE * i + 5
+        parts.append(text(left - 7, y + 12, shortened(bar.name, width / 3), "ink e"))
+        at = 0.0
+        for part in bar.parts:
+            start, end = x.place(at), x.place(at + part.amount)
+            parts.append(rectangle(start, y, end - start, 16, f"f{part.colour}"))
+            at += part.amount
+    if limit:
+        at = x.place(limit.y)
+        anchor = "e" if at > width / 2 else ""
+        parts.append(path(f"M{xy(at)} {xy(top - 4)}V{xy(bottom)}", "limit"))
+        parts.append(text(at + (-4 if anchor else 4), top - 6, limit.words, f"ink {anchor}".strip()))
+    for i, (bar, total) in enumerate(zip(bars, totals, strict=True)):
+        start = x.place(total) + 6
+        if limit and start - 3 < x.place(limit.y) < start + text_width(bar.words) + 3:
+            start = x.place(limit.y) + 6  # beyond the line, which would cross the words
+        parts.append(text(start, top + _LINE * i + 17, bar.words, "halo"))
+    middle = (x.start + x.end) / 2
+    parts.append(text(middle, bottom + 32, shortened(label, 2 * min(middle, width - middle)), "ink m"))
+    height = bottom + 40
+    kinds = {part.name: part.colour for bar in bars for part in bar.parts}
+    if len(kinds) > 1:
+        samples = [(rectangle(0, -5, 18, 9, f"f{colour}"), name) for name, colour in kinds.items()]
+        drawn, last = legend(samples, left=0, top=height + 14, right=width)
+        parts, height = parts + drawn, last + 8
+    return drawing(parts, width=width, height=height, title=title)
+
+
+def share_bar(
+    parts: Sequence[Part], *, title: str, total: float | None = None, words: Wording = percent, width: float = WIDTH
+) -> Drawing:
+    """One bar that is everything, in its parts, with each part's share in the legend below.
+
+    Where `total` is more than the parts, the bar ends where they do.
+    """
+    total = total or sum(part.amount for part in parts) or 1.0
+    drawn, at = [], 0.0
+    for part in parts:
+        wide = part.amount / total * width
+        drawn.append(rectangle(at, 4, wide if at + wide >= width else wide - 0.6, 30, f"f{part.colour}"))
+        at += wide
+    lines = []
+    for i, part in enumerate(parts):
+        y = 56 + 18 * i
+        lines.append(rectangle(0, y - 9, 12, 10, f"f{part.colour}", round_by=2))
+        lines.append(text(20, y, shortened(part.name, width - 80), "ink"))
+        lines.append(text(width, y, words(part.amount / total), "ink e"))
+    return drawing(drawn + lines, width=width, height=56 + 18 * len(parts) - 8, title=title)

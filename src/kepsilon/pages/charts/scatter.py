@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dots for choices: what each costs against what risk it leaves, with a line along those that none has less of both than."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kepsilon.pages.charts.axes import Wording, fitted, frame, limit_words, plain, room_after, room_for
+from kepsilon.pages.charts.drawing import (
+    WIDTH,
+    Drawing,
+    circle,
+    drawing,
+    legend,
+    path,
+    rectangle,
+    text_width,
+    xy,
+)
+from kepsilon.pages.charts.lines import Limit
+
+SHAPES = ("circle", "square", "triangle", "diamond")
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    x: float
+    y: float
+    colour: int
+    shape: str
+    is_front: bool = False
+    is_pale: bool = False
+    is_chosen: bool = False
+
+
+def scatter_chart(
+    dots: Sequence[Dot],
+    *,
+    title: str,
+    x_label: str,
+    y_label: str,
+    colours: Sequence[tuple[str, int]],
+    shapes: Sequence[tuple[str, str]],
+    x_words: Wording = plain,
+    y_words: Wording = plain,
+    x_log: bool = False,
+    y_log: bool = False,
+    limit: Limit | None = None,
+    chosen_words: str = "chosen",
+    width: float = WIDTH,
+    height: float = 300,
+) -> Drawing:
+    """`colours` and `shapes` are the legend: what each colour and each shape stands for."""
+    bottom, top = height - 42, 24.0
+    drawable = [dot for dot in dots if not (x_log and dot.x <= 0) and not (y_log and dot.y <= 0)]
+    ys = [dot.y for dot in drawable] + ([limit.y] if limit else [])
+    y = fitted(ys, start=bottom, end=top, is_log=y_log, from_zero=True)
+    left = max(room_for(y_words, y.ticks()), 24)
+    x = fitted([dot.x for dot in drawable], start=left, end=width, is_log=x_log, from_zero=True)
+    x = replace(x, end=width - room_after(x_words, x.ticks(6)))
+    top_taken = text_width(limit.words) + 40 if limit else 0
+    parts = frame(
+        x, y, x_label=x_label, y_label=y_label, x_words=x_words, y_words=y_words, top_taken=top_taken - (width - x.end)
+    )
+    if limit:
+        at = y.place(limit.y)
+        parts.append(path(f"M{xy(left)} {xy(at)}H{xy(x.end)}", "limit"))
+        parts += limit_words(limit.words, width)
+    front = sorted((dot.x, dot.y) for dot in drawable if dot.is_front)
+    if len(front) > 1:
+        joined = "L".join(f"{xy(x.place(a))} {xy(y.place(b))}" for a, b in front)
+        parts.append(path(f"M{joined}", "axis"))
+    for dot in sorted(drawable, key=lambda dot: (dot.is_front, dot.is_chosen)):
+        size = 4.6 if dot.is_front else 3.4
+        parts.append(
+            shape(dot.shape, x.place(dot.x), y.place(dot.y), size, f"f{dot.colour}{' pale' if dot.is_pale else ''}")
+        )
+    for dot in drawable:
+        if dot.is_chosen:
+            parts.append(circle(x.place(dot.x), y.place(dot.y), 8.5, "ring"))
+    samples = [(circle(9, 0, 4.6, f"f{colour}"), name) for name, colour in colours]
+    samples += [(shape(kind, 9, 0, 4.6, "hollow"), name) for name, kind in shapes]
+    samples += [(path("M0 0H18", "axis"), "nothing has less of both")] if len(front) > 1 else []
+    samples += [(circle(9, 0, 6.5, "ring"), chosen_words)] if any(dot.is_chosen for dot in drawable) else []
+    drawn, last = legend(samples, left=0, top=height + 14, right=width)
+    return drawing(parts + drawn, width=width, height=last + 8, title=title)
+
+
+def shape(kind: str, x: float, y: float, size: float, look: str) -> str:
+    if kind == "square":
+        return rectangle(x - size * 0.88, y - size * 0.88, size * 1.76, size * 1.76, look)
+    if kind == "triangle":
+        return path(f"M{xy(x)} {xy(y - size * 1.2)}l{xy(size * 1.15)} {xy(size * 2)}h{xy(-size * 2.3)}z", look)
+    if kind == "diamond":
+        side = xy(size * 1.25)
+        return path(f"M{xy(x)} {xy(y - size * 1.25)}l{side} {side}l-{side} {side}l-{side} -{side}z", look)
+    return circle(x, y, size, look)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What became of the attributes: levels of the generalised ones, distributions of those with noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, ValuePicture
+from kepsilon.pages.charts import (
+    Ladder,
+    histogram_pair,
+    level_ladders,
+)
+from kepsilon.pages.charts.axes import plain
+from kepsilon.pages.figures.figure import Figure, Table
+from kepsilon.pages.wording import counted_by_value, exact, listed, percent, plural
+from kepsilon.publish.record import Record
+
+
+def generalised_figures(pictures: Pictures) -> Iterator[Figure]:
+    quasis = pictures.k_quasis
+    if any(quasi.level is not None for quasi in quasis):
+        yield _by_level(quasis)
+    elif quasis:
+        yield _by_class(quasis)
+
+
+def _by_level(quasis: Sequence[KQuasiPicture]) -> Figure:
+    """One level for a whole column."""
+    exactly = [quasi.name for quasi in quasis if quasi.level == 0]
+    are = "are published as they are" if len(exactly) > 1 else "is published as it is"
+    if not exactly:
+        became = "Each of them was replaced by a coarser label for the whole column."
+    elif len(exactly) == len(quasis):
+        became = f"None of them had to be made coarser: {listed(exactly)} {are}."
+    else:
+        became = f"{listed(exactly)} {are}; the others were replaced by coarser labels, each for the whole column."
+    return Figure(
+        title="Generalised attributes",
+        sentences=[
+            became,
+            "The filled dot is the level that was chosen: far left is the exact value, far right the coarsest label.",
+        ],
+        drawing=level_ladders(
+            [Ladder(quasi.name, quasi.n_levels, quasi.level, quasi.loss, _ladder_words(quasi)) for quasi in quasis],
+            title="Levels of the generalised attributes",
+        ),
+        table=Table(
+            headers=["attribute", "level", "values before", "labels after", "detail lost"],
+            rows=[
+                [
+                    quasi.name,
+                    "–" if quasi.level is None else f"{quasi.level} of {quasi.n_levels - 1}",
+                    f"{quasi.n_values_before:,}",
+                    f"{quasi.n_labels_after:,}",
+                    percent(quasi.loss),
+                ]
+                for quasi in quasis
+            ],
+        ),
+    )
+
+
+def _ladder_words(quasi: KQuasiPicture) -> str:
+    if quasi.level == 0:
+        return "published as it is"
+    return f"{quasi.n_values_before:,} → {plural(quasi.n_labels_after, 'label')}"
+
+
+def _by_class(quasis: Sequence[KQuasiPicture]) -> Figure:
+    """Labels of a class of their own overlap, so that there may be more of them than there were values."""
+    return Figure(
+        title="Generalised attributes",
+        sentences=[
+            "Every class got labels of its own: finer where many records are alike, coarser where they are few.",
+            "The bar is the share of detail lost: full is one label for everybody.",
+        ],
+        drawing=level_ladders(
+            [
+                Ladder(quasi.name, quasi.n_levels, None, quasi.loss, plural(quasi.n_labels_after, "different label"))
+                for quasi in quasis
+            ],
+            title="Detail lost by attribute",
+        ),
+        table=Table(
+            headers=["attribute", "different labels", "detail lost"],
+            rows=[[quasi.name, f"{quasi.n_labels_after:,}", percent(quasi.loss)] for quasi in quasis],
+        ),
+    )
+
+
+def distribution_figure(picture: ValuePicture, k: int) -> Figure:
+    name, edges = picture.name, picture.edges
+    cells = zip(_cell_names(edges), picture.before, picture.after, strict=True)
+    rows = [[cell, *("not shown" if n is None else f"{n:,}" for n in pair)] for cell, *pair in cells]
+    drawing = None
+    if len(edges) > 1:
+        drawing = histogram_pair(
+            edges,
+            picture.before,
+            picture.after,
+            title=f"Distribution of {name} before and as published",
+            x_label=name,
+        )
+    return Figure(
+        title=name,
+        sentences=[
+            (
+                f"How {name} is spread before noise (line) and as published (filled): the closer the two, the less a statistic "
+                f"of it changes. Cells of fewer than {k} records, and sometimes one more so that they cannot be worked out, are "
+                "not shown; ‹ and › hold everything beyond."
+            )
+        ],
+        drawing=drawing,
+        table=Table(headers=[name, "records before", "records published"], rows=rows),
+    )
+
+
+def _cell_names(edges: Sequence[float]) -> list[str]:
+    if not edges:
+        return ["all"]
+    inner = [f"{plain(a)} to under {plain(b)}" for a, b in pairwise(edges)]
+    return [f"under {plain(edges[0])}", *inner, f"{plain(edges[-1])} and more"]
+
+
+def treatment(record: Record, pictures: Pictures) -> Table:
+    """What became of every attribute."""
+    guarantee = record.guarantee
+    drawn = {quasi.name: quasi for quasi in pictures.k_quasis}
+    rows = []
+    for name, attribute in record.policy.attributes.items():
+        role = attribute["role"]
+        if role == "identifier":
+            words = "dropped"
+        elif role == "k-quasi":
+            words = _generalised(drawn.get(name), (record.levels or {}).get(name))
+        elif role == "epsilon-quasi":
+            steps = exact(attribute["precision"])
+            words = f"noise, ε = {exact(guarantee.epsilon)}, range: {guarantee.ranges[name]}, in steps of {steps}"
+            if record.clipped.get(name):
+                clipped_words = counted_by_value(record.clipped[name], guarantee.k)
+                what = "value outside the bounds was" if clipped_words == "1" else "values outside the bounds were"
+                words += f"; {clipped_words} {what} clipped first"
+        else:
+            words = "kept as it is"
+        rows.append([name, role, words])
+    return Table(headers=["attribute", "role", "what became of it"], rows=rows, n_words=3)
+
+
+def _generalised(quasi: KQuasiPicture | None, level: int | None) -> str:
+    if level is None:
+        return "generalised"
+    of = f" of {quasi.n_levels - 1}" if quasi else ""
+    return f"generalised to level {level}{of}" if level else f"published as it is (level 0{of})"

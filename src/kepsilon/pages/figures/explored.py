@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A grid of predictions with what was chosen from it, as the explore page looks at them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kepsilon.grid.choice import Choice
+from kepsilon.grid.grid import Grid
+from kepsilon.pages.wording import exact
+from kepsilon.perturb.mechanisms import mechanism_of
+from kepsilon.predict.prediction import Prediction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explored:
+    """A grid and a choice; every cell that can be had is a prediction, which knows its algorithm, k and ε."""
+
+    grid: Grid
+    choice: Choice
+
+    @property
+    def met(self) -> list[Prediction]:
+        """What is predicted for the cells that can be had."""
+        return [cell.prediction for cell in self.grid.cells if cell.prediction is not None]
+
+    @property
+    def chosen(self) -> Prediction | None:
+        return None if self.choice.cell is None else self.choice.cell.prediction
+
+    @property
+    def epsilon_quasis(self) -> list[str]:
+        return list(dict.fromkeys(name for prediction in self.met for name in prediction.error))
+
+    @property
+    def has_closed_forms(self) -> bool:
+        """Whether the mechanism adds noise whose size goes as 1/ε, so that figures are known without drawing any."""
+        return mechanism_of(self.grid.policy).exponential is not None
+
+    @property
+    def confidence(self) -> float | None:
+        return self.grid.policy.confidence
+
+    def of(self, algorithm: str, k: int) -> list[Prediction]:
+        """From the smallest ε to the largest."""
+        own = [prediction for prediction in self.met if (prediction.algorithm, prediction.k) == (algorithm, k)]
+        return sorted(own, key=lambda prediction: prediction.epsilon)
+
+    def tightest(self, *names: str) -> float | None:
+        """The smallest of some limits, as far as they are stated."""
+        stated = self.choice.limits.stated()
+        return min((stated[name] for name in names if name in stated), default=None)
+
+
+def setting_words(prediction: Prediction) -> str:
+    return f"k = {exact(prediction.k)}, ε = {exact(prediction.epsilon)}, {prediction.algorithm}"

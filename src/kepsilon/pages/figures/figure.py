@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A figure of a page: what it shows in a sentence, the picture, and the table behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kepsilon.pages.charts import Drawing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Cells are words already."""
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    n_words: int = 1
+    """How many columns, from the left, hold words and not numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    title: str
+    sentences: Sequence[str]
+    drawing: Drawing | None
+    table: Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    title: str
+    figures: Sequence[Figure]
+    sentences: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """One number that matters, large, and what it means."""
+
+    value: str
+    meaning: str
+
+
+_MOST_ALIKE = 2
+
+
+def and_more(alike: Sequence[Tile]) -> list[Tile]:
+    """The first of many tiles of one kind; the last of them says how many more there are."""
+    shown, n_more = [*alike[:_MOST_ALIKE]], len(alike) - _MOST_ALIKE
+    if n_more > 0:
+        shown[-1] = Tile(value=shown[-1].value, meaning=f"{shown[-1].meaning}; and {n_more:,} more below")
+    return shown

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The explore page in words: what was chosen and why, what the figures are, and the chosen cell's numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kepsilon.pages.figures.explored import Explored, setting_words
+from kepsilon.pages.figures.figure import Tile, and_more
+from kepsilon.pages.wording import give, listed, out_of, percent, plural
+from kepsilon.predict.prediction import Prediction
+
+LIMITS = {
+    "max_risk": "linking risk",
+    "max_suppression": "suppression",
+    "max_total_suppression": "suppression (the policy's own limit)",
+    "max_error": "error",
+}
+_LIMIT_IN_WHY = re.compile(
+    rf"(?:--)?\b({'|'.join(name.replace('_', '[-_]') for name in LIMITS)})\b(?: = ([\d.]+(?:e-?\d+)?))?"
+)
+
+
+def grid_headline(explored: Explored) -> str:
+    n_cells = len(explored.grid.cells)
+    if explored.chosen is not None:
+        return setting_words(explored.chosen)
+    if n_cells and not explored.met:
+        return "No choice can be met"
+    if not limits_words(explored):
+        return f"{plural(n_cells, 'choice')} of k, ε and algorithm"
+    return "No choice can be ranked" if _is_unranked(explored) else "No choice keeps the limits"
+
+
+def grid_lead(explored: Explored) -> list[str]:
+    """What was looked at and what came of it, in words."""
+    n_cells, n_met = len(explored.grid.cells), len(explored.met)
+    refused = f", {n_cells - n_met:,} of which cannot be met" if 0 < n_met < n_cells else ""
+    of_records = f"for {plural(explored.grid.records.counted, 'record')}, before any noise is drawn"
+    lead = [f"Worked out {of_records}: {plural(n_cells, 'choice')} of k, ε and algorithm{refused}."]
+    limits = limits_words(explored)
+    if limits:
+        lead.append(f"Limits: {limits}.")
+    elif explored.chosen is None:
+        lead.append(
+            "No limits were set, so nothing is chosen. Limits (--max-risk, --max-suppression, --max-error) choose the least "
+            "distorted of those that keep them."
+        )
+    if explored.chosen is not None:
+        keeping = " among those that keep the limits" if limits else ""
+        lead.append(f"The choice above has the least distortion{keeping}.")
+    elif explored.met and _is_unranked(explored):
+        lead.append("Distortion is undefined for every choice, so none can be called the least distorted.")
+    return [*lead, *([why_words(explored.choice.why)] if explored.choice.why else [])]
+
+
+def _is_unranked(explored: Explored) -> bool:
+    return all(prediction.distortion is None for prediction in explored.met)
+
+
+def limits_words(explored: Explored) -> str:
+    stated = explored.choice.limits.stated()
+    return listed([f"{words} at most {percent(stated[name])}" for name, words in LIMITS.items() if name in stated])
+
+
+def why_words(why: str) -> str:
+    """As a sentence, with the limits in words and not as options."""
+
+    def in_words(found: re.Match[str]) -> str:
+        words, limit = LIMITS[found[1].replace("-", "_")], found[2]
+        return f"the limit on {words}" if limit is None else f"{words} at most {percent(float(limit))}"
+
+    said = _LIMIT_IN_WHY.sub(in_words, why.strip())
+    return said[:1].upper() + said[1:] + ("" if said.endswith((".", "!", "?")) else ".")
+
+
+def grid_notes(explored: Explored) -> list[str]:
+    """What every figure of the page is, and is not."""
+    if not explored.met:
+        return []
+    rounded = "before" if explored.has_closed_forms else "after"
+    notes = [f"All figures are expected ones, {rounded} published values are rounded and clamped to a domain."]
+    if not explored.epsilon_quasis:
+        notes.append("There is no ε-quasi: no noise is drawn, and ε has no effect on any figure.")
+    if explored.confidence:
+        notes.append("Linking risk, error and classes are those before records are left out for confidence.")
+    if any(own.linking_risk.fair.variance or own.suppression.variance for own in explored.met):
+        which = "With several ε-quasis some figures" if explored.has_closed_forms else "Figures of this mechanism"
+        notes.append(
+            f"{which} are simulated. They are given ± 2 standard errors, and keep a limit only "
+            f"with three to spare: {percent(0.049)} ± {percent(0.0007)} may be outside {percent(0.05)}."
+        )
+    if any(error.expected_relative is None for own in explored.met for error in own.error.values()):
+        notes.append("An error is not given where fewer than k records have a relative error (a value of 0 has none).")
+    return notes
+
+
+def grid_tiles(prediction: Prediction) -> Iterator[Tile]:
+    risk, suppression = prediction.linking_risk.fair, prediction.suppression
+    yield Tile(
+        value=out_of(risk.total),
+        meaning="records linked to the right person by an attacker who knows every true value"
+        + _in_brackets(give(risk.standard_error)),
+    )
+    yield Tile(
+        value=percent(suppression.total),
+        meaning="left out of the release" + _in_brackets(give(suppression.standard_error)),
+    )
+    yield from and_more(
+        [
+            Tile(value=percent(expected), meaning=f"is how far {name} is off on average, of its value")
+            for name, error in prediction.error.items()
+            if (expected := error.expected_relative) is not None
+        ]
+    )
+    yield Tile(
+        value=percent(prediction.loss.precision.overall), meaning="of the detail of the generalised attributes lost"
+    )
+    yield Tile(value=f"{prediction.classes.count:,}", meaning="classes of records that look alike")
+
+
+def _in_brackets(words: str) -> str:
+    return f" ({words.strip()})" if words else ""

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The explore page as one table: every cell of the grid, marked where it is the choice, on the front, or outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kepsilon.pages.figures.explored import Explored
+from kepsilon.pages.wording import distortion, exact, give, percent
+from kepsilon.predict.prediction import ExpectedError, Prediction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridRow:
+    """One cell of the grid as a line of its table; `refused` says why there are no figures."""
+
+    look: str
+    mark: str
+    cells: Sequence[str]
+    refused: str | None = None
+
+
+def grid_headers(explored: Explored) -> list[str]:
+    confidence = ["left out for confidence", "left out"] if explored.confidence else []
+    errors = [f"error of {name}" for name in explored.epsilon_quasis]
+    return [
+        "algorithm",
+        "k",
+        "ε",
+        "classes",
+        "left out for k",
+        *confidence,
+        "detail lost",
+        *errors,
+        "linking risk",
+        "distortion",
+    ]
+
+
+def grid_rows(explored: Explored) -> Iterator[GridRow]:
+    names = explored.epsilon_quasis
+    for cell in explored.grid.cells:
+        setting = [cell.algorithm, exact(cell.k), exact(cell.epsilon)]
+        prediction = cell.prediction
+        if prediction is None:
+            yield GridRow(look="outside", mark="refused", cells=setting, refused=cell.refused)
+            continue
+        marks = [
+            *(["chosen"] if cell == explored.choice.cell else []),
+            *(["front"] if cell.pareto else []),
+            *(["outside limits"] if not explored.choice.limits.allow(cell) else []),
+        ]
+        risk = prediction.linking_risk.fair
+        yield GridRow(
+            look=" ".join(mark.split()[0] for mark in marks),
+            mark=", ".join(marks),
+            cells=[
+                *setting,
+                f"{prediction.classes.count:,}",
+                percent(prediction.suppressed_by_k),
+                *_left_out(prediction),
+                percent(prediction.loss.precision.overall),
+                *(_error(prediction.error.get(name)) for name in names),
+                percent(risk.total) + give(risk.standard_error),
+                distortion(prediction.distortion),
+            ],
+        )
+
+
+def _left_out(prediction: Prediction) -> list[str]:
+    """For confidence and altogether, where confidence is asked for."""
+    if prediction.confident_k is None:
+        return []
+    spread = give(prediction.confident_k.of_counted.standard_error)
+    return [percent(share.total) + spread for share in (prediction.confident_k.of_counted, prediction.suppression)]
+
+
+def _error(error: ExpectedError | None) -> str:
+    return "not given" if error is None or error.expected_relative is None else percent(error.expected_relative)

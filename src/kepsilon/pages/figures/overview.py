@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A release at a glance: the numbers that matter, what to be warned of, all figures in order, how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kepsilon.evaluate.pictures import Pictures
+from kepsilon.pages.figures.changes import distribution_figure, generalised_figures
+from kepsilon.pages.figures.costs import class_size_figures, error_figure, not_given
+from kepsilon.pages.figures.figure import Section, Table, Tile, and_more
+from kepsilon.pages.figures.left_out import released_words, suppression_figure
+from kepsilon.pages.figures.risks import linking_figure, reidentification_figure
+from kepsilon.pages.wording import exact, out_of, percent, plural
+from kepsilon.publish.record import Record
+
+
+def tiles(record: Record) -> Iterator[Tile]:
+    counts = record.records
+    left_out = counts.read - counts.released
+    share = percent(left_out / counts.read) if left_out else "none"
+    are = "record read is" if counts.read == 1 else "records read are"
+    yield Tile(value=released_words(record), meaning=f"{are} released; {share} left out")
+    has_k_quasis = bool(record.policy.having("k-quasi"))
+    if has_k_quasis:
+        yield Tile(
+            value=f"{record.classes.smallest:,}",
+            meaning=f"records share the rarest published combination; promised: {exact(record.guarantee.k)}",
+        )
+    yield Tile(
+        value=out_of(record.linking_risk.predicted.fair.total),
+        meaning="records are linked to the right person, on average, by an attacker who knows every true value",
+    )
+    yield from and_more(
+        [
+            Tile(value=percent(expected), meaning=f"is how far {name} is off on average, of its value")
+            for name, error in record.error.items()
+            if (expected := error.predicted.expected_relative) is not None
+        ]
+    )
+    if has_k_quasis:
+        loss = record.loss.precision.overall
+        yield Tile(value=percent(loss), meaning="of the detail of the generalised attributes is lost")
+
+
+def warnings(record: Record) -> Iterator[str]:
+    if record.seeded:
+        yield (
+            "This release was drawn with a seed. Whoever knows or guesses the seed can take the noise away and undo the "
+            "order: it is for tests only and must not be given to anybody."
+        )
+    for name, n_classes in record.constant_classes.items():
+        if n_classes:
+            yield (
+                f"In {plural(n_classes, 'class', 'classes')} all records agree on {name}, so that its value is published "
+                "there without noise. A coarse range would cure this."
+            )
+
+
+def sections(record: Record, pictures: Pictures) -> Iterator[Section]:
+    generalised = [*generalised_figures(pictures)]
+    if generalised:
+        yield Section(title="What was generalised", figures=generalised)
+    noisy = [distribution_figure(one, record.guarantee.k) for one in pictures.values]
+    if noisy:
+        yield Section(title="What got noise", figures=noisy)
+    sizes = [*class_size_figures(record, pictures)]
+    if sizes:
+        yield Section(title="How many look alike", figures=sizes)
+    errors = [error_figure(one, record) for one in pictures.errors]
+    drawn = {one.name for one in pictures.errors}
+    undrawn = [words for name in record.error if name not in drawn for words in not_given(name, record)]
+    if errors or undrawn:
+        yield Section(title="What the noise costs", figures=errors, sentences=undrawn)
+    risk = [linking_figure(record, pictures), reidentification_figure(record)]
+    yield Section(title="What risk is left", figures=risk)
+    yield Section(title="Who was left out", figures=[suppression_figure(record)])
+
+
+def made(*, version: str, created: str, digest: str | None = None) -> str:
+    """By what and when, in a line."""
+    return " · ".join(said for said in (f"kepsilon {version}", created, digest) if said)
+
+
+def making(record: Record) -> Table:
+    """How the release was made."""
+    limit = record.policy.max_suppression
+    facts = [
+        ("made", record.created),
+        ("by", f"kepsilon {record.kepsilon_version}"),
+        ("engine", record.engine),
+        ("algorithm", record.policy.algorithm),
+        ("k", exact(record.guarantee.k)),
+        ("ε", exact(record.guarantee.epsilon)),
+        ("confidence", record.guarantee.confidence),
+        ("most that may be left out", None if limit is None else percent(limit)),
+        ("digest of the data file", record.digest),
+        ("seconds", f"{sum(record.seconds.values()):.1f}"),
+    ]
+    return Table(headers=["", ""], rows=[[name, str(value)] for name, value in facts if value is not None], n_words=2)

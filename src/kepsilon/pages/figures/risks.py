@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What risk is left: links by known values, and finding somebody by generalised attributes."""
+
+from __future__ import annotations
+
+from kepsilon.evaluate.pictures import Pictures
+from kepsilon.pages.charts import (
+    Bar,
+    Look,
+    Mark,
+    Part,
+    Series,
+    bar_chart,
+    line_chart,
+)
+from kepsilon.pages.charts.axes import percent as axis_percent
+from kepsilon.pages.charts.palette import BLUE
+from kepsilon.pages.figures.figure import Figure, Table
+from kepsilon.pages.wording import exact, give, listed, out_of, percent
+from kepsilon.publish.record import Record
+
+
+def linking_figure(record: Record, pictures: Pictures) -> Figure:
+    risk, predicted = record.linking_risk, record.linking_risk.predicted
+    expected = predicted.fair.total
+    names = listed(record.policy.having("epsilon-quasi"))
+    known = f"everybody's true {names}" if names else "everybody's generalised attributes"
+    spread = give(predicted.fair.standard_error).strip()
+    simulated = f" ({spread}, estimated by simulation)" if spread else ""
+    left_out = ", before any is left out for confidence" if record.confident_k else ""
+    sentences = [
+        (
+            f"On average an attacker who knows {known} links {out_of(expected)} records to the right person{simulated}"
+            f"{left_out}{_guessing(record) if names else ''}."
+        )
+    ]
+    if names:
+        sentences.append(
+            f"An average hides people: {percent(risk.over_half)} of the released records are linked with a chance above one "
+            "half."
+        )
+    curve = pictures.risk_by_epsilon
+    drawing = None
+    if curve and names:
+        sentences.append(
+            "The curve is the same risk had another ε been chosen: a smaller ε hides more, a larger one keeps values closer."
+        )
+        epsilon = record.guarantee.epsilon
+        drawing = line_chart(
+            [Series("", curve, Look(BLUE))],
+            title="Linking risk against ε",
+            x_label="ε (smaller hides more)",
+            y_label="records linked",
+            y_words=axis_percent,
+            x_log=True,
+            mark=Mark(epsilon, expected, f"ε = {exact(epsilon)}: {percent(expected)}"),
+        )
+    rows = [
+        ("links, expected, per record that got noise", expected),
+        ("standard error of that", predicted.fair.standard_error),
+        ("links as drawn, per record released", risk.realised),
+        ("the same, expected, every tie a success", predicted.paper_ties.total),
+        ("the same, as drawn, every tie a success", risk.realised_paper_ties),
+        ("largest chance of one record", risk.largest),
+        ("released records linked with a chance above 50 %", risk.over_half),
+        ("released records linked with a chance above 90 %", risk.over_nine_tenths),
+        ("links, expected, per record read", risk.per_original.expected),
+        ("links as drawn, per record read", risk.per_original.realised),
+        *((f"expected at ε = {exact(a)}", b) for a, b in curve),
+    ]
+    return Figure(
+        title="Linking by known values",
+        sentences=sentences,
+        drawing=drawing,
+        table=Table(headers=["figure", "share"], rows=[[words, percent(share)] for words, share in rows]),
+    )
+
+
+def _guessing(record: Record) -> str:
+    """One right guess in every class: what is linked without looking at the values that got noise."""
+    return f"; guessing within a class would link {out_of(record.classes.count / record.records.released)}"
+
+
+def reidentification_figure(record: Record) -> Figure:
+    found = record.reidentification
+    marketer = found.marketer
+    attackers = [
+        ("prosecutor", "knows that the person is in the data", found.prosecutor),
+        ("journalist", "does not know who is in the data", found.journalist),
+        ("marketer", "wants as many as possible, not one", None),
+    ]
+    bars, rows = [], []
+    for kind, who, chance in attackers:
+        average = marketer if kind == "marketer" else chance.average if chance else None
+        if average is None:
+            continue
+        bars.append(Bar(kind, [Part("average", average, BLUE)], percent(average)))
+        highest, at_highest = (chance.highest, chance.share_at_highest) if chance else (None, None)
+        rows.append([kind, who, percent(highest), percent(average), percent(at_highest)])
+    return Figure(
+        title="Finding somebody by generalised attributes",
+        sentences=[
+            "The chance of finding a person through the generalised attributes alone, on average, for three attackers: "
+            + "; ".join(f"the {kind} {who}" for kind, who, _ in attackers)
+            + ". The record that is easiest to find is found with a chance of "
+            f"1 in {round(1 / found.prosecutor.highest):,}."
+        ],
+        drawing=bar_chart(
+            bars, title="Chance of finding a person, by attacker", label="average chance", axis_words=axis_percent
+        ),
+        table=Table(headers=["attacker", "who", "highest", "average", "records at the highest"], rows=rows, n_words=2),
+    )

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages of one self-contained HTML file each: nothing is loaded, nothing runs, no record is in them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from kepsilon.evaluate.pictures import Pictures
+from kepsilon.grid.choice import Choice
+from kepsilon.grid.grid import Grid
+from kepsilon.pages.charts import STYLE
+from kepsilon.pages.figures.changes import treatment
+from kepsilon.pages.figures.explored import Explored
+from kepsilon.pages.figures.grid import grid_sections
+from kepsilon.pages.figures.grid_lead import grid_headline, grid_lead, grid_notes, grid_tiles, limits_words
+from kepsilon.pages.figures.grid_table import grid_headers, grid_rows
+from kepsilon.pages.figures.overview import made, making, sections, tiles, warnings
+from kepsilon.pages.figures.visible import all_visible, visible_lines
+from kepsilon.publish.record import Record
+from kepsilon.version import __version__
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def release_page(record: Record, pictures: Pictures | None) -> str:
+    """The report of one release, for its curator; without pictures it has the figures that the record alone can fill."""
+    nothing = Pictures(k=record.guarantee.k, epsilon=record.guarantee.epsilon, values=(), errors=(), class_sizes=())
+    known, drawn = all_visible(record), all_visible(pictures or nothing)
+    return (
+        environment()
+        .get_template("release.html")
+        .render(
+            style=STYLE,
+            made=made(version=known.kepsilon_version, created=known.created, digest=known.digest),
+            promises=visible_lines(record.guarantee.statement),
+            warnings=[*warnings(known)],
+            tiles=[*tiles(known)],
+            sections=[*sections(known, drawn)],
+            treatment=treatment(known, drawn),
+            making=making(known),
+        )
+    )
+
+
+def explore_page(grid: Grid, choice: Choice) -> str:
+    """The page of a grid of predictions: the chosen one first, then pictures, then every cell."""
+    explored = all_visible(Explored(grid=grid, choice=choice))
+    best = explored.chosen
+    return (
+        environment()
+        .get_template("explore.html")
+        .render(
+            style=STYLE,
+            made=made(version=__version__, created=datetime.now(UTC).isoformat(timespec="seconds")),
+            headline=grid_headline(explored),
+            lead=grid_lead(explored),
+            notes=grid_notes(explored),
+            tiles=[] if best is None else [*grid_tiles(best)],
+            sections=[*grid_sections(explored)],
+            has_limits=bool(limits_words(explored)),
+            headers=grid_headers(explored),
+            rows=[*grid_rows(explored)],
+        )
+    )
+
+
+def environment() -> Environment:
+    """Every value is escaped, and a name that a template misspells is an error. Imported here: only pages need it."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("kepsilon.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Algorithm 1, in order; the only module that knows the order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from kepsilon.count import Counted, read_and_count
+from kepsilon.draw import Measured, count_in_cells, perturb_and_measure
+from kepsilon.engines.choose import engine_for
+from kepsilon.engines.protocol import Classes, Engine, Merged
+from kepsilon.errors import EngineError, Problem, UnsatisfiableError
+from kepsilon.evaluate.loss.precision_loss import precision_loss
+from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, picture_sample
+from kepsilon.evaluate.tally import Tally
+from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
+from kepsilon.pages.render import release_page
+from kepsilon.perturb.mechanisms import mechanism_of
+from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import fraction, written
+from kepsilon.predict.predict import Predicted, predict
+from kepsilon.predict.prediction import Prediction
+from kepsilon.predict.total_suppression import refuse_above_total
+from kepsilon.publish.record import record_of
+from kepsilon.publish.release import Release
+from kepsilon.randomness import ByteSource, shuffled_positions, system_bytes, unsafe_seeded_bytes
+from kepsilon.stopwatch import Stopwatch, ignore_step
+from kepsilon.table.arrays import IntArray
+from kepsilon.table.classes import Recoding, only_released
+from kepsilon.table.steps import steps_of
+
+EPSILONS = (0.05, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+"""Those of the paper; the report shows the risk at each of them."""
+
+
+def anonymise(
+    source: object,
+    policy: Policy,
+    *,
+    engine: Engine | None = None,
+    memory: str | int | None = None,
+    spill_folder: str | Path | None = None,
+    with_linkage: bool = True,
+    unsafe_seed: int | None = None,
+    on_step: Callable[[str], None] = ignore_step,
+) -> Release:
+    """A (k,ε)-anonymous release of a file or frame.
+
+    With `memory`, such as "2GB", Parquet larger than that can be released: records go to a private folder inside
+    `spill_folder` (the system's folder for temporary files unless it is given) until the release is closed or forgotten.
+    `with_linkage=False` saves room there if nobody will ask for the release's `linkage`.
+
+    `unsafe_seed` makes noise and order repeatable, so that whoever knows it can undo them: for tests only, never for
+    publishing, and the manifest says so.
+    """
+    engine = engine_for(
+        source, engine, memory=memory, spill_folder=spill_folder, with_linkage=with_linkage, to_release=True
+    )
+    random = system_bytes() if unsafe_seed is None else unsafe_seeded_bytes(unsafe_seed)
+    clock = Stopwatch(on_step)
+    counted = read_and_count(source, policy, engine=engine, clock=clock)
+    with clock.step("k-anonymise"):
+        anonymous = k_anonymise(counted.table, policy)
+    with clock.step("bring classes together"):
+        classes = counted.columns.classes(anonymous.recoding)
+    try:
+        merged, prediction, tally, pictures = _release(classes, anonymous, counted, policy, random=random, clock=clock)
+        record = record_of(prediction, tally, policy, seeded=random.seeded, engine=engine.name, seconds=clock.seconds)
+    except BaseException:
+        classes.close()
+        raise
+    return Release(merged, record, page=partial(release_page, pictures=pictures))
+
+
+def _release(
+    classes: Classes,
+    anonymous: KAnonymised,
+    counted: Counted,
+    policy: Policy,
+    *,
+    random: ByteSource,
+    clock: Stopwatch,
+) -> tuple[Merged, Prediction, Tally, Pictures]:
+    """Class by class: what to expect, noise, what it did; then all records together in an order nobody can guess."""
+    with clock.step("expect"):
+        predicted = predict(classes, anonymous, counted, policy, beside=_other_epsilons(policy))
+        refuse_above_total(
+            predicted.prediction,
+            policy,
+            at=lambda epsilons: predict(classes, anonymous, counted, policy, epsilons=epsilons).predictions,
+        )
+    measured = perturb_and_measure(classes, predicted.outlook, policy, random=random, clock=clock)
+    if measured.realised is None or not measured.realised.sizes.n_records:
+        raise _nobody_left(policy)
+    recoding, new_ids = only_released(anonymous.recoding, measured.sizes)
+    with clock.step("picture"):
+        pictures = _pictures(classes, measured, predicted, anonymous, recoding, new_ids, counted, policy)
+    tally = Tally(expected=predicted.outlook.expected[0], realised=measured.realised)
+    with clock.step("merge and shuffle"):
+        merged = classes.merge(
+            recoding,
+            new_ids,
+            whole=[n for n, a in policy.epsilon_quasis.items() if fraction(a.precision).denominator == 1],
+            shuffle=shuffled_positions,
+            random=random,
+        )
+    if merged.n_records != measured.realised.sizes.n_records:
+        raise EngineError(
+            Problem(where="", what="the records that are there are not those that were measured; nothing was released.")
+        )
+    return merged, predicted.prediction, tally, pictures
+
+
+def _other_epsilons(policy: Policy) -> list[float]:
+    """ε that the report shows the linking risk at, beside the policy's own."""
+    own = float(policy.exact_epsilon)
+    return [epsilon for epsilon in EPSILONS if epsilon != own] if policy.epsilon_quasis else []
+
+
+def _risk_by_epsilon(predicted: Predicted, policy: Policy) -> list[tuple[float, float]]:
+    """The linking risk at the policy's ε and at others, for the report."""
+    own = (float(policy.exact_epsilon), predicted.prediction.linking_risk.fair.total)
+    return sorted([own, *predicted.risk_beside]) if policy.epsilon_quasis else []
+
+
+def _pictures(
+    classes: Classes,
+    measured: Measured,
+    predicted: Predicted,
+    anonymous: KAnonymised,
+    recoding: Recoding,
+    new_ids: IntArray,
+    counted: Counted,
+    policy: Policy,
+) -> Pictures:
+    """What the report draws, while the records are there."""
+    levels = recoding.levels or [None] * len(recoding.attributes)
+    losses = precision_loss(anonymous.recoding).by_attribute
+    k_quasis = [
+        KQuasiPicture(
+            name=domain.name,
+            n_levels=domain.n_levels,
+            level=level,
+            n_values_before=domain.n_values,
+            n_labels_after=len(attribute.labels),
+            loss=loss,
+        )
+        for domain, level, attribute, loss in zip(
+            counted.table.domains, levels, recoding.attributes, losses, strict=False
+        )
+    ]
+    return picture_sample(
+        k=policy.k,
+        names=list(policy.epsilon_quasis),
+        sample=measured.sample(),
+        spreads=measured.spreads,
+        count=lambda cells: count_in_cells(classes, cells, policy, new_ids=new_ids),
+        sizes=recoding.sizes,
+        mechanism=mechanism_of(policy),
+        low=predicted.outlook.low,
+        high=predicted.outlook.high,
+        epsilon=float(policy.exact_epsilon),
+        steps=steps_of(policy),
+        k_quasis=k_quasis,
+        risk_by_epsilon=_risk_by_epsilon(predicted, policy),
+    )
+
+
+def _nobody_left(policy: Policy) -> UnsatisfiableError:
+    return UnsatisfiableError(
+        Problem(
+            where="",
+            what=f"k = {policy.k} at confidence {written(policy.confidence or 0)} leaves out every record.",
+            fix="Choose a smaller epsilon, a higher confidence, or a smaller k.",
+        )
+    )

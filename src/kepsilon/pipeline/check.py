@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything wrong with data and policy at once, and what the policy can achieve. Nothing is drawn or written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from kepsilon.count import read_and_count
+from kepsilon.engines.choose import engine_for, local_engine
+from kepsilon.engines.protocol import Engine
+from kepsilon.errors import DataError, Problem
+from kepsilon.kanonymise.algorithms import k_anonymise
+from kepsilon.policy.policy import Policy
+from kepsilon.predict.predict import predict
+from kepsilon.predict.prediction import Prediction
+from kepsilon.predict.total_suppression import refuse_above_total
+from kepsilon.predict.warnings import warnings_about_source
+from kepsilon.stopwatch import Stopwatch, ignore_step
+
+
+def check(
+    source: object,
+    policy: Policy,
+    *,
+    engine: Engine | None = None,
+    memory: str | int | None = None,
+    spill_folder: str | Path | None = None,
+    on_step: Callable[[str], None] = ignore_step,
+) -> Prediction:
+    """What a release would be, or every reason why the policy cannot be applied.
+
+    `engine`, `memory` and `spill_folder` as for `anonymise`.
+    """
+    chosen = engine_for(source, engine, memory=memory, spill_folder=spill_folder)
+    clock = Stopwatch(on_step)
+    counted = read_and_count(source, policy, engine=chosen, clock=clock)
+    with clock.step("k-anonymise"):
+        partition = k_anonymise(counted.table, policy)
+    with closing(counted.columns):
+        with clock.step("expect"):
+            preview = counted.columns.preview(partition.recoding)
+            predicted = predict(preview, partition, counted, policy)
+            refuse_above_total(
+                predicted.prediction,
+                policy,
+                at=lambda epsilons: predict(preview, partition, counted, policy, epsilons=epsilons).predictions,
+            )
+        with clock.step("look at columns"):
+            return predicted.prediction.with_warnings(warnings_about_source(counted, policy))
+
+
+def offending_values(
+    source: object, policy: Policy, column: str, *, engine: Engine | None = None
+) -> list[tuple[str, int]]:
+    """Values of one column that the policy cannot place, most frequent first, with how many records hold each.
+
+    The only function that gives back values of records; the curator asks for it, on their own machine.
+    """
+    opened = (engine or local_engine()).open_source(source)
+    if column not in policy.attributes or column not in opened.column_names:
+        raise DataError(Problem(where=opened.name, what=f'there is no column "{column}" with a role to look into.'))
+    return opened.offending(column, policy.attributes[column])

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every cell from one count of the data and one sweep of the lattice; no noise is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
+
+from kepsilon.count import Counted, read_and_count
+from kepsilon.engines.choose import engine_for
+from kepsilon.engines.protocol import Engine
+from kepsilon.errors import AnonymisationError, MemoryLimitError, PolicyError, Problem
+from kepsilon.grid.cells import Cell
+from kepsilon.grid.grid import ExploredRecords, Grid
+from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k
+from kepsilon.pages.render import explore_page
+from kepsilon.policy.choices import ALGORITHMS
+from kepsilon.policy.policy import Policy
+from kepsilon.predict.predict import predict
+from kepsilon.stopwatch import Stopwatch, ignore_step
+
+KS = (2, 5, 10, 20, 50, 100)
+EPSILONS = (0.05, 0.5, 1, 2, 4, 8, 16)
+
+Number = TypeVar("Number", int, float)
+
+
+def explore(
+    source: object,
+    policy: Policy,
+    *,
+    k: int | Sequence[int] | None = None,
+    epsilon: float | Sequence[float] | None = None,
+    algorithm: str | Sequence[str] | None = None,
+    confidence: float | None = None,
+    engine: Engine | None = None,
+    memory: str | int | None = None,
+    spill_folder: str | Path | None = None,
+    on_step: Callable[[str], None] = ignore_step,
+) -> Grid:
+    """What every combination of k, ε and algorithm would cost and leave at risk; everything else as the policy says.
+
+    Without a list, those of the paper and the policy's own are taken. `confidence` replaces the policy's.
+    `engine`, `memory` and `spill_folder` as for `anonymise`.
+    """
+    ks = _distinct("k", [k] if isinstance(k, int) else k, (*KS, policy.k))
+    epsilons = _distinct(
+        "epsilon", [epsilon] if isinstance(epsilon, int | float) else epsilon, (*EPSILONS, policy.epsilon)
+    )
+    if not policy.epsilon_quasis:
+        epsilons = (policy.epsilon,)  # nothing depends on it
+    if confidence is not None:
+        policy = policy.with_changes(confidence=confidence)
+    # Nonsense is refused before the data is read.
+    for own_k in ks:
+        policy.with_changes(k=own_k)
+    for one in epsilons:
+        policy.with_changes(epsilon=one)
+    algorithms = _algorithms([algorithm] if isinstance(algorithm, str) else algorithm)
+    policies = {name: _with_algorithm(policy, name, required=algorithm is not None) for name in algorithms}
+    clock = Stopwatch(on_step)
+    chosen = engine_for(source, engine, memory=memory, spill_folder=spill_folder)
+    counted = read_and_count(source, policy.with_changes(k=min(ks)), engine=chosen, clock=clock)
+    n_cells = len(policies) * len(ks) * len(epsilons)
+    cells: list[Cell] = []
+    with closing(counted.columns):
+        for name, own in policies.items():
+            if isinstance(own, PolicyError):
+                cells += [_refused(name, own_k, e, own) for own_k in ks for e in epsilons]
+                continue
+            with clock.step(f"k-anonymise ({name})"):
+                possible = [own_k for own_k in ks if own_k <= counted.n_staying]
+                partitions = for_every_k(counted.table, own, ks=possible)
+            for own_k in ks:
+                partition = partitions.get(own_k) or _too_few(counted.n_staying, own_k)
+                with clock.step("expect", shown=f"cells {len(cells):,} of {n_cells:,}"):
+                    cells += _cells_of(partition, own.with_changes(k=own_k), epsilons, counted)
+    return Grid(
+        cells=tuple(cells),
+        policy=policy,
+        records=ExploredRecords(
+            read=counted.columns.n_records, missing=counted.left_out.missing, unlisted=counted.left_out.unlisted
+        ),
+        seconds=clock.seconds,
+        page=explore_page,
+    )
+
+
+def _cells_of(
+    partition: KAnonymised | AnonymisationError, policy: Policy, epsilons: Sequence[float], counted: Counted
+) -> list[Cell]:
+    """The cells of one partition, from one look at its classes."""
+    if isinstance(partition, AnonymisationError):
+        return [_refused(policy.algorithm, policy.k, epsilon, partition) for epsilon in epsilons]
+    try:
+        preview = counted.columns.preview(partition.recoding)
+        predictions = predict(preview, partition, counted, policy, epsilons=epsilons).predictions
+    except (PolicyError, MemoryLimitError) as error:
+        return [_refused(policy.algorithm, policy.k, epsilon, error) for epsilon in epsilons]
+    return [
+        Cell(algorithm=policy.algorithm, k=policy.k, epsilon=epsilon, prediction=prediction)
+        for epsilon, prediction in zip(epsilons, predictions, strict=True)
+    ]
+
+
+def _with_algorithm(policy: Policy, name: str, *, required: bool) -> Policy | PolicyError:
+    """The policy with another algorithm; one that nobody named and that cannot be used is shown as refused."""
+    try:
+        return policy.with_changes(algorithm=name)
+    except PolicyError as error:
+        if required:
+            raise
+        return error
+
+
+def _refused(algorithm: str, k: int, epsilon: float, error: AnonymisationError) -> Cell:
+    why = "; ".join(problem.what for problem in error.problems)
+    return Cell(algorithm=algorithm, k=k, epsilon=epsilon, prediction=None, refused=why)
+
+
+def _too_few(n_staying: int, k: int) -> PolicyError:
+    return PolicyError(Problem(where="k", what=f"k = {k}, but only {n_staying:,} records are there to be released."))
+
+
+def _algorithms(given: Sequence[str] | None) -> tuple[str, ...]:
+    if given is not None and not len(given):
+        raise PolicyError(Problem(where="algorithm", what="no value is given to explore."))
+    return tuple(dict.fromkeys(ALGORITHMS.names() if given is None else given))
+
+
+def _distinct(name: str, given: Sequence[Number] | None, default: Sequence[Number]) -> tuple[Number, ...]:
+    chosen = default if given is None else given
+    if not len(chosen):
+        raise PolicyError(Problem(where=name, what="no value is given to explore."))
+    return tuple(sorted(set(chosen)))
