@@ -10,10 +10,10 @@ from functools import partial
 
 import numpy as np
 
-from kepsilon.engines.protocol import Batch, Classes, Keep, LargeClass, Random
+from kepsilon.engines.protocol import Batch, Classes, LargeClass, Random, Store
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.large_class import LargeClassFigures, merge_counts, one_class
-from kepsilon.evaluate.pictures import Cells, Sample, Spread, sample_positions, spread
+from kepsilon.evaluate.pictures import Bins, Sample, Spread, sample_positions, spread
 from kepsilon.evaluate.tally import Realised, realise
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
@@ -97,7 +97,7 @@ def perturb_and_measure(
 def perturb_batch(
     batch: Batch | LargeClass,
     random: Random,
-    keep: Keep,
+    keep: Store,
     *,
     low: FloatArray,
     high: FloatArray,
@@ -214,32 +214,32 @@ def _figures_of_large(
     )
 
 
-def count_in_cells(
-    classes: Classes, cells: Mapping[int, Cells], policy: Policy, *, new_ids: IntArray
+def count_in_bins(
+    classes: Classes, bins: Mapping[int, Bins], policy: Policy, *, new_ids: IntArray
 ) -> dict[int, tuple[IntArray, IntArray]]:
-    """Records in the cells of a picture, before noise and as published. `new_ids` as for `merge`."""
-    before = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in cells.items()}
-    after = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in cells.items()}
-    for counts in classes.each(partial(_count_before, cells=cells, policy=policy)):
+    """Records in the bins of a picture, before noise and as published. `new_ids` as for `merge`."""
+    before = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in bins.items()}
+    after = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in bins.items()}
+    for counts in classes.each(partial(_count_before, bins=bins, policy=policy)):
         for j, own in counts.items():
             before[j] += own
-    for counts in classes.each_kept(partial(_count, cells=cells), new_ids):
+    for counts in classes.each_released(partial(_count, bins=bins), new_ids):
         for j, own in counts.items():
             after[j] += own
-    return {j: (before[j], after[j]) for j in cells}
+    return {j: (before[j], after[j]) for j in bins}
 
 
-def _count_before(batch: Batch | LargeClass, *, cells: Mapping[int, Cells], policy: Policy) -> dict[int, IntArray]:
-    counts: dict[int, IntArray] = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in cells.items()}
+def _count_before(batch: Batch | LargeClass, *, bins: Mapping[int, Bins], policy: Policy) -> dict[int, IntArray]:
+    counts: dict[int, IntArray] = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in bins.items()}
     for part in _parts(batch):
         moved, _ = clip(part.values, policy)
-        for j, own in _count(moved, cells=cells).items():
+        for j, own in _count(moved, bins=bins).items():
             counts[j] += own
     return counts
 
 
-def _count(values: FloatArray, *, cells: Mapping[int, Cells]) -> dict[int, IntArray]:
-    return {j: own.count(values[:, j]) for j, own in cells.items()}
+def _count(values: FloatArray, *, bins: Mapping[int, Bins]) -> dict[int, IntArray]:
+    return {j: own.count(values[:, j]) for j, own in bins.items()}
 
 
 def _parts(batch: Batch | LargeClass) -> Iterator[Batch]:

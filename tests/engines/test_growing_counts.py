@@ -44,29 +44,29 @@ def test_no_columns_are_one_combination():
     assert counts.total()[1].tolist() == [12]
 
 
-@pytest.mark.parametrize("most_cells", [0, 1 << 30])
+@pytest.mark.parametrize("most_slots", [0, 1 << 30])
 @pytest.mark.parametrize(
     "sizes",
     [(5, 7, 3), (1 << 30, 1 << 30, 1 << 30), (40,) * 12],
     ids=["few", "more than fit an integer", "so many columns that few cells are left once they are ranked"],
 )
-def test_combinations_are_found_again(sizes, most_cells):
+def test_combinations_are_found_again(sizes, most_slots):
     """By position or by search; where the product of the sizes overflows, ranks stand for the first columns."""
     rng = np.random.default_rng(SEED)
     table = [rng.integers(0, 5, 400) % size * (size // 5) for size in sizes]
     rows = np.unique(np.column_stack(table), axis=0)
     columns = [np.ascontiguousarray(rows[:, j]) for j in range(len(sizes))]
     answers = np.arange(len(rows)) - 1
-    index = CombinationIndex(columns, sizes, answers, most_cells=most_cells)
+    index = CombinationIndex(columns, sizes, answers, most_slots=most_slots)
     chosen = rng.integers(0, len(rows), 1_000)
     found = index.find([column[chosen] for column in columns], n_records=1_000)
     assert found.tolist() == answers[chosen].tolist()
 
 
-@pytest.mark.parametrize("most_cells", [0, 1 << 20])
-def test_a_combination_that_never_came_up_is_noticed(most_cells):
+@pytest.mark.parametrize("most_slots", [0, 1 << 20])
+def test_a_combination_that_never_came_up_is_noticed(most_slots):
     """Also a value that never did."""
-    index = CombinationIndex([np.array([0, 1]), np.array([0, 1])], [2, 2], np.array([0, -1]), most_cells=most_cells)
+    index = CombinationIndex([np.array([0, 1]), np.array([0, 1])], [2, 2], np.array([0, -1]), most_slots=most_slots)
     assert index.find([np.array([0, 1]), np.array([0, 1])], n_records=2).tolist() == [0, -1]
     assert index.find([np.array([0]), np.array([1])], n_records=1) is None
     assert index.find([np.array([growing_counts.UNKNOWN]), np.array([1])], n_records=1) is None

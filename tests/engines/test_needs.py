@@ -16,7 +16,7 @@ import kepsilon
 from engines.tables import POLICY, SEED, Case, document, people
 from kepsilon.engines.on_disk import needs as needs_module
 from kepsilon.engines.on_disk.needs import Foreseen, needs_of
-from kepsilon.engines.room import Limits
+from kepsilon.engines.room import Room
 from kepsilon.engines.spilling.columns import SpilledColumns
 from kepsilon.engines.spilling.engine import SpillingEngine
 from kepsilon.files.private_folders import SPILL_PREFIX
@@ -177,7 +177,7 @@ def test_whether_it_fits_is_told_of_values_and_of_combinations(zips, born, memor
         counts=np.ones(n, dtype=np.int64),
         n_records=n,
     )
-    needs = needs_of(sample, Limits(memory=memory, n_epsilon_quasis=1), disk=0)
+    needs = needs_of(sample, Room(memory=memory, n_epsilon_quasis=1), disk=0)
     assert needs.fits is fits
     assert ("room for" in str(needs)) is not fits
 

@@ -274,7 +274,7 @@ def test_a_refusal_looks_at_the_classes_no_more_often_than_a_release(engine, tmp
     looks = []
     module, _, name = kinds[engine].rpartition(".")
     kind = getattr(__import__(module, fromlist=[name]), name)
-    for method in ("each", "draw", "each_kept"):
+    for method in ("each", "draw", "each_released"):
         honest = getattr(kind, method)
         monkeypatch.setattr(kind, method, lambda *a, honest=honest, **b: looks.append(1) or honest(*a, **b))
     own = ENGINES[engine](tmp_path, case.memory)

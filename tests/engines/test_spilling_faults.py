@@ -23,7 +23,7 @@ from pyarrow import parquet
 import kepsilon
 from engines.tables import MEMORY, POLICY, SEED, Case, document, people, plain, release
 from kepsilon.engines.on_disk.needs import Foreseen
-from kepsilon.engines.room import Limits, bytes_of
+from kepsilon.engines.room import Room, bytes_of
 from kepsilon.engines.spilling.columns import SpilledColumns
 from kepsilon.engines.spilling.engine import SpillingEngine
 from kepsilon.files.private_folders import SPILL_PREFIX, SpillFolder
@@ -332,7 +332,7 @@ def test_only_parquet_can_be_read_in_parts(tmp_path):
 
 def test_batches_hold_whole_classes_and_no_more_than_fits():
     """Every class is in one batch; a batch of several classes fits."""
-    limits = Limits(memory=MEMORY, n_epsilon_quasis=1)
+    limits = Room(memory=MEMORY, n_epsilon_quasis=1)
     sizes = np.random.default_rng(SEED).integers(5, 600, 200)
     batches = limits.batches(sizes)
     assert [i for own in batches for i in range(own.start, own.stop)] == list(range(200))

@@ -15,7 +15,7 @@ from engines.tables import EVERY, MEMORY, POLICY, SEED, Case, document, people, 
 from kepsilon.cli import main
 from kepsilon.engines.arrow import moving
 from kepsilon.engines.on_disk.batches import NoisyBuckets
-from kepsilon.engines.room import Limits, in_words
+from kepsilon.engines.room import Room, in_words
 from kepsilon.files.atomic import Staging
 from kepsilon.files.private_folders import SPILL_PREFIX
 from kepsilon.sources.parquet_files import ParquetFiles
@@ -66,14 +66,14 @@ def test_the_width_of_a_text_is_that_in_the_files(tmp_path):
 
 def test_fewer_wide_records_are_looked_at_together():
     """In parts and in buckets, and never more than Arrow can hold."""
-    narrow, wide = (Limits(memory=10**9, n_epsilon_quasis=1, record_width=width) for width in (30, 30_000))
+    narrow, wide = (Room(memory=10**9, n_epsilon_quasis=1, record_width=width) for width in (30, 30_000))
     assert narrow.records_per_part == 10**9 // 2048
     assert wide.records_per_part * 30_000 <= 10**9 / 8
     assert wide.n_noisy_buckets(10**6) * wide.memory >= 4 * 10**6 * 3 * 30_000
-    huge = Limits(memory=10**12, n_epsilon_quasis=1, record_width=30_000)
+    huge = Room(memory=10**12, n_epsilon_quasis=1, record_width=30_000)
     assert huge.records_per_part * 30_000 <= 1 << 30
     assert 10**6 / huge.n_noisy_buckets(10**6) * 30_000 <= 1 << 30
-    assert Limits(memory=MEMORY, n_epsilon_quasis=1, record_width=10**9).records_per_part == 1
+    assert Room(memory=MEMORY, n_epsilon_quasis=1, record_width=10**9).records_per_part == 1
 
 
 @pytest.mark.parametrize("n_buckets", [1, 2, 1 << 16, 1 << 17])

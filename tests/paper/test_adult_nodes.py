@@ -11,7 +11,7 @@ import pytest
 
 from kepsilon.evaluate.loss.precision_loss import precision_loss
 from kepsilon.kanonymise.algorithms import ola
-from kepsilon.kanonymise.node_counts import MAX_CELLS
+from kepsilon.kanonymise.node_counts import MAX_SLOTS
 from strategies import Attribute, Sample
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,11 +59,11 @@ def test_the_paper_counts_32440_records(adult):
     assert adult.n_records == 32_440
 
 
-@pytest.mark.parametrize("max_cells", [0, MAX_CELLS], ids=["sparse", "dense"])
-def test_one_search_gives_the_papers_suppression_for_every_k(adult, max_cells):
+@pytest.mark.parametrize("max_slots", [0, MAX_SLOTS], ids=["sparse", "dense"])
+def test_one_search_gives_the_papers_suppression_for_every_k(adult, max_slots):
     """Golden result: six nodes and six percentages, from one sweep over one lattice of 60 nodes."""
     limit = adult.n_records // 20
-    results = ola.search(adult.table, ks=list(NODES), max_suppressed=limit, loss="dm*", max_cells=max_cells)
+    results = ola.search(adult.table, ks=list(NODES), max_suppressed=limit, loss="dm*", max_slots=max_slots)
     found = {k: (r.node, f"{100 * r.suppressed / adult.n_records:.2f}") for k, r in results.items()}
     assert found == NODES
     assert [results[k].n_classes for k in NODES] == [1184, 500, 359, 196, 104, 91]

@@ -15,7 +15,7 @@ from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.pictures import Spread
 from kepsilon.evaluate.simulation import Blocks
 from kepsilon.perturb.mechanisms import mechanism_of
-from kepsilon.predict.outlook import look_at
+from kepsilon.predict.outlook import outlook_of_batch
 from oracles.noise import SEED, seeded
 
 SIZES = np.array([7, 5, 40, 9, 6, 8])
@@ -106,7 +106,7 @@ def test_the_same_values_in_other_classes_are_simulated_apart():
     def look(first):
         own = Batch(classes=slice(first, first + 3), class_ids=class_ids, values=values)
         blocks = Blocks.of(np.full(6, 30))
-        return look_at(own, policy=wanted, cells=cells, mechanism=mechanism_of(wanted), blocks=blocks).expected
+        return outlook_of_batch(own, policy=wanted, cells=cells, mechanism=mechanism_of(wanted), blocks=blocks).expected
 
     one, again, other = look(0), look(0), look(3)
     assert one == again

@@ -114,7 +114,7 @@ class Merged(Protocol):
         """Removes what was kept on disk; nothing can be written or looked at afterwards."""
 
 
-class Keep(Protocol):
+class Store(Protocol):
     def __call__(self, part: Batch, published: FloatArray, stays: BoolArray) -> None:
         """Takes what is published of a batch, or of the parts of a large class in their order."""
 
@@ -123,8 +123,8 @@ Found = TypeVar("Found")
 Look = Callable[[Batch | LargeClass], Found]
 """What is to be known of a batch: small, and found without looking at any other."""
 
-Draw = Callable[[Batch | LargeClass, Random, Keep], Found]
-"""Gives a batch its noise, hands what is published to `Keep`, and says what it did."""
+Draw = Callable[[Batch | LargeClass, Random, Store], Found]
+"""Gives a batch its noise, hands what is published to `Store`, and says what it did."""
 
 
 class Preview(Protocol):
@@ -146,7 +146,7 @@ class Classes(Preview, Protocol):
     def draw(self, draw: Draw[Found], *, random: Random) -> Iterable[Found]:
         """Every batch gets its noise: once, and what is kept of it is what is released."""
 
-    def each_kept(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> Iterable[Found]:
+    def each_released(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> Iterable[Found]:
         """What is found in the published values of released records, a part at a time. `new_ids` as for `merge`."""
 
     def merge(
@@ -184,7 +184,7 @@ class Columns(Protocol):
     ) -> FrequencyTable:
         """The frequency table. A domain comes with the code of every distinct value."""
 
-    def formula_cells(self, name: str) -> int:
+    def n_formulas(self, name: str) -> int:
         """How many cells of a kept column a spreadsheet would take for formulas."""
 
     def preview(self, recoding: Recoding) -> Preview:

@@ -68,7 +68,7 @@ def bytes_of(memory: str | int) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Room:
     """How much is looked at together."""
 
     memory: int
@@ -105,7 +105,7 @@ class Limits:
         return self.memory // 2 // _BYTES_PER_DISTINCT
 
     @property
-    def most_cells(self) -> int:
+    def most_slots(self) -> int:
         """Cells of a table that is looked up by position."""
         return self.memory // 16 // 4
 

@@ -38,13 +38,13 @@ class Outlook(Protocol):
     def largest(self, epsilons: Sequence[float]) -> Sequence[float]:
         """The most that any published value can make a record's own original probable, for each ε."""
 
-    def suppressed(self, cells: Sequence[tuple[float, ConfidentK]]) -> Sequence[Estimate]:
-        """Records to expect left out for confident k, in each cell."""
+    def suppressed(self, settings: Sequence[tuple[float, ConfidentK]]) -> Sequence[Estimate]:
+        """Records to expect left out for confident k, in each setting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectations:
-    """What does not depend on ε, k or confidence; `at` gives the figures of one cell, `at_each` those of several."""
+    """What does not depend on ε, k or confidence; `at` gives the figures of one setting, `at_each` those of several."""
 
     n_records: int
     outlook: Outlook
@@ -52,10 +52,10 @@ class Expectations:
     def at(self, epsilon: float, *, confident: ConfidentK | None = None) -> Expected:
         return self.at_each([(epsilon, confident)])[0]
 
-    def at_each(self, cells: Sequence[tuple[float, ConfidentK | None]]) -> tuple[Expected, ...]:
+    def at_each(self, settings: Sequence[tuple[float, ConfidentK | None]]) -> tuple[Expected, ...]:
         """The same figures as one by one; where they are simulated, in much less time."""
-        epsilons = [epsilon for epsilon, _ in cells]
-        gone = iter(self.outlook.suppressed([(epsilon, own) for epsilon, own in cells if own is not None]))
+        epsilons = [epsilon for epsilon, _ in settings]
+        gone = iter(self.outlook.suppressed([(epsilon, own) for epsilon, own in settings if own is not None]))
         return tuple(
             Expected(
                 n_records=self.n_records,
@@ -65,7 +65,7 @@ class Expectations:
                 suppressed=None if confident is None else next(gone),
             )
             for (epsilon, confident), links, largest in zip(
-                cells, self.outlook.links(epsilons), self.outlook.largest(epsilons), strict=True
+                settings, self.outlook.links(epsilons), self.outlook.largest(epsilons), strict=True
             )
         )
 
@@ -236,8 +236,8 @@ class _OneQuasi:
     def largest(self, epsilons: Sequence[float]) -> list[float]:
         return largest_of_one(self.classes, ranges=self.ranges, epsilons=epsilons)
 
-    def suppressed(self, cells: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
-        return [self._suppressed(*cell) for cell in cells]
+    def suppressed(self, settings: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
+        return [self._suppressed(*setting) for setting in settings]
 
     def _suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
         if confident.k not in self.crowds:
@@ -288,11 +288,11 @@ class _SeveralQuasis:
     def largest(self, epsilons: Sequence[float]) -> list[float]:
         return largest_of_several(self.values, self.class_ids, ranges=self.high - self.low, epsilons=epsilons)
 
-    def suppressed(self, cells: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
-        gone = [Estimate() for _ in cells]
+    def suppressed(self, settings: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
+        gone = [Estimate() for _ in settings]
         for block in self.blocks:
             layouts: Layouts = {}
-            own = [self._suppressed(block, *cell, layouts) for cell in cells]
+            own = [self._suppressed(block, *setting, layouts) for setting in settings]
             gone = [one + more for one, more in zip(gone, own, strict=True)]
         return gone
 
@@ -334,6 +334,6 @@ class _Together:
         by_part = [part.largest(epsilons) for part in self.parts]
         return [max((own[i] for own in by_part), default=0.0) for i in range(len(epsilons))]
 
-    def suppressed(self, cells: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
-        by_part = [part.suppressed(cells) for part in self.parts]
-        return [sum((own[i] for own in by_part), start=Estimate()) for i in range(len(cells))]
+    def suppressed(self, settings: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
+        by_part = [part.suppressed(settings) for part in self.parts]
+        return [sum((own[i] for own in by_part), start=Estimate()) for i in range(len(settings))]

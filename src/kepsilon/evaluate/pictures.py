@@ -28,13 +28,13 @@ _BULK = (0.01, 0.99)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValuePicture:
-    """One ε-quasi before noise and as published, counted in the same cells."""
+    """One ε-quasi before noise and as published, counted in the same bins."""
 
     name: str
     edges: tuple[float, ...]
-    """Round numbers, none of them the smallest or largest value. The first and the last cell are open."""
+    """Round numbers, none of them the smallest or largest value. The first and the last bin are open."""
     before: tuple[int | None, ...]
-    """Records per cell, one more than edges; None where fewer than k, and sometimes in one cell more."""
+    """Records per bin, one more than edges; None where fewer than k, and sometimes in one bin more."""
     after: tuple[int | None, ...]
 
 
@@ -100,8 +100,8 @@ def picture_release(
     keep = None if bool(stays.all()) else stays
     sampled = sample_positions(len(values))
 
-    def count(cells: Mapping[int, Cells]) -> dict[int, tuple[IntArray, IntArray]]:
-        return {j: (own.count(values[:, j]), own.count(published[j], keep)) for j, own in cells.items()}
+    def count(bins: Mapping[int, Bins]) -> dict[int, tuple[IntArray, IntArray]]:
+        return {j: (own.count(values[:, j]), own.count(published[j], keep)) for j, own in bins.items()}
 
     return picture_sample(
         k=k,
@@ -172,7 +172,7 @@ def picture_sample(
     names: Sequence[str],
     sample: Sample,
     spreads: Sequence[Spread],
-    count: Callable[[Mapping[int, Cells]], Mapping[int, tuple[IntArray, IntArray]]],
+    count: Callable[[Mapping[int, Bins]], Mapping[int, tuple[IntArray, IntArray]]],
     sizes: IntArray,
     mechanism: NoiseLaw,
     low: FloatArray,
@@ -184,20 +184,20 @@ def picture_sample(
 ) -> Pictures:
     """The same where not all records are at hand.
 
-    `count` counts all records, before noise and as published, in the cells of each ε-quasi by its number; `sizes` are
+    `count` counts all records, before noise and as published, in the bins of each ε-quasi by its number; `sizes` are
     of classes as released.
     """
     kept = None if bool(sample.stays.all()) else sample.stays
     present = [j for j, own in enumerate(spreads) if own.low <= own.high]
-    cells = {
-        j: _cells(
+    bins = {
+        j: _bins(
             sample.values[:, j],
             sample.published[j] if kept is None else sample.published[j][kept],
             precision=steps[j].precision,
         )
         for j in present
     }
-    counts = count(cells)
+    counts = count(bins)
     # What is relative to fewer than k values would tell of them.
     drawn_at = [j for j in present if np.count_nonzero(np.abs(sample.values[:, j]) > 0) >= k]
     if mechanism.exponential is not None:
@@ -226,7 +226,7 @@ def picture_sample(
     return Pictures(
         k=k,
         epsilon=epsilon,
-        values=tuple(_value_picture(names[j], cells[j], counts[j], spreads[j], k=k) for j in present),
+        values=tuple(_value_picture(names[j], bins[j], counts[j], spreads[j], k=k) for j in present),
         errors=tuple(errors),
         class_sizes=_class_sizes(sizes, k=k),
         k_quasis=tuple(k_quasis),
@@ -242,7 +242,7 @@ def sample_positions(n: int) -> IntArray:
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class Bins:
     """Edges at first·step, (first + 1)·step and so on."""
 
     step: float
@@ -253,7 +253,7 @@ class Cells:
         return float(f"{(self.first + i) * self.step:.12g}")
 
     def count(self, values: FloatArray, keep: BoolArray | None = None) -> IntArray:
-        """Records per cell. A value on an edge in decimals belongs above it, also where binary puts it just below."""
+        """Records per bin. A value on an edge in decimals belongs above it, also where binary puts it just below."""
         counts = np.zeros(self.n_edges + 1, dtype=np.int64)
         for start in range(0, len(values), _CHUNK):
             part = values[start : start + _CHUNK]
@@ -270,8 +270,8 @@ class Cells:
         return counts
 
 
-def _cells(before: FloatArray, after: FloatArray, *, precision: Fraction) -> Cells:
-    """Round cells over the bulk of the values, and of the noise as far as that leaves a third to the values."""
+def _bins(before: FloatArray, after: FloatArray, *, precision: Fraction) -> Bins:
+    """Round bins over the bulk of the values, and of the noise as far as that leaves a third to the values."""
     low, high = _bulk(before)
     bulk = high - low
     if not np.isnan(after).all():
@@ -279,11 +279,11 @@ def _cells(before: FloatArray, after: FloatArray, *, precision: Fraction) -> Cel
         low, high = max(min(low, noisy_low), low - bulk), min(max(high, noisy_high), high + bulk)
     step = _step((high - low) / _BINS, precision=precision)
     padding = max(0, _FEWEST_BINS * step - (high - low)) / 2
-    # Cells as fine as the precision lie around what can be published, not between.
+    # Bins as fine as the precision lie around what can be published, not between.
     offset = 0.5 if step < 2 * precision else 0.0
     first = math.floor((low - padding) / step - offset + 1e-9)
     last = math.ceil((high + padding) / step - offset - 1e-9)
-    return Cells(step, first + offset, last - first + 1)
+    return Bins(step, first + offset, last - first + 1)
 
 
 def _bulk(values: FloatArray) -> tuple[float, float]:
@@ -292,7 +292,7 @@ def _bulk(values: FloatArray) -> tuple[float, float]:
 
 
 def _step(target: float, *, precision: Fraction) -> float:
-    """A round width; where possible a multiple of the precision, so that all cells hold as many publishable values."""
+    """A round width; where possible a multiple of the precision, so that all bins hold as many publishable values."""
     step = smallest = nice_step(max(target, float(precision)))
     for _ in range(4):
         if (Fraction(str(step)) / precision).denominator == 1:
@@ -301,16 +301,14 @@ def _step(target: float, *, precision: Fraction) -> float:
     return smallest
 
 
-def _value_picture(
-    name: str, cells: Cells, counts: tuple[IntArray, IntArray], spread: Spread, *, k: int
-) -> ValuePicture:
-    """Counts in round cells. An edge that is the smallest or largest value is taken out: it would tell that value."""
-    shown = [i for i in range(cells.n_edges) if cells.edge(i) not in (spread.low, spread.high)]
-    first_of_cell = [0, *(i + 1 for i in shown)]
-    before, after = (np.add.reduceat(own, first_of_cell) for own in counts)
+def _value_picture(name: str, bins: Bins, counts: tuple[IntArray, IntArray], spread: Spread, *, k: int) -> ValuePicture:
+    """Counts in round bins. An edge that is the smallest or largest value is taken out: it would tell that value."""
+    shown = [i for i in range(bins.n_edges) if bins.edge(i) not in (spread.low, spread.high)]
+    first_of_bin = [0, *(i + 1 for i in shown)]
+    before, after = (np.add.reduceat(own, first_of_bin) for own in counts)
     return ValuePicture(
         name=name,
-        edges=tuple(cells.edge(i) for i in shown),
+        edges=tuple(bins.edge(i) for i in shown),
         before=_not_below(before, k),
         after=_not_below(after, k),
     )

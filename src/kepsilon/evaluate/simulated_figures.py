@@ -293,10 +293,10 @@ class SimulatedOne:
         sizes = self.classes.sizes
         return [indistinguishable_posterior(sizes, self.drawing.is_active, epsilon=epsilon) for epsilon in epsilons]
 
-    def suppressed(self, cells: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
+    def suppressed(self, settings: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
         return [
             simulated_suppression_of_one(self.drawing, self.classes, epsilon=epsilon, confident=confident)
-            for epsilon, confident in cells
+            for epsilon, confident in settings
         ]
 
 
@@ -320,8 +320,8 @@ class SimulatedSeveral:
         sizes = np.bincount(self.class_ids, minlength=len(self.drawing.low))
         return [indistinguishable_posterior(sizes, self.drawing.is_active, epsilon=epsilon) for epsilon in epsilons]
 
-    def suppressed(self, cells: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
+    def suppressed(self, settings: Sequence[tuple[float, ConfidentK]]) -> list[Estimate]:
         return [
             simulated_suppression(self.drawing, self.values, self.class_ids, epsilon=epsilon, confident=confident)
-            for epsilon, confident in cells
+            for epsilon, confident in settings
         ]

@@ -100,7 +100,7 @@ class Strata:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class DrawnClasses:
     """Some whole classes, their records in order of classes, and which of these were drawn."""
 
     values: FloatArray
@@ -149,14 +149,14 @@ def draw_records(
     return Strata(chosen=bounds[:-1, np.newaxis] + within.astype(np.int64), sizes=sizes)
 
 
-def parts(values: FloatArray, class_ids: IntArray, strata: Strata, *, n_classes: int) -> Iterator[Part]:
+def parts(values: FloatArray, class_ids: IntArray, strata: Strata, *, n_classes: int) -> Iterator[DrawnClasses]:
     """The classes of which something was drawn, some at a time."""
     done = 0
     for records, ids, classes in blocks_of_classes(class_ids, n_classes=n_classes):
         draws = (strata.chosen >= done) & (strata.chosen < done + len(records))
         if draws.any():
             chosen = strata.chosen[draws] - done
-            yield Part(
+            yield DrawnClasses(
                 values=np.ascontiguousarray(values[records].T),
                 class_ids=ids,
                 classes=classes,

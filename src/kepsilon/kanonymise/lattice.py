@@ -22,7 +22,7 @@ Node = tuple[int, ...]
 """One level per attribute, in the order of the table's attributes."""
 
 Region = tuple[slice, ...]
-"""Selects part of an array that has one axis per attribute and one cell per node."""
+"""Selects part of an array that has one axis per attribute and one slot per node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

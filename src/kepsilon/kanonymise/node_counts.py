@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How large the classes at a node are, rolled up from a finer node that was counted before.
 
-Class sizes do not depend on k, so one count answers every k. Two representations serve. While the cells of a node
+Class sizes do not depend on k, so one count answers every k. Two representations serve. While the slots of a node
 (the product of its domains) are not many more than its classes, the sizes are a dense cube with one axis per
 attribute: values with one parent are neighbours, so a coarser node is a segmented sum along one axis. Otherwise they
 are a sparse table of the combinations that occur. A node rolled up from a sparse one becomes dense as soon as it fits.
@@ -22,11 +22,11 @@ from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
 from kepsilon.table.keys import pack
 
-MAX_CELLS = 1 << 24
-"""Most cells of a dense cube (128 MB of counters)."""
+MAX_SLOTS = 1 << 24
+"""Most slots of a dense cube (128 MB of counters)."""
 
-CELLS_PER_COMBINATION = 8
-"""How many cells cost as much as one combination of a sparse table, which has to be sorted; measured."""
+SLOTS_PER_COMBINATION = 8
+"""How many slots cost as much as one combination of a sparse table, which has to be sorted; measured."""
 
 SMALL_CUBE = 1 << 12
 """Cells up to which a cube always wins, because the overhead of the calls outweighs the work."""
@@ -67,10 +67,10 @@ _Dense = IntArray
 class NodeCounter:
     """Counts nodes of one table, each at most once, and remembers the summaries."""
 
-    def __init__(self, table: FrequencyTable, *, ks: Sequence[int], max_cells: int = MAX_CELLS) -> None:
+    def __init__(self, table: FrequencyTable, *, ks: Sequence[int], max_slots: int = MAX_SLOTS) -> None:
         self._domains = table.domains
         self._ks = tuple(sorted(set(ks)))
-        self._max_cells = max_cells
+        self._max_slots = max_slots
         self._bottom = lattice_of(table.domains).bottom
         self._summaries: dict[Node, NodeSummary] = {}
         self._maps: dict[tuple[int, int, int], IntArray] = {}
@@ -142,11 +142,11 @@ class NodeCounter:
     ) -> _Dense | _Sparse:
         """Class sizes from combinations coded at the node's levels, several of which may be equal."""
         shape = tuple(len(domain.levels[level]) for domain, level in zip(self._domains, node, strict=True))
-        cells = math.prod(shape)
-        if cells <= min(self._max_cells, max(SMALL_CUBE, CELLS_PER_COMBINATION * len(counts))):
+        slots = math.prod(shape)
+        if slots <= min(self._max_slots, max(SMALL_CUBE, SLOTS_PER_COMBINATION * len(counts))):
             key, _ = pack(codes, sizes=shape, length=len(counts))
             # Weights are added up as doubles, which is exact below 2**53 records.
-            return np.bincount(key, weights=counts, minlength=cells).astype(np.int64).reshape(shape)
+            return np.bincount(key, weights=counts, minlength=slots).astype(np.int64).reshape(shape)
         if distinct:
             return _Sparse(codes=tuple(codes), counts=counts)
         return _merge_equal(codes, counts, sizes=shape)
@@ -222,7 +222,7 @@ def _codes_above(domain: Domain, level: int, to: int) -> IntArray:
 
 
 def _cost(counts: _Dense | _Sparse) -> int:
-    return CELLS_PER_COMBINATION * len(counts.counts) if isinstance(counts, _Sparse) else counts.size
+    return SLOTS_PER_COMBINATION * len(counts.counts) if isinstance(counts, _Sparse) else counts.size
 
 
 def _n_numbers(counts: _Dense | _Sparse) -> int:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from kepsilon.count import Counted, read_and_count
-from kepsilon.draw import Measured, count_in_cells, perturb_and_measure
+from kepsilon.draw import Measured, count_in_bins, perturb_and_measure
 from kepsilon.engines.choose import engine_for
 from kepsilon.engines.protocol import Classes, Engine, Merged
 from kepsilon.errors import EngineError, Problem, UnsatisfiableError
@@ -156,7 +156,7 @@ def _pictures(
         names=list(policy.epsilon_quasis),
         sample=measured.sample(),
         spreads=measured.spreads,
-        count=lambda cells: count_in_cells(classes, cells, policy, new_ids=new_ids),
+        count=lambda bins: count_in_bins(classes, bins, policy, new_ids=new_ids),
         sizes=recoding.sizes,
         mechanism=mechanism_of(policy),
         low=predicted.outlook.low,

@@ -50,18 +50,22 @@ class Outlook:
         return self.high - self.low
 
 
-Cell = tuple[float, ConfidentK | None]
+Setting = tuple[float, ConfidentK | None]
 """An ε to expect figures at, with or without confident k."""
 
 
-def look_ahead(classes: Preview, policy: Policy, cells: Sequence[Cell]) -> Outlook:
-    """Ranges of all classes, and what to expect in each cell."""
+def outlook_of(classes: Preview, policy: Policy, settings: Sequence[Setting]) -> Outlook:
+    """Ranges of all classes, and what to expect in each setting."""
     low = np.empty((len(classes.sizes), len(policy.epsilon_quasis)))
     high = np.empty_like(low)
     clipped: dict[str, int] = {}
     expected: list[Expected] = []
     look = partial(
-        look_at, policy=policy, cells=tuple(cells), mechanism=mechanism_of(policy), blocks=Blocks.of(classes.sizes)
+        outlook_of_batch,
+        policy=policy,
+        settings=tuple(settings),
+        mechanism=mechanism_of(policy),
+        blocks=Blocks.of(classes.sizes),
     )
     for own in classes.each(look):
         low[own.classes], high[own.classes] = own.low, own.high
@@ -89,8 +93,8 @@ class BatchOutlook:
     expected: tuple[Expected, ...]
 
 
-def look_at(
-    batch: Batch | LargeClass, *, policy: Policy, cells: Sequence[Cell], mechanism: Mechanism, blocks: Blocks
+def outlook_of_batch(
+    batch: Batch | LargeClass, *, policy: Policy, settings: Sequence[Setting], mechanism: Mechanism, blocks: Blocks
 ) -> BatchOutlook:
     """What to expect of one batch; `blocks` are those of all classes."""
     if isinstance(batch, Batch):
@@ -104,7 +108,7 @@ def look_at(
         low=ranges.low,
         high=ranges.high,
         clipped=ranges.clipped,
-        expected=tuple(expectations.at_each(cells)),
+        expected=tuple(expectations.at_each(settings)),
     )
 
 

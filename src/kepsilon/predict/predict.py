@@ -17,7 +17,7 @@ from kepsilon.evaluate.tally import Expected
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
-from kepsilon.predict.outlook import Cell, Outlook, look_ahead
+from kepsilon.predict.outlook import Outlook, Setting, outlook_of
 from kepsilon.predict.prediction import (
     AttributeLosses,
     ClassSummary,
@@ -67,8 +67,8 @@ def predict(
     """
     asked = [policy.epsilon] if epsilons is None else list(epsilons)
     confident = ConfidentK.asked_by(policy)
-    cells: list[Cell] = [(float(epsilon), confident) for epsilon in asked]
-    outlook = look_ahead(preview, policy, [*cells, *((epsilon, None) for epsilon in beside)])
+    settings: list[Setting] = [(float(epsilon), confident) for epsilon in asked]
+    outlook = outlook_of(preview, policy, [*settings, *((epsilon, None) for epsilon in beside)])
     loss = precision_loss(partition.recoding)
     warnings = warnings_about_classes(outlook, partition.recoding)
     return Predicted(

@@ -41,7 +41,7 @@ def _repeating_persons(source: Source, policy: Policy) -> Iterator[Problem]:
 
 def _formulas(counted: Counted) -> Iterator[Problem]:
     for name in counted.roles.kept:
-        n = counted.columns.formula_cells(name)
+        n = counted.columns.n_formulas(name)
         if n:
             yield Problem(
                 where=f'column "{name}"',

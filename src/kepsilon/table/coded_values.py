@@ -10,8 +10,8 @@ import numpy as np
 
 from kepsilon.table.arrays import FloatArray, IntArray
 
-CELLS_PER_RECORD = 8
-"""Counting cells costs as much as sorting once there are this many of them per record; measured."""
+SLOTS_PER_RECORD = 8
+"""Counting slots costs as much as sorting once there are this many of them per record; measured."""
 
 _EXACT = float(1 << 53)
 
@@ -48,7 +48,7 @@ def code_values(values: FloatArray, *, precision: Fraction) -> CodedValues:
     if len(values) and np.abs(units).max() * precision.numerator < _EXACT:
         low = units.min()
         span = int(units.max() - low) + 1
-        if span <= CELLS_PER_RECORD * len(values) and np.array_equal(
+        if span <= SLOTS_PER_RECORD * len(values) and np.array_equal(
             units * precision.numerator / precision.denominator, values
         ):
             places = (units - low).astype(np.int64)

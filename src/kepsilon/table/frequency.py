@@ -17,8 +17,8 @@ from kepsilon.table.arrays import IntArray
 from kepsilon.table.codes import Domain
 from kepsilon.table.keys import Rank, pack, rank, unpack
 
-DENSE_CELLS = 1 << 26
-"""Largest product of domain sizes counted by one `bincount` over all cells (512 MB of counters at most)."""
+DENSE_SLOTS = 1 << 26
+"""Largest product of domain sizes counted by one `bincount` over all slots (512 MB of counters at most)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +44,13 @@ def count_combinations(
 ) -> tuple[FrequencyTable, IntArray]:
     """The frequency table, and the combination of every record, shape (n_records,).
 
-    Codes are packed into one integer per record, and counted by `bincount` where there are few enough cells, else by
+    Codes are packed into one integer per record, and counted by `bincount` where there are few enough slots, else by
     rank. `rank` may be an engine's own, faster one.
     """
     sizes = [domain.n_values for domain in domains]
-    cells = math.prod(sizes)
+    slots = math.prod(sizes)
     key, _ = pack(code_columns, sizes=sizes, length=n_records, rank=rank)
-    if cells <= DENSE_CELLS:
+    if slots <= DENSE_SLOTS:
         counts = np.bincount(key, minlength=1)
         occurring = np.flatnonzero(counts)
         positions = np.cumsum(counts > 0, dtype=np.int32)

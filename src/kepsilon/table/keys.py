@@ -14,7 +14,7 @@ LARGEST_KEY = 1 << 62
 """Keys are ranked before their bound reaches this."""
 
 _CELLS_PER_COMBINATION = 16
-"""Marking this many cells takes as long as sorting one combination; measured."""
+"""Marking this many slots takes as long as sorting one combination; measured."""
 
 Rank = Callable[[IntArray], tuple[IntArray, IntArray]]
 """Distinct keys in rising order, and the position of each given key among them."""

@@ -26,7 +26,7 @@ def test_counting_finds_what_sorting_finds(noisy, precision, cells):
     """Whether values are multiples of the precision or not, and whether cells or sorted keys are counted."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (class_values, coded_values):
-            patch.setattr(module, "CELLS_PER_RECORD", cells)
+            patch.setattr(module, "SLOTS_PER_RECORD", cells)
         coded = code_values(noisy.values, precision=precision)
         counted = count_values(coded, noisy.class_ids, n_classes=noisy.n_classes)
     classes = sort_classes(noisy.values, noisy.class_ids, n_classes=noisy.n_classes)

@@ -14,7 +14,7 @@ from kepsilon.evaluate.linking import largest_posterior
 from kepsilon.evaluate.linking.largest_posterior import largest_of_one, largest_of_several
 from kepsilon.evaluate.linking.linking_risk import link_sums
 from kepsilon.evaluate.linking.several_attributes import nearest_originals
-from kepsilon.evaluate.originals.boxes import put_in_cells
+from kepsilon.evaluate.originals.regions import put_in_regions
 from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.evaluate.simulated_figures import indistinguishable_posterior
 from noisy_classes import noisy_classes
@@ -68,12 +68,12 @@ def test_several_attributes_equal_the_oracle(case, first):
 
 
 @given(several_classes(), st.sampled_from([1, 3, 8]), st.sampled_from([0, 1, 64]))
-def test_large_classes_have_a_bound_that_is_never_too_low(case, n_cells, n_rounds):
-    """Classes put in cells: no less than the exact figure, and no more than one."""
+def test_large_classes_have_a_bound_that_is_never_too_low(case, n_regions, n_rounds):
+    """Classes put in regions: no less than the exact figure, and no more than one."""
     exact = pair_by_pair(case.values, case.class_ids, case.ranges, case.epsilon)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(largest_posterior, "_MET", 0)
-        patch.setattr(largest_posterior, "_CELLS", n_cells)
+        patch.setattr(largest_posterior, "_REGIONS", n_regions)
         patch.setattr(largest_posterior, "_ROUNDS", n_rounds)
         (bound,) = largest_of_several(case.values, case.class_ids, ranges=case.ranges, epsilons=[case.epsilon])
     assert exact * (1 - 1e-12) <= bound <= 1
@@ -95,12 +95,12 @@ def test_the_bound_of_a_large_class_is_near(epsilon):
 
 
 def test_cells_know_their_points():
-    """Every point lies within its own cell."""
+    """Every point lies within its own region."""
     points = np.random.default_rng(SEED).normal(size=(2, 500))
-    cells = put_in_cells(points, np.ones(500, dtype=np.int64), n_cells=40)
-    assert np.all(points >= cells.low[:, cells.cell_of])
-    assert np.all(points <= cells.high[:, cells.cell_of])
-    assert np.bincount(cells.cell_of).tolist() == cells.counts.tolist()
+    regions = put_in_regions(points, np.ones(500, dtype=np.int64), n_regions=40)
+    assert np.all(points >= regions.low[:, regions.region_of])
+    assert np.all(points <= regions.high[:, regions.region_of])
+    assert np.bincount(regions.region_of).tolist() == regions.counts.tolist()
 
 
 @given(several_classes())

@@ -15,7 +15,7 @@ from kepsilon.table.frequency import FrequencyTable
 from oracles import brute_force_ola
 from strategies import samples
 
-CELL_LIMITS = pytest.mark.parametrize("max_cells", [0, 6, 1 << 24], ids=["sparse", "mixed", "dense"])
+CELL_LIMITS = pytest.mark.parametrize("max_slots", [0, 6, 1 << 24], ids=["sparse", "mixed", "dense"])
 KS = (1, 2, 3, 5, 8, 1000)
 
 
@@ -25,9 +25,9 @@ def hierarchies_of(sample):
 
 @CELL_LIMITS
 @given(sample=samples(), data=st.data())
-def test_every_node_counts_as_the_records_do_in_whatever_order_nodes_are_asked_for(max_cells, sample, data):
+def test_every_node_counts_as_the_records_do_in_whatever_order_nodes_are_asked_for(max_slots, sample, data):
     """A roll-up that lost or doubled records would publish a class that is not there."""
-    counter = NodeCounter(sample.table, ks=KS, max_cells=max_cells)
+    counter = NodeCounter(sample.table, ks=KS, max_slots=max_slots)
     nodes = data.draw(st.permutations(brute_force_ola.all_nodes(hierarchies_of(sample))))
     for n, node in enumerate(nodes, start=1):
         sizes = list(brute_force_ola.class_sizes(sample.records, hierarchies_of(sample), node).values())
@@ -42,18 +42,18 @@ def test_every_node_counts_as_the_records_do_in_whatever_order_nodes_are_asked_f
 
 @CELL_LIMITS
 @given(sample=samples())
-def test_a_cache_that_holds_nothing_changes_no_count(max_cells, sample):
+def test_a_cache_that_holds_nothing_changes_no_count(max_slots, sample):
     """The bound on memory is about speed only."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(node_counts, "CACHE_NODES", 0)
-        without = NodeCounter(sample.table, ks=KS, max_cells=max_cells)
+        without = NodeCounter(sample.table, ks=KS, max_slots=max_slots)
         patch.setattr(node_counts, "CACHE_NUMBERS", 0)
-        with_little = NodeCounter(sample.table, ks=KS, max_cells=max_cells)
+        with_little = NodeCounter(sample.table, ks=KS, max_slots=max_slots)
         nodes = brute_force_ola.all_nodes(hierarchies_of(sample))
         summaries = [(without.summary(node), with_little.summary(node)) for node in nodes]
         assert not without._counted
         assert without._numbers_held == 0
-    counter = NodeCounter(sample.table, ks=KS, max_cells=max_cells)
+    counter = NodeCounter(sample.table, ks=KS, max_slots=max_slots)
     assert summaries == [(counter.summary(node), counter.summary(node)) for node in nodes]
 
 
@@ -62,11 +62,11 @@ def test_the_cell_limit_decides_between_cube_and_sparse_table():
     domain = Domain(name="a", levels=(("x", "y", "z"), ("*",)), up=(np.zeros(3, dtype=np.int64),))
     codes = (np.array([0, 1, 2]), np.array([2, 1, 0]))
     table = FrequencyTable(domains=(domain, domain), codes=codes, counts=np.array([1, 2, 3]))
-    assert NodeCounter(table, ks=[2], max_cells=9).is_dense((0, 0))
-    mixed = NodeCounter(table, ks=[2], max_cells=8)
+    assert NodeCounter(table, ks=[2], max_slots=9).is_dense((0, 0))
+    mixed = NodeCounter(table, ks=[2], max_slots=8)
     assert not mixed.is_dense((0, 0))
     assert mixed.is_dense((0, 1))
-    assert not NodeCounter(table, ks=[2], max_cells=0).is_dense((1, 1))
+    assert not NodeCounter(table, ks=[2], max_slots=0).is_dense((1, 1))
 
 
 def test_a_wide_table_of_few_combinations_stays_sparse_until_it_is_rolled_up():

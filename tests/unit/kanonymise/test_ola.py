@@ -17,7 +17,7 @@ from kepsilon.table.classes import SUPPRESSED
 from oracles import brute_force_ola
 from strategies import Attribute, Sample, samples
 
-CELL_LIMITS = pytest.mark.parametrize("max_cells", [0, 6, 1 << 24], ids=["sparse", "mixed", "dense"])
+CELL_LIMITS = pytest.mark.parametrize("max_slots", [0, 6, 1 << 24], ids=["sparse", "mixed", "dense"])
 EACH_LOSS = pytest.mark.parametrize("loss", LOSSES)
 
 several_ks = st.lists(st.integers(1, 12), min_size=1, max_size=4, unique=True)
@@ -32,9 +32,9 @@ def hierarchies_of(sample):
 @EACH_LOSS
 @settings(max_examples=60)
 @given(sample=samples(), ks=several_ks, limit=limits)
-def test_search_finds_what_brute_force_over_every_node_finds(max_cells, loss, sample, ks, limit):
+def test_search_finds_what_brute_force_over_every_node_finds(max_slots, loss, sample, ks, limit):
     """Same node, same suppression, same set of minimal nodes, for several k at once."""
-    results = ola.search(sample.table, ks=ks, max_suppressed=limit, loss=loss, max_cells=max_cells)
+    results = ola.search(sample.table, ks=ks, max_suppressed=limit, loss=loss, max_slots=max_slots)
     assert list(results) == ks
     for k in ks:
         expected = brute_force_ola.search(sample.records, hierarchies_of(sample), k=k, max_suppressed=limit, loss=loss)
@@ -195,10 +195,10 @@ def test_a_table_without_attributes_is_one_class():
 
 @CELL_LIMITS
 @EACH_LOSS
-def test_a_table_without_records_passes_with_no_class(max_cells, loss):
+def test_a_table_without_records_passes_with_no_class(max_slots, loss):
     """Nobody is in it, so nobody is exposed; the caller sees that there is no class."""
     sample = Sample(attributes=[Attribute(name="a", labels={"x": ["x", "*"]})], records=[])
-    result = ola.search(sample.table, ks=[2], max_suppressed=0, loss=loss, max_cells=max_cells)[2]
+    result = ola.search(sample.table, ks=[2], max_suppressed=0, loss=loss, max_slots=max_slots)[2]
     assert (result.suppressed, result.n_classes) == (0, 0)
     assert ola.recode(sample.table, result.node, k=2).n_classes == 0
 

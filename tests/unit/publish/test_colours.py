@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from kepsilon.pages.charts import STYLE, looks_of
+from kepsilon.pages.charts import STYLE, styles_of
 
 SEEN_BY = {
     "everybody": np.eye(3),
@@ -53,7 +53,7 @@ def test_red_and_green_are_near_one_another_to_deuteranopes():
 def test_no_two_of_the_papers_k_look_alike(which, who):
     """10 in CIE 1976 is a difference seen at a glance."""
     variables = dict(re.findall(r"--(\w+):(#[0-9a-f]{6})", STYLE.split("@media")[which]))
-    looks = looks_of((2, 5, 10, 20, 50, 100))
+    looks = styles_of((2, 5, 10, 20, 50, 100))
     for (one, a), (other, b) in combinations(looks.items(), 2):
         seen = [lab(variables[f"c{look.colour}"], SEEN_BY[who]) for look in (a, b)]
         assert np.linalg.norm(seen[0] - seen[1]) >= 10, (one, other)

@@ -28,7 +28,7 @@ def domain_of_size(size: int):
             st.lists(st.lists(st.integers(0, 4), min_size=d, max_size=d), min_size=1, max_size=40),
         )
     ),
-    st.sampled_from([(1, 20), (15, 20), (1, keys.LARGEST_KEY), (frequency.DENSE_CELLS, keys.LARGEST_KEY)]),
+    st.sampled_from([(1, 20), (15, 20), (1, keys.LARGEST_KEY), (frequency.DENSE_SLOTS, keys.LARGEST_KEY)]),
     st.sampled_from([rank, rank_by_hash]),
 )
 def test_counting_equals_a_dictionary(case, limits, ranked):
@@ -38,7 +38,7 @@ def test_counting_equals_a_dictionary(case, limits, ranked):
     records = [tuple(code % size for code, size in zip(record, sizes, strict=True)) for record in records]
     columns = [np.array(column, dtype=np.int16) for column in zip(*records, strict=True)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frequency, "DENSE_CELLS", dense_cells)
+        patch.setattr(frequency, "DENSE_SLOTS", dense_cells)
         patch.setattr(keys, "LARGEST_KEY", largest_key)
         table, of_record = count_combinations(
             columns, [domain_of_size(size) for size in sizes], n_records=len(records), rank=ranked

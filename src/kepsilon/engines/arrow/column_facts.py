@@ -23,7 +23,7 @@ FORMULA = r"^([=@\t\r]|[+-][^0-9.])"
 _MIXING = np.uint64(0x9E3779B97F4A7C15)
 
 
-def formula_cells(column: pa.ChunkedArray) -> int:
+def n_formulas(column: pa.ChunkedArray) -> int:
     """Cells of a column of text that a spreadsheet would take for formulas."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)

@@ -14,8 +14,8 @@ from kepsilon.table.arrays import IntArray
 from kepsilon.table.codes import Label
 from kepsilon.table.keys import LARGEST_KEY, number, pack, unpack
 
-_CELLS_PER_RECORD = 4
-"""Up to so many cells for each record of a part, counters for all cells cost less than sorting."""
+_SLOTS_PER_RECORD = 4
+"""Up to so many slots for each record of a part, counters for all slots cost less than sorting."""
 
 _FOLD_AT = 1 << 22
 """Combinations, with repetitions, that may wait to be added up."""
@@ -57,21 +57,21 @@ class GrowingCounts:
         self._waiting: list[tuple[tuple[IntArray, ...], IntArray]] = []
         self._n_waiting = 0
         self._sizes: tuple[int, ...] = ()
-        self._cells: IntArray | None = None
-        """Counters of all cells, while the sizes stay as they are."""
+        self._slots: IntArray | None = None
+        """Counters of all slots, while the sizes stay as they are."""
 
     def add(self, columns: Sequence[IntArray], sizes: Sequence[int], *, n_records: int) -> None:
         sizes = tuple(sizes)
-        n_cells = math.prod(sizes)
-        if n_cells <= max(_CELLS_PER_RECORD * n_records, 1 << 16):
+        n_slots = math.prod(sizes)
+        if n_slots <= max(_SLOTS_PER_RECORD * n_records, 1 << 16):
             if sizes != self._sizes:
-                self._empty_cells()
+                self._empty_slots()
             key, _ = pack(columns, sizes=sizes, length=n_records)
-            counted = np.bincount(key, minlength=n_cells)
-            self._cells = counted if self._cells is None else self._cells + counted
+            counted = np.bincount(key, minlength=n_slots)
+            self._slots = counted if self._slots is None else self._slots + counted
             self._sizes = sizes
             return
-        self._empty_cells()
+        self._empty_slots()
         self._sizes = sizes
         key, _ = pack(columns, sizes=sizes, length=n_records, rank=rank_by_hash)
         distinct, places = rank_by_hash(key)
@@ -81,7 +81,7 @@ class GrowingCounts:
 
     def total(self) -> tuple[tuple[IntArray, ...], IntArray]:
         """Codes of all combinations, one array per column, and how often each came up."""
-        self._empty_cells()
+        self._empty_slots()
         self._fold()
         return self._columns, self._counts
 
@@ -90,13 +90,13 @@ class GrowingCounts:
         """At least; those that wait may be new or not."""
         return len(self._counts)
 
-    def _empty_cells(self) -> None:
-        if self._cells is None:
+    def _empty_slots(self) -> None:
+        if self._slots is None:
             return
-        occurring = np.flatnonzero(self._cells)
+        occurring = np.flatnonzero(self._slots)
         codes = unpack(occurring, sizes=self._sizes)
-        self._wait(tuple(column.astype(np.int32) for column in codes), self._cells[occurring])
-        self._cells = None
+        self._wait(tuple(column.astype(np.int32) for column in codes), self._slots[occurring])
+        self._slots = None
 
     def _wait(self, columns: tuple[IntArray, ...], counts: IntArray) -> None:
         self._waiting.append((columns, counts))
@@ -123,7 +123,7 @@ class CombinationIndex:
     """Finds combinations of codes in a table of them; what is found is what `answers` says of the combination."""
 
     def __init__(
-        self, columns: Sequence[IntArray], sizes: Sequence[int], answers: IntArray, *, most_cells: int
+        self, columns: Sequence[IntArray], sizes: Sequence[int], answers: IntArray, *, most_slots: int
     ) -> None:
         self._sizes = tuple(sizes)
         self._ranked: dict[int, IntArray] = {}
@@ -137,10 +137,10 @@ class CombinationIndex:
                 bound = len(self._ranked[i])
             key = key * size + column
             bound *= size
-        self._cells: IntArray | None = None
-        if bound <= most_cells:
-            self._cells = np.full(bound, UNKNOWN - 1, dtype=np.int32)
-            self._cells[key] = answers
+        self._slots: IntArray | None = None
+        if bound <= most_slots:
+            self._slots = np.full(bound, UNKNOWN - 1, dtype=np.int32)
+            self._slots[key] = answers
         else:
             order = np.argsort(key)
             self._keys, self._answers = key[order], answers[order].astype(np.int32)
@@ -151,7 +151,7 @@ class CombinationIndex:
         if any(column.min(initial=0) < 0 or column.max(initial=0) >= size for column, size in pairs):
             return None
         # Before it is ranked, a key may be as large as a product of sizes that is just not too large for 64 bits.
-        is_small = self._cells is not None and not self._ranked and len(self._cells) < 1 << 31
+        is_small = self._slots is not None and not self._ranked and len(self._slots) < 1 << 31
         key: IntArray = np.zeros(n_records, dtype=np.int32 if is_small else np.int64)
         for i, (column, size) in enumerate(zip(columns, self._sizes, strict=True)):
             if i in self._ranked:
@@ -161,8 +161,8 @@ class CombinationIndex:
                 key = places
             key *= key.dtype.type(size)
             key += column.astype(key.dtype, copy=False)
-        if self._cells is not None:
-            found: IntArray = self._cells[key]
+        if self._slots is not None:
+            found: IntArray = self._slots[key]
             return None if found.min(initial=0) < UNKNOWN else found
         distinct, places_of_records = rank_by_hash(key)
         places = _search(self._keys, distinct)

@@ -72,7 +72,7 @@ class LocalClasses:
         self._published = published
         self._stays = None if stays.all() else stays
 
-    def each_kept(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> list[Found]:
+    def each_released(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> list[Found]:
         del new_ids  # classes that lost all their records have none that stayed
         return [look(self._published if self._stays is None else self._published[self._stays])]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.arrow.coding import as_doubles, encode, missingness, only_occurring, rank_by_hash
-from kepsilon.engines.arrow.column_facts import formula_cells
+from kepsilon.engines.arrow.column_facts import n_formulas
 from kepsilon.engines.arrow.merging import merged_table
 from kepsilon.engines.arrow.moving import taken
 from kepsilon.engines.local.classes import LocalClasses
@@ -98,8 +98,8 @@ class LocalColumns:
         """Class id of every record that stayed, or SUPPRESSED, shape (n_staying,)."""
         return recoding.class_of.astype(np.int32, copy=False)[self._combination]
 
-    def formula_cells(self, name: str) -> int:
-        return formula_cells(self._table.column(name))
+    def n_formulas(self, name: str) -> int:
+        return n_formulas(self._table.column(name))
 
     def preview(self, recoding: Recoding) -> LocalClasses:
         return self.classes(recoding)

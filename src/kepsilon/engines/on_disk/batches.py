@@ -17,8 +17,8 @@ import pyarrow as pa
 from kepsilon.engines.arrow.merging import merged_table
 from kepsilon.engines.arrow.moving import taken_as_is
 from kepsilon.engines.on_disk.buckets import Bucket, Records, scatter
-from kepsilon.engines.protocol import Batch, Keep, Random
-from kepsilon.engines.room import Limits
+from kepsilon.engines.protocol import Batch, Random, Store
+from kepsilon.engines.room import Room
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import CODED_TEXT
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -32,9 +32,9 @@ class StoredBatch:
     classes: slice
     bucket: Bucket
 
-    def look(self, limits: Limits) -> Batch | StoredLargeClass:
-        if self.bucket.n_records > limits.records_per_batch:
-            return StoredLargeClass(class_id=self.classes.start, bucket=self.bucket, limits=limits)
+    def look(self, room: Room) -> Batch | StoredLargeClass:
+        if self.bucket.n_records > room.records_per_batch:
+            return StoredLargeClass(class_id=self.classes.start, bucket=self.bucket, room=room)
         return Batch(
             classes=self.classes,
             class_ids=self.bucket.class_ids() - np.int32(self.classes.start),
@@ -48,14 +48,14 @@ class StoredLargeClass:
 
     class_id: int
     bucket: Bucket
-    limits: Limits
+    room: Room
 
     @property
     def most_values(self) -> int:
-        return self.limits.most_values
+        return self.room.most_values
 
     def parts(self) -> Iterator[Batch]:
-        step = self.limits.records_per_part
+        step = self.room.records_per_part
         for first in range(0, self.bucket.n_records, step):
             values = self.bucket.values(first, first + step)
             yield Batch(
@@ -68,18 +68,18 @@ class StoredLargeClass:
 class NoisyBuckets:
     """Where noisy records go: each to a bucket drawn for it."""
 
-    def __init__(self, folder: Path, *, first_number: int, n_buckets: int, n_values: int, limits: Limits) -> None:
+    def __init__(self, folder: Path, *, first_number: int, n_buckets: int, n_values: int, room: Room) -> None:
         """`n_buckets` is a power of two."""
         self.buckets = [Bucket(folder, first_number + i, n_values=n_values) for i in range(n_buckets)]
-        self._limits = limits
+        self._room = room
 
-    def keeper(self, stored: StoredBatch, random: Random) -> Keep:
+    def keeper(self, stored: StoredBatch, random: Random) -> Store:
         """Takes the records of one batch, with the columns that go with them."""
         reader = _KeptColumns(stored.bucket)
 
         def keep(part: Batch, published: FloatArray, stays: BoolArray) -> None:
-            for first in range(0, len(stays), self._limits.records_per_part):
-                rows = slice(first, min(first + self._limits.records_per_part, len(stays)))
+            for first in range(0, len(stays), self._room.records_per_part):
+                rows = slice(first, min(first + self._room.records_per_part, len(stays)))
                 original_rows, kept = reader.next(rows.stop - rows.start)
                 records = Records(
                     class_ids=part.class_ids[rows] + np.int32(part.classes.start),

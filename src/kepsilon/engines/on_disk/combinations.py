@@ -14,7 +14,7 @@ import numpy as np
 
 from kepsilon.engines.on_disk.buckets import Bucket
 from kepsilon.engines.protocol import Batch, LargeClass
-from kepsilon.engines.room import Limits
+from kepsilon.engines.room import Room
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import Recoding
 
@@ -22,10 +22,10 @@ _BUCKETS_PER_BATCH = 4
 _FEWEST_BUCKETS = 16
 
 
-def combinations_of_buckets(counts: IntArray, limits: Limits) -> list[slice]:
+def combinations_of_buckets(counts: IntArray, room: Room) -> list[slice]:
     """Which combinations of the frequency table go into each bucket, neighbours together; `counts` are their records."""
-    n_batches = -(-int(counts.sum()) // limits.records_per_batch)
-    return limits.buckets(counts, n_buckets=max(_FEWEST_BUCKETS, _BUCKETS_PER_BATCH * n_batches))
+    n_batches = -(-int(counts.sum()) // room.records_per_batch)
+    return room.buckets(counts, n_buckets=max(_FEWEST_BUCKETS, _BUCKETS_PER_BATCH * n_batches))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class StoredCombinations:
     """Of each bucket."""
     buckets: Sequence[Bucket]
 
-    def batch(self, classes: slice, recoding: Recoding, limits: Limits) -> Batch | LargeClass:
+    def batch(self, classes: slice, recoding: Recoding, room: Room) -> Batch | LargeClass:
         """Some whole classes of a recoding."""
         n_records = int(recoding.sizes[classes].sum())
         members = _Members(
@@ -44,8 +44,8 @@ class StoredCombinations:
             class_of=recoding.class_of,
             buckets=[bucket for own, bucket in self._pairs() if _meets(recoding.class_of[own], classes)],
         )
-        if n_records > limits.records_per_batch:
-            return _LargeClass(class_id=classes.start, members=members, limits=limits)
+        if n_records > room.records_per_batch:
+            return _LargeClass(class_id=classes.start, members=members, room=room)
         return members.together(n_records)
 
     def _pairs(self) -> Iterator[tuple[slice, Bucket]]:
@@ -98,11 +98,11 @@ class _LargeClass:
 
     class_id: int
     members: _Members
-    limits: Limits
+    room: Room
 
     @property
     def most_values(self) -> int:
-        return self.limits.most_values
+        return self.room.most_values
 
     def parts(self) -> Iterator[Batch]:
-        return self.members.parts(self.limits.records_per_part)
+        return self.members.parts(self.room.records_per_part)

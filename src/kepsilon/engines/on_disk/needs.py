@@ -11,7 +11,7 @@ from pathlib import Path
 from kepsilon.engines.counts.growing import GrowingCodes, GrowingCounts
 from kepsilon.engines.machine import refuse_full_disk
 from kepsilon.engines.on_disk.sizes import SpillSizes
-from kepsilon.engines.room import Advice, Limits, in_words, least_memory
+from kepsilon.engines.room import Advice, Room, in_words, least_memory
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import ColumnRoles, KQuasi
 from kepsilon.sources.protocol import InParts
@@ -75,22 +75,22 @@ class Foreseen:
             raise DataError(Problem(where=files.name, what="has columns, but no records."))
         self.coded = files.coded(roles.published, roles.k_quasis)
         sizes = SpillSizes(files, roles, self.coded, linkage=linkage)
-        self.limits = Limits(
+        self.room = Room(
             memory=memory,
             n_epsilon_quasis=len(roles.epsilon_quasis),
             in_blocks=roles.are_figures_simulated,
             record_width=sizes.record,
         )
         sample = sample_combinations(files, roles)
-        disk = sizes.disk(self.limits, at_once=at_once) if to_release else sizes.numbers
-        self.needs = needs_of(sample, self.limits, disk=disk)
+        disk = sizes.disk(self.room, at_once=at_once) if to_release else sizes.numbers
+        self.needs = needs_of(sample, self.room, disk=disk)
         self.advise = advice_from(sample, roles.attributes)
         self._source = files.name
 
     def refuse(self, folder: Path) -> None:
         """What cannot go well with records in that folder, before any work."""
-        refuse_full_disk(folder, self.needs.disk, memory=self.limits.memory)
-        refuse_too_much(self.needs, self.limits, self._source, self.advise)
+        refuse_full_disk(folder, self.needs.disk, memory=self.room.memory)
+        refuse_too_much(self.needs, self.room, self._source, self.advise)
 
 
 def sample_combinations(files: InParts, roles: ColumnRoles) -> SampledCombinations:
@@ -110,7 +110,7 @@ def sample_combinations(files: InParts, roles: ColumnRoles) -> SampledCombinatio
     )
 
 
-def needs_of(sample: SampledCombinations, limits: Limits, *, disk: int) -> Needs:
+def needs_of(sample: SampledCombinations, room: Room, *, disk: int) -> Needs:
     values = {name: sample.count(name) for name in sample.codes}
     found = sample.count_combinations()
     most = max(found.seen, math.prod(own.high for own in values.values()))
@@ -123,12 +123,12 @@ def needs_of(sample: SampledCombinations, limits: Limits, *, disk: int) -> Needs
         combinations=combinations,
         memory=least_memory(n_values, combinations.high, n_k_quasis=len(values)),
         disk=disk,
-        fits=sum(own.low for own in values.values()) <= limits.most_k_values
-        and combinations.low <= limits.most_combinations(len(values)),
+        fits=sum(own.low for own in values.values()) <= room.most_k_values
+        and combinations.low <= room.most_combinations(len(values)),
     )
 
 
-def refuse_too_much(needs: Needs, limits: Limits, source: str, advise: Advice) -> None:
+def refuse_too_much(needs: Needs, room: Room, source: str, advise: Advice) -> None:
     """What the sample has shown, and nothing else.
 
     Records in the sample are real, so that more values or combinations among them than there is room for settle it. What
@@ -136,8 +136,8 @@ def refuse_too_much(needs: Needs, limits: Limits, source: str, advise: Advice) -
     not looked at may all be alike. Counting decides.
     """
     seen = {name: own.seen for name, own in needs.values.items()}
-    limits.refuse_values(seen, source, advise)
-    limits.refuse_combinations(needs.combinations.seen, seen, source, advise)
+    room.refuse_values(seen, source, advise)
+    room.refuse_combinations(needs.combinations.seen, seen, source, advise)
 
 
 def advice_from(sample: SampledCombinations, attributes: Mapping[str, KQuasi]) -> Advice:

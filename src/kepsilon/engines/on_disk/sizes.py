@@ -11,7 +11,7 @@ import pyarrow as pa
 from kepsilon.engines.arrow.moving import with_one_dictionary
 from kepsilon.engines.arrow.numpy_arrays import in_one_piece, null_mask, to_positions
 from kepsilon.engines.on_disk.buckets import LARGE_DICTIONARY, stream_overhead
-from kepsilon.engines.room import LEAST_WIDTH, Limits
+from kepsilon.engines.room import LEAST_WIDTH, Room
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import movable
 from kepsilon.sources.protocol import InParts
@@ -76,7 +76,7 @@ class SpillSizes:
         """Bytes of all records that are only looked at: a combination and the ε-quasis of each."""
         return self._files.n_records * self._numbers
 
-    def disk(self, limits: Limits, *, at_once: bool = False) -> int:
+    def disk(self, room: Room, *, at_once: bool = False) -> int:
         """Bytes at the most at one time.
 
         Class ids and ε-quasis are there twice, by class and with noise. What is kept moves from one to the other, a bucket
@@ -84,11 +84,11 @@ class SpillSizes:
         kept by class stays until the last of them has it, and is there twice as well.
         """
         n = self._files.n_records
-        n_buckets = 1 + n // limits.records_per_batch
-        n_parts = len(self._files.paths) + n // limits.records_per_part
+        n_buckets = 1 + n // room.records_per_batch
+        n_parts = len(self._files.paths) + n // room.records_per_part
         by_class = self._kept_bytes(n_parts * n_buckets)
-        n_parts = n_buckets * (1 + min(n, limits.records_per_batch) // limits.records_per_part)
-        with_noise = self._kept_bytes(n_parts * limits.n_noisy_buckets(n))
+        n_parts = n_buckets * (1 + min(n, room.records_per_batch) // room.records_per_part)
+        with_noise = self._kept_bytes(n_parts * room.n_noisy_buckets(n))
         kept = by_class + with_noise if at_once else max(by_class, with_noise) + by_class / n_buckets
         return int(2 * n * self._numbers + kept)
 

@@ -12,7 +12,7 @@ from kepsilon.engines.on_disk.batches import NoisyRecords, StoredBatch
 from kepsilon.engines.on_disk.buckets import Bucket
 from kepsilon.engines.on_disk.combinations import StoredCombinations
 from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
-from kepsilon.engines.room import Limits
+from kepsilon.engines.room import Room
 from kepsilon.engines.spark.jobs import Workers
 from kepsilon.engines.spark.merged import SparkMerged
 from kepsilon.engines.spark.tables import OnSpark
@@ -23,7 +23,7 @@ from kepsilon.engines.spark.tasks import (
     draw_all,
     look_at_all,
     look_at_combinations,
-    look_at_kept,
+    look_at_released,
     write_parts,
 )
 from kepsilon.files.private_folders import SpillFolder
@@ -44,18 +44,16 @@ class SparkPreview:
     """The classes of one recoding, read by the workers from what is stored by combination."""
 
     def __init__(
-        self, stored: StoredCombinations, recoding: Recoding, limits: Limits, workers: Workers, *, n_tasks: int
+        self, stored: StoredCombinations, recoding: Recoding, room: Room, workers: Workers, *, n_tasks: int
     ) -> None:
         self.sizes = recoding.sizes
-        self._stored, self._recoding, self._limits = stored, recoding, limits
+        self._stored, self._recoding, self._room = stored, recoding, room
         self._workers, self._n_tasks = workers, n_tasks
 
     def each(self, look: Look[Found]) -> list[Found]:
         # One for each task, not more: each reads the buckets that some of its combinations are in, which can be most.
-        batches = self._limits.batches(self.sizes, n_batches=self._n_tasks)
-        work = partial(
-            look_at_combinations, look=look, stored=self._stored, recoding=self._recoding, limits=self._limits
-        )
+        batches = self._room.batches(self.sizes, n_batches=self._n_tasks)
+        work = partial(look_at_combinations, look=look, stored=self._stored, recoding=self._recoding, room=self._room)
         return _flat(self._workers.run(work, _groups(batches, self._n_tasks)))
 
 
@@ -70,19 +68,19 @@ class SparkClasses:
         *,
         sizes: IntArray,
         roles: ColumnRoles,
-        limits: Limits,
+        room: Room,
         integers: frozenset[str],
         n_tasks: int,
         table: OnSpark,
     ) -> None:
         self.sizes = sizes
         self._stored, self._folder, self._workers = stored, folder, workers
-        self._roles, self._limits, self._integers = roles, limits, integers
+        self._roles, self._room, self._integers = roles, room, integers
         self._n_tasks, self._table = n_tasks, table
         self._places: list[NoisyRecords] = []
 
     def each(self, look: Look[Found]) -> list[Found]:
-        work = partial(look_at_all, look=look, limits=self._limits)
+        work = partial(look_at_all, look=look, room=self._room)
         return _flat(self._workers.run(work, _groups(self._stored, self._n_tasks)))
 
     def draw(self, draw: Draw[Found], *, random: Random) -> list[Found]:
@@ -92,9 +90,9 @@ class SparkClasses:
             draw_all,
             draw=draw,
             parent=self._workers.folder,
-            n_buckets=max(self._limits.n_noisy_buckets(int(self.sizes.sum())), _power_of_two(self._n_tasks)),
+            n_buckets=max(self._room.n_noisy_buckets(int(self.sizes.sum())), _power_of_two(self._n_tasks)),
             n_values=len(self._roles.epsilon_quasis),
-            limits=self._limits,
+            room=self._room,
         )
         items = [Drawing(stored=group, random=random.apart(i)) for i, group in enumerate(groups)]
         drawn: list[tuple[list[Found], list[Bucket]]] = self._workers.run(work, items)
@@ -103,8 +101,8 @@ class SparkClasses:
             own.bucket.remove_kept()
         return _flat(found for found, _ in drawn)
 
-    def each_kept(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> list[Found]:
-        work = partial(look_at_kept, look=look, new_ids=new_ids)
+    def each_released(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> list[Found]:
+        work = partial(look_at_released, look=look, new_ids=new_ids)
         return _flat(self._workers.run(work, _groups(self._places, self._n_tasks)))
 
     def merge(

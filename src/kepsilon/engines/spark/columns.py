@@ -73,7 +73,7 @@ class SparkColumns(CountedColumns):
                 encode(pa.chunked_array([], type=table.schema.field(name).type), name, table.name)  # refuses
         self._texts = tuple(name for name in roles.epsilon_quasis if self._is_text(name))
         self._stored: tuple[SpillFolder, Workers, StoredCombinations] | None = None
-        self._limits, self._advise = table.limits(roles, engine.memory, engine.staging, linkage=engine.linkage)
+        self._room, self._advise = table.room(roles, engine.memory, engine.staging, linkage=engine.linkage)
         self._keys = self._count_all()
         """Codes of k-quasis and flags of missing ε-quasis as Spark gave them, a row for every combination."""
         self.n_records = int(self._counts.sum())
@@ -140,7 +140,7 @@ class SparkColumns(CountedColumns):
         for part in tables:
             n_combinations += len(part)
             seen = {name: len(part.column(f"c{i}").unique()) for i, name in enumerate(self._roles.k_quasis)}
-            self._limits.refuse_combinations(n_combinations, seen, self._table.name, self._advise)
+            self._room.refuse_combinations(n_combinations, seen, self._table.name, self._advise)
             parts.append(part)
         if not parts:
             raise DataError(Problem(where=self._table.name, what="has columns, but no records."))
@@ -151,7 +151,7 @@ class SparkColumns(CountedColumns):
         for i, name in enumerate(k_quasis):
             column = as_input(table.column(f"c{i}"), self._table.schema.field(name).type)
             values[name], codes[name] = encode(column, name, self._table.name)
-        self._limits.refuse_values({name: len(own) for name, own in values.items()}, self._table.name, self._advise)
+        self._room.refuse_values({name: len(own) for name, own in values.items()}, self._table.name, self._advise)
         is_missing = {}
         for j, name in enumerate(epsilon_quasis):
             largest = to_doubles(table.column(f"largest{j}"))
@@ -180,22 +180,22 @@ class SparkColumns(CountedColumns):
 
     def preview(self, recoding: Recoding) -> SparkPreview:
         """Joins positions in the frequency table to the records when first asked, and stores their ε-quasis by them."""
-        self._limits.refuse_large_class(int(recoding.sizes.max()), self._table.name)
+        self._room.refuse_large_class(int(recoding.sizes.max()), self._table.name)
         if self._stored is None:
             counts = self._combinations.counts_in_table()
-            slices = combinations_of_buckets(counts, self._limits)
+            slices = combinations_of_buckets(counts, self._room)
             folder, workers, buckets = self._scatter(self._combinations.place_of(), counts, slices, to_release=False)
             self._stored = folder, workers, StoredCombinations(combinations=slices, buckets=buckets)
         _, workers, stored = self._stored
         n_tasks = parallelism(self._engine.session)
-        return SparkPreview(stored, recoding, self._limits, workers, n_tasks=n_tasks)
+        return SparkPreview(stored, recoding, self._room, workers, n_tasks=n_tasks)
 
     def close(self) -> None:
         if self._stored is not None:
             self._stored[0].close()
             self._stored = None
 
-    def formula_cells(self, name: str) -> int:
+    def n_formulas(self, name: str) -> int:
         """Counted on the cluster."""
         from pyspark.sql import functions as f
 
@@ -208,9 +208,9 @@ class SparkColumns(CountedColumns):
 
     def classes(self, recoding: Recoding) -> SparkClasses:
         """Joins the recoding to the records and brings whole classes together, on disk where all workers see them."""
-        self._limits.refuse_large_class(int(recoding.sizes.max()), self._table.name)
+        self._room.refuse_large_class(int(recoding.sizes.max()), self._table.name)
         n_tasks = parallelism(self._engine.session)
-        batches = self._limits.batches(recoding.sizes, n_batches=BATCHES_PER_TASK * n_tasks)
+        batches = self._room.batches(recoding.sizes, n_batches=BATCHES_PER_TASK * n_tasks)
         folder, workers, buckets = self._scatter(
             self._combinations.class_of(recoding), recoding.sizes, batches, to_release=True
         )
@@ -221,7 +221,7 @@ class SparkColumns(CountedColumns):
             workers,
             sizes=recoding.sizes,
             roles=self._roles,
-            limits=self._limits,
+            room=self._room,
             integers=frozenset(integers),
             n_tasks=n_tasks,
             table=self._table,
@@ -261,13 +261,13 @@ class SparkColumns(CountedColumns):
             source=self._table.name,
         )
         lookup = self._lookup(answers, starts, workers.folder / "0.parquet")
-        per_batch = str(min(self._limits.records_per_part, 1 << 17))
+        per_batch = str(min(self._room.records_per_part, 1 << 17))
         settings = {**self._table.settings, "spark.sql.execution.arrow.maxRecordsPerBatch": per_batch}
         n_tasks = parallelism(self._engine.session)
         with settled(self._engine.session, settings):
             frame = self._columns(names, rows=with_rows)
             # Enough for all cores, and none larger than what is soon done again if a worker is lost.
-            n_parts = max(n_tasks, -(-self.n_records * self._limits.record_width // _PART_BYTES))
+            n_parts = max(n_tasks, -(-self.n_records * self._room.record_width // _PART_BYTES))
             placed = self._by_class(frame, lookup, min(n_parts, len(slices)), kept=kept, rows=with_rows)
             found = workers.collect(placed, work)
         self._table.refuse_changed(self.n_records)

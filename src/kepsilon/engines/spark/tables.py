@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlparse
 import pyarrow as pa
 
 from kepsilon.engines.on_disk.needs import Foreseen, Needs
-from kepsilon.engines.room import LEAST_WIDTH, Advice, Limits, no_advice
+from kepsilon.engines.room import LEAST_WIDTH, Advice, Room, no_advice
 from kepsilon.engines.spark.session import as_hadoop, settled, worded_spark
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import ColumnRoles
@@ -39,7 +39,7 @@ class OnSpark(Protocol):
     def coded(self, columns: Sequence[str]) -> list[str]:
         """Columns of text whose values repeat so often that they are better moved as dictionaries."""
 
-    def limits(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> tuple[Limits, Advice]:
+    def room(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> tuple[Room, Advice]:
         """What there is room for, and what to do where it is too little; refused at once where that is foreseen."""
 
     def needs(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> Needs:
@@ -87,9 +87,9 @@ class FilesOnSpark:
     def coded(self, columns: Sequence[str]) -> list[str]:
         return self._files.coded(columns, ())
 
-    def limits(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> tuple[Limits, Advice]:
+    def room(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> tuple[Room, Advice]:
         foreseen = self._foresee(roles, memory, folder, linkage=linkage)
-        return foreseen.limits, foreseen.advise
+        return foreseen.room, foreseen.advise
 
     def needs(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> Needs:
         return self._foresee(roles, memory, folder, linkage=linkage).needs
@@ -133,20 +133,20 @@ class FrameOnSpark:
         del columns
         return []
 
-    def limits(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> tuple[Limits, Advice]:
+    def room(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> tuple[Room, Advice]:
         """There is nothing to look at before work starts: values of no fixed width are taken for short texts."""
         del folder, linkage
         width = 4 + 8 * len(roles.epsilon_quasis)
         for name in roles.kept:
             kind = self.schema.field(name).type
             width += (kind.bit_width + 7) // 8 if pa.types.is_primitive(kind) else LEAST_WIDTH
-        limits = Limits(
+        room = Room(
             memory=memory,
             n_epsilon_quasis=len(roles.epsilon_quasis),
             in_blocks=roles.are_figures_simulated,
             record_width=width,
         )
-        return limits, no_advice
+        return room, no_advice
 
     def needs(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> Needs:
         del roles, memory, folder, linkage

@@ -26,7 +26,7 @@ from kepsilon.engines.on_disk.batches import NoisyBuckets, NoisyRecords, StoredB
 from kepsilon.engines.on_disk.buckets import Bucket, Records, scatter
 from kepsilon.engines.on_disk.combinations import StoredCombinations
 from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
-from kepsilon.engines.room import Limits
+from kepsilon.engines.room import Room
 from kepsilon.errors import AnonymisationError, EngineError, Problem
 from kepsilon.files.private_folders import chosen_place, owner_only, worded
 from kepsilon.policy.roles import ColumnRoles
@@ -255,15 +255,15 @@ class ReadNumbers:
             yield pa.RecordBatch.from_arrays(columns, names=names)
 
 
-def look_at_all(stored: Sequence[StoredBatch], *, look: Look[Found], limits: Limits) -> list[Found]:
-    return [look(own.look(limits)) for own in stored]
+def look_at_all(stored: Sequence[StoredBatch], *, look: Look[Found], room: Room) -> list[Found]:
+    return [look(own.look(room)) for own in stored]
 
 
 def look_at_combinations(
-    batches: Sequence[slice], *, look: Look[Found], stored: StoredCombinations, recoding: Recoding, limits: Limits
+    batches: Sequence[slice], *, look: Look[Found], stored: StoredCombinations, recoding: Recoding, room: Room
 ) -> list[Found]:
     """What is found in some batches of classes, whose records are stored by combination."""
-    return [look(stored.batch(own, recoding, limits)) for own in batches]
+    return [look(stored.batch(own, recoding, room)) for own in batches]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,15 +275,15 @@ class Drawing:
 
 
 def draw_all(
-    drawing: Drawing, *, draw: Draw[Found], parent: Path, n_buckets: int, n_values: int, limits: Limits
+    drawing: Drawing, *, draw: Draw[Found], parent: Path, n_buckets: int, n_values: int, room: Room
 ) -> tuple[list[Found], list[Bucket]]:
     """Noise for some batches, in buckets of this attempt."""
-    noisy = NoisyBuckets(own_folder(parent), first_number=0, n_buckets=n_buckets, n_values=n_values, limits=limits)
-    found = [draw(own.look(limits), drawing.random, noisy.keeper(own, drawing.random)) for own in drawing.stored]
+    noisy = NoisyBuckets(own_folder(parent), first_number=0, n_buckets=n_buckets, n_values=n_values, room=room)
+    found = [draw(own.look(room), drawing.random, noisy.keeper(own, drawing.random)) for own in drawing.stored]
     return found, noisy.buckets
 
 
-def look_at_kept(
+def look_at_released(
     places: Sequence[NoisyRecords], *, look: Callable[[FloatArray], Found], new_ids: IntArray
 ) -> list[Found]:
     return [look(own.published(new_ids)) for own in places if own.n_records]

@@ -11,7 +11,7 @@ from kepsilon.engines.on_disk.batches import NoisyBuckets, NoisyRecords, StoredB
 from kepsilon.engines.on_disk.buckets import Bucket
 from kepsilon.engines.on_disk.combinations import StoredCombinations
 from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
-from kepsilon.engines.room import Limits
+from kepsilon.engines.room import Room
 from kepsilon.engines.spilling.merged import SpilledMerged
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
@@ -23,13 +23,13 @@ from kepsilon.table.classes import Recoding
 class SpilledPreview:
     """The classes of one recoding, read from what is stored by combination."""
 
-    def __init__(self, stored: StoredCombinations, recoding: Recoding, limits: Limits) -> None:
+    def __init__(self, stored: StoredCombinations, recoding: Recoding, room: Room) -> None:
         self.sizes = recoding.sizes
-        self._stored, self._recoding, self._limits = stored, recoding, limits
+        self._stored, self._recoding, self._room = stored, recoding, room
 
     def each(self, look: Look[Found]) -> Iterator[Found]:
-        batches = self._limits.batches(self.sizes)
-        return (look(self._stored.batch(own, self._recoding, self._limits)) for own in batches)
+        batches = self._room.batches(self.sizes)
+        return (look(self._stored.batch(own, self._recoding, self._room)) for own in batches)
 
 
 class SpilledClasses:
@@ -43,28 +43,28 @@ class SpilledClasses:
         sizes: IntArray,
         files: InParts,
         roles: ColumnRoles,
-        limits: Limits,
+        room: Room,
     ) -> None:
         self.sizes = sizes
         self._stored, self._folder = stored, folder
-        self._files, self._roles, self._limits = files, roles, limits
+        self._files, self._roles, self._room = files, roles, room
         self._noisy = NoisyBuckets(
             folder.path,
             first_number=len(stored),
-            n_buckets=limits.n_noisy_buckets(int(sizes.sum())),
+            n_buckets=room.n_noisy_buckets(int(sizes.sum())),
             n_values=len(roles.epsilon_quasis),
-            limits=limits,
+            room=room,
         )
 
     def each(self, look: Look[Found]) -> Iterator[Found]:
-        return (look(own.look(self._limits)) for own in self._stored)
+        return (look(own.look(self._room)) for own in self._stored)
 
     def draw(self, draw: Draw[Found], *, random: Random) -> Iterator[Found]:
         for own in self._stored:
-            yield draw(own.look(self._limits), random, self._noisy.keeper(own, random))
+            yield draw(own.look(self._room), random, self._noisy.keeper(own, random))
             own.bucket.remove_kept()
 
-    def each_kept(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> Iterator[Found]:
+    def each_released(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> Iterator[Found]:
         return (look(NoisyRecords(buckets=[own]).published(new_ids)) for own in self._noisy.buckets if own.n_records)
 
     def merge(

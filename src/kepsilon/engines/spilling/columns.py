@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.arrow.coding import WrongNumbers, read_doubles
-from kepsilon.engines.arrow.column_facts import formula_cells
+from kepsilon.engines.arrow.column_facts import n_formulas
 from kepsilon.engines.arrow.moving import with_one_dictionary
 from kepsilon.engines.counts.combinations import CountedColumns, CountedCombinations
 from kepsilon.engines.counts.growing import CombinationIndex, GrowingCodes, GrowingCounts
@@ -61,7 +61,7 @@ class SpilledColumns(CountedColumns):
         self._has_missing = dict.fromkeys(roles.epsilon_quasis, False)
         self._stored: tuple[SpillFolder, StoredCombinations] | None = None
         foreseen = engine.foresee(files, roles)
-        self._coded, self._limits, self._advise = foreseen.coded, foreseen.limits, foreseen.advise
+        self._coded, self._room, self._advise = foreseen.coded, foreseen.room, foreseen.advise
         self._columns, counts = self._count_all()
         """Codes of all combinations: of k-quasi values, and of whether an ε-quasi is missing."""
         n_k_quasis = len(roles.k_quasis)
@@ -89,8 +89,8 @@ class SpilledColumns(CountedColumns):
 
     def _refuse_too_many(self, n_combinations: int) -> None:
         values = {name: len(own) for name, own in self._values.items()}
-        self._limits.refuse_values(values, self._files.name, self._advise)
-        self._limits.refuse_combinations(n_combinations, values, self._files.name, self._advise)
+        self._room.refuse_values(values, self._files.name, self._advise)
+        self._room.refuse_combinations(n_combinations, values, self._files.name, self._advise)
 
     def _learn(self, column: pa.ChunkedArray, name: str) -> IntArray:
         """Which records miss an ε-quasi; what is wrong with its numbers is said when they are asked for."""
@@ -110,34 +110,34 @@ class SpilledColumns(CountedColumns):
     def _parts(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         coded = [name for name in self._coded if name in columns]
         if not columns:  # nothing to read, but records to count
-            for first in range(0, self.n_records, self._limits.records_per_part):
-                n = min(self._limits.records_per_part, self.n_records - first)
+            for first in range(0, self.n_records, self._room.records_per_part):
+                n = min(self._room.records_per_part, self.n_records - first)
                 yield pa.table({"": pa.nulls(n)})
             return
-        yield from self._files.parts(columns, coded=coded, n_records=self._limits.records_per_part)
+        yield from self._files.parts(columns, coded=coded, n_records=self._room.records_per_part)
 
     def preview(self, recoding: Recoding) -> SpilledPreview:
         """Reads all ε-quasis again when first asked, and puts them on disk by combination."""
-        self._limits.refuse_large_class(int(recoding.sizes.max()), self._files.name)
+        self._room.refuse_large_class(int(recoding.sizes.max()), self._files.name)
         if self._stored is None:
             counts = self._combinations.counts_in_table()
-            slices = combinations_of_buckets(counts, self._limits)
+            slices = combinations_of_buckets(counts, self._room)
             folder, buckets = self._scatter(self._combinations.place_of(), counts, slices, to_release=False)
             self._stored = folder, StoredCombinations(combinations=slices, buckets=buckets)
-        return SpilledPreview(self._stored[1], recoding, self._limits)
+        return SpilledPreview(self._stored[1], recoding, self._room)
 
     def close(self) -> None:
         if self._stored is not None:
             self._stored[0].close()
             self._stored = None
 
-    def formula_cells(self, name: str) -> int:
-        return sum(formula_cells(part.column(0)) for part in self._parts([name]))
+    def n_formulas(self, name: str) -> int:
+        return sum(n_formulas(part.column(0)) for part in self._parts([name]))
 
     def classes(self, recoding: Recoding) -> SpilledClasses:
         """Reads all records again and puts them on disk, those of a batch of classes together."""
-        self._limits.refuse_large_class(int(recoding.sizes.max()), self._files.name)
-        slices = self._limits.batches(recoding.sizes)
+        self._room.refuse_large_class(int(recoding.sizes.max()), self._files.name)
+        slices = self._room.batches(recoding.sizes)
         folder, buckets = self._scatter(self._combinations.class_of(recoding), recoding.sizes, slices, to_release=True)
         return SpilledClasses(
             [StoredBatch(classes=own, bucket=bucket) for own, bucket in zip(slices, buckets, strict=True)],
@@ -145,7 +145,7 @@ class SpilledColumns(CountedColumns):
             sizes=recoding.sizes,
             files=self._files,
             roles=self._roles,
-            limits=self._limits,
+            room=self._room,
         )
 
     def _scatter(
@@ -183,7 +183,7 @@ class SpilledColumns(CountedColumns):
     def _index(self, answers: IntArray) -> CombinationIndex:
         sizes = [len(self._values[name]) for name in self._roles.k_quasis]
         sizes += [1 + self._has_missing[name] for name in self._roles.epsilon_quasis]
-        return CombinationIndex(self._columns, sizes, answers, most_cells=self._limits.most_cells)
+        return CombinationIndex(self._columns, sizes, answers, most_slots=self._room.most_slots)
 
     def _records(self, index: CombinationIndex, *, to_release: bool) -> Iterator[Records]:
         """All records with what the index answers, a part at a time; refused where they are not those that were counted."""

@@ -18,8 +18,8 @@ from kepsilon.evaluate.confident_k.confident_k import ZeroRule, suppressed_for_c
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.several_attributes import count_in_boxes, with_slack
 from kepsilon.evaluate.noise_law import ExponentialLaw, NoiseLaw
-from kepsilon.evaluate.originals.rings import CyclicClasses, lay_out
-from kepsilon.evaluate.simulation import FEWEST_DRAWS, Part, SimulatedBytes, draw_records, generator, parts
+from kepsilon.evaluate.originals.rings import Rings, lay_out
+from kepsilon.evaluate.simulation import FEWEST_DRAWS, DrawnClasses, SimulatedBytes, draw_records, generator, parts
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
@@ -42,7 +42,7 @@ _AT_ONCE = 1 << 16
 """Records given noise at a time, about."""
 
 
-Layouts = dict[int, CyclicClasses]
+Layouts = dict[int, Rings]
 """Parts of a block that were laid out, by their first class."""
 
 
@@ -150,8 +150,8 @@ def _simulated(
         shares = np.empty(strata.chosen.shape)
         n_compared = 0
         for part in parts(values, class_ids, strata, n_classes=len(ranges)):
-            crowd = _crowd(part, ranges, linking_ranges, k=k, rule=rule, noise=noise, layouts=layouts)
-            shares[part.draws], n_more = crowd.shares_gone(part.chosen, rng=rng, rest=rest)
+            noisy = _noisy_classes(part, ranges, linking_ranges, k=k, rule=rule, noise=noise, layouts=layouts)
+            shares[part.draws], n_more = noisy.shares_gone(part.chosen, rng=rng, rest=rest)
             n_compared += n_more
         return strata.estimate(shares), n_compared / strata.chosen.size
 
@@ -250,8 +250,8 @@ class _DrawnNoise:
         return np.ascontiguousarray(drawn.T)
 
 
-def _crowd(
-    part: Part,
+def _noisy_classes(
+    part: DrawnClasses,
     ranges: FloatArray,
     linking_ranges: FloatArray,
     *,
@@ -259,13 +259,13 @@ def _crowd(
     rule: ZeroRule,
     noise: _Noise,
     layouts: Layouts,
-) -> _Crowd:
+) -> _NoisyClasses:
     tells, reach = ranges[part.classes] > 0, linking_ranges[part.classes]
     first = part.classes.start
     if first not in layouts:
         places = np.where(tells[part.class_ids].T, part.values, 0.0)
         layouts[first] = lay_out(places, part.class_ids, n_classes=len(tells))
-    return _Crowd(
+    return _NoisyClasses(
         classes=layouts[first],
         class_ids=part.class_ids,
         sizes=np.bincount(part.class_ids, minlength=len(tells)),
@@ -279,10 +279,10 @@ def _crowd(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Crowd:
+class _NoisyClasses:
     """Some whole classes, ready to be given noise as often as it takes."""
 
-    classes: CyclicClasses
+    classes: Rings
     class_ids: IntArray
     """Of records, rising."""
     sizes: IntArray

@@ -16,8 +16,8 @@ import numpy as np
 
 from kepsilon.evaluate.linking.linking_risk import largest_posteriors
 from kepsilon.evaluate.linking.several_attributes import by_record, class_extremes, in_units_of_ranges
-from kepsilon.evaluate.originals.boxes import Cells, put_in_cells
 from kepsilon.evaluate.originals.class_values import ClassValues
+from kepsilon.evaluate.originals.regions import Regions, put_in_regions
 from kepsilon.evaluate.originals.sorted_classes import by_class
 from kepsilon.table.arrays import FloatArray, IntArray
 
@@ -28,7 +28,7 @@ _MORE = 1 + 1e-12
 """What exceeds a posterior exceeds it by more than rounding."""
 
 _MET = 1 << 10
-"""Classes of more records are not met one by one, but put in cells, which bound the posterior from above."""
+"""Classes of more records are not met one by one, but put in regions, which bound the posterior from above."""
 
 _NARROWEST, _WIDEST = 8, 512
 """Originals that a record meets at a time."""
@@ -36,7 +36,7 @@ _NARROWEST, _WIDEST = 8, 512
 _TILE = 1 << 14
 """Comparisons at a time: few enough for their arrays to stay in a processor's cache."""
 
-_CELLS = 128
+_REGIONS = 128
 _ROUNDS = 64
 _NEAR = 1.01
 """A bound of a large class need not be sharper than this."""
@@ -80,7 +80,7 @@ def largest_of_several(
     # Where all originals are in one place, any of them is as likely.
     constant = float(np.max(1 / records.sizes[records.farthest == 0], initial=0.0))
     is_large = records.sizes > _MET
-    cells: dict[int, tuple[FloatArray, Cells]] = {}
+    regions: dict[int, tuple[FloatArray, Regions]] = {}
     found = []
     for epsilon in epsilons:
         bound = _at_most(records.sizes, records.farthest, epsilon=epsilon)
@@ -93,10 +93,10 @@ def largest_of_several(
         left = left[np.argsort(-bound[left], kind="stable")]
         largest = _largest_by_meeting(records, left, epsilon=epsilon, largest=largest)
         for start in np.unique(records.starts[is_large & (bound > largest)]).tolist():
-            if start not in cells:
-                cells[start] = _cells_of(records, start)
+            if start not in regions:
+                regions[start] = _regions_of(records, start)
             # No more than the first bound either: then it is the same whichever classes were looked at before.
-            own = _bound_of_large(*cells[start], epsilon=epsilon, largest=largest)
+            own = _bound_of_large(*regions[start], epsilon=epsilon, largest=largest)
             size = int(records.sizes[start])
             largest = max(largest, min(own, float(bound[start : start + size].max())))
         found.append(min(largest, 1.0))
@@ -185,32 +185,32 @@ def _tiles(rows: IntArray, length: int) -> Iterator[IntArray]:
     return (rows[start : start + length] for start in range(0, len(rows), length))
 
 
-def _cells_of(records: _InClasses, start: int) -> tuple[FloatArray, Cells]:
-    """The points of one class, in an order that owes nothing to that of the records, and cells of them."""
+def _regions_of(records: _InClasses, start: int) -> tuple[FloatArray, Regions]:
+    """The points of one class, in an order that owes nothing to that of the records, and regions of them."""
     points = records.places[:, start : start + int(records.sizes[start])]
     points = np.ascontiguousarray(points[:, np.lexsort(points)])
-    return points, put_in_cells(points, np.ones(points.shape[1], dtype=np.int64), n_cells=_CELLS)
+    return points, put_in_regions(points, np.ones(points.shape[1], dtype=np.int64), n_regions=_REGIONS)
 
 
-def _bound_of_large(points: FloatArray, cells: Cells, *, epsilon: float, largest: float) -> float:
+def _bound_of_large(points: FloatArray, regions: Regions, *, epsilon: float, largest: float) -> float:
     """What no posterior of a class exceeds; sharper where it is above `largest`, and then nearly exact.
 
-    First from cells and their farthest corners. Then the loneliest points, as far as is known, are looked at more closely:
-    against every cell, and against every original. `points` has shape (n_attributes, n_points).
+    First from regions and their farthest corners. Then the loneliest points, as far as is known, are looked at more closely:
+    against every region, and against every original. `points` has shape (n_attributes, n_points).
     """
-    by_cell, own = cells.least_sums_by_cell(epsilon=epsilon)
-    sums = (by_cell + 1 - own)[cells.cell_of]
-    is_open = np.zeros(len(by_cell), dtype=np.bool_)
+    by_region, own = regions.least_sums_by_region(epsilon=epsilon)
+    sums = (by_region + 1 - own)[regions.region_of]
+    is_open = np.zeros(len(by_region), dtype=np.bool_)
     found = 0.0
     for _ in range(_ROUNDS):
         loneliest = int(np.argmin(sums))
         if 1 / sums[loneliest] <= max(largest, found * _NEAR):
             break
-        cell = cells.cell_of[loneliest]
-        if not is_open[cell]:
-            is_open[cell] = True
-            chosen = np.flatnonzero(cells.cell_of == cell)
-            finer = cells.least_sums_of_members(points[:, chosen], cell, epsilon=epsilon)
+        region = regions.region_of[loneliest]
+        if not is_open[region]:
+            is_open[region] = True
+            chosen = np.flatnonzero(regions.region_of == region)
+            finer = regions.least_sums_of_members(points[:, chosen], region, epsilon=epsilon)
             sums[chosen] = np.maximum(sums[chosen], finer)
         else:
             far = np.abs(points - points[:, loneliest, np.newaxis]).max(axis=0)

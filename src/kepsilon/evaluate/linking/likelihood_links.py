@@ -15,7 +15,7 @@ import numpy as np
 from kepsilon.evaluate.linking.linking_risk import ABOVE, LinkSums
 from kepsilon.evaluate.noise_law import NoiseLaw
 from kepsilon.evaluate.originals.class_values import ClassValues
-from kepsilon.evaluate.originals.rings import CyclicClasses
+from kepsilon.evaluate.originals.rings import Rings
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.steps import Steps
 
@@ -52,7 +52,7 @@ class Originals:
         )
 
     @classmethod
-    def of_several(cls, classes: CyclicClasses, low: FloatArray, high: FloatArray) -> Originals:
+    def of_several(cls, classes: Rings, low: FloatArray, high: FloatArray) -> Originals:
         return cls(
             points=np.ascontiguousarray(classes.points.T),
             counts=classes.counts,

@@ -16,8 +16,8 @@ from fractions import Fraction
 import numpy as np
 
 from kepsilon.evaluate.linking.linking_risk import ABOVE, LinkSums
-from kepsilon.evaluate.originals.boxes import put_in_cells
-from kepsilon.evaluate.originals.rings import CyclicClasses, lay_out, total
+from kepsilon.evaluate.originals.regions import put_in_regions
+from kepsilon.evaluate.originals.rings import Rings, lay_out, total
 from kepsilon.evaluate.originals.sorted_classes import ROUNDING, blocks_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
@@ -28,7 +28,7 @@ _LARGE = 1 << 10
 """Classes of more points are cut in halves for those who are not settled by meeting so many of them:"""
 _MET_OF_LARGE = 1 << 7
 
-_FEWEST_CELLS = 256
+_FEWEST_REGIONS = 256
 _SUREST = 32
 """Records at a time that are looked at first, to raise what the others have to exceed."""
 
@@ -141,7 +141,7 @@ def with_slack(reach: FloatArray, centres: FloatArray, precisions: Sequence[Frac
 
 
 def count_in_boxes(
-    classes: CyclicClasses, positions: IntArray, centres: FloatArray, reach: FloatArray, *, cap: int
+    classes: Rings, positions: IntArray, centres: FloatArray, reach: FloatArray, *, cap: int
 ) -> tuple[IntArray, int]:
     """Originals of its class that lie around each centre, up to `cap`, and how many comparisons that took.
 
@@ -185,7 +185,7 @@ class _Block:
     """Some whole classes in units of their ranges; all else is by record, in the order of `records`."""
 
     records: IntArray
-    classes: CyclicClasses
+    classes: Rings
     published: FloatArray
     """Shape (n_attributes, n_records)."""
     own: FloatArray
@@ -295,7 +295,7 @@ def _largest_of_others(block: _Block, asked: IntArray, *, epsilon: float, larges
     """The largest posterior of the asked records, or `largest` if none exceeds it.
 
     No original is farther from what was published than the farthest corner of its class, which bounds a posterior from
-    above; who stays below `largest` with this bound is left out. In large classes finer and finer cells take the place
+    above; who stays below `largest` with this bound is left out. In large classes finer and finer regions take the place
     of the class, and the surest at the time raise what is to be exceeded.
     """
     classes, points = block.classes, block.points
@@ -305,20 +305,20 @@ def _largest_of_others(block: _Block, asked: IntArray, *, epsilon: float, larges
     together = classes.counts[points]
     bound = 1 / (together + (classes.n_originals[points] - together) * least)
     asked = asked[bound[asked] > largest]
-    is_large = classes.sizes[points[asked]] >= 4 * _FEWEST_CELLS
+    is_large = classes.sizes[points[asked]] >= 4 * _FEWEST_REGIONS
     largest = _largest(block, asked[~is_large], bound, least, epsilon=epsilon, largest=largest)
     class_ids = classes.class_ids[points[asked]]
     for class_id in np.unique(class_ids[is_large]):
         members = classes.members(int(class_id))
         pending = asked[class_ids == class_id]
-        n_cells = _FEWEST_CELLS
-        while pending.size > _SUREST and 4 * n_cells <= members.stop - members.start:
-            cells = put_in_cells(classes.points[:, members], classes.counts[members], n_cells=n_cells)
-            bound[pending] = 1 / cells.least_sums(block.published[:, pending], block.own[pending], epsilon=epsilon)
+        n_regions = _FEWEST_REGIONS
+        while pending.size > _SUREST and 4 * n_regions <= members.stop - members.start:
+            regions = put_in_regions(classes.points[:, members], classes.counts[members], n_regions=n_regions)
+            bound[pending] = 1 / regions.least_sums(block.published[:, pending], block.own[pending], epsilon=epsilon)
             surest = pending[np.argpartition(-bound[pending], _SUREST)[:_SUREST]]
             largest = _largest(block, surest, bound, least, epsilon=epsilon, largest=largest)
             pending = np.setdiff1d(pending[bound[pending] > largest], surest, assume_unique=True)
-            n_cells *= 16
+            n_regions *= 16
         largest = _largest(block, pending, bound, least, epsilon=epsilon, largest=largest)
     return largest
 

@@ -13,9 +13,9 @@ import numpy as np
 from kepsilon.evaluate.linking.linking_risk import ExpectedLinks, link_gaps
 from kepsilon.evaluate.linking.several_attributes import by_record, class_extremes, in_units_of_ranges
 from kepsilon.evaluate.noise_law import ExponentialLaw
-from kepsilon.evaluate.originals.rings import WIDEST, CyclicClasses, lay_out, total
+from kepsilon.evaluate.originals.rings import WIDEST, Rings, lay_out, total
 from kepsilon.evaluate.originals.sorted_classes import blocks_of_classes, sort_classes
-from kepsilon.evaluate.simulation import Part, draw_records, generator, parts
+from kepsilon.evaluate.simulation import DrawnClasses, draw_records, generator, parts
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 COMPARISONS = 25_000_000
@@ -93,7 +93,7 @@ def _exact_links(
 
 
 def _best_guesses(
-    part: Part, ranges: FloatArray, *, epsilons: Sequence[float], law: ExponentialLaw, rng: np.random.Generator
+    part: DrawnClasses, ranges: FloatArray, *, epsilons: Sequence[float], law: ExponentialLaw, rng: np.random.Generator
 ) -> Iterator[tuple[FloatArray, IntArray]]:
     """For noise added to each record drawn: the largest posterior of all originals, and how many originals share it.
 
@@ -108,9 +108,7 @@ def _best_guesses(
         yield _meet_all(classes, classes.point_of[part.chosen], noise / epsilon, epsilon=epsilon)
 
 
-def _meet_all(
-    classes: CyclicClasses, positions: IntArray, noise: FloatArray, *, epsilon: float
-) -> tuple[FloatArray, IntArray]:
+def _meet_all(classes: Rings, positions: IntArray, noise: FloatArray, *, epsilon: float) -> tuple[FloatArray, IntArray]:
     """Distances are less that of the record's own original, whose weight is then 1: nothing over- or underflows."""
     own = np.abs(noise).max(axis=0)
     published = classes.points[:, positions] + noise

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.table.arrays import FloatArray, IntArray
-from kepsilon.table.coded_values import CELLS_PER_RECORD, CodedValues
+from kepsilon.table.coded_values import SLOTS_PER_RECORD, CodedValues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +88,10 @@ def count_values(coded: CodedValues, class_ids: IntArray, *, n_classes: int) -> 
     require_classes(coded.codes, class_ids, n_classes=n_classes)
     n_values = max(1, len(coded.distinct))
     keys = class_ids.astype(np.int64) * n_values + coded.codes
-    if n_classes * n_values <= CELLS_PER_RECORD * len(keys):
-        cells = np.bincount(keys, minlength=n_classes * n_values)
-        occurring = np.flatnonzero(cells)
-        counts: IntArray = cells[occurring]
+    if n_classes * n_values <= SLOTS_PER_RECORD * len(keys):
+        slots = np.bincount(keys, minlength=n_classes * n_values)
+        occurring = np.flatnonzero(slots)
+        counts: IntArray = slots[occurring]
     else:
         occurring, counts = np.unique(keys, return_counts=True)
     distinct_ids, codes = np.divmod(occurring, n_values)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kepsilon.evaluate.originals.boxes import Halves, halve
+from kepsilon.evaluate.originals.regions import Halves, halve
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 WIDEST = 512
@@ -28,7 +28,7 @@ _MIXERS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CyclicClasses:
+class Rings:
     """The distinct points of classes, known by their positions in the order of classes, and their coordinates as rings."""
 
     class_ids: IntArray
@@ -158,7 +158,7 @@ def total(figures: FloatArray | BoolArray, n_met: FloatArray | None) -> FloatArr
     return sums
 
 
-def lay_out(originals: FloatArray, class_ids: IntArray, *, n_classes: int) -> CyclicClasses:
+def lay_out(originals: FloatArray, class_ids: IntArray, *, n_classes: int) -> Rings:
     """Rings of the given classes; records are in order of classes, and `originals` has shape (n_attributes, n_records)."""
     order, is_first = _alike(originals, class_ids, n_classes=n_classes)
     firsts = np.flatnonzero(is_first)
@@ -176,7 +176,7 @@ def lay_out(originals: FloatArray, class_ids: IntArray, *, n_classes: int) -> Cy
     if len(firsts) < len(order):
         ring_counts = np.zeros(len(source) + WIDEST)
         ring_counts[: len(source)] = counts.take(source)
-    return CyclicClasses(
+    return Rings(
         class_ids=point_ids,
         place=np.arange(len(point_ids)) - np.repeat(np.cumsum(sizes) - sizes, sizes),
         sizes=np.repeat(sizes, sizes),

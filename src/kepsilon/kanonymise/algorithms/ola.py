@@ -34,7 +34,7 @@ from kepsilon.kanonymise.lattice import (
 )
 from kepsilon.kanonymise.losses import LOSSES
 from kepsilon.kanonymise.node_classes import RequirementCounter, classes_at
-from kepsilon.kanonymise.node_counts import MAX_CELLS, NodeCounter
+from kepsilon.kanonymise.node_counts import MAX_SLOTS, NodeCounter
 from kepsilon.kanonymise.requirements.protocol import Requirement, all_met
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, AttributeLabels, Recoding
@@ -90,7 +90,7 @@ def search(
     ks: Sequence[int],
     max_suppressed: int,
     loss: str,
-    max_cells: int = MAX_CELLS,
+    max_slots: int = MAX_SLOTS,
     further: Mapping[int, Sequence[Requirement]] | None = None,
 ) -> dict[int, OlaResult | Unmet]:
     """The best node for every k, in one sweep: a node's class sizes do not depend on k.
@@ -106,7 +106,7 @@ def search(
     if lattice.n_nodes > MAX_NODES:
         raise LatticeTooLargeError(lattice.n_nodes)
     by_k = {k: tuple((further or {}).get(k, ())) for k in ks}
-    sizes = NodeCounter(table, ks=ks, max_cells=max_cells)
+    sizes = NodeCounter(table, ks=ks, max_slots=max_slots)
     counter = RequirementCounter(table, sizes, further=by_k) if any(by_k.values()) else sizes
     tags = {k: _Tags(lattice) for k in ks}
     tells_of_others = may_tag(itertools.chain(*by_k.values()), max_suppressed=max_suppressed)

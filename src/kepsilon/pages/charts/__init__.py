@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small SVG charts as strings, shared by the report, the explore page and the paper's figures."""
 
-from kepsilon.pages.charts.bars import Bar, Part, bar_chart, share_bar
+from kepsilon.pages.charts.bars import Bar, Segment, bar_chart, share_bar
 from kepsilon.pages.charts.drawing import Drawing, sheet, standalone
 from kepsilon.pages.charts.histogram import histogram_pair
 from kepsilon.pages.charts.ladder import Ladder, level_ladders
 from kepsilon.pages.charts.lines import Limit, Mark, Series, Spread, line_chart
-from kepsilon.pages.charts.palette import STYLE, Look, look_of_k, looks_of, looks_of_epsilon
+from kepsilon.pages.charts.palette import STYLE, Style, style_of_k, styles_of, styles_of_epsilon
 from kepsilon.pages.charts.scatter import Dot, scatter_chart
 
 __all__ = [
@@ -16,20 +16,20 @@ __all__ = [
     "Drawing",
     "Ladder",
     "Limit",
-    "Look",
     "Mark",
-    "Part",
+    "Segment",
     "Series",
     "Spread",
+    "Style",
     "bar_chart",
     "histogram_pair",
     "level_ladders",
     "line_chart",
-    "look_of_k",
-    "looks_of",
-    "looks_of_epsilon",
     "scatter_chart",
     "share_bar",
     "sheet",
     "standalone",
+    "style_of_k",
+    "styles_of",
+    "styles_of_epsilon",
 ]

@@ -27,7 +27,7 @@ _LINE = 26
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Segment:
     name: str
     amount: float
     colour: int
@@ -38,7 +38,7 @@ class Bar:
     """One line: its name on the left, its parts, and words after their end."""
 
     name: str
-    parts: Sequence[Part]
+    parts: Sequence[Segment]
     words: str
 
 
@@ -99,7 +99,7 @@ def bar_chart(
 
 
 def share_bar(
-    parts: Sequence[Part], *, title: str, total: float | None = None, words: Wording = percent, width: float = WIDTH
+    parts: Sequence[Segment], *, title: str, total: float | None = None, words: Wording = percent, width: float = WIDTH
 ) -> Drawing:
     """One bar that is everything, in its parts, with each part's share in the legend below.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kepsilon.pages.charts.axes import Axis, Wording, fitted, frame, limit_words, plain, room_after, room_for
 from kepsilon.pages.charts.drawing import WIDTH, Drawing, circle, drawing, legend, path, text, text_width, xy
-from kepsilon.pages.charts.palette import Look
+from kepsilon.pages.charts.palette import Style
 
 _APART = 13
 """Names at the ends of lines keep this distance."""
@@ -32,7 +32,7 @@ class Series:
 
     name: str
     points: Sequence[tuple[float, float | None]]
-    look: Look
+    look: Style
     has_dots: bool = False
     has_line: bool = True
     runs: Sequence[Spread] = ()

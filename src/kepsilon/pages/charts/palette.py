@@ -10,7 +10,7 @@ from itertools import count
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Style:
     """A colour by its number in the style, and a dash that tells lines apart without it."""
 
     colour: int
@@ -35,12 +35,12 @@ _FIRST_EPSILON = VIOLET + 1
 INK, BROWN, TEAL, OLIVE = range(_FIRST_EPSILON + len(_LIGHT_EPSILONS), _FIRST_EPSILON + len(_LIGHT_EPSILONS) + 4)
 
 _OF_K = {
-    2: Look(VERMILLION),
-    5: Look(ORANGE, "7 2"),
-    10: Look(GREEN, "2 2"),
-    20: Look(BLUE),
-    50: Look(PURPLE, "7 2 2 2"),
-    100: Look(GREY, "4 3"),
+    2: Style(VERMILLION),
+    5: Style(ORANGE, "7 2"),
+    10: Style(GREEN, "2 2"),
+    20: Style(BLUE),
+    50: Style(PURPLE, "7 2 2 2"),
+    100: Style(GREY, "4 3"),
 }
 _OTHER_DASHES = ("1 3", "9 3", "5 2 1 2", "")
 
@@ -50,7 +50,7 @@ _EPSILON_DASHES = ("", "6 2", "2 2")
 N_COLOURS = len(_LIGHT)
 
 
-def looks_of(ks: Sequence[int]) -> dict[int, Look]:
+def styles_of(ks: Sequence[int]) -> dict[int, Style]:
     """A look for every k of one grid, no two alike, and as many colours as there are; the paper's six always look the same."""
     looks = {k: _OF_K[k] for k in ks if k in _OF_K}
     for k in ks:
@@ -59,16 +59,16 @@ def looks_of(ks: Sequence[int]) -> dict[int, Look]:
         colours = [look.colour for look in looks.values()]
         colour = min(range(1, 1 + N_COLOURS), key=lambda one: (colours.count(one), (one - k) % N_COLOURS))
         taken = {look.dash for look in looks.values() if look.colour == colour}
-        looks[k] = Look(colour, next(dash for dash in _dashes() if dash not in taken))
+        looks[k] = Style(colour, next(dash for dash in _dashes() if dash not in taken))
     return {k: looks[k] for k in ks}
 
 
-def look_of_k(k: int, ks: Sequence[int] = ()) -> Look:
+def style_of_k(k: int, ks: Sequence[int] = ()) -> Style:
     """The look of k in a chart of these ks."""
-    return looks_of([*ks, k])[k]
+    return styles_of([*ks, k])[k]
 
 
-def looks_of_epsilon(epsilons: Sequence[float]) -> dict[float, Look]:
+def styles_of_epsilon(epsilons: Sequence[float]) -> dict[float, Style]:
     """A look for every ε of one grid, paler as it grows; the paper's seven always look the same."""
     ordered = sorted(epsilons)
     shades = [_PAPERS_EPSILONS.index(one) for one in ordered if one in _PAPERS_EPSILONS]
@@ -76,7 +76,7 @@ def looks_of_epsilon(epsilons: Sequence[float]) -> dict[float, Look]:
         last = max(len(ordered) - 1, 1)
         shades = [round(i * (len(_PAPERS_EPSILONS) - 1) / last) for i in range(len(ordered))]
     return {
-        epsilon: Look(_FIRST_EPSILON + shade, _EPSILON_DASHES[shade % len(_EPSILON_DASHES)])
+        epsilon: Style(_FIRST_EPSILON + shade, _EPSILON_DASHES[shade % len(_EPSILON_DASHES)])
         for epsilon, shade in zip(ordered, shades, strict=True)
     }
 

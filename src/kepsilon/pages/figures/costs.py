@@ -10,9 +10,9 @@ from kepsilon.evaluate.error.error_curves import ErrorPicture
 from kepsilon.evaluate.pictures import Pictures
 from kepsilon.pages.charts import (
     Bar,
-    Look,
-    Part,
+    Segment,
     Series,
+    Style,
     bar_chart,
     line_chart,
 )
@@ -43,7 +43,7 @@ def class_size_figures(record: Record, pictures: Pictures) -> Iterator[Figure]:
             [
                 Bar(
                     name,
-                    [Part("records", one.n_records, BLUE)],
+                    [Segment("records", one.n_records, BLUE)],
                     f"{one.n_records:,} in {plural(one.n_classes, 'class', 'classes')}",
                 )
                 for name, one in zip(names, sizes, strict=True)
@@ -64,7 +64,7 @@ class _Curve:
 
     words: str
     shares: Sequence[float | None]
-    look: Look
+    look: Style
     is_drawn: bool = False
 
     def points(self, at: Sequence[float]) -> list[tuple[float, float]]:
@@ -75,10 +75,10 @@ class _Curve:
 def error_figure(picture: ErrorPicture, record: Record) -> Figure:
     name, at = picture.name, picture.at
     curves = (
-        _Curve("noise per class, expected", picture.per_class, Look(BLUE)),
-        _Curve("noise for the whole dataset", picture.whole_dataset, Look(VERMILLION, "7 3")),
-        _Curve("uniform noise of ±5 %", picture.uniform, Look(GREY, "2 2")),
-        _Curve("noise per class, as drawn", picture.realised, Look(GREEN), is_drawn=True),
+        _Curve("noise per class, expected", picture.per_class, Style(BLUE)),
+        _Curve("noise for the whole dataset", picture.whole_dataset, Style(VERMILLION, "7 3")),
+        _Curve("uniform noise of ±5 %", picture.uniform, Style(GREY, "2 2")),
+        _Curve("noise per class, as drawn", picture.realised, Style(GREEN), is_drawn=True),
     )
     error = record.error[name]
     expected = error.predicted.expected_relative

@@ -12,12 +12,12 @@ from kepsilon.pages.charts import (
     Dot,
     Limit,
     Mark,
-    Part,
+    Segment,
     Series,
     bar_chart,
     line_chart,
-    looks_of,
     scatter_chart,
+    styles_of,
 )
 from kepsilon.pages.charts.axes import percent as axis_percent
 from kepsilon.pages.charts.palette import N_COLOURS, ORANGE, VERMILLION
@@ -93,7 +93,7 @@ def _against_epsilon(
     """One line per k, on an axis that every algorithm's chart has; None where there is nothing to draw."""
     ks, epsilons = explored.grid.ks, explored.grid.epsilons
     curves = {k: {prediction.epsilon: value(prediction) for prediction in explored.of(algorithm, k)} for k in ks}
-    looks = looks_of(ks)
+    looks = styles_of(ks)
     series = [Series(f"k = {k}", [*curve.items()], looks[k], has_dots=True) for k, curve in curves.items() if curve]
     everywhere = [y for prediction in explored.met if (y := value(prediction)) is not None]
     if not any(y for curve in curves.values() for y in curve.values()):
@@ -138,9 +138,9 @@ def _suppression(explored: Explored, algorithm: str) -> Figure:
         by_confidence = None if found.confident_k is None else found.confident_k.of_counted.total
         # A segment of 1 to k − 1 records is not drawn; expected suppression is nobody's.
         is_few = 0 < found.records.suppressed_by_k < k
-        parts = [Part("to reach k", 0.0 if is_few else found.suppressed_by_k, VERMILLION)]
+        parts = [Segment("to reach k", 0.0 if is_few else found.suppressed_by_k, VERMILLION)]
         if by_confidence is not None:
-            parts.append(Part("to hold k with confidence", by_confidence, ORANGE))
+            parts.append(Segment("to hold k with confidence", by_confidence, ORANGE))
         together = percent(found.suppression.total)
         bars.append(Bar(f"k = {k}", parts, together))
         rows.append([exact(k), percent(found.suppressed_by_k), percent(by_confidence), together])
@@ -245,7 +245,7 @@ def _unbeaten(cells: Sequence[_Ranked]) -> list[_Ranked]:
 def _colours(ks: Sequence[int]) -> list[tuple[Sequence[int], int]]:
     """A colour for every k, or for neighbours together where there are more than colours."""
     if len(ks) <= N_COLOURS:
-        return [([k], look.colour) for k, look in looks_of(ks).items()]
+        return [([k], look.colour) for k, look in styles_of(ks).items()]
     together = -(-len(ks) // N_COLOURS)
     ordered = sorted(ks)
     return [(ordered[i : i + together], 1 + i // together) for i in range(0, len(ks), together)]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from kepsilon.pages.charts import (
-    Part,
+    Segment,
     share_bar,
 )
 from kepsilon.pages.charts.palette import GREEN, GREY, ORANGE, PURPLE, VERMILLION
@@ -34,8 +34,8 @@ def suppression_figure(record: Record) -> Figure:
     if limit is not None and ALGORITHMS[record.policy.algorithm].may_suppress:
         sentences.append(f"At most {percent(limit)} of {_counted(record)} could be left out to reach k.")
     parts = [
-        Part("released", counts.released, GREEN),
-        *(Part(words, n, colour) for words, n, colour in found if n >= k),
+        Segment("released", counts.released, GREEN),
+        *(Segment(words, n, colour) for words, n, colour in found if n >= k),
     ]
     rows = [
         [words, f"{n:,}", percent(n / counts.read), "those read"]

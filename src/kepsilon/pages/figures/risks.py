@@ -6,10 +6,10 @@ from __future__ import annotations
 from kepsilon.evaluate.pictures import Pictures
 from kepsilon.pages.charts import (
     Bar,
-    Look,
     Mark,
-    Part,
+    Segment,
     Series,
+    Style,
     bar_chart,
     line_chart,
 )
@@ -47,7 +47,7 @@ def linking_figure(record: Record, pictures: Pictures) -> Figure:
         )
         epsilon = record.guarantee.epsilon
         drawing = line_chart(
-            [Series("", curve, Look(BLUE))],
+            [Series("", curve, Style(BLUE))],
             title="Linking risk against ε",
             x_label="ε (smaller hides more)",
             y_label="records linked",
@@ -94,7 +94,7 @@ def reidentification_figure(record: Record) -> Figure:
         average = marketer if kind == "marketer" else chance.average if chance else None
         if average is None:
             continue
-        bars.append(Bar(kind, [Part("average", average, BLUE)], percent(average)))
+        bars.append(Bar(kind, [Segment("average", average, BLUE)], percent(average)))
         highest, at_highest = (chance.highest, chance.share_at_highest) if chance else (None, None)
         rows.append([kind, who, percent(highest), percent(average), percent(at_highest)])
     return Figure(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kepsilon.json_values import Json
-from kepsilon.pages.charts import Limit, Look, Series, Spread, line_chart
+from kepsilon.pages.charts import Limit, Series, Spread, Style, line_chart
 from kepsilon.pages.charts.axes import percent as axis_percent
 from kepsilon.pages.charts.palette import BROWN, INK, OLIVE, TEAL
 from kepsilon.pages.figures.figure import Table
@@ -31,7 +31,7 @@ from kepsilon.reproduce.pages.release_figures import ERROR_LIMIT, RISK_LIMITS, S
 from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, DATA_SETS, Measurements
 
 _TASK = "additions"
-_LOOKS = (Look(INK), Look(BROWN, "6 3"), Look(TEAL, "2 2"), Look(OLIVE, "9 2 2 2"))
+_LOOKS = (Style(INK), Style(BROWN, "6 3"), Style(TEAL, "2 2"), Style(OLIVE, "9 2 2 2"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +145,7 @@ def _panel(ours: Json, what: Quantity, everywhere: Sequence[float]) -> Panel:
     return Panel(title=title, drawing=chart, table=_table(ours, what, epsilons))
 
 
-def _line(variant: Json, what: Quantity, look: Look, own: str) -> Series:
+def _line(variant: Json, what: Quantity, look: Style, own: str) -> Series:
     runs = [
         Spread(cell["epsilon"], found, WHISKER * (what.off_by(cell) or 0.0))
         for cell in variant["cells"]

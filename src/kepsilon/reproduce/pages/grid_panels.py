@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
 from kepsilon.json_values import Json
-from kepsilon.pages.charts import Limit, Look, Series, line_chart, looks_of, looks_of_epsilon
+from kepsilon.pages.charts import Limit, Series, Style, line_chart, styles_of, styles_of_epsilon
 from kepsilon.pages.charts.axes import percent as axis_percent
 from kepsilon.pages.charts.palette import BROWN
 from kepsilon.pages.figures.figure import Table
@@ -124,26 +124,26 @@ def _panel(
 
 def _lines_of_epsilons(ours: Json, what: Quantity) -> list[Series]:
     lines = []
-    for epsilon, look in looks_of_epsilon(epsilons_of(ours)).items():
+    for epsilon, look in styles_of_epsilon(epsilons_of(ours)).items():
         found = [
             (one["k"], what.spread(cell)) for one in ours["ks"] for cell in one["cells"] if cell["epsilon"] == epsilon
         ]
         lines.append(_line(f"ε = {exact(epsilon)}", found, look))
     if what.shows_ola and ours["algorithm"] == "ola":
         own = [(one["k"], one["suppressed_by_k"]) for one in ours["ks"]]
-        lines.append(Series("OLA itself", own, Look(BROWN, "3 2")))
+        lines.append(Series("OLA itself", own, Style(BROWN, "3 2")))
     return lines
 
 
 def _lines_of_ks(ours: Json, what: Quantity) -> list[Series]:
-    looks = looks_of([one["k"] for one in ours["ks"]])
+    looks = styles_of([one["k"] for one in ours["ks"]])
     return [
         _line(f"k = {one['k']}", [(cell["epsilon"], what.spread(cell)) for cell in one["cells"]], looks[one["k"]])
         for one in ours["ks"]
     ]
 
 
-def _line(name: str, found: Sequence[tuple[float, Json]], look: Look) -> Series:
+def _line(name: str, found: Sequence[tuple[float, Json]], look: Style) -> Series:
     """The closed form as the line, the runs as dots."""
     return Series(name, [(x, expected(spread)) for x, spread in found], look, runs=runs_of(found))
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from kepsilon.json_values import Json
-from kepsilon.pages.charts import Bar, Look, Part, Series, Spread, bar_chart, line_chart
+from kepsilon.pages.charts import Bar, Segment, Series, Spread, Style, bar_chart, line_chart
 from kepsilon.pages.charts.axes import percent as axis_percent
 from kepsilon.pages.charts.palette import BROWN, INK, TEAL
 from kepsilon.pages.figures.figure import Table
@@ -25,7 +25,7 @@ from kepsilon.reproduce.pages.panels import (
 )
 from kepsilon.reproduce.setting import Measurements
 
-BY_CLASS, BY_WHOLE, UNIFORM = Look(INK), Look(BROWN, "6 3"), Look(TEAL, "2 2")
+BY_CLASS, BY_WHOLE, UNIFORM = Style(INK), Style(BROWN, "6 3"), Style(TEAL, "2 2")
 _CURVES = ("per_class", "whole_data", "uniform")
 _RUNS = ("per_class_runs", "whole_data_runs")
 _DOTS, _LINES = 10, 10
@@ -194,7 +194,7 @@ def _uniform_panel(ours: Json, largest: float) -> Panel:
     bars = [
         Bar(
             words if key == "uniform_noise" else "",
-            [Part(f"noise: {name}", found, look.colour)],
+            [Segment(f"noise: {name}", found, look.colour)],
             f"{percent(found)} {name}",
         )
         for quantity, words in _GIVEN_AWAY.items()

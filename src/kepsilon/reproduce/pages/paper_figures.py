@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kepsilon.json_values import Json
-from kepsilon.pages.charts import Limit, Look, Series, line_chart
+from kepsilon.pages.charts import Limit, Series, Style, line_chart
 from kepsilon.pages.charts.palette import BROWN, INK, TEAL
 from kepsilon.pages.figures.figure import Table
 from kepsilon.pages.wording import NOTHING, exact
@@ -33,7 +33,7 @@ from kepsilon.reproduce.pages.release_figures import (
 )
 from kepsilon.reproduce.setting import ALGORITHM_NAMES, Measurements
 
-WITHOUT, WITH, EXTRA = Look(INK), Look(BROWN, "6 3"), Look(TEAL, "2 2")
+WITHOUT, WITH, EXTRA = Style(INK), Style(BROWN, "6 3"), Style(TEAL, "2 2")
 """(k,ε)-anonymity, k-anonymity with the extra k-quasi, and that quasi itself."""
 AS_FAST = Limit(1, "1 ×: as fast")
 _SLOWER = 0.5
@@ -192,7 +192,7 @@ def _times_row(ours: Json, one: Json) -> Json:
 
 def _times_panel(ours: Json, everywhere: Sequence[float]) -> Panel:
     title, ks = shown_title(ours), ours["ks"]
-    looks = {"total": Look(INK), "search": Look(BROWN, "6 3"), "plain": Look(TEAL, "2 2")}
+    looks = {"total": Style(INK), "search": Style(BROWN, "6 3"), "plain": Style(TEAL, "2 2")}
     lines = [
         Series(name, [(one["k"], _ratios(ours, one)[name]) for one in ks], look, has_dots=True)
         for name, look in looks.items()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kepsilon.json_values import Json
-from kepsilon.pages.charts import Limit, Look, Series, line_chart
+from kepsilon.pages.charts import Limit, Series, Style, line_chart
 from kepsilon.pages.charts.axes import percent as axis_percent
 from kepsilon.pages.charts.palette import BROWN, INK
 from kepsilon.pages.figures.figure import Table
@@ -56,8 +56,8 @@ def suppression_table(measurements: Measurements) -> ShownFigure:
         title = shown_title(ours)
         chart = line_chart(
             [
-                Series("here", points, Look(INK), has_dots=True),
-                Series("paper", theirs, Look(BROWN, "5 5"), has_dots=True),
+                Series("here", points, Style(INK), has_dots=True),
+                Series("paper", theirs, Style(BROWN, "5 5"), has_dots=True),
             ],
             title=f"Records left out by OLA against k, {title}",
             y_label="records left out by OLA, linear",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The originals of one large class put together in cells, so that not all of them are met: to bound sums, and to count."""
+"""The originals of one large class put together in regions, so that not all of them are met: to bound sums, and to count."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from kepsilon.table.arrays import FloatArray, IntArray
 
 _TILE = 1 << 14
-"""Comparisons of a record with a cell at a time."""
+"""Comparisons of a record with a region at a time."""
 
 _FEW = 32
 """Points in the smallest boxes, at least."""
@@ -20,21 +20,21 @@ _CENTRES = 1 << 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cells:
+class Regions:
     """Boxes that hold all originals of a class between them."""
 
     counts: FloatArray
-    """Originals in each, shape (n_cells,)."""
+    """Originals in each, shape (n_regions,)."""
     low: FloatArray
-    """Smallest coordinates in each, shape (n_attributes, n_cells)."""
+    """Smallest coordinates in each, shape (n_attributes, n_regions)."""
     high: FloatArray
-    cell_of: IntArray
-    """The cell of every point, shape (n_points,)."""
+    region_of: IntArray
+    """The region of every point, shape (n_points,)."""
 
     def least_sums(self, published: FloatArray, own: FloatArray, *, epsilon: float) -> FloatArray:
         """What Σ exp(−ε·(distance − own)) over all originals is at least, for each record; (n_records,).
 
-        Nothing in a cell is farther away than its farthest corner. `published` has shape (n_attributes, n_records).
+        Nothing in a region is farther away than its farthest corner. `published` has shape (n_attributes, n_records).
         """
         sums = np.empty(len(own))
         step = max(1, _TILE // len(self.counts))
@@ -49,10 +49,10 @@ class Cells:
             sums[part] = np.exp(far, out=far) @ self.counts
         return sums
 
-    def least_sums_by_cell(self, *, epsilon: float) -> tuple[FloatArray, FloatArray]:
-        """What Σ exp(−ε·distance) over all originals is at least, for any point of each cell; and the weight of that cell.
+    def least_sums_by_region(self, *, epsilon: float) -> tuple[FloatArray, FloatArray]:
+        """What Σ exp(−ε·distance) over all originals is at least, for any point of each region; and the weight of that region.
 
-        From the farthest corners of two cells. The weight is that of originals as far away as the cell is wide; a point
+        From the farthest corners of two regions. The weight is that of originals as far away as the region is wide; a point
         itself is counted with it, though it is at no distance.
         """
         far = np.zeros((len(self.counts), len(self.counts)))
@@ -62,11 +62,11 @@ class Cells:
         weights = np.exp(-epsilon * far)
         return weights @ self.counts, np.diag(weights)
 
-    def least_sums_of_members(self, points: FloatArray, cell: int, *, epsilon: float) -> FloatArray:
-        """What Σ exp(−ε·distance) over all originals is at least, for some points of one cell; (n_points,)."""
+    def least_sums_of_members(self, points: FloatArray, region: int, *, epsilon: float) -> FloatArray:
+        """What Σ exp(−ε·distance) over all originals is at least, for some points of one region; (n_points,)."""
         corner = np.zeros(points.shape[1])
         for x, low, high in zip(points, self.low, self.high, strict=True):
-            np.maximum(corner, np.maximum(x - low[cell], high[cell] - x), out=corner)
+            np.maximum(corner, np.maximum(x - low[region], high[region] - x), out=corner)
         sums = self.least_sums(points, np.zeros(len(corner)), epsilon=epsilon)
         sums -= np.expm1(-epsilon * corner)  # the point itself is not as far away as the corner
         return sums
@@ -163,14 +163,14 @@ def halve(points: FloatArray, counts: IntArray) -> Halves:
     return Halves(points=ordered, counts=counts, low=lows, high=highs, in_boxes=numbers, ends=ends)
 
 
-def put_in_cells(originals: FloatArray, counts: IntArray, *, n_cells: int) -> Cells:
-    """About as many cells as asked for, cut along every attribute that varies so that the slices hold equally many points.
+def put_in_regions(originals: FloatArray, counts: IntArray, *, n_regions: int) -> Regions:
+    """About as many regions as asked for, cut along every attribute that varies so that the slices hold equally many points.
 
     `originals` has shape (n_attributes, n_points), and at each point there are so many of them.
     """
     n = originals.shape[1]
     varies = np.flatnonzero(np.ptp(originals, axis=1) > 0)
-    n_slices = max(1, int(n_cells ** (1 / max(1, len(varies))) + 1e-9))
+    n_slices = max(1, int(n_regions ** (1 / max(1, len(varies))) + 1e-9))
     codes: IntArray = np.zeros(n, dtype=np.int64)
     for coordinates in originals[varies]:
         rank = np.empty(n, dtype=np.int64)
@@ -180,11 +180,11 @@ def put_in_cells(originals: FloatArray, counts: IntArray, *, n_cells: int) -> Ce
     is_first = np.diff(codes[order], prepend=-1) != 0
     firsts = np.flatnonzero(is_first)
     ordered = originals[:, order]
-    cell_of = np.empty(n, dtype=np.int64)
-    cell_of[order] = np.cumsum(is_first) - 1
-    return Cells(
+    region_of = np.empty(n, dtype=np.int64)
+    region_of[order] = np.cumsum(is_first) - 1
+    return Regions(
         counts=np.add.reduceat(counts[order], firsts).astype(np.float64),
         low=np.minimum.reduceat(ordered, firsts, axis=1),
         high=np.maximum.reduceat(ordered, firsts, axis=1),
-        cell_of=cell_of,
+        region_of=region_of,
     )
