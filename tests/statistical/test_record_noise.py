@@ -15,7 +15,8 @@ from scipy import stats
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK, ZeroRule
 from kepsilon.perturb import sampler
 from kepsilon.perturb.mechanisms.laplace import LAPLACE, perturb
-from kepsilon.perturb.sampler import GRID_BITS, record_noise, two_sided_geometric
+from kepsilon.perturb.sampler import record_noise, two_sided_geometric
+from kepsilon.policy.exact_bounds import GRID_BITS
 from oracles.noise import ALPHA, chi_square_p, seeded, two_sided_chi_square_p
 
 Z_LIMIT = float(stats.norm.isf(ALPHA / 2))

@@ -13,7 +13,8 @@ import opendp.prelude as dp
 import pytest
 from scipy import stats
 
-from kepsilon.perturb.sampler import GRID_BITS, geometric, two_sided_geometric
+from kepsilon.perturb.sampler import geometric, two_sided_geometric
+from kepsilon.policy.exact_bounds import GRID_BITS
 from kepsilon.randomness import system_bytes
 from oracles.noise import ALPHA, chi_square_p, seeded, two_sided_chi_square_p
 

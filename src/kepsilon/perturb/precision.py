@@ -11,10 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from kepsilon.policy.exact_bounds import EXACT
 from kepsilon.table.arrays import FloatArray
-
-_EXACT = 1 << 53
-"""Whole numbers below this are doubles, every one of them."""
 
 
 def largest_unit(precision: Fraction) -> int:
@@ -25,9 +23,9 @@ def largest_unit(precision: Fraction) -> int:
     if precision <= 0:
         raise ValueError(f"a precision must be positive, and is {precision}")
     p, q = precision.numerator, precision.denominator
-    if p >= _EXACT or int(float(q)) != q:
+    if p >= EXACT or int(float(q)) != q:
         raise ValueError(f"a precision of {precision} has more digits than a double")
-    return (_EXACT - 1) // p
+    return (EXACT - 1) // p
 
 
 def doubles(units: FloatArray, precision: Fraction) -> FloatArray:

@@ -19,16 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kepsilon.perturb.expansions import GROUP_VALUES, cumulative
+from kepsilon.policy.exact_bounds import GRID_BITS, LARGEST_EPSILON, MOST_EPSILON_QUASIS, SMALLEST_EPSILON
 from kepsilon.randomness import ByteSource, uniform_below, uniform_uint64
-
-GRID_BITS = 32
-"""The range of a class is divided into 2^32 steps."""
-
-SMALLEST_EPSILON = Fraction(1, 10_000)
-LARGEST_EPSILON = Fraction(100)
-
-LARGEST_RECORD = 62
-"""ε-quasis of one record: the sum of 63 geometric variables below 2^56 is below 2^62, so 2M + 2d fits into 63 bits."""
 
 _GROUP_BITS = 8
 _UNDECIDED = 2 * GROUP_VALUES
@@ -65,8 +57,8 @@ def record_noise(n: int, d: int, *, epsilon: Fraction, source: ByteSource, grid_
     The record is the unit: all its d ε-quasis together spend one ε, and d copies of an attribute tell no more than one.
     For d = 1 this is the Laplace noise itself.
     """
-    if not 0 <= d <= LARGEST_RECORD:
-        raise ValueError(f"noise is drawn for 0 to {LARGEST_RECORD} ε-quasis of a record, not for {d}")
+    if not 0 <= d <= MOST_EPSILON_QUASIS:
+        raise ValueError(f"noise is drawn for 0 to {MOST_EPSILON_QUASIS} ε-quasis of a record, not for {d}")
     if d == 1:
         return two_sided_geometric(n, epsilon=epsilon, source=source, grid_bits=grid_bits).reshape(n, 1)
     groups = _groups(epsilon, grid_bits)

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from kepsilon.policy.choices import MECHANISMS
+from kepsilon.policy.exact_bounds import MOST_EPSILON_QUASIS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,11 @@ class BuiltIn:
 _HOME = "kepsilon.perturb.mechanisms"
 
 for _mechanism in (
-    BuiltIn(name="laplace", range_kinds=("class", "coarse", "declared"), most_attributes=62, home=f"{_HOME}.laplace"),
+    BuiltIn(
+        name="laplace",
+        range_kinds=("class", "coarse", "declared"),
+        most_attributes=MOST_EPSILON_QUASIS,
+        home=f"{_HOME}.laplace",
+    ),
 ):
     MECHANISMS.add(_mechanism)

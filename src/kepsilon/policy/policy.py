@@ -15,9 +15,10 @@ from kepsilon.errors import PolicyError
 from kepsilon.json_values import Json
 from kepsilon.policy.choices import ALGORITHMS, MECHANISMS, OneOf
 from kepsilon.policy.document import no_hierarchy, problems_of, read_document
+from kepsilon.policy.exact_bounds import EXACT, FINEST_BITS, LARGEST_EPSILON, SMALLEST_EPSILON
 from kepsilon.policy.hierarchies import FileHierarchy
 from kepsilon.policy.hierarchies.levels import Specification
-from kepsilon.policy.roles import EXACT, Attribute, EpsilonQuasi, Identifier, Kept, KQuasi, Number, fraction
+from kepsilon.policy.roles import Attribute, EpsilonQuasi, Identifier, Kept, KQuasi, Number, fraction
 
 Share = Annotated[Number, Field(ge=0, le=1)]
 
@@ -26,7 +27,7 @@ class Policy(Specification):
     """What is wanted. k, ε, the algorithm and the suppression limit have no defaults: they decide what is promised."""
 
     k: Annotated[int, Field(ge=2, strict=True)]
-    epsilon: Annotated[Number, Field(ge=0.0001, le=100)]
+    epsilon: Annotated[Number, Field(ge=float(SMALLEST_EPSILON), le=float(LARGEST_EPSILON))]
     algorithm: Annotated[str, OneOf(ALGORITHMS)]
     max_suppression: Share
     """Share of records OLA may leave out; Mondrian leaves none out."""
@@ -71,7 +72,7 @@ class Policy(Specification):
             )
         for name, attribute in self.epsilon_quasis.items():
             # A range has at most 2^24 units, and noise beyond 64 times its expected size has probability below e^−64.
-            units = 2**24 * (len(self.epsilon_quasis) + 1) * 64 / self.exact_epsilon
+            units = 2**FINEST_BITS * (len(self.epsilon_quasis) + 1) * 64 / self.exact_epsilon
             if units * fraction(attribute.precision).numerator >= EXACT // 2:
                 raise PydanticCustomError(
                     "precision",

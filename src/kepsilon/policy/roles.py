@@ -12,14 +12,9 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from kepsilon.policy.choices import MECHANISMS, OneOf
+from kepsilon.policy.exact_bounds import EXACT, FINEST_BITS
 from kepsilon.policy.hierarchies import Hierarchy
 from kepsilon.policy.hierarchies.levels import Specification
-
-EXACT = 1 << 53
-"""Whole numbers below this are doubles, every one of them."""
-
-FINEST_BITS = 24
-"""A range of more than 2^24 units of the precision would show the grid that noise is drawn on."""
 
 
 def _refuse_other_than_numbers(value: object) -> object:

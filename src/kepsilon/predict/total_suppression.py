@@ -7,12 +7,10 @@ import math
 from collections.abc import Callable, Sequence
 
 from kepsilon.errors import Problem, UnsatisfiableError
+from kepsilon.policy.exact_bounds import SMALLEST_EPSILON
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import written
 from kepsilon.predict.prediction import Prediction
-
-SMALLEST_EPSILON = 0.0001
-"""That a policy may state."""
 
 
 def refuse_above_total(

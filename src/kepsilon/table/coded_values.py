@@ -8,12 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from kepsilon.policy.exact_bounds import EXACT
 from kepsilon.table.arrays import FloatArray, IntArray
 
 SLOTS_PER_RECORD = 8
 """Counting slots costs as much as sorting once there are this many of them per record; measured."""
-
-_EXACT = float(1 << 53)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +44,7 @@ def code_values(values: FloatArray, *, precision: Fraction) -> CodedValues:
     values = without_missing(values)
     units = np.rint(values * (precision.denominator / precision.numerator))
     # Written this way round the division rounds once, so that one tenth times 1753 is 175.3 again.
-    if len(values) and np.abs(units).max() * precision.numerator < _EXACT:
+    if len(values) and np.abs(units).max() * precision.numerator < EXACT:
         low = units.min()
         span = int(units.max() - low) + 1
         if span <= SLOTS_PER_RECORD * len(values) and np.array_equal(

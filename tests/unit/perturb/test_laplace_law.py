@@ -13,8 +13,8 @@ from scipy import special
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK, ZeroRule
 from kepsilon.perturb.mechanisms import mechanism_named
 from kepsilon.perturb.mechanisms.laplace import LAPLACE, confidence_radius
-from kepsilon.perturb.sampler import LARGEST_RECORD
 from kepsilon.policy.choices import MECHANISMS
+from kepsilon.policy.exact_bounds import MOST_EPSILON_QUASIS
 
 
 def test_expected_noise_counts_the_active_attributes():
@@ -59,5 +59,5 @@ def test_linking_ranges_add_half_a_unit_for_rounding():
 
 def test_the_table_of_mechanisms_says_how_many_attributes_the_sampler_takes():
     """A policy refuses more before any work; the sampler's integers would not hold them."""
-    assert MECHANISMS["laplace"].most_attributes == LARGEST_RECORD
+    assert MECHANISMS["laplace"].most_attributes == MOST_EPSILON_QUASIS
     assert mechanism_named("laplace") is LAPLACE

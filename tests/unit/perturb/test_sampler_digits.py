@@ -116,7 +116,7 @@ def test_int64_has_room_for_whatever_is_drawn(epsilon):
     assert n_groups <= 6
     largest = 256 ** (n_groups - 1) * (256 * (sampler._LARGEST_LAPS - 1) + 256 + 255) + 256 ** (n_groups - 1) - 1
     assert largest < 1 << 56
-    assert 2 * (sampler.LARGEST_RECORD + 1) * largest + 2 * sampler.LARGEST_RECORD < 1 << 63
+    assert 2 * (sampler.MOST_EPSILON_QUASIS + 1) * largest + 2 * sampler.MOST_EPSILON_QUASIS < 1 << 63
     assert sampler._groups(epsilon, 32)[-1].step * 256 >= 4, "a lap must be rare for the argument to hold"
 
 

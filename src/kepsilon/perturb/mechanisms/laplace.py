@@ -19,15 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kepsilon.perturb.precision import doubles, largest_unit, nearest_units
-from kepsilon.perturb.sampler import GRID_BITS, record_noise
+from kepsilon.perturb.sampler import record_noise
+from kepsilon.policy.exact_bounds import FINEST_BITS, GRID_BITS
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, written
 from kepsilon.randomness import ByteSource
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
-
-FINEST_BITS = 24
-"""A precision finer than R/2^24 would begin to show the grid of R/2^32, and with it R and lo."""
 
 _GRID = 1 << GRID_BITS
 _CHUNK = 1 << 16

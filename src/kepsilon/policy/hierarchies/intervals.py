@@ -12,11 +12,12 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from kepsilon.policy.exact_bounds import EXACT
 from kepsilon.policy.hierarchies.levels import Levels, Specification
 
-SMALLEST, LARGEST = Decimal("1e-400"), Decimal(2**53)
-Width = Annotated[int | float, Field(gt=1e-30, lt=2**53)]
-Origin = Annotated[int | float, Field(gt=-(2**53), lt=2**53)]
+SMALLEST, LARGEST = Decimal("1e-400"), Decimal(EXACT)
+Width = Annotated[int | float, Field(gt=1e-30, lt=EXACT)]
+Origin = Annotated[int | float, Field(gt=-EXACT, lt=EXACT)]
 
 
 class IntervalsHierarchy(Specification):
