@@ -27,7 +27,7 @@ class Policy(Specification):
     """What is wanted. k, ε, the algorithm and the suppression limit have no defaults: they decide what is promised."""
 
     k: Annotated[int, Field(ge=2, strict=True)]
-    epsilon: Annotated[Number, Field(ge=float(SMALLEST_EPSILON), le=float(LARGEST_EPSILON))]
+    epsilon: Annotated[Number, Field(ge=float(SMALLEST_EPSILON), le=int(LARGEST_EPSILON))]
     algorithm: Annotated[str, OneOf(ALGORITHMS)]
     max_suppression: Share
     """Share of records OLA may leave out; Mondrian leaves none out."""
