@@ -11,7 +11,8 @@ import pytest
 from hypothesis import settings
 
 from kepsilon.cli.main import run
-from made_up import POLICY, ROOT, people, write_csv
+from material.machine import ROOT
+from material.people import POLICY, people, write_csv
 
 # The same examples every time, so that a run means the same everywhere; HYPOTHESIS_PROFILE=roam looks for new ones.
 settings.register_profile("steady", derandomize=True, deadline=None)

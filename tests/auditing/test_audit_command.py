@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import kepsilon as ke
-from auditing.releases import POLICY, arrow, patients
-from made_up import POLICY as PEOPLE_POLICY
-from made_up import people, write_csv
+from material.audited_releases import POLICY, arrow, patients
+from material.people import POLICY as PEOPLE_POLICY
+from material.people import people, write_csv
 
 TOML = """
 k = 5

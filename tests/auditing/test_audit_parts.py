@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kepsilon
-from auditing.releases import OTHER_QUASI, patients, policy, released
 from kepsilon.auditing import noise_law, order
 from kepsilon.auditing.comparison import _says_range
 from kepsilon.auditing.covering import UNKNOWN, resolve
 from kepsilon.auditing.labels import read_label
 from kepsilon.table.codes import code_domain
+from material.audited_releases import OTHER_QUASI, patients, patients_policy, released
 from oracles.noise import SEED
 
 
@@ -122,7 +122,7 @@ def test_statistical_checks_are_seldom_wrong_even_at_a_generous_level(monkeypatc
     monkeypatch.setattr("kepsilon.auditing.audit.FALSE_ALARM", 0.05)
     suspected = 0
     for seed in range(30):
-        case = released(patients(250, seed=seed), policy(epsilon=(0.5, 2, 8)[seed % 3]), seed=seed)
+        case = released(patients(250, seed=seed), patients_policy(epsilon=(0.5, 2, 8)[seed % 3]), seed=seed)
         for with_linkage in (True, False):
             suspected += bool(case.audit(with_linkage=with_linkage).broken)
     assert suspected <= 12  # 3 expected at most; Poisson beyond 12 has probability below 2e-5
@@ -165,7 +165,7 @@ def test_the_headline_names_the_strongest_attacker_of_small_classes():
 )
 def test_ranges_in_words_are_read_back(spread, right, wrong):
     """As the guarantee states them, however their numbers are written."""
-    quasi = policy(attributes={"height": {**OTHER_QUASI, "range": spread}}).epsilon_quasis["height"]
+    quasi = patients_policy(attributes={"height": {**OTHER_QUASI, "range": spread}}).epsilon_quasis["height"]
     assert _says_range(right, quasi)
     assert not _says_range(wrong, quasi)
     assert not _says_range(["class"], quasi)

@@ -12,7 +12,7 @@ from typing import Literal
 import pytest
 
 import kepsilon as ke
-from auditing.releases import POLICY, Case, patients, policy, released, scaled_noise
+from material.audited_releases import POLICY, Case, patients, patients_policy, released, scaled_noise
 
 CONFIDENCE = 0.99
 
@@ -57,7 +57,7 @@ def suppressed(case: Case, rule: str) -> Case:
 
 @pytest.fixture(scope="module")
 def before():
-    return released(patients(2500), policy(epsilon=8))
+    return released(patients(2500), patients_policy(epsilon=8))
 
 
 @pytest.mark.parametrize("rule", ["text", "strict", "suppress_zero"])

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 import kepsilon as ke
-from auditing.releases import NUMERIC_QUASIS, OTHER_QUASI, arrow, patients, policy, released
+from material.audited_releases import NUMERIC_QUASIS, OTHER_QUASI, arrow, patients, patients_policy, released
 
 SETTINGS = {
     "ola": {},
@@ -42,7 +42,7 @@ def findings(audit: ke.Audit) -> str:
 @pytest.mark.parametrize("changes", SETTINGS.values(), ids=SETTINGS)
 def test_a_sound_release_passes(changes, seed):
     """False alarms would teach people to ignore the audit; each run has less than one chance in 1e9."""
-    case = released(patients(600), policy(**changes), seed=seed)
+    case = released(patients(600), patients_policy(**changes), seed=seed)
     for with_linkage in (True, False):
         audit = case.audit(with_linkage=with_linkage)
         assert not audit.broken, findings(audit)
@@ -56,7 +56,7 @@ def test_two_epsilon_quasis_pass(algorithm, seed):
     """The record is the unit: both noises follow their joint law."""
     original = patients(900)
     original["weight"] = [round(40 + (i * 7919) % 600 / 10, 1) for i in range(900)]
-    under = policy(algorithm=algorithm, attributes={"weight": OTHER_QUASI})
+    under = patients_policy(algorithm=algorithm, attributes={"weight": OTHER_QUASI})
     case = released(original, under, seed=seed)
     for with_linkage in (True, False):
         audit = case.audit(with_linkage=with_linkage)
@@ -68,7 +68,9 @@ def test_two_epsilon_quasis_pass(algorithm, seed):
 def test_missing_values_pass_as_the_policy_treats_them(missing, algorithm):
     """Left out before counting, or part of the class."""
     height = {"role": "epsilon-quasi", "precision": 0.1, "range": "class", "missing": missing}
-    case = released(patients(800, with_missing=True), policy(algorithm=algorithm, attributes={"height": height}))
+    case = released(
+        patients(800, with_missing=True), patients_policy(algorithm=algorithm, attributes={"height": height})
+    )
     for with_linkage in (True, False):
         audit = case.audit(with_linkage=with_linkage)
         assert not audit.broken, findings(audit)
@@ -81,7 +83,7 @@ def test_nulls_and_unlisted_values_among_k_quasis_pass():
     original["year"] = ["unknown" if i % 13 == 0 else value for i, value in enumerate(original["year"])]
     year = {"role": "k-quasi", "hierarchy": {"type": "intervals", "widths": [5]}, "unlisted": "suppress"}
     for algorithm in ("ola", "mondrian"):
-        case = released(original, policy(algorithm=algorithm, attributes={"year": year}))
+        case = released(original, patients_policy(algorithm=algorithm, attributes={"year": year}))
         for with_linkage in (True, False):
             audit = case.audit(with_linkage=with_linkage)
             assert not audit.broken, findings(audit)
@@ -93,14 +95,14 @@ def test_frames_of_other_libraries_are_read(library):
     frames = pytest.importorskip(library)
     original = patients(300)
     frame = frames.DataFrame(original)
-    release = ke.anonymise(frame, policy())
-    audit = ke.audit(frame, release.frame, policy(), linkage=release.linkage)
+    release = ke.anonymise(frame, patients_policy())
+    audit = ke.audit(frame, release.frame, patients_policy(), linkage=release.linkage)
     assert not audit.broken, findings(audit)
 
 
 def test_attackers_score_what_an_exhaustive_attacker_scores():
     """The headline is the strongest attacker's share, against a count over every pair of record and original."""
-    case = released(patients(400), policy(k=2, epsilon=16, algorithm="mondrian", attributes=NUMERIC_QUASIS))
+    case = released(patients(400), patients_policy(k=2, epsilon=16, algorithm="mondrian", attributes=NUMERIC_QUASIS))
     audit = case.audit()
     own, published, class_ids = case.own("height"), case.released["height"], case.linkage["class_id"]
     links = 0.0
@@ -119,7 +121,7 @@ def test_attackers_score_what_an_exhaustive_attacker_scores():
 
 def test_risks_of_k_quasis_alone_are_those_of_the_class_sizes():
     """Prosecutor, journalist and marketer, as other tools report them."""
-    case = released(patients(600), policy())
+    case = released(patients(600), patients_policy())
     sizes: dict[int, int] = {}
     for class_id in case.linkage["class_id"]:
         sizes[class_id] = sizes.get(class_id, 0) + 1
@@ -134,7 +136,7 @@ def test_risks_of_k_quasis_alone_are_those_of_the_class_sizes():
 
 def test_the_audit_loads_nothing_that_makes_releases():
     """Its worth is that it shares no code with what it checks."""
-    case = released(patients(200), policy())
+    case = released(patients(200), patients_policy())
     program = (
         "import sys, json, pyarrow as pa, kepsilon as ke\n"
         "original, released, linkage, policy = json.load(sys.stdin)\n"
@@ -146,7 +148,7 @@ def test_the_audit_loads_nothing_that_makes_releases():
     )
     import json
 
-    from auditing.releases import POLICY
+    from material.audited_releases import POLICY
 
     sent = json.dumps([case.original, case.released, case.linkage, POLICY])
     done = subprocess.run([sys.executable, "-c", program], input=sent, capture_output=True, text=True, check=False)
@@ -155,7 +157,7 @@ def test_the_audit_loads_nothing_that_makes_releases():
 
 def test_the_same_audit_twice_finds_the_same():
     """Nothing in it is left to chance, so that a finding can be shown to somebody else."""
-    case = released(patients(300), policy())
+    case = released(patients(300), patients_policy())
     assert case.audit().to_json() == case.audit().to_json()
     assert case.audit().to_json() == replace(case).audit().to_json()
     assert callable(ke.audit)

@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import kepsilon as ke
-from auditing.releases import arrow, patients, policy, released
+from material.audited_releases import arrow, patients, patients_policy, released
 
 
 @pytest.fixture(scope="module")
 def case():
-    return released(patients(300), policy())
+    return released(patients(300), patients_policy())
 
 
 def written(table: pa.Table, path, suffix: str):

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import kepsilon as ke
-from auditing.releases import patients, policy
+from material.audited_releases import patients, patients_policy
 
 KEPT = {
     "whole": pa.array([i % 7 for i in range(300)], pa.int64()),
@@ -37,7 +37,7 @@ def table() -> pa.Table:
 def test_kept_columns_of_every_type_pass_whatever_file_they_go_through(tmp_path, suffix, algorithm):
     """A number written as text is still the same number."""
     pq.write_table(table(), tmp_path / "original.parquet")
-    under = policy(algorithm=algorithm, attributes={name: {"role": "sensitive"} for name in KEPT})
+    under = patients_policy(algorithm=algorithm, attributes={name: {"role": "sensitive"} for name in KEPT})
     release = ke.anonymise(tmp_path / "original.parquet", under)
     release.write(tmp_path / f"release.{suffix}", linkage=tmp_path / "linkage.csv")
     for linkage in (tmp_path / "linkage.csv", None):
@@ -51,7 +51,9 @@ def test_lists_and_bytes_are_compared_too(tmp_path):
     lists = pa.array([[i % 3, i % 2] for i in range(300)])
     blobs = pa.array([bytes([i % 4]) for i in range(300)])
     original = table().append_column("list", lists).append_column("blob", blobs)
-    under = policy(unlisted_columns="drop", attributes={"list": {"role": "sensitive"}, "blob": {"role": "insensitive"}})
+    under = patients_policy(
+        unlisted_columns="drop", attributes={"list": {"role": "sensitive"}, "blob": {"role": "insensitive"}}
+    )
     release = ke.anonymise(original, under)
     frame = release.frame
     assert not ke.audit(original, frame, under, linkage=release.linkage).broken
@@ -76,7 +78,7 @@ def test_a_release_of_one_column_with_nulls_passes(tmp_path, suffix):
 def test_a_number_that_meets_an_identifier_by_chance_is_no_leak(tmp_path):
     """Bed numbers and ages share a small domain; a record's own identifier in its own cell is another matter."""
     original = table().set_column(0, "name", pa.array([str(i) for i in range(300)]))
-    under = policy(attributes={name: {"role": "sensitive"} for name in KEPT})
+    under = patients_policy(attributes={name: {"role": "sensitive"} for name in KEPT})
     release = ke.anonymise(original, under)
     audit = ke.audit(original, release.frame, under)
     assert not [f for f in audit.findings if f.check == "identifiers" and f.severity != "passed"]
@@ -89,10 +91,10 @@ def test_a_number_that_meets_an_identifier_by_chance_is_no_leak(tmp_path):
 def test_two_columns_of_one_name_are_a_finding(tmp_path):
     """Nobody could tell which of them is meant."""
     original = pa.table({name: pa.array(values) for name, values in patients(300).items()})
-    frame = ke.anonymise(original, policy()).frame
+    frame = ke.anonymise(original, patients_policy()).frame
     twice = pa.table([*frame.columns, frame.column("illness")], names=[*frame.column_names, "illness"])
-    audit = ke.audit(original, twice, policy())
+    audit = ke.audit(original, twice, patients_policy())
     assert "columns" in {finding.check for finding in audit.broken}
     pa.csv.write_csv(twice, tmp_path / "release.csv")
-    audit = ke.audit(original, tmp_path / "release.csv", policy())
+    audit = ke.audit(original, tmp_path / "release.csv", patients_policy())
     assert "columns" in {finding.check for finding in audit.broken}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kepsilon as ke
-from auditing.releases import Case, classes_of, patients, policy, released, unshuffled
+from material.audited_releases import Case, classes_of, patients, patients_policy, released, unshuffled
 
 HEIGHT = {"role": "epsilon-quasi", "precision": 0.1, "range": "class"}
 
@@ -32,7 +32,7 @@ def scattered(n: int, *, seed: int) -> dict[str, list]:
 @pytest.mark.parametrize("seed", [28, 0, 1, 2, 3])
 def test_classes_that_confident_k_took_out_cause_no_alarm_where_labels_overlap(seed):
     """Their originals lie in the cover of classes that stayed, which are therefore not known."""
-    under = policy(algorithm="mondrian", epsilon=16, confidence=0.9)
+    under = patients_policy(algorithm="mondrian", epsilon=16, confidence=0.9)
     case = released(scattered(400, seed=100 + seed), under, seed=seed)
     for with_linkage in (True, False):
         audit = case.audit(with_linkage=with_linkage)
@@ -49,7 +49,7 @@ def without_classes(case: Case, share: float) -> Case:
 @pytest.mark.parametrize("with_linkage", [True, False], ids=["linkage", "no linkage"])
 def test_leaving_out_more_records_than_the_policy_allows_is_broken(with_linkage):
     """Whole classes of k and more that are not there count too."""
-    audit = without_classes(released(patients(2000), policy()), 0.5).audit(with_linkage=with_linkage)
+    audit = without_classes(released(patients(2000), patients_policy()), 0.5).audit(with_linkage=with_linkage)
     assert "suppression" in checks(audit)
     assert not checks(audit, "passed") & {"suppression", "counts"}
 
@@ -65,7 +65,7 @@ def exact(case: Case, rows: list[int], column: str = "height") -> Case:
 @pytest.mark.parametrize("confidence", [None, 0.9])
 def test_one_class_published_as_it_is_is_caught(confidence):
     """Some twenty of three thousand records: far too few for an average to show."""
-    case = released(patients(3000), policy(confidence=confidence))
+    case = released(patients(3000), patients_policy(confidence=confidence))
     largest = max(classes_of(case), key=len)
     assert 15 <= len(largest) <= 40
     assert not case.audit().broken
@@ -76,7 +76,7 @@ def test_one_class_published_as_it_is_is_caught(confidence):
 
 def test_three_in_a_hundred_records_without_noise_are_caught():
     """Spread over all classes, so that no class stands out."""
-    case = released(patients(20_000), policy())
+    case = released(patients(20_000), patients_policy())
     rows = np.random.default_rng(1).permutation(len(case.released["height"]))[:600].tolist()
     audit = exact(case, rows).audit()
     assert "noise" in checks(audit)
@@ -84,7 +84,7 @@ def test_three_in_a_hundred_records_without_noise_are_caught():
 
 def test_too_many_links_are_caught_where_no_value_is_exact():
     """Every record moved by a quarter of the distance to its nearest other original: nobody is published as they are."""
-    case = released(patients(3000), policy(attributes={"height": {**HEIGHT, "precision": 0.001}}))
+    case = released(patients(3000), patients_policy(attributes={"height": {**HEIGHT, "precision": 0.001}}))
     own = case.own("height")
     chosen = set(np.random.default_rng(2).permutation(len(own))[:300].tolist())
     moved = [
@@ -107,7 +107,7 @@ def test_values_that_rounding_brings_back_are_no_alarm(precision, epsilon, seed)
     height = {**HEIGHT, "precision": precision, **domain}
     for confidence in (None, 0.9):
         audit = released(
-            original, policy(epsilon=epsilon, confidence=confidence, attributes={"height": height})
+            original, patients_policy(epsilon=epsilon, confidence=confidence, attributes={"height": height})
         ).audit()
         assert not audit.broken, audit.findings
 
@@ -115,7 +115,7 @@ def test_values_that_rounding_brings_back_are_no_alarm(precision, epsilon, seed)
 @pytest.mark.parametrize("spread", ["class", {"coarse": 5}])
 def test_a_column_without_any_noise_is_caught_where_no_class_is_known(spread):
     """Labels that overlap hide who is in which class, but not that every value is an original's."""
-    under = policy(algorithm="mondrian", epsilon=8, attributes={"height": {**HEIGHT, "range": spread}})
+    under = patients_policy(algorithm="mondrian", epsilon=8, attributes={"height": {**HEIGHT, "range": spread}})
     case = released(scattered(1500, seed=7), under)
     audit = case.audit(with_linkage=False)
     assert not audit.broken
@@ -128,7 +128,9 @@ def test_a_column_without_any_noise_is_caught_where_no_class_is_known(spread):
 def test_values_that_rounding_brings_back_are_no_alarm_where_no_class_is_known():
     """A precision wider than the noise publishes most values as they are."""
     height = {**HEIGHT, "precision": 10}
-    case = released(scattered(1500, seed=8), policy(algorithm="mondrian", epsilon=16, attributes={"height": height}))
+    case = released(
+        scattered(1500, seed=8), patients_policy(algorithm="mondrian", epsilon=16, attributes={"height": height})
+    )
     assert not case.audit(with_linkage=False).broken
     assert (
         not case.change(height=[float(round(v / 10) * 10) for v in case.own("height")]).audit(with_linkage=False).broken
@@ -137,7 +139,7 @@ def test_values_that_rounding_brings_back_are_no_alarm_where_no_class_is_known()
 
 def test_confident_k_is_said_to_hold_only_as_far_as_it_was_looked_at():
     """Values that no original is in reach of stay under the rule `text`, and are counted."""
-    case = released(patients(3000), policy(confidence=0.7, epsilon=16))
+    case = released(patients(3000), patients_policy(confidence=0.7, epsilon=16))
     [line] = [f.what for f in case.audit().of("passed") if f.check == "confident k"]
     assert "classes whose originals are known" in line
     assert "none in reach, which the rule text allows" in line
@@ -145,7 +147,7 @@ def test_confident_k_is_said_to_hold_only_as_far_as_it_was_looked_at():
 
 def test_no_line_says_that_identifiers_are_gone_beside_a_warning_that_some_are_not():
     """Both could not be true."""
-    case = released(patients(600), policy())
+    case = released(patients(600), patients_policy())
     note = ["-"] * len(case.released["height"])
     note[3] = case.own("name")[3]
     audit = case.change(note=note).audit()
@@ -156,7 +158,7 @@ def test_no_line_says_that_identifiers_are_gone_beside_a_warning_that_some_are_n
 
 def test_the_headline_without_a_linkage_rests_on_the_noise_and_says_so():
     """Where the noise is found broken, no expected figure stands."""
-    case = released(patients(1500), policy())
+    case = released(patients(1500), patients_policy())
     assert "would link" in case.audit(with_linkage=False).headline
     assert "if the noise is as claimed" in case.audit(with_linkage=False).headline
     bare = case.change(height=case.own("height")).audit(with_linkage=False)
@@ -166,7 +168,7 @@ def test_the_headline_without_a_linkage_rests_on_the_noise_and_says_so():
 
 def test_a_few_wrong_lines_of_a_linkage_stay_broken():
     """Only a linkage that is wrong nearly everywhere is taken for another release's."""
-    case = released(patients(1500), policy())
+    case = released(patients(1500), patients_policy())
     rows = list(case.linkage["original_row"])
     rows[:40] = rows[1:40] + rows[:1]
     assert "labels" in checks(replace(case, linkage={**case.linkage, "original_row": rows}).audit())
@@ -177,7 +179,7 @@ def test_a_release_sorted_by_a_kept_number_is_caught(with_linkage):
     """Every value is there once, so that nothing is grouped, and as text they would be in another order."""
     original = patients(800)
     original["salary"] = np.random.default_rng(2).permutation(np.arange(800) * 37 + 900).tolist()
-    case = released(original, policy(attributes={"salary": {"role": "sensitive"}}))
+    case = released(original, patients_policy(attributes={"salary": {"role": "sensitive"}}))
     assert not case.audit(with_linkage=with_linkage).broken
     order = sorted(range(len(case.released["salary"])), key=lambda row: case.released["salary"][row])
     assert "order" in checks(case.rows(order).audit(with_linkage=with_linkage))
@@ -188,7 +190,7 @@ def test_a_release_sorted_by_a_kept_number_is_caught(with_linkage):
 )
 def test_the_order_of_the_input_is_recognised_backwards_and_shifted(turn):
     """Without a linkage."""
-    case = unshuffled(released(patients(2000), policy()))
+    case = unshuffled(released(patients(2000), patients_policy()))
     rows = turn(list(range(len(case.released["height"]))))
     assert "order" in checks(case.rows(rows).audit(with_linkage=False))
 
@@ -197,7 +199,7 @@ def test_the_order_of_the_input_is_recognised_backwards_and_shifted(turn):
 @pytest.mark.parametrize("with_linkage", [True, False], ids=["linkage", "no linkage"])
 def test_more_records_missing_than_confident_k_explains_are_broken(rule, with_linkage):
     """Under its name anybody could be left out."""
-    case = released(patients(3000), policy(confidence=0.99, epsilon=2, confidence_rule=rule))
+    case = released(patients(3000), patients_policy(confidence=0.99, epsilon=2, confidence_rule=rule))
     assert not case.audit(with_linkage=with_linkage).broken
     kept = sorted(row for records in classes_of(case) for row in records[: max(5, len(records) // 3)])
     assert "suppression" in checks(case.rows(kept).audit(with_linkage=with_linkage))
@@ -209,7 +211,9 @@ def test_records_that_confident_k_takes_out_are_as_many_as_the_audit_expects(rul
     """Against releases: their number is within five standard errors, rounding and clamping included."""
     original = patients(1200)
     original["zip"] = ["100"] * 1200  # classes of some eighty records, none of which falls as a whole
-    under = policy(confidence=0.9, epsilon=16, confidence_rule=rule, attributes={"height": {**HEIGHT, **height}})
+    under = patients_policy(
+        confidence=0.9, epsilon=16, confidence_rule=rule, attributes={"height": {**HEIGHT, **height}}
+    )
     shares, expected = [], None
     for seed in range(12):
         case = released(original, under, seed=seed)

@@ -7,13 +7,13 @@ import random
 
 import pytest
 
-from auditing.releases import (
+from material.audited_releases import (
     NUMERIC_QUASIS,
     ONLY_WITH_LINKAGE,
     OTHER_QUASI,
     TAMPERINGS,
     patients,
-    policy,
+    patients_policy,
     released,
     rounded,
     scaled_noise,
@@ -22,12 +22,12 @@ from auditing.releases import (
 
 @pytest.fixture(scope="module")
 def sound():
-    return released(patients(2000), policy())
+    return released(patients(2000), patients_policy())
 
 
 @pytest.fixture(scope="module")
 def sound_mondrian():
-    return released(patients(2000), policy(algorithm="mondrian", attributes=NUMERIC_QUASIS))
+    return released(patients(2000), patients_policy(algorithm="mondrian", attributes=NUMERIC_QUASIS))
 
 
 def broken_checks(case, *, with_linkage):
@@ -69,7 +69,7 @@ def test_exchanges_that_keep_every_count_are_caught_with_a_linkage(sound, sound_
 @pytest.mark.parametrize("epsilon", [0.5, 2, 8])
 def test_half_the_noise_is_broken_and_twice_the_noise_a_warning(epsilon, n):
     """A few hundred records are enough with the linkage, whatever ε."""
-    case = released(patients(n), policy(epsilon=epsilon))
+    case = released(patients(n), patients_policy(epsilon=epsilon))
     less, shown = broken_checks(scaled_noise(case, 0.5), with_linkage=True)
     assert "noise" in less, shown
     audit = scaled_noise(case, 2.0).audit()
@@ -80,7 +80,7 @@ def test_half_the_noise_is_broken_and_twice_the_noise_a_warning(epsilon, n):
 @pytest.mark.parametrize("epsilon", [0.5, 2, 4])
 def test_half_the_noise_is_caught_without_a_linkage(epsilon):
     """A thousand records are enough where noise is not small against the class; see docs/audit.md for larger ε."""
-    case = released(patients(1100), policy(epsilon=epsilon))
+    case = released(patients(1100), patients_policy(epsilon=epsilon))
     checks, shown = broken_checks(scaled_noise(case, 0.5), with_linkage=False)
     assert "noise" in checks, shown
     audit = scaled_noise(case, 2.0).audit(with_linkage=False)
@@ -117,7 +117,9 @@ def test_noise_drawn_for_each_attribute_alone_is_caught():
 
     original = patients(1500)
     original["weight"] = [round(40 + (i * 7919) % 600 / 10, 1) for i in range(1500)]
-    case = released(original, policy(attributes={"weight": {**OTHER_QUASI, "range": "class", "precision": 0.1}}))
+    case = released(
+        original, patients_policy(attributes={"weight": {**OTHER_QUASI, "range": "class", "precision": 0.1}})
+    )
     ids = np.array(case.linkage["class_id"])
     rng = np.random.default_rng(6)
     columns = {}
@@ -143,7 +145,7 @@ def test_noise_drawn_for_each_attribute_alone_is_caught():
 def test_a_value_beyond_the_domain_is_caught(with_linkage):
     """The domain is a public promise."""
     height = {**OTHER_QUASI, "domain": [150, 190]}
-    case = released(patients(400), policy(attributes={"height": height}))
+    case = released(patients(400), patients_policy(attributes={"height": height}))
     checks, shown = broken_checks(case.change(height=[200.0, *case.released["height"][1:]]), with_linkage=with_linkage)
     assert "domain" in checks, shown
 
@@ -153,7 +155,7 @@ def test_a_constant_class_that_publishes_something_else_is_caught(with_linkage):
     """Without a range there is no noise."""
     original = patients(300)
     original["height"] = [170.0] * 300
-    case = released(original, policy())
+    case = released(original, patients_policy())
     checks, shown = broken_checks(case.change(height=[171.0, *case.released["height"][1:]]), with_linkage=with_linkage)
     assert "ranges" in checks, shown
 
@@ -178,7 +180,7 @@ def test_half_the_noise_is_caught_where_labels_overlap_but_ranges_are_declared()
     height = {"role": "epsilon-quasi", "precision": 0.1, "range": [140, 200]}
     original = patients(1500)
     original["zip"] = [f"{i * 7919 % 9}{i * 31 % 7}{i * 17 % 10}" for i in range(1500)]
-    case = released(original, policy(algorithm="mondrian", attributes={"height": height}))
+    case = released(original, patients_policy(algorithm="mondrian", attributes={"height": height}))
     sound = case.audit(with_linkage=False)
     assert [f for f in sound.of("note") if f.check == "counts"], "the labels overlap"
     assert not sound.broken

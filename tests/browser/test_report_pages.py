@@ -19,8 +19,8 @@ import pytest
 from kepsilon.grid.choice import Choice, Limits
 from kepsilon.pages.render import explore_page, release_page
 from kepsilon.reproduce.pages.page import page as reproduce_page
-from made_up_measurements import made_up_claims, made_up_measurements, made_up_run
-from report_material import made_up_grid, made_up_pictures, made_up_record
+from material.made_up_results import made_up_grid, made_up_pictures, made_up_record
+from material.measurements import made_up_claims, made_up_measurements, made_up_run
 
 WIDTHS = (360, 480, 800, 1200, 1400)
 LONG = "a_column_with_a_name_that_somebody_has_made_far_too_long_for_any_table_or_chart_" * 2

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
-from made_up import POLICY, people, write_csv
+from material.people import POLICY, people, write_csv
 
 QUASIS = ("zip", "year", "sex")
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from made_up import POLICY, people, write_csv
-from refusals import change_cell, change_policy, refused
+from material.people import POLICY, columns_of, people, write_csv
+from material.refusals import change_cell, change_policy, refused
 
 
 def test_policy_that_is_not_toml(case, kepsilon_command):
@@ -76,7 +76,7 @@ def test_nan_and_infinities(case, kepsilon_command, value):
 
 def test_nan_in_parquet(case, kepsilon_command):
     """A NaN that is a number already."""
-    columns = {name: [record[name] for record in people()] for name in people()[0]}
+    columns = columns_of(people())
     columns["height"] = [float("nan"), *map(float, columns["height"][1:])]
     parquet.write_table(pa.table(columns), case / "people.parquet")
     assert "1 records hold NaN" in refused(case, kepsilon_command, source="people.parquet")
@@ -314,7 +314,7 @@ def test_values_too_large_for_their_precision(case, kepsilon_command, precision)
 @pytest.mark.parametrize("end", [0.3, 0.6, 0.95])
 def test_truncated_arrow_files(case, kepsilon_command, end):
     """Damaged offsets would lead elsewhere in memory."""
-    columns = {name: [record[name] for record in people()] for name in people()[0]}
+    columns = columns_of(people())
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, pa.table(columns).schema) as writer:
         writer.write_table(pa.table(columns), max_chunksize=10)
@@ -326,7 +326,7 @@ def test_truncated_arrow_files(case, kepsilon_command, end):
 
 def test_lists_do_not_fit_into_csv(case, kepsilon_command):
     """Said in words, with what would work."""
-    columns = {name: [record[name] for record in people()] for name in people()[0]}
+    columns = columns_of(people())
     columns["illness"] = [[value] for value in columns["illness"]]
     parquet.write_table(pa.table(columns), case / "people.parquet")
     assert '"illness" hold lists' in refused(case, kepsilon_command, source="people.parquet")

@@ -14,7 +14,7 @@ from pyarrow import csv as arrow_csv
 from pyarrow import feather, parquet
 
 
-def people(case: Path) -> list[dict[str, str]]:
+def read_people(case: Path) -> list[dict[str, str]]:
     with (case / "people.csv").open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
@@ -66,7 +66,7 @@ def test_a_missing_folder_is_refused(case, kepsilon_command):
 @pytest.mark.parametrize("suffix", [".parquet", ".feather", ".tsv"])
 def test_every_kind_of_file_gives_the_same_roles(case, kepsilon_command, suffix):
     """Roles come from the values, not from how they are stored."""
-    table = pa.Table.from_pylist(people(case))
+    table = pa.Table.from_pylist(read_people(case))
     path = case / f"other{suffix}"
     if suffix == ".parquet":
         parquet.write_table(table, path)
@@ -100,7 +100,7 @@ def test_bad_data_gets_one_message_and_no_file(tmp_path, kepsilon_command, conte
 
 def test_no_canary_is_in_a_proposal(case, kepsilon_command):
     """Values of records stay out of the file, whatever the column is called."""
-    names = [record["name"] for record in people(case)]
+    names = [record["name"] for record in read_people(case)]
     arrow_csv.write_csv(pa.table(dict.fromkeys(("person", "ward", "income", "zip"), names)), case / "canaries.csv")
     outcome = kepsilon_command("init", case / "canaries.csv")
     assert outcome.code == 0

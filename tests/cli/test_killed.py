@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from kepsilon.files.atomic import PREFIX, Staging
-from made_up import people, write_csv
+from material.people import people, write_csv
 
 KILL_AT_CALL = """
 import os, signal, sys

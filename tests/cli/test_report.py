@@ -8,7 +8,7 @@ import stat
 import pytest
 
 import kepsilon
-from made_up import people
+from material.people import people
 
 
 def anonymise(kepsilon_command, case, *arguments):

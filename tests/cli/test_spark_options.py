@@ -10,8 +10,8 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.tables import plain
 from kepsilon.engines.spark.engine import SparkEngine
+from material.engine_cases import plain
 
 
 def written(tmp_path):

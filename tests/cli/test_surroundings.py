@@ -12,8 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from made_up import people, write_csv
-from refusals import change_policy, refused
+from material.people import people, write_csv
+from material.refusals import change_policy, refused
 
 
 def test_missing_file(case, kepsilon_command):

@@ -24,7 +24,7 @@ from kepsilon.policy.hierarchies import (
 )
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import EpsilonQuasi, KQuasi
-from made_up import ROOT
+from material.machine import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")])

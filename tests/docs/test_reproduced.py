@@ -10,7 +10,7 @@ import pytest
 from kepsilon.reproduce.claims.all_claims import CLAIMS
 from kepsilon.reproduce.pages.docs_page import docs_page
 from kepsilon.reproduce.setting import Setting
-from made_up import ROOT
+from material.machine import ROOT
 
 PAGE, SOURCE = ROOT / "docs" / "reproduced.md", ROOT / "docs" / "reproduced.json"
 HOLD_ON_ADULT = (1, 2, 4, 5, 6, 8, 9, 11, 12, 17)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -14,6 +13,7 @@ from pyarrow import feather, parquet
 import kepsilon
 from kepsilon.engines.arrow.coding import encode
 from kepsilon.engines.spilling.engine import SpillingEngine
+from material.people import policy
 
 N = 240
 POLICY = """
@@ -36,18 +36,13 @@ role = "sensitive"
 """
 
 
-def policy(text: str = POLICY) -> kepsilon.Policy:
-    return kepsilon.Policy.from_dict(tomllib.loads(text))
-
-
 def whole(table: pa.Table, **policy_changes) -> kepsilon.Release:
     """Releases, and follows every record through the linkage: same quasi, same sensitive value, value near its own.
 
     With ε = 50 on [0, 1000] the noise has scale 20, and values of neighbours differ by 4 to 996, so a column that came
     loose would be seen at once; 400 is 20 scales, which one of 240 records exceeds with probability 5e-7.
     """
-    document = {**tomllib.loads(POLICY), **policy_changes}
-    release = kepsilon.anonymise(table, kepsilon.Policy.from_dict(document))
+    release = kepsilon.anonymise(table, policy(POLICY, **policy_changes))
     released, original = release.frame.to_pylist(), table.to_pylist()
     links = release.linkage.to_pylist()
     assert len(links) == len(released)
@@ -123,7 +118,7 @@ def test_records_stay_whole_through_files(tmp_path, shape, suffix):
         parquet.write_table(table, path, row_group_size=37)
     else:
         feather.write_feather(table, path, chunksize=37)
-    release = kepsilon.anonymise(path, policy())
+    release = kepsilon.anonymise(path, policy(POLICY))
     release.write(tmp_path / f"out.{suffix}")
     back = (parquet if suffix == "parquet" else feather).read_table(tmp_path / f"out.{suffix}")
     assert back.to_pylist() == release.frame.to_pylist()
@@ -141,11 +136,8 @@ def test_missing_and_unlisted_together_leave_the_rest_aligned():
             v=pa.array([None if i % 13 == 0 else float(i * 397 % 1000) for i in range(N)]),
         )
     )
-    attributes = tomllib.loads(POLICY)["attributes"]
-    attributes["q"] = {
-        "role": "k-quasi", "unlisted": "suppress", "hierarchy": {"type": "groups", "levels": [{"all": ["q0", "q1", "q2"]}]},
-    }  # fmt: skip
-    release = whole(table, attributes=attributes)
+    groups = {"type": "groups", "levels": [{"all": ["q0", "q1", "q2"]}]}
+    release = whole(table, attributes={"q": {"role": "k-quasi", "unlisted": "suppress", "hierarchy": groups}})
     unlisted = sum(i % 11 == 0 for i in range(N))
     missing = sum(i % 13 == 0 and i % 11 != 0 for i in range(N))
     assert release.record["records"]["suppressed_unlisted"] == unlisted
@@ -167,7 +159,7 @@ def test_missing_and_unlisted_together_leave_the_rest_aligned():
 )
 def test_k_quasis_of_any_type_are_text_in_the_release(values):
     """Labels are text; each value's own text at level 0."""
-    frame = kepsilon.anonymise(pa.table(columns(q=values)), policy()).frame
+    frame = kepsilon.anonymise(pa.table(columns(q=values)), policy(POLICY)).frame
     assert frame.schema.field("q").type == pa.string()
 
 
@@ -194,7 +186,7 @@ def test_zeros_of_both_signs_are_released_as_one_class(in_parts, tmp_path):
         table = pa.table(columns(q=pa.array([zero] * N)))
         parquet.write_table(table, tmp_path / "table" / f"{i}.parquet")
     options = {"engine": SpillingEngine(memory=10**7, folder=tmp_path)} if in_parts else {}
-    release = kepsilon.anonymise(tmp_path / "table", policy(), **options)
+    release = kepsilon.anonymise(tmp_path / "table", policy(POLICY), **options)
     assert release.record["classes"]["largest"] == 2 * N
     assert release.frame.column("q").unique().to_pylist() == ["0"]
 
@@ -204,7 +196,7 @@ def test_k_quasis_that_are_no_single_values_are_refused(kind):
     """In words, not with Arrow's message."""
     values = pa.array([[1]] * N if kind == pa.list_(pa.int8()) else [b"\xff\xfe"] * N, kind)
     with pytest.raises(kepsilon.DataError, match='column "q"'):
-        kepsilon.anonymise(pa.table(columns(q=values)), policy())
+        kepsilon.anonymise(pa.table(columns(q=values)), policy(POLICY))
 
 
 @pytest.mark.parametrize("kind", ["boolean", "date", "struct"])
@@ -214,7 +206,7 @@ def test_epsilon_quasis_that_are_no_numbers_are_refused(kind):
         "boolean": pa.array([True] * N), "date": pa.array([date(2020, 1, 1)] * N), "struct": pa.array([{"a": 1}] * N),
     }[kind]  # fmt: skip
     with pytest.raises(kepsilon.DataError, match="not numbers"):
-        kepsilon.anonymise(pa.table(columns(v=values)), policy())
+        kepsilon.anonymise(pa.table(columns(v=values)), policy(POLICY))
 
 
 @pytest.mark.parametrize("algorithm", ["ola", "mondrian"])

@@ -15,7 +15,8 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.tables import (
+from kepsilon.engines.local.engine import LocalEngine
+from material.engine_cases import (
     CASES,
     EVERY,
     OTHERS,
@@ -27,7 +28,6 @@ from engines.tables import (
     rare_categories,
     release,
 )
-from kepsilon.engines.local.engine import LocalEngine
 
 REALISED = ("realised", "realised_relative", "realised_range_relative", "realised_paper_ties", "total_realised")
 MADE = ("created", "digest", "seconds", "largest", "over_half", "over_nine_tenths", "reidentification", "engine")

@@ -13,11 +13,11 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.tables import ENGINES, EVERY, POLICY, Case, document, people, plain, release
 from kepsilon.publish.record import Fates
 from kepsilon.sources import folders
 from kepsilon.sources.folders import files_of
 from kepsilon.sources.parquet_files import ParquetFiles
+from material.engine_cases import ENGINES, EVERY, POLICY, Case, document, plain, random_people, release
 
 TABLE = pa.table({"a": [1, 2], "b": ["x", "y"]})
 
@@ -172,7 +172,7 @@ def test_a_folder_is_never_replaced(tmp_path):
 
 def test_a_release_is_not_written_into_the_folder_that_is_read(tmp_path, kepsilon_command):
     """The next run would read it as a part of the table."""
-    Case(pa.table(people(300)), document()).write(tmp_path)
+    Case(pa.table(random_people(300)), document()).write(tmp_path)
     (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
     for name in ("out.parquet", "inner"):
         output = tmp_path / "table" / name
@@ -202,7 +202,7 @@ def test_a_release_is_not_written_where_the_next_run_would_read_it(source, name,
 @pytest.mark.parametrize("memory", [(), ("--memory", "300MB")], ids=["in memory", "spilling"])
 def test_an_output_that_a_pattern_reads_is_refused_before_any_work(memory, tmp_path, kepsilon_command, monkeypatch):
     """As a file and as a folder; one beside the policy is none of them."""
-    source = Case(pa.table(people(300)), document()).write(tmp_path)
+    source = Case(pa.table(random_people(300)), document()).write(tmp_path)
     (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
     (tmp_path / "new").mkdir()
     with monkeypatch.context() as patch:
@@ -226,7 +226,7 @@ def test_an_output_that_a_pattern_reads_is_refused_before_any_work(memory, tmp_p
 
 def test_an_input_that_a_folder_links_to_is_not_overwritten(tmp_path, kepsilon_command):
     """It is an input by whatever name."""
-    source = Case(pa.table(people(300)), document()).write(tmp_path)
+    source = Case(pa.table(random_people(300)), document()).write(tmp_path)
     shutil.move(source / "part-0.parquet", tmp_path / "elsewhere.parquet")
     (source / "part-0.parquet").symlink_to(tmp_path / "elsewhere.parquet")
     (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
@@ -239,7 +239,7 @@ def test_an_input_that_a_folder_links_to_is_not_overwritten(tmp_path, kepsilon_c
 
 def test_check_init_and_audit_read_folders_too(tmp_path, kepsilon_command):
     """From the first look at the data to the audit of a released folder."""
-    Case(pa.table(people(2_000)), document()).write(tmp_path)
+    Case(pa.table(random_people(2_000)), document()).write(tmp_path)
     (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
     source, policy = tmp_path / "table", tmp_path / "policy.toml"
     assert kepsilon_command("init", source, "-o", tmp_path / "proposed.toml").code == 0

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 import kepsilon
-from made_up import POLICY, people
+from material.people import POLICY, columns_of, people, policy
 
-COLUMNS = {name: [record[name] for record in people()] for name in people()[0]}
+COLUMNS = columns_of(people())
 TYPED = {**COLUMNS, "year": [int(y) for y in COLUMNS["year"]], "height": [float(h) for h in COLUMNS["height"]]}
 FRAMES = {
     "arrow": lambda: pa.table(TYPED),
@@ -35,10 +35,6 @@ KINDS = {
     "pandas text": pd.DataFrame,
     "duckdb": duckdb.DuckDBPyRelation,
 }
-
-
-def policy(text: str = POLICY) -> kepsilon.Policy:
-    return kepsilon.Policy.from_dict(tomllib.loads(text))
 
 
 @pytest.mark.parametrize("kind", FRAMES)

@@ -13,7 +13,6 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.tables import POLICY, SEED, Case, document, people
 from kepsilon.engines.on_disk import needs as needs_module
 from kepsilon.engines.on_disk.needs import Foreseen, needs_of
 from kepsilon.engines.room import Room
@@ -23,6 +22,7 @@ from kepsilon.files.private_folders import SPILL_PREFIX
 from kepsilon.sources import parquet_files
 from kepsilon.sources.parquet_files import ParquetFiles
 from kepsilon.table.coarsening import SampledCombinations
+from material.engine_cases import POLICY, SEED, Case, document, random_people
 
 
 def estimate(source: Path, policy: dict, *, memory: str | int = "200MB") -> kepsilon.Needs:
@@ -35,7 +35,7 @@ def distinct(table: pa.Table, names: list[str]) -> int:
 
 def test_a_small_table_is_known_exactly(tmp_path):
     """All of it is the sample; nulls are values."""
-    columns = people(3_000)
+    columns = random_people(3_000)
     columns["zip"] = [None if i % 7 == 0 else zip_code for i, zip_code in enumerate(columns["zip"])]
     case = Case(pa.table(columns), document())
     needs = estimate(case.write(tmp_path), case.policy)
@@ -52,7 +52,7 @@ def test_a_large_table_is_estimated_from_a_part_of_it(layout, tmp_path, monkeypa
     """Fewer records are read than there are; a fifteenth of them tells within the factor that is promised."""
     monkeypatch.setattr(needs_module, "_SAMPLED", 8_000)
     monkeypatch.setattr(needs_module, "_SEEN", 30_000)
-    columns = people(120_000, zips=np.minimum(np.random.default_rng(SEED).zipf(1.4, 120_000), 5_000))
+    columns = random_people(120_000, zips=np.minimum(np.random.default_rng(SEED).zipf(1.4, 120_000), 5_000))
     table = pa.table(columns)
     source = tmp_path / "table"
     source.mkdir()
@@ -88,7 +88,7 @@ def test_places_are_spread_over_all_files(tmp_path):
 
 def test_what_the_sample_shows_is_refused_before_all_is_read(tmp_path, monkeypatch):
     """Values first, with the level of the hierarchy that is enough and none of the values."""
-    case = Case(pa.table(people(4_000, zips=np.arange(4_000))), document(), memory=1_000_000)
+    case = Case(pa.table(random_people(4_000, zips=np.arange(4_000))), document(), memory=1_000_000)
     monkeypatch.setattr(SpilledColumns, "_count_all", lambda _: pytest.fail("work has begun"))
     with pytest.raises(kepsilon.EngineError, match=r'"zip" at least 4,000, and the memory has room for 625') as caught:
         refused(case, tmp_path)
@@ -112,7 +112,7 @@ def days(n: int) -> list[str]:
 def many_combinations(n_days: int = 730, n_zips: int = 60) -> Case:
     """Every day of two years in each of sixty places."""
     n = n_days * n_zips
-    columns = people(n, zips=np.arange(n) % n_zips) | {"born": np.repeat(days(n_days), n_zips).tolist()}
+    columns = random_people(n, zips=np.arange(n) % n_zips) | {"born": np.repeat(days(n_days), n_zips).tolist()}
     born = {"role": "k-quasi", "hierarchy": {"type": "dates", "units": ["month", "year"]}}
     order = pa.array(np.random.default_rng(SEED).permutation(n))
     return Case(pa.table(columns).take(order), document(sex={"role": "sensitive"}, born=born), memory=1_400_000)
@@ -156,7 +156,7 @@ def test_a_table_that_only_begins_with_many_values_is_released(tmp_path, monkeyp
     monkeypatch.setattr(needs_module, "_SEEN", 10_000)
     zips = np.minimum(np.arange(30_000), 10_000)
     policy = {**document(sex={"role": "sensitive"}), "max_suppression": 0.5}
-    case = Case(pa.table(people(30_000, zips=zips)), policy, n_files=1, memory=17_000_000)
+    case = Case(pa.table(random_people(30_000, zips=zips)), policy, n_files=1, memory=17_000_000)
     needs = foreseen(case, tmp_path).needs
     assert needs.values["zip"].low > 2 * 10_001, "the estimate is far above the truth, and twice the room"
     assert not needs.fits
@@ -184,7 +184,7 @@ def test_whether_it_fits_is_told_of_values_and_of_combinations(zips, born, memor
 
 def test_the_disk_of_an_engine_that_gives_all_batches_noise_at_once(tmp_path):
     """By hand, without kept columns: 12 bytes twice; a position in the input once and for one bucket of eleven, or twice."""
-    columns = people(1_000)
+    columns = random_people(1_000)
     table = pa.table({name: columns[name] for name in ("zip", "height")})
     policy = document()
     policy["attributes"] = {name: policy["attributes"][name] for name in table.column_names}
@@ -205,7 +205,7 @@ def test_too_many_combinations_are_refused_while_they_are_counted(tmp_path, monk
 def test_without_k_quasis_there_is_one_combination(tmp_path):
     """Nothing is sampled for it."""
     kept = {"role": "insensitive"}
-    case = Case(pa.table(people(500)), document(zip=kept, sex=kept))
+    case = Case(pa.table(random_people(500)), document(zip=kept, sex=kept))
     needs = estimate(case.write(tmp_path), case.policy)
     assert needs.combinations.about <= 1
     assert needs.disk > 500 * 20
@@ -213,7 +213,7 @@ def test_without_k_quasis_there_is_one_combination(tmp_path):
 
 def test_a_table_without_records_takes_nothing(tmp_path):
     """It is refused as `anonymise` refuses it."""
-    case = Case(pa.table(people(10)).slice(0, 0), document(), n_files=2)
+    case = Case(pa.table(random_people(10)).slice(0, 0), document(), n_files=2)
     with pytest.raises(kepsilon.DataError, match="has columns, but no records"):
         estimate(case.write(tmp_path), case.policy)
 
@@ -278,7 +278,7 @@ def test_the_disk_that_is_spilt_to_is_estimated_within_a_factor(kind, tmp_path):
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_the_command_says_what_it_takes_where_there_is_a_terminal(is_terminal, tmp_path, kepsilon_command, monkeypatch):
     """One line on stderr, before the work; silent in a pipeline."""
-    source = Case(pa.table(people(3_000)), document()).write(tmp_path)
+    source = Case(pa.table(random_people(3_000)), document()).write(tmp_path)
     (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
     monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
     words = ("anonymise", source, "-p", tmp_path / "policy.toml", "-o", tmp_path / "out.parquet")

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 import pytest
 
 import kepsilon
-from engines.tables import CASES, ENGINES, EVERY, MEMORY, OTHERS, SEED, Case, confident, document, people, plain
 from engines.test_every_engine import same
 from kepsilon.engines.arrow.column_facts import repetition
 from kepsilon.engines.protocol import Repetition
@@ -22,7 +21,20 @@ from kepsilon.evaluate import simulated_figures
 from kepsilon.policy.choices import MECHANISMS
 from kepsilon.predict import outlook
 from kepsilon.table import blocks
-from unit.perturb.test_toy_mechanism import Toy
+from material.engine_cases import (
+    CASES,
+    ENGINES,
+    EVERY,
+    MEMORY,
+    OTHERS,
+    SEED,
+    Case,
+    confident,
+    document,
+    plain,
+    random_people,
+)
+from material.toy_mechanism import Toy
 
 KS, EPSILONS = [3, 8], [0.5, 2]
 
@@ -77,7 +89,7 @@ def test_every_engine_explores_alike(hard, engine):
 def test_in_memory_all_three_say_the_same_to_the_last_bit(range_, algorithm):
     """They are handed one value by one function."""
     height = {"role": "epsilon-quasi", "precision": 0.1, "range": range_}
-    case = Case(pa.table(people(2_000)), {**document(height=height), "confidence": 0.9, "algorithm": algorithm})
+    case = Case(pa.table(random_people(2_000)), {**document(height=height), "confidence": 0.9, "algorithm": algorithm})
     policy = policy_of(case, k=8)
     (cell,) = kepsilon.explore(case.table, policy, k=8, epsilon=2, algorithm=algorithm).cells
     checked = kepsilon.check(case.table, policy)
@@ -101,7 +113,7 @@ def small_blocks(monkeypatch):
 
 
 def two_quasis(n: int = 3_000) -> Case:
-    columns = people(n)
+    columns = random_people(n)
     columns["weight"] = np.round(np.random.default_rng(SEED).normal(70, 12, n), 1)
     attributes = document(weight={"role": "epsilon-quasi", "precision": 0.1, "range": [45, 95]})
     return Case(pa.table(columns), {**attributes, "confidence": 0.9})
@@ -290,7 +302,7 @@ def test_a_refusal_looks_at_the_classes_no_more_often_than_a_release(engine, tmp
 
 def test_a_class_too_large_to_be_looked_at_refuses_its_cells_only(tmp_path):
     """With several ε-quasis a class has to be held whole; cells with smaller classes are worked out all the same."""
-    columns = people(3_000)
+    columns = random_people(3_000)
     columns["weight"] = np.round(np.random.default_rng(1).normal(70, 12, 3_000), 1)
     case = Case(
         pa.table(columns),
@@ -379,7 +391,7 @@ def test_what_is_found_of_a_batch_is_small():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(outlook, "look_at", look)
-        kepsilon.check(pa.table(people(20_000)), policy_of(plain()))
+        kepsilon.check(pa.table(random_people(20_000)), policy_of(plain()))
     assert all(n_bytes < n_records for n_bytes, n_records in sizes)
 
 

@@ -18,11 +18,11 @@ import pyarrow as pa
 import pytest
 
 import kepsilon
-from engines.tables import POLICY, Case, document, people, plain
 from kepsilon.engines import machine
 from kepsilon.files import private_folders
 from kepsilon.files.private_folders import SPILL_PREFIX, SpillFolder, undisturbed
-from needs import lacking
+from material.engine_cases import POLICY, Case, document, plain, random_people
+from material.machine import lacking
 
 
 def spill_folders(folder: Path) -> list[Path]:
@@ -149,7 +149,7 @@ main()
 @pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_interrupt_leaves_nothing(second, tmp_path):
     """Somebody who presses Ctrl-C twice wants to be gone, and their records too."""
-    source = Case(pa.table(people(2_000)), document()).write(tmp_path)
+    source = Case(pa.table(random_people(2_000)), document()).write(tmp_path)
     (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
     words = ["anonymise", source, "-p", tmp_path / "policy.toml", "-o", tmp_path / "out.parquet", "--memory", "200MB"]
     run = subprocess.Popen(
@@ -168,7 +168,7 @@ def test_a_second_interrupt_leaves_nothing(second, tmp_path):
 
 def test_more_memory_than_the_machine_has_is_refused(tmp_path, kepsilon_command, monkeypatch):
     """With what it has; before any work."""
-    source = Case(pa.table(people(300)), document()).write(tmp_path)
+    source = Case(pa.table(random_people(300)), document()).write(tmp_path)
     (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
     words = ("anonymise", source, "-p", tmp_path / "policy.toml", "-o", tmp_path / "out.parquet", "--memory")
     outcome = kepsilon_command(*words, "9000TB")

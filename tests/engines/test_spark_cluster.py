@@ -17,9 +17,9 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.spark_cluster import Cluster, running_cluster, wait_until
-from engines.tables import POLICY, Case, document, people
 from kepsilon.files.private_folders import SPILL_PREFIX, SpillFolder
+from material.engine_cases import POLICY, Case, document, random_people
+from material.spark_cluster import Cluster, running_cluster, wait_until
 from oracles import attacks
 
 N = 2_000
@@ -54,7 +54,7 @@ def folder(tmp_path, cluster):
 
 
 def case() -> Case:
-    return Case(pa.table(people(N)), document())
+    return Case(pa.table(random_people(N)), document())
 
 
 def arguments(folder: Path, cluster: Cluster, *more: object) -> list[str]:

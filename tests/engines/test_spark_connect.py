@@ -15,7 +15,10 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.spark_cluster import (
+from engines.test_every_engine import expected_figures, labels, same
+from material.engine_cases import POLICY, Case, document, random_people
+from material.machine import require_java
+from material.spark_cluster import (
     SETTINGS,
     free_port,
     kill_all,
@@ -24,9 +27,6 @@ from engines.spark_cluster import (
     start,
     wait_until,
 )
-from engines.tables import POLICY, Case, document, people
-from engines.test_every_engine import expected_figures, labels, same
-from needs import require_java
 
 N = 2_000
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -74,7 +74,7 @@ def is_open(port: int) -> bool:
 
 @pytest.fixture
 def folder(tmp_path):
-    Case(pa.table(people(N)), document()).write(tmp_path)
+    Case(pa.table(random_people(N)), document()).write(tmp_path)
     (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
     return tmp_path
 

@@ -18,9 +18,9 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.tables import SEED, document, people, spark_session
 from engines.test_every_engine import expected_figures, labels, same
 from kepsilon.files.private_folders import SPILL_PREFIX
+from material.engine_cases import SEED, document, random_people, spark_session
 
 N = 600
 ODD_NAMES = {
@@ -44,7 +44,7 @@ def session():
 
 
 def columns(**more: Any) -> dict[str, Any]:
-    return {**people(N, zips=np.random.default_rng(SEED).integers(0, 8, N)), **more}
+    return {**random_people(N, zips=np.random.default_rng(SEED).integers(0, 8, N)), **more}
 
 
 def as_frame(session: Any, table: pa.Table) -> Any:

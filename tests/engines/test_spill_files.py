@@ -11,7 +11,6 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.tables import EVERY, SEED, Case, document, people, plain, rare_categories, release
 from kepsilon.engines.arrow.coding import WrongNumbers, encode
 from kepsilon.engines.arrow.moving import used_entries
 from kepsilon.engines.on_disk import buckets as spill_files
@@ -19,6 +18,7 @@ from kepsilon.engines.on_disk.batches import NoisyRecords, _KeptColumns
 from kepsilon.engines.on_disk.buckets import Bucket, Records
 from kepsilon.engines.spilling.classes import SpilledClasses
 from kepsilon.files.private_folders import SPILL_PREFIX
+from material.engine_cases import EVERY, SEED, Case, document, plain, random_people, rare_categories, release
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def test_a_large_dictionary_is_not_spilt_with_every_part(tmp_path, monkeypatch):
     n = 2_000
     rng = np.random.default_rng(SEED)
     entries = pa.array([f"an illness with a long name {i:09d}" for i in range(10_000)])
-    columns = people(n)
+    columns = random_people(n)
     columns["illness"] = pa.DictionaryArray.from_arrays(pa.array(rng.integers(0, 10_000, n)), entries)
     sizes = []
     stream = spill_files._as_stream
@@ -202,7 +202,7 @@ def test_a_null_beside_a_full_dictionary_stays_a_null(engine, tmp_path):
         positions = pa.array([*range(n), None, None], kind)
         values, codes = encode(pa.chunked_array([pa.DictionaryArray.from_arrays(positions, entries)]), "a", "b")
         assert [values[code] for code in codes] == [*entries.to_pylist(), None, None]
-    columns = people(1_290)
+    columns = random_people(1_290)
     zips = pa.array([i % 129 if i % 129 < 128 else None for i in range(1_290)], pa.int8())
     columns["zip"] = pa.DictionaryArray.from_arrays(zips, entries)
     policy = {**document(), "max_suppression": 0}
@@ -221,7 +221,7 @@ def test_files_with_narrow_dictionaries_of_their_own_are_one_table(column, engin
     for i in range(3):
         entries = pa.array([f"{100 * i + j:05d}" for j in range(100)])
         coded = pa.DictionaryArray.from_arrays(pa.array([j % 100 for j in range(1_000)], pa.int8()), entries)
-        parts.append(pa.table({**people(1_000), column: coded}))
+        parts.append(pa.table({**random_people(1_000), column: coded}))
     source = tmp_path / "table"
     source.mkdir()
     for i, part in enumerate(parts):

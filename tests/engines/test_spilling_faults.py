@@ -21,12 +21,12 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.tables import MEMORY, POLICY, SEED, Case, document, people, plain, release
 from kepsilon.engines.on_disk.needs import Foreseen
 from kepsilon.engines.room import Room, bytes_of
 from kepsilon.engines.spilling.columns import SpilledColumns
 from kepsilon.engines.spilling.engine import SpillingEngine
 from kepsilon.files.private_folders import SPILL_PREFIX, SpillFolder
+from material.engine_cases import MEMORY, POLICY, SEED, Case, document, plain, random_people, release
 
 N = 40_000
 
@@ -34,7 +34,7 @@ N = 40_000
 @pytest.fixture
 def large(tmp_path):
     """A folder of Parquet and its policy, to be released into the same place."""
-    Case(pa.table(people(N)), document()).write(tmp_path)
+    Case(pa.table(random_people(N)), document()).write(tmp_path)
     (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
     return tmp_path
 
@@ -90,7 +90,7 @@ def test_a_folder_that_cannot_be_written_to_is_said_before_any_work():
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         folder.chmod(0o755)
-        Case(pa.table(people(50)), document()).write(folder)
+        Case(pa.table(random_people(50)), document()).write(folder)
         (folder / "locked").mkdir(mode=0o555)
         program = (
             "import os, kepsilon, kepsilon.pipeline.anonymise, kepsilon.engines.spilling.engine\n"
@@ -253,7 +253,7 @@ def test_the_folder_goes_with_the_release(tmp_path):
 
 def test_a_large_class_with_too_many_values_is_refused(tmp_path):
     """Its distinct values have to fit, and the message says so without any of them."""
-    columns = people(6_000, zips=np.zeros(6_000, dtype=int))
+    columns = random_people(6_000, zips=np.zeros(6_000, dtype=int))
     columns["height"] = np.random.default_rng(SEED).normal(170, 9, 6_000)
     with pytest.raises(kepsilon.EngineError, match='distinct values of "height"'):
         release(Case(pa.table(columns), document(sex={"role": "sensitive"})), "spilling", tmp_path)
@@ -262,7 +262,7 @@ def test_a_large_class_with_too_many_values_is_refused(tmp_path):
 
 def test_a_large_class_with_several_epsilon_quasis_is_refused_with_what_it_needs(tmp_path):
     """Before records are spilt or noise is drawn."""
-    columns = people(6_000, zips=np.zeros(6_000, dtype=int))
+    columns = random_people(6_000, zips=np.zeros(6_000, dtype=int))
     policy = document(score={"role": "epsilon-quasi", "precision": 1, "range": "class"})
     with pytest.raises(kepsilon.EngineError, match="No noise was drawn") as caught:
         release(Case(pa.table(columns), policy), "spilling", tmp_path)
@@ -271,7 +271,7 @@ def test_a_large_class_with_several_epsilon_quasis_is_refused_with_what_it_needs
 
 def test_too_many_combinations_are_refused_with_what_to_coarsen(tmp_path):
     """The attribute with the most values is named first, and by how much to coarsen."""
-    columns = people(62 * 58, zips=np.arange(62 * 58) % 62)
+    columns = random_people(62 * 58, zips=np.arange(62 * 58) % 62)
     columns["score"] = np.arange(62 * 58) // 62
     policy = document(sex={"role": "sensitive"}, score={"role": "k-quasi", "hierarchy": {"type": "suppress"}})
     with pytest.raises(kepsilon.EngineError, match=r"at least 3,596 combinations") as caught:
@@ -282,7 +282,7 @@ def test_too_many_combinations_are_refused_with_what_to_coarsen(tmp_path):
 
 def test_too_many_values_of_a_k_quasi_are_refused_while_they_are_read(tmp_path, monkeypatch):
     """In the first parts already, with the name of the column and none of its values, if no sample told before."""
-    case = Case(pa.table(people(4_000, zips=np.arange(4_000))), document())
+    case = Case(pa.table(random_people(4_000, zips=np.arange(4_000))), document())
     monkeypatch.setattr(Foreseen, "refuse", lambda *_: None)
     learned = []
     learn = SpilledColumns._learn

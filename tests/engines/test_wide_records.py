@@ -11,7 +11,6 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon
-from engines.tables import EVERY, MEMORY, POLICY, SEED, Case, document, people, release
 from kepsilon.cli import main
 from kepsilon.engines.arrow import moving
 from kepsilon.engines.on_disk.batches import NoisyBuckets
@@ -19,11 +18,12 @@ from kepsilon.engines.room import Room, in_words
 from kepsilon.files.atomic import Staging
 from kepsilon.files.private_folders import SPILL_PREFIX
 from kepsilon.sources.parquet_files import ParquetFiles
+from material.engine_cases import EVERY, MEMORY, POLICY, SEED, Case, document, random_people, release
 
 
 def with_letters(n: int, length: int) -> Case:
     """A letter of `length` characters in every record, no two alike."""
-    columns = people(n)
+    columns = random_people(n)
     columns["illness"] = [f"{i:0{length}d}" for i in range(n)]
     return Case(pa.table(columns), document())
 
@@ -101,7 +101,7 @@ def test_sizes_are_said_with_two_digits(n_bytes, words):
 
 def test_the_command_spills_where_it_is_told_to(tmp_path, kepsilon_command, monkeypatch):
     """Not beside the output; and without a limit nothing is spilt."""
-    source = Case(pa.table(people(500)), document()).write(tmp_path)
+    source = Case(pa.table(random_people(500)), document()).write(tmp_path)
     (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
     (tmp_path / "spill").mkdir()
     seen = []

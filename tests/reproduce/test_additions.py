@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from small_data_sets import FIXED_SEED, SHORT, assert_plain, short_michigan
 
 import kepsilon
 from kepsilon.engines.arrow.tables import table_from
@@ -15,6 +14,7 @@ from kepsilon.reproduce.data import bodies, data_sets, voters
 from kepsilon.reproduce.data import stand_in_figures as figures
 from kepsilon.reproduce.experiments import additions as subject
 from kepsilon.reproduce.experiments.counted_data import count_data
+from material.small_data_sets import FIXED_SEED, SHORT, assert_plain, short_michigan
 
 ALGORITHMS = ("ola", "mondrian")
 

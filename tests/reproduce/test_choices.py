@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import pytest
-from small_data_sets import assert_plain, of_people, short_michigan
 
 import kepsilon
 from kepsilon.engines.arrow.tables import table_from
 from kepsilon.reproduce.experiments import choices as subject
 from kepsilon.reproduce.experiments.counted_data import count_data
 from kepsilon.reproduce.setting import Setting
+from material.small_data_sets import assert_plain, of_people, short_michigan
 
 GRID = Setting(ks=(5, 20, 100), epsilons=(0.5, 2, 8), seed=7)
 

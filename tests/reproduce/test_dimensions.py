@@ -7,13 +7,13 @@ import json
 
 import numpy as np
 import pytest
-from small_data_sets import SHORT, assert_plain, of_people, short_michigan
 
 from kepsilon.reproduce.data import data_sets
 from kepsilon.reproduce.experiments import dimensions
 from kepsilon.reproduce.experiments.counted_data import count_data
 from kepsilon.reproduce.experiments.experiment import with_extra_k_quasi
 from kepsilon.reproduce.setting import Setting
+from material.small_data_sets import SHORT, assert_plain, of_people, short_michigan
 
 ONE_K = Setting(ks=(2,))
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_data_sets import SHORT, assert_plain, class_members, of_people, short_michigan
 
 from kepsilon.reproduce.experiments import distributions, experiment
 from kepsilon.reproduce.experiments.counted_data import count_data
 from kepsilon.reproduce.setting import Setting
+from material.small_data_sets import SHORT, assert_plain, class_members, of_people, short_michigan
 
 FINE = 0.0001
 """A precision at which rounding moves no curve."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from kepsilon.reproduce.pages.docs_page import docs_page
-from made_up_measurements import FAILS, SENTENCES, made_up_claims
+from material.measurements import FAILS, SENTENCES, made_up_claims
 
 
 def table_of(text):

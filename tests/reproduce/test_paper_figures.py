@@ -16,9 +16,9 @@ from kepsilon.reproduce.pages.page import figure_files
 from kepsilon.reproduce.pages.panels import csv_text, title_of
 from kepsilon.reproduce.pages.paper_figures import paper_figures
 from kepsilon.reproduce.pages.paper_says import SUPPRESSED_BY_OLA
-from made_up import ROOT
-from made_up_measurements import ALGORITHMS, KS, TITLES, made_up_measurements
-from page_checks import check_drawing
+from material.machine import ROOT
+from material.measurements import ALGORITHMS, KS, TITLES, made_up_measurements
+from material.page_checks import check_drawing
 
 ORDER = [
     "dimensions",

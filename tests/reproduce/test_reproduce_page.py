@@ -14,8 +14,8 @@ from kepsilon.reproduce.pages.data_tables import hierarchies
 from kepsilon.reproduce.pages.judged import claims_of, in_short, scores
 from kepsilon.reproduce.pages.page import figure_files, glued, page, write_pages
 from kepsilon.reproduce.pages.paper_figures import paper_figures
-from made_up_measurements import FAILS, SENTENCES, made_up_claims, made_up_measurements, made_up_run, releases
-from page_checks import check_page, contrast, drawings
+from material.measurements import FAILS, SENTENCES, made_up_claims, made_up_measurements, made_up_run, releases
+from material.page_checks import check_page, contrast, drawings
 
 LARGEST = 700_000
 """Bytes; 70 drawings and their tables."""

@@ -17,7 +17,7 @@ from scipy import stats
 import kepsilon
 from kepsilon.engines.arrow.tables import table_from
 from kepsilon.reproduce.data import data_sets, stand_in_figures, voters
-from made_up import ROOT
+from material.machine import ROOT
 
 pytestmark = pytest.mark.shared_data
 

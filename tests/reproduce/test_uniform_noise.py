@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_data_sets import SHORT, assert_plain, of_people, short_michigan
 
 from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.reproduce.experiments import uniform_noise as subject
 from kepsilon.reproduce.experiments.counted_data import count_data
 from kepsilon.reproduce.experiments.experiment import look_at
 from kepsilon.reproduce.setting import Setting
+from material.small_data_sets import SHORT, assert_plain, of_people, short_michigan
 from oracles.noise import seeded
 
 U = 0.05

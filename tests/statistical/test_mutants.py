@@ -10,12 +10,21 @@ import pytest
 import kepsilon
 from kepsilon.evaluate.confident_k import confident_k
 from kepsilon.perturb.mechanisms.laplace import perturb
+from material.people import policy
 from oracles.noise import SEED
 
 N = 6000
+POLICY = {
+    "k": 5, "epsilon": 2, "algorithm": "ola", "max_suppression": 0,
+    "attributes": {
+        "district": {"role": "k-quasi", "hierarchy": {"type": "suppress"}},
+        "height": {"role": "epsilon-quasi", "precision": 0.1, "range": "class"},
+        "weight": {"role": "identifier"},
+    },
+}  # fmt: skip
 
 
-def people():
+def thirty_districts():
     """Thirty classes of 200, whose heights spread differently; weight goes with height."""
     rng = np.random.default_rng(SEED)
     district = np.repeat(np.arange(30), N // 30)
@@ -24,24 +33,15 @@ def people():
     return pa.table({"district": district.astype(str), "height": height, "weight": weight})
 
 
-def policy(*, several=False, **changes):
-    quasi = {"role": "epsilon-quasi", "precision": 0.1, "range": "class"}
-    return kepsilon.Policy.from_dict(
-        {
-            "k": 5, "epsilon": 2, "algorithm": "ola", "max_suppression": 0, **changes,
-            "attributes": {
-                "district": {"role": "k-quasi", "hierarchy": {"type": "suppress"}},
-                "height": quasi,
-                "weight": quasi if several else {"role": "identifier"},
-            },
-        }
-    )  # fmt: skip
+def districts_policy(*, several=False, **changes):
+    weight = {"weight": POLICY["attributes"]["height"]} if several else None
+    return policy(POLICY, attributes=weight, **changes)
 
 
 def suspected(chosen, check="noise"):
     """Severities of what the audit says of one check, if it says more than "passed"."""
-    release = kepsilon.anonymise(people(), chosen, unsafe_seed=SEED)
-    found = kepsilon.audit(people(), release.frame, chosen, linkage=release.linkage)
+    release = kepsilon.anonymise(thirty_districts(), chosen, unsafe_seed=SEED)
+    found = kepsilon.audit(thirty_districts(), release.frame, chosen, linkage=release.linkage)
     return {finding.severity for finding in found.findings if finding.check == check} & {"broken", "warning"}
 
 
@@ -52,8 +52,8 @@ def in_steps(values):
 @pytest.mark.parametrize("several", [False, True])
 def test_without_a_mutant_nothing_is_suspected(several):
     """So what the others find is the mutant."""
-    assert not suspected(policy(several=several))
-    assert not suspected(policy(several=several, epsilon=8, confidence=0.9), check="confident k")
+    assert not suspected(districts_policy(several=several))
+    assert not suspected(districts_policy(several=several, epsilon=8, confidence=0.9), check="confident k")
 
 
 def test_the_dataset_range_instead_of_the_class_range_is_caught(monkeypatch):
@@ -64,7 +64,7 @@ def test_the_dataset_range_instead_of_the_class_range_is_caught(monkeypatch):
         return perturb(values, ids, widest_lo, widest_hi, **rest)
 
     monkeypatch.setattr("kepsilon.perturb.mechanisms.laplace.perturb", mutant)
-    assert suspected(policy()) == {"warning"}
+    assert suspected(districts_policy()) == {"warning"}
 
 
 def test_noise_shared_across_the_records_of_a_class_is_caught(monkeypatch):
@@ -76,7 +76,7 @@ def test_noise_shared_across_the_records_of_a_class_is_caught(monkeypatch):
         return in_steps(values + (noisy - values)[first][ids])
 
     monkeypatch.setattr("kepsilon.perturb.mechanisms.laplace.perturb", mutant)
-    assert "broken" in suspected(policy())
+    assert "broken" in suspected(districts_policy())
 
 
 def test_independent_epsilon_for_every_attribute_is_caught(monkeypatch):
@@ -98,7 +98,7 @@ def test_independent_epsilon_for_every_attribute_is_caught(monkeypatch):
         return np.column_stack(columns)
 
     monkeypatch.setattr("kepsilon.perturb.mechanisms.laplace.perturb", mutant)
-    assert "broken" in suspected(policy(several=True))
+    assert "broken" in suspected(districts_policy(several=True))
 
 
 def test_laplace_noise_in_floating_point_is_caught(monkeypatch):
@@ -109,7 +109,7 @@ def test_laplace_noise_in_floating_point_is_caught(monkeypatch):
         return values + noise * (hi - lo)[ids] / float(epsilon)
 
     monkeypatch.setattr("kepsilon.perturb.mechanisms.laplace.perturb", mutant)
-    assert suspected(policy(), check="precision") == {"broken"}
+    assert suspected(districts_policy(), check="precision") == {"broken"}
 
 
 def test_clamping_to_the_observed_class_range_is_caught(monkeypatch):
@@ -119,7 +119,7 @@ def test_clamping_to_the_observed_class_range_is_caught(monkeypatch):
         return np.clip(perturb(values, ids, lo, hi, **rest), lo[ids], hi[ids])
 
     monkeypatch.setattr("kepsilon.perturb.mechanisms.laplace.perturb", mutant)
-    assert "broken" in suspected(policy())
+    assert "broken" in suspected(districts_policy())
 
 
 def test_the_interval_around_the_original_value_is_caught(monkeypatch):
@@ -132,4 +132,4 @@ def test_the_interval_around_the_original_value_is_caught(monkeypatch):
         return honest(classes, values, linking_ranges=linking_ranges, precision=precision)
 
     monkeypatch.setattr("kepsilon.evaluate.tally.originals_in_reach", mutant)
-    assert suspected(policy(epsilon=8, confidence=0.9), check="confident k") == {"broken"}
+    assert suspected(districts_policy(epsilon=8, confidence=0.9), check="confident k") == {"broken"}

@@ -22,7 +22,7 @@ SIZES = np.array([7, 5, 40, 9, 6, 8])
 """Records of each class; the third comes in parts."""
 
 
-def policy(*names: str) -> kepsilon.Policy:
+def policy_of(*names: str) -> kepsilon.Policy:
     quasi = {"role": "epsilon-quasi", "precision": 0.1, "range": "class"}
     attributes = {"zip": {"role": "k-quasi", "hierarchy": {"type": "suppress"}}, **dict.fromkeys(names, quasi)}
     return kepsilon.Policy.from_dict(
@@ -80,8 +80,8 @@ def test_the_sample_is_of_the_records_at_the_sampled_positions():
                 keep,
                 low=np.array([low for low, _ in ends]),
                 high=np.array([high for _, high in ends]),
-                policy=policy("height"),
-                mechanism=mechanism_of(policy("height")),
+                policy=policy_of("height"),
+                mechanism=mechanism_of(policy_of("height")),
                 sampled=sampled,
                 n_before=np.concatenate([[0], np.cumsum(SIZES)[:-1]]),
             )
@@ -99,7 +99,7 @@ def test_the_sample_is_of_the_records_at_the_sampled_positions():
 def test_the_same_values_in_other_classes_are_simulated_apart():
     """Or errors of batches that look alike would all go the same way. What is not simulated is the same."""
     rng = np.random.default_rng(SEED)
-    wanted = policy("height", "weight")
+    wanted = policy_of("height", "weight")
     class_ids, values = np.repeat(np.arange(3), 30), np.round(rng.normal(100, 10, (90, 2)), 1)
     cells = ((2.0, None), (2.0, ConfidentK.asked_by(wanted)))
 

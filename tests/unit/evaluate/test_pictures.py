@@ -16,8 +16,8 @@ from kepsilon.json_values import json_of
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.table.round_numbers import nice_step
 from kepsilon.table.steps import Steps
+from material.made_up_results import K, made_up_pictures
 from oracles.noise import SEED
-from report_material import K, made_up_pictures
 
 TENTH = Fraction(1, 10)
 

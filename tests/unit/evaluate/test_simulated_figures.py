@@ -23,9 +23,9 @@ from kepsilon.evaluate.tally import realise
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.table.coded_values import code_values
 from kepsilon.table.steps import Steps
-from noisy_classes import noisy_classes
+from material.noisy_classes import noisy_classes
+from material.several_attributes import several_classes
 from oracles.noise import SEED
-from several_classes import several_classes
 
 FINE = Fraction(1, 10_000)
 

@@ -23,7 +23,7 @@ from kepsilon.evaluate.tally import Tally, realise
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.table.coded_values import code_values
 from kepsilon.table.steps import Steps
-from noisy_classes import noisy_classes
+from material.noisy_classes import noisy_classes
 from oracles import attacks
 from oracles.noise import SEED
 

@@ -44,7 +44,7 @@ POLICY = kepsilon.Policy.from_dict(DOCUMENT)
 KS, EPSILONS = [3, 5, 20], [0.5, 2, 16]
 
 
-def people(n=2000):
+def people_to_explore(n=2000):
     rng = np.random.default_rng(SEED)
     return pa.table(
         {
@@ -59,7 +59,7 @@ def people(n=2000):
 
 @pytest.fixture(scope="module")
 def grid():
-    return kepsilon.explore(people(), POLICY, k=KS, epsilon=EPSILONS)
+    return kepsilon.explore(people_to_explore(), POLICY, k=KS, epsilon=EPSILONS)
 
 
 def attribute(**changes):
@@ -81,7 +81,7 @@ def attribute(**changes):
 )
 def test_every_cell_says_exactly_what_a_release_would(changes):
     """To the last bit: the expected figures of `anonymise` with the cell's policy."""
-    data, policy = people(600), kepsilon.Policy.from_dict({**DOCUMENT, **changes})
+    data, policy = people_to_explore(600), kepsilon.Policy.from_dict({**DOCUMENT, **changes})
     grid = kepsilon.explore(data, policy, k=[3, 8], epsilon=[0.5, 2])
     assert [(c.algorithm, c.k, c.epsilon) for c in grid.cells] == [
         (a, k, e) for a in ("ola", "mondrian") for k in (3, 8) for e in (0.5, 2)
@@ -112,7 +112,7 @@ def test_exploring_never_releases(monkeypatch):
         "kepsilon.perturb.sampler.record_noise",
     ):
         monkeypatch.setattr(name, lambda *a, **b: pytest.fail("noise was drawn"))
-    assert len(kepsilon.explore(people(200), POLICY, k=[3], epsilon=[1]).cells) == 2
+    assert len(kepsilon.explore(people_to_explore(200), POLICY, k=[3], epsilon=[1]).cells) == 2
 
 
 def test_the_data_is_counted_once(monkeypatch):
@@ -120,20 +120,22 @@ def test_the_data_is_counted_once(monkeypatch):
     counts = []
     original = LocalColumns.count
     monkeypatch.setattr(LocalColumns, "count", lambda *a, **b: counts.append(1) or original(*a, **b))
-    kepsilon.explore(people(200), POLICY, k=KS, epsilon=EPSILONS)
+    kepsilon.explore(people_to_explore(200), POLICY, k=KS, epsilon=EPSILONS)
     assert len(counts) == 1
 
 
 def test_without_lists_the_papers_and_the_policys_own_are_taken():
     """So `explore` alone says something."""
-    grid = kepsilon.explore(people(400), POLICY.with_changes(k=7, epsilon=3))
+    grid = kepsilon.explore(people_to_explore(400), POLICY.with_changes(k=7, epsilon=3))
     assert {cell.k for cell in grid.cells} == {2, 5, 7, 10, 20, 50, 100}
     assert {cell.epsilon for cell in grid.cells} == {0.05, 0.5, 1, 2, 3, 4, 8, 16}
 
 
 def test_cells_that_cannot_be_met_are_refused_with_the_reason(grid):
     """The others stay."""
-    found = kepsilon.explore(people(300), POLICY.with_changes(max_suppression=0), k=[3, 301, 1000], epsilon=[1])
+    found = kepsilon.explore(
+        people_to_explore(300), POLICY.with_changes(max_suppression=0), k=[3, 301, 1000], epsilon=[1]
+    )
     refused = {cell.k: cell.refused for cell in found.cells if cell.prediction is None}
     assert set(refused) == {301, 1000}
     assert all("k = " in reason or "records" in reason for reason in refused.values())
@@ -143,11 +145,13 @@ def test_cells_that_cannot_be_met_are_refused_with_the_reason(grid):
         "algorithm": "mondrian",
         "attributes": {**DOCUMENT["attributes"], "zip": {"role": "k-quasi"}},
     }
-    found = kepsilon.explore(people(300), kepsilon.Policy.from_dict(no_hierarchy), k=[3], epsilon=[1])
+    found = kepsilon.explore(people_to_explore(300), kepsilon.Policy.from_dict(no_hierarchy), k=[3], epsilon=[1])
     assert [cell.refused is None for cell in found.cells] == [False, True]
     assert "OLA needs a hierarchy" in found.cells[0].refused
     with pytest.raises(kepsilon.PolicyError, match="OLA needs a hierarchy"):
-        kepsilon.explore(people(300), kepsilon.Policy.from_dict(no_hierarchy), k=[3], epsilon=[1], algorithm=["ola"])
+        kepsilon.explore(
+            people_to_explore(300), kepsilon.Policy.from_dict(no_hierarchy), k=[3], epsilon=[1], algorithm=["ola"]
+        )
 
 
 @pytest.mark.parametrize(
@@ -292,7 +296,7 @@ def test_the_choice_is_the_least_distorted_within_the_limits(found, risk, suppre
 def test_best_is_a_policy_that_keeps_the_limits(grid):
     """Released with it, the expected figures are within them."""
     policy = grid.best(max_risk=0.2, max_suppression=0.05)
-    record = kepsilon.anonymise(people(), policy, unsafe_seed=1).record
+    record = kepsilon.anonymise(people_to_explore(), policy, unsafe_seed=1).record
     assert record["linking_risk"]["expected"] <= 0.2
     assert record["confident_k"]["total_expected"] <= 0.05
 
@@ -384,24 +388,24 @@ def test_what_binds_is_the_next_better_cell(grid):
 def test_the_policys_own_cap_is_a_limit_too():
     """A policy that `anonymise` would refuse is not chosen."""
     capped = POLICY.with_changes(max_total_suppression=0.02)
-    grid = kepsilon.explore(people(600), capped, k=[3, 5], epsilon=[0.5, 2, 16], algorithm="ola")
+    grid = kepsilon.explore(people_to_explore(600), capped, k=[3, 5], epsilon=[0.5, 2, 16], algorithm="ola")
     choice = grid.choose()
     assert choice.cell.prediction.suppression.total <= 0.02
     assert any("max_total_suppression" in choice.limits.broken_by(cell) for cell in grid.cells)
-    kepsilon.anonymise(people(600), capped.with_changes(**grid.changes(choice.cell)), unsafe_seed=1)
+    kepsilon.anonymise(people_to_explore(600), capped.with_changes(**grid.changes(choice.cell)), unsafe_seed=1)
 
 
 def test_one_value_needs_no_list_and_an_empty_list_is_refused():
     """k=5 is what people type."""
-    grid = kepsilon.explore(people(200), POLICY, k=5, epsilon=2, algorithm="ola")
+    grid = kepsilon.explore(people_to_explore(200), POLICY, k=5, epsilon=2, algorithm="ola")
     assert [(cell.k, cell.epsilon, cell.algorithm) for cell in grid.cells] == [(5, 2, "ola")]
     with pytest.raises(kepsilon.PolicyError, match="algorithm: no value"):
-        kepsilon.explore(people(200), POLICY, algorithm=[])
+        kepsilon.explore(people_to_explore(200), POLICY, algorithm=[])
 
 
 def test_too_large_a_k_is_refused_for_its_own_reason():
     """Not for missing values that nobody misses."""
-    grid = kepsilon.explore(people(200), POLICY, k=[3, 201], epsilon=1)
+    grid = kepsilon.explore(people_to_explore(200), POLICY, k=[3, 201], epsilon=1)
     assert {cell.refused for cell in grid.cells if cell.k == 201} == {
         "k = 201, but only 200 records are there to be released."
     }
@@ -412,7 +416,7 @@ def test_without_an_epsilon_quasi_only_one_epsilon_is_looked_at():
     attributes = {name: a for name, a in DOCUMENT["attributes"].items() if name != "height"}
     document = {**DOCUMENT, "attributes": attributes, "unlisted_columns": "drop"}
     del document["confidence"]
-    grid = kepsilon.explore(people(300), kepsilon.Policy.from_dict(document), k=[3, 5])
+    grid = kepsilon.explore(people_to_explore(300), kepsilon.Policy.from_dict(document), k=[3, 5])
     assert len(grid.cells) == 4
     for cell in grid.cells:
         released = round(300 * (1 - cell.prediction.suppressed_by_k))

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from kepsilon import Policy, PolicyError, json_schema
-from made_up import POLICY
+from material.people import POLICY
 
 GOOD = {
     "k": 5,

@@ -15,6 +15,7 @@ import pytest
 
 import kepsilon
 from kepsilon.json_values import FrozenMapping, JsonValue
+from material.people import policy
 
 POLICY = {
     "k": 3, "epsilon": 4, "algorithm": "ola", "max_suppression": 0.1, "confidence": 0.9,
@@ -26,7 +27,7 @@ POLICY = {
 }  # fmt: skip
 
 
-def people():
+def people_of_places():
     n = 120
     return {
         "place": ["abcd"[i % 4] for i in range(n)],
@@ -36,8 +37,8 @@ def people():
 
 
 @pytest.fixture(params=["OLA", "Mondrian"])
-def policy(request):
-    return kepsilon.Policy.from_dict({**POLICY, "algorithm": request.param.lower()})
+def chosen(request):
+    return policy(POLICY, algorithm=request.param.lower())
 
 
 def parts_of(value, path="it"):
@@ -86,9 +87,9 @@ def texts(release):
     return json.dumps(release.record.to_json()), json.dumps(release.manifest.to_json())
 
 
-def test_everything_in_record_and_manifest_refuses_to_be_edited(policy, tmp_path):
+def test_everything_in_record_and_manifest_refuses_to_be_edited(chosen, tmp_path):
     """Each part is frozen: values, mappings and sequences, whichever way they are reached."""
-    release = kepsilon.anonymise(pa.table(people()), policy, unsafe_seed=1)
+    release = kepsilon.anonymise(pa.table(people_of_places()), chosen, unsafe_seed=1)
     written = release.write(tmp_path / "out.csv")
     before = texts(release)
     for whole in (release.record, release.manifest, written):
@@ -102,9 +103,9 @@ def test_everything_in_record_and_manifest_refuses_to_be_edited(policy, tmp_path
     assert texts(release) == before
 
 
-def test_edited_json_is_a_copy(policy, tmp_path):
+def test_edited_json_is_a_copy(chosen, tmp_path):
     """What `to_json` and keys give may be edited; what is written stays."""
-    release = kepsilon.anonymise(pa.table(people()), policy, unsafe_seed=1)
+    release = kepsilon.anonymise(pa.table(people_of_places()), chosen, unsafe_seed=1)
     before = texts(release)
     for whole in (release.record, release.manifest):
         edit_json(whole.to_json())
@@ -120,19 +121,19 @@ def test_edited_json_is_a_copy(policy, tmp_path):
 
 def test_a_policy_edited_afterwards_changes_nothing():
     """Its own dictionaries are the user's; the release has kept what they said."""
-    policy = kepsilon.Policy.from_dict(POLICY)
-    release = kepsilon.anonymise(pa.table(people()), policy, unsafe_seed=1)
+    edited = policy(POLICY)
+    release = kepsilon.anonymise(pa.table(people_of_places()), edited, unsafe_seed=1)
     before = texts(release)
-    policy.attributes["place"].hierarchy.levels[0]["x"] = ("edited",)
-    policy.attributes.clear()
+    edited.attributes["place"].hierarchy.levels[0]["x"] = ("edited",)
+    edited.attributes.clear()
     assert texts(release) == before
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_an_edited_frame_is_a_copy(kind, tmp_path):
     """Overwriting what `frame` gave back does not reach the file."""
-    data = pd.DataFrame(people()) if kind == "pandas" else pl.DataFrame(people())
-    release = kepsilon.anonymise(data, kepsilon.Policy.from_dict(POLICY), unsafe_seed=1)
+    data = pd.DataFrame(people_of_places()) if kind == "pandas" else pl.DataFrame(people_of_places())
+    release = kepsilon.anonymise(data, policy(POLICY), unsafe_seed=1)
     wanted = release.write(tmp_path / "out.csv").digest
     frame = release.frame
     if kind == "pandas":
@@ -146,7 +147,7 @@ def test_an_edited_frame_is_a_copy(kind, tmp_path):
 
 def test_written_is_what_is_on_disk(tmp_path):
     """With its digest, which the release knows from then on; before there is none."""
-    release = kepsilon.anonymise(pa.table(people()), kepsilon.Policy.from_dict(POLICY), unsafe_seed=1)
+    release = kepsilon.anonymise(pa.table(people_of_places()), policy(POLICY), unsafe_seed=1)
     assert release.record.digest is release.manifest["digest"] is None
     first = release.write(tmp_path / "a.csv", linkage=tmp_path / "links.csv", report=tmp_path / "r.html")
     assert [path.name for path in (first.path, first.manifest_path, first.record_path)] == [
@@ -164,7 +165,7 @@ def test_written_is_what_is_on_disk(tmp_path):
 
 def test_a_release_that_was_not_written_has_no_digest(tmp_path):
     """A write that fails says nothing about the file that is not there."""
-    release = kepsilon.anonymise(pa.table(people()), kepsilon.Policy.from_dict(POLICY), unsafe_seed=1)
+    release = kepsilon.anonymise(pa.table(people_of_places()), policy(POLICY), unsafe_seed=1)
     (tmp_path / "out.csv").write_text("mine", encoding="utf-8")
     with pytest.raises(kepsilon.EngineError, match="exists"):
         release.write(tmp_path / "out.csv")
@@ -173,7 +174,7 @@ def test_a_release_that_was_not_written_has_no_digest(tmp_path):
 
 def test_keys_and_names_tell_alike(tmp_path):
     """`record["records"]["read"]`, as in JSON, and `record.records.read`."""
-    release = kepsilon.anonymise(pa.table(people()), kepsilon.Policy.from_dict(POLICY), unsafe_seed=1)
+    release = kepsilon.anonymise(pa.table(people_of_places()), policy(POLICY), unsafe_seed=1)
     record, manifest = release.record, release.manifest
     assert record["records"]["read"] == record.records.read == 120
     assert manifest["guarantee"]["statement"] == manifest.guarantee.statement
@@ -190,14 +191,14 @@ def test_keys_and_names_tell_alike(tmp_path):
     assert "levels" not in manifest["policy"]["attributes"]["place"]["hierarchy"]
 
 
-def test_other_results_are_frozen_too(policy, tmp_path):
+def test_other_results_are_frozen_too(chosen, tmp_path):
     """Predictions, cells of a grid, and what an audit found."""
-    data = pa.table(people())
-    release = kepsilon.anonymise(data, policy, unsafe_seed=1)
+    data = pa.table(people_of_places())
+    release = kepsilon.anonymise(data, chosen, unsafe_seed=1)
     written = release.write(tmp_path / "out.parquet", linkage=tmp_path / "links.csv")
-    audit = kepsilon.audit(data, written.path, policy, linkage=written.linkage_path)
-    cell = kepsilon.explore(data, policy, k=[3], epsilon=[4]).cells[0]
-    for whole in (kepsilon.check(data, policy), cell, audit):
+    audit = kepsilon.audit(data, written.path, chosen, linkage=written.linkage_path)
+    cell = kepsilon.explore(data, chosen, k=[3], epsilon=[4]).cells[0]
+    for whole in (kepsilon.check(data, chosen), cell, audit):
         assert isinstance(whole, JsonValue)
         for _, part in parts_of(whole):
             assert not isinstance(part, dict | list | set)

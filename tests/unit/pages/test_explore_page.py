@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The explore page: the choice or why there is none, every cell, and words that are true of the figures."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from kepsilon.grid.cells import Cell
+from kepsilon.grid.choice import Limits
+from kepsilon.pages.figures import grid as grid_figures
+from kepsilon.pages.figures.grid_lead import why_words
+from kepsilon.pages.render import explore_page
+from kepsilon.pages.wording import percent
+from material.made_up_results import made_up_error, made_up_grid, made_up_prediction
+from material.page_checks import check_page, drawings
+
+
+def words_of(page):
+    return re.sub(r"\s+", " ", " ".join(check_page(page).words))
+
+
+def headline(page):
+    return re.search(r"<h1>(.*?)</h1>", page).group(1)
+
+
+def changed(explored, change):
+    """The grid with every prediction changed, and the choice that it was."""
+    grid, choice = explored
+    cells = tuple(
+        cell if cell.prediction is None else replace(cell, prediction=change(cell.prediction)) for cell in grid.cells
+    )
+    chosen = None if choice.cell is None else cells[grid.cells.index(choice.cell)]
+    return replace(grid, cells=cells), replace(choice, cell=chosen)
+
+
+def with_figures(explored, **changes):
+    return changed(explored, lambda prediction: replace(prediction, **changes))
+
+
+def simulated(explored, standard_error):
+    """The linking risk of every cell known only so far."""
+
+    def estimated(prediction):
+        fair = replace(prediction.linking_risk.fair, variance=standard_error**2)
+        return replace(prediction, linking_risk=replace(prediction.linking_risk, fair=fair))
+
+    return changed(explored, estimated)
+
+
+def choosing(explored, **changes):
+    """The grid with another choice."""
+    grid, choice = explored
+    return grid, replace(choice, **changes)
+
+
+def refused(explored, algorithm=None):
+    """The grid with every cell refused, or those of one algorithm; nothing is chosen."""
+    grid, choice = explored
+    cells = tuple(
+        replace(cell, prediction=None, refused="k cannot be met.") if algorithm in (None, cell.algorithm) else cell
+        for cell in grid.cells
+    )
+    return replace(grid, cells=cells), replace(choice, cell=None)
+
+
+NO_LIMITS = {"limits": Limits(), "cell": None, "why": None}
+
+
+def test_the_explore_page_tells_the_choice_first():
+    grid, choice = made_up_grid()
+    words = words_of(explore_page(grid, choice))
+    told = f"k = {choice.cell.k}, ε = {choice.cell.epsilon}, {choice.cell.algorithm}"
+    assert words.index(told) < words.index("Every choice")
+    assert words.index("linking risk at most 5 %") < words.index("Every choice")
+    assert "For the curator only: do not publish" in words
+
+
+def test_the_explore_page_has_a_line_for_every_cell():
+    """Front, choice, limits and refusals are told in words, not by colour alone."""
+    grid, choice = made_up_grid()
+    page = explore_page(grid, choice)
+    check_page(page)
+    body = page[page.index('class="choices"') :]
+    lines = re.findall(r"<tr.*?</tr>", body, flags=re.DOTALL)[1:]
+    assert len(lines) == len(grid.cells) == 84
+    for line, cell in zip(lines, grid.cells, strict=True):
+        assert ("refused" in line) is bool(cell.refused)
+        if not cell.refused:
+            assert ("front" in line) is cell.pareto
+            assert ("outside limits" in line) is not choice.limits.allow(cell)
+    assert sum(">chosen" in line for line in lines) == 1
+    assert "in &lt;b&gt;every&lt;/b&gt; hierarchy" in body
+
+
+def test_few_left_out_are_told_in_numbers_and_not_drawn():
+    """Three of 32,440 records: a segment where three are k or more, which is only where k is 2."""
+    share = 3 / 32440
+    gone = replace(made_up_prediction().records, suppressed_by_k=3)
+    page = explore_page(*with_figures(made_up_grid(confidence=None), records=gone))
+    lines = re.findall(r"<tr.*?</tr>", page[page.index('class="choices"') :], flags=re.DOTALL)[1:]
+    assert sum(f"<td>{percent(share)}</td>" in line for line in lines) == 83
+    assert "fewer than" not in words_of(page)
+    (chart,) = (one for one in drawings(page) if "Records left out by k, mondrian" in one)
+    widths = [float(width) for width in re.findall(r'<rect[^>]* width="([\d.]+)"', chart)]
+    assert [width > 0 for width in widths] == [True, False, False, False, False, False]
+
+
+def test_four_hundred_cells_stay_under_the_limit():
+    ks = (2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700, 1000)
+    epsilons = (0.05, 0.1, 0.5, 1, 2, 3, 4, 8, 16, 32)
+    grid, choice = made_up_grid(ks=ks, epsilons=epsilons, names=("height", "weight", "income"))
+    assert len(grid.cells) == 400
+    check_page(explore_page(grid, choice))
+
+
+@pytest.mark.parametrize(
+    "explored",
+    [
+        choosing(made_up_grid(), cell=None, why="No cell keeps max_risk."),
+        choosing(made_up_grid(), **NO_LIMITS),
+        made_up_grid(confidence=None),
+        with_figures(made_up_grid(), linking_risk=made_up_prediction(risk=0.0).linking_risk, distortion=None),
+        made_up_grid(names=()),
+        simulated(made_up_grid(), 0.001),
+        made_up_grid(ks=(5,), epsilons=(1, 2), algorithms=("ola",)),
+        made_up_grid(ks=(5, 10), epsilons=(1,), algorithms=("mondrian",)),
+        made_up_grid(ks=(5,), epsilons=(1,), algorithms=("ola",)),
+    ],
+    ids=[
+        "nothing chosen",
+        "no limits",
+        "no confidence",
+        "no risk",
+        "no noise",
+        "simulated",
+        "one k",
+        "one ε",
+        "refused",
+    ],
+)
+def test_every_kind_of_grid_has_a_page(explored):
+    page = explore_page(*explored)
+    check_page(page)
+    assert ">None<" not in page
+
+
+@pytest.mark.parametrize(
+    ("explored", "said"),
+    [
+        (choosing(made_up_grid(), cell=None), "No choice keeps the limits"),
+        (choosing(made_up_grid(), **NO_LIMITS), "84 choices of k, ε and algorithm"),
+        (
+            choosing(made_up_grid(ks=(5,), epsilons=(1, 2), algorithms=("ola",)), **NO_LIMITS),
+            "2 choices of k, ε and algorithm",
+        ),
+        (choosing(with_figures(made_up_grid(), distortion=None), cell=None), "No choice can be ranked"),
+        (refused(made_up_grid()), "No choice can be met"),
+        (choosing(refused(made_up_grid()), **NO_LIMITS), "No choice can be met"),
+    ],
+    ids=["none qualifies", "no limits", "no limits, few", "distortion undefined", "refused", "refused, no limits"],
+)
+def test_the_headline_is_true_of_a_grid_without_a_choice(explored, said):
+    page = explore_page(*explored)
+    words = words_of(page)
+    assert headline(page) == said
+    assert "The choice above" not in words
+    assert ("Limits (--max-risk, --max-suppression, --max-error) choose" in words) is not bool(
+        explored[1].limits.stated()
+    )
+    assert ("Distortion is undefined for every choice" in words) is ("ranked" in said)
+
+
+def test_without_limits_nothing_is_outside_them():
+    words = words_of(explore_page(*choosing(made_up_grid(), **NO_LIMITS)))
+    assert "No limits were set, so nothing is chosen" in words
+    for claim in ("outside the limits", "outside limits", "limit 5 %"):
+        assert claim not in words
+
+
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [
+        (
+            "no cell of the grid keeps the limits: max_risk = 0.01 is kept by no cell; the least linking risk is 2.00% (ola)",
+            "No cell of the grid keeps the limits: linking risk at most 1 % is kept by no cell; the least linking risk is 2.00% (ola).",
+        ),
+        (
+            "Less distorted would be x; ruled out by max_risk and max_error (error 6.00%).",
+            "Less distorted would be x; ruled out by the limit on linking risk and the limit on error (error 6.00%).",
+        ),
+        ("max_suppression = 1e-05 binds", "Suppression at most 0.001 % binds."),
+        ("--max-error binds.", "The limit on error binds."),
+        ("max_total_suppression binds.", "The limit on suppression (the policy's own limit) binds."),
+    ],
+)
+def test_why_is_a_sentence_without_names_of_options(why, said):
+    assert why_words(why).replace("\xa0", " ") == said
+    assert said in words_of(explore_page(*choosing(made_up_grid(), why=why)))
+
+
+def test_the_policys_own_limit_is_told_and_drawn():
+    """Where both are set, the tighter one is the line that must not be crossed."""
+    grid, choice = made_up_grid()
+    page = explore_page(grid, replace(choice, limits=replace(choice.limits, max_total_suppression=0.03)))
+    assert "suppression (the policy's own limit) at most 3 %" in words_of(page)
+    for chart in (one for one in drawings(page) if "Records left out by k" in one):
+        assert f">limit {percent(0.03)}<" in chart
+
+
+def test_marks_and_line_claim_no_more_than_they_show():
+    """The marks are of three aims, the line of two."""
+    words = words_of(explore_page(*made_up_grid()))
+    assert "at least as good in all three of distortion, linking risk and records left out, and better in one" in words
+    assert "Along the line nothing has less of both" in words
+    assert "better in both" not in words
+
+
+def test_the_page_says_what_its_figures_are():
+    words = words_of(explore_page(*simulated(made_up_grid(), 0.00035)))
+    assert words.index("before published values are rounded and clamped") < words.index("Linking risk, ola")
+    assert "Linking risk, error and classes are those before records are left out for confidence" in words
+    assert "keep a limit only with three to spare: 4.9 % ± 0.07 % may be outside 5 %" in words
+    assert words.count("± 0.07 %") == 83 + 2  # every cell that is met, the note, and the tile
+    exact = words_of(explore_page(*made_up_grid(confidence=None)))
+    assert "simulated" not in exact
+    assert "left out for confidence" not in exact
+
+
+def test_epsilon_without_effect_is_said_so():
+    words = words_of(explore_page(*made_up_grid(names=())))
+    assert "There is no ε-quasi: no noise is drawn, and ε has no effect on any figure." in words
+    assert "Less noise (a larger ε)" not in words
+    assert "no ε-quasi" not in words_of(explore_page(*made_up_grid()))
+
+
+def test_an_error_of_too_few_records_is_not_given():
+    error = made_up_error(expected=None).predicted
+    page = explore_page(*with_figures(made_up_grid(), error={"height": error}))
+    assert page.count("<td>not given</td>") == 83
+    assert "not given where fewer than k records have a relative error" in words_of(page)
+
+
+def test_an_algorithm_that_is_always_refused_has_no_cards():
+    words = words_of(explore_page(*refused(made_up_grid(), "ola")))
+    assert "Left out, mondrian" in words
+    for title in ("Left out, ola", "Linking risk, ola", "Error of height, ola"):
+        assert title not in words
+
+
+def test_distortion_is_written_as_on_the_terminal():
+    page = explore_page(*with_figures(made_up_grid(), distortion=0.3234))
+    assert page.count("<td>0.323</td>") >= 83
+    assert "<td>undefined</td>" in explore_page(*with_figures(made_up_grid(), distortion=None))
+
+
+def test_more_tiles_of_a_kind_are_counted():
+    words = words_of(explore_page(*made_up_grid(names=("a", "b", "c"))))
+    assert "is how far b is off on average, of its value; and 1 more below" in words
+
+
+def test_a_single_k_is_named_in_its_charts():
+    charts = drawings(explore_page(*made_up_grid(ks=(5,))))
+    lines = [chart for chart in charts if "against ε" in chart]
+    assert len(lines) == 4
+    assert all(">k = 5<" in chart for chart in lines)
+
+
+@pytest.mark.parametrize("n_ks", [8, 9, 20, 33])
+def test_dots_of_many_k_share_colours_only_with_their_neighbours(n_ks):
+    """The legend names all of them, and no colour twice."""
+    ks = range(2, 2 + n_ks)
+    (chart,) = (
+        one for one in drawings(explore_page(*made_up_grid(ks=ks, epsilons=(1, 2)))) if "against distortion" in one
+    )
+    legend = re.findall(r'<circle[^>]*class="f(\d)"/></g><text[^>]*>k = (\d+)(?: to (\d+))?<', chart)
+    assert len({colour for colour, _, _ in legend}) == len(legend) <= 8
+    assert [k for _, low, high in legend for k in range(int(low), int(high or low) + 1)] == [*ks]
+
+
+def test_the_line_joins_what_nothing_beats_in_both():
+    """A cell that leaves out fewer is on the front of three aims, but not on the line of two."""
+    aims = ((0.1, 0.5), (0.2, 0.6), (0.3, 0.2), (0.3, 0.1), (0.4, 0.1))
+    cells = [
+        Cell(algorithm="ola", k=10, epsilon=1.0, prediction=made_up_prediction(distortion=d, risk=r)) for d, r in aims
+    ]
+    found = grid_figures._unbeaten([grid_figures._ranked(cell) for cell in cells])
+    assert [(one.distortion, one.risk) for one in found] == [(0.1, 0.5), (0.3, 0.1)]

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Confident k in a release: who is gone, what the record and the manifest say of it, and when it is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import kepsilon
+from material.people import policy
+from oracles import attacks
+from oracles.noise import SEED
+
+N, K, EPSILON, CONFIDENCE = 600, 5, 8, 0.9
+RULES = ["text", "strict", "suppress_zero"]
+HEIGHT = {"role": "epsilon-quasi", "precision": 0.1, "range": "class"}
+POLICY = {
+    "k": K, "epsilon": EPSILON, "algorithm": "ola", "max_suppression": 0.05, "confidence": CONFIDENCE,
+    "attributes": {
+        "person": {"role": "sensitive"},
+        "district": {"role": "k-quasi", "hierarchy": {"type": "suppress"}},
+        "height": HEIGHT,
+    },
+}  # fmt: skip
+ALONE = {"person": None, "district": None}
+"""Leaves height as the only attribute."""
+
+
+def six_districts():
+    """Heights in six classes of about 100, and two rare districts that OLA leaves out."""
+    rng = np.random.default_rng(SEED)
+    district = np.concatenate([rng.integers(0, 6, N - 3), [6, 6, 7]])
+    return pa.table(
+        {
+            "person": [f"p{i}" for i in range(N)],
+            "district": [f"d{i}" for i in district],
+            "height": rng.normal(170, 8, N).round(1),
+        }
+    )
+
+
+def confident(**changes):
+    return policy(POLICY, **changes)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_who_stays_is_who_the_oracle_keeps(rule):
+    """Everybody's noise is not known from outside, but nobody who stays may stand out, and every class has k."""
+    data = six_districts()
+    release = kepsilon.anonymise(data, confident(confidence_rule=rule), unsafe_seed=SEED)
+    frame = release.frame
+    heights = dict(zip(data["person"].to_pylist(), data["height"].to_pylist(), strict=True))
+    districts = dict(zip(data["person"].to_pylist(), data["district"].to_pylist(), strict=True))
+    members = {}
+    for person, district in districts.items():
+        members.setdefault(district, []).append(heights[person])
+    sizes = {}
+    for person, label, published in zip(*(frame[c].to_pylist() for c in ("person", "district", "height")), strict=True):
+        assert label == districts[person]
+        sizes[label] = sizes.get(label, 0) + 1
+        own = members[label]
+        reach = -np.log(1 - CONFIDENCE) * (max(own) - min(own)) / EPSILON + 0.05
+        n = sum(abs(attacks.exact(v) - attacks.exact(published)) <= attacks.exact(reach) for v in own)
+        assert n >= K or (n == 0 and rule != "suppress_zero")
+    assert min(sizes.values()) >= K
+    records = release.record["records"]
+    assert records["released"] == frame.num_rows < 597
+    assert records["suppressed_by_k"] == 3
+    assert records["suppressed_by_confidence"] == 597 - frame.num_rows
+    figures = release.record["confident_k"]
+    assert figures["realised"] == pytest.approx((597 - frame.num_rows) / 597)
+    assert figures["total_realised"] == pytest.approx((600 - frame.num_rows) / 600)
+    assert figures["total_expected"] == pytest.approx((3 + 597 * figures["expected"]) / 600)
+    # A binomial with the expected share has this variance or more, since most records go on their own.
+    assert abs(figures["realised"] - figures["expected"]) < 5 * np.sqrt(figures["expected"] / 597)
+
+
+def test_expectation_equals_the_mean_of_many_releases():
+    """|z| < 5 against 200 releases with fresh seeds, with the spread seen among them."""
+    data, chosen = six_districts(), confident(epsilon=16)
+    releases = [kepsilon.anonymise(data, chosen, unsafe_seed=i).record["confident_k"] for i in range(200)]
+    realised = np.array([figures["realised"] for figures in releases])
+    assert len({figures["expected"] for figures in releases}) == 1
+    z = (realised.mean() - releases[0]["expected"]) / (realised.std(ddof=1) / np.sqrt(len(realised)))
+    assert abs(z) < 5
+
+
+def test_a_class_that_confidence_removes_leaves_no_label_behind(tmp_path):
+    """Neither in the table nor in the bytes of the file."""
+    rng = np.random.default_rng(SEED)
+    data = pa.table(
+        {
+            "district": ["crowd"] * 300 + ["GONE-DISTRICT"] * 5,
+            "height": np.concatenate([rng.normal(170, 8, 300), [100.0, 120.0, 140.0, 160.0, 190.0]]).round(1),
+        }
+    )
+    chosen = confident(epsilon=100, attributes={"person": None})
+    release = kepsilon.anonymise(data, chosen, unsafe_seed=SEED)
+    assert set(release.frame["district"].to_pylist()) == {"crowd"}
+    assert release.record["classes"]["count"] == 1
+    for suffix in ("parquet", "arrow", "csv"):
+        release.write(tmp_path / f"out.{suffix}")
+        assert b"GONE-DISTRICT" not in (tmp_path / f"out.{suffix}").read_bytes()
+    linkage = release.linkage
+    assert set(linkage["class_id"].to_pylist()) == {0}
+
+
+def test_a_cap_on_all_suppression_refuses_before_noise_is_drawn(monkeypatch):
+    """On the expected figure, with the figures and an ε that would do; just above it passes."""
+    expected = kepsilon.anonymise(six_districts(), confident(), unsafe_seed=1).record["confident_k"]["total_expected"]
+    release = kepsilon.anonymise(six_districts(), confident(max_total_suppression=expected * 1.0001), unsafe_seed=2)
+    assert release.record["confident_k"]["total_expected"] == expected
+    drawn = []
+    monkeypatch.setattr("kepsilon.perturb.mechanisms.laplace.perturb", lambda *a, **b: drawn.append(1))
+    with pytest.raises(kepsilon.UnsatisfiableError) as caught:
+        kepsilon.anonymise(six_districts(), confident(max_total_suppression=0.01), unsafe_seed=3)
+    assert not drawn
+    message = str(caught.value)
+    assert f"{expected:.2%} together" in message
+    assert "0.50%" in message
+    suggested = float(message.split("epsilon = ")[1].split(";", maxsplit=1)[0])
+    monkeypatch.undo()
+    assert kepsilon.anonymise(six_districts(), confident(max_total_suppression=0.01, epsilon=suggested), unsafe_seed=4)
+
+
+def test_the_cap_holds_without_confidence_too():
+    """Then it is OLA's share alone."""
+    with pytest.raises(kepsilon.UnsatisfiableError, match=r"leaves out 0.50% of records, above"):
+        kepsilon.anonymise(six_districts(), confident(max_total_suppression=0.004).with_changes(confidence=None))
+
+
+def test_a_release_without_anybody_is_refused():
+    """Five records far apart, hardly moved: none could be that of another."""
+    data = pa.table({"person": list("abcde"), "district": ["d"] * 5, "height": [1.0, 40.0, 90.0, 160.0, 300.0]})
+    with pytest.raises(kepsilon.UnsatisfiableError, match="leaves out every record"):
+        kepsilon.anonymise(data, confident(epsilon=100, max_suppression=0), unsafe_seed=SEED)
+
+
+def test_the_manifest_has_the_expected_share_rounded_and_what_anybody_can_count():
+    """Released records and classes can be counted in the release; the realised share is not told apart."""
+    release = kepsilon.anonymise(six_districts(), confident(), unsafe_seed=SEED)
+    manifest = release.manifest
+    assert set(manifest["confident_k"]) == {"expected", "total_expected"}
+    assert manifest["confident_k"]["expected"] == float(f"{release.record['confident_k']['expected']:.1e}")
+    assert manifest["guarantee"]["confidence"] == CONFIDENCE
+    assert "realised" not in json.dumps(manifest.to_json())
+    labels = release.frame["district"].to_pylist()
+    assert manifest["records"]["released"] == len(labels)
+    assert manifest["classes"]["count"] == len(set(labels))
+    assert manifest["classes"]["smallest"] == min(labels.count(label) for label in set(labels))
+
+
+def test_declared_bounds_promise_less_with_confidence():
+    """Who is left out depends on other people's true values."""
+    attributes = {"height": {**HEIGHT, "range": [120, 220]}}
+    alone = kepsilon.anonymise(
+        six_districts(), confident(attributes=attributes).with_changes(confidence=None), unsafe_seed=1
+    )
+    both = kepsilon.anonymise(six_districts(), confident(attributes=attributes), unsafe_seed=1)
+    assert "a local promise for each record" in alone.record["guarantee"]["statement"]
+    assert "a local promise for each record" not in both.record["guarantee"]["statement"]
+    assert "height, as drawn: given the partition" in both.record["guarantee"]["statement"]
+    assert "may tell something about them" in both.record["guarantee"]["statement"]
+    assert "Confident k" in both.record["guarantee"]["statement"]
+    assert "confident_k" not in both.manifest
+
+
+COARSE = [i for i in range(11) for _ in range(2)]
+"""A range of ten steps of the precision: rounding moves values as much as noise does."""
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    ("epsilon", "domain"), [(16, None), (40, None), (4, [0, 10]), (8, [3, 8])], ids=["16", "40", "clamped", "cut off"]
+)
+def test_rounding_and_clamping_are_part_of_the_expectation(epsilon, domain, rule):
+    """|z| < 5 against 200 releases; unrounded noise would be far off."""
+    quasi = {"role": "epsilon-quasi", "precision": 1, "range": "class", **({"domain": domain} if domain else {})}
+    chosen = confident(epsilon=epsilon, confidence_rule=rule, attributes={**ALONE, "height": quasi}, max_suppression=0)
+    expected, realised = set(), []
+    for seed in range(200):
+        try:
+            figures = kepsilon.anonymise(pa.table({"height": COARSE}), chosen, unsafe_seed=seed).record["confident_k"]
+        except kepsilon.UnsatisfiableError:  # nobody is left
+            realised.append(1.0)
+            continue
+        expected.add(figures["expected"])
+        realised.append(figures["realised"])
+    if not expected:
+        assert set(realised) == {1.0}
+        return
+    assert len(expected) == 1
+    spread = max(np.std(realised, ddof=1), 0.01) / np.sqrt(len(realised))
+    assert abs(np.mean(realised) - expected.pop()) < 5 * spread
+
+
+def test_a_class_without_noise_loses_nobody_to_clamping():
+    """Its records share one value; where it is clamped to says nothing about them."""
+    data = pa.table({"person": list("abcdefghij"), "district": ["d"] * 10, "height": [300.0] * 10})
+    attributes = {"height": {**HEIGHT, "domain": [0, 250]}}
+    for rule in RULES:
+        release = kepsilon.anonymise(data, confident(attributes=attributes, confidence_rule=rule, max_suppression=0))
+        assert release.record["confident_k"]["expected"] == release.record["confident_k"]["realised"] == 0
+        assert release.frame["height"].to_pylist() == [250.0] * 10
+
+
+@pytest.mark.parametrize("base", [0, 10**12, 1_700_000_000_000_000])
+def test_confident_k_holds_among_large_numbers(base):
+    """Time stamps in microseconds: a double's rounding must not reach the next original."""
+    data = pa.table({"height": [float(base + 2 * i) for i in range(20)]})
+    quasi = {"role": "epsilon-quasi", "precision": 1, "range": "class"}
+    with pytest.raises(kepsilon.UnsatisfiableError, match="leaves out every record"):
+        kepsilon.anonymise(
+            data, confident(k=3, epsilon=100, attributes={**ALONE, "height": quasi}, max_suppression=0), unsafe_seed=1
+        )
+
+
+def test_only_missing_values_left_have_a_picture_too(tmp_path):
+    """Everybody with a value goes, the class of missing values stays."""
+    data = pa.table(
+        {
+            "person": list("abcdefghijkl"),
+            "district": ["d"] * 6 + ["e"] * 6,
+            "height": [None] * 6 + [0, 10, 20, 30, 40, 50],
+        }
+    )
+    attributes = {"height": {**HEIGHT, "missing": "class"}}
+    chosen = confident(attributes=attributes, k=6, epsilon=100, confidence=0.5, max_suppression=0)
+    release = kepsilon.anonymise(data, chosen, unsafe_seed=1)
+    assert release.frame["height"].to_pylist() == [None] * 6
+    release.report(tmp_path / "r.html")
