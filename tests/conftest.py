@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 from kepsilon.cli.main import run
-from material.machine import ROOT
+from material.machine import SHARED_DATA, lacking
 from material.people import POLICY, people, write_csv
 
 # The same examples every time, so that a run means the same everywhere; HYPOTHESIS_PROFILE=roam looks for new ones.
@@ -19,19 +19,13 @@ settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("roam", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
-SHARED_DATA = Path(os.environ.get("KEPSILON_DATA", ROOT.parent / "shared" / "data"))
 
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """One process runs all tests that need Spark, because a session takes seconds to start and the memory of several."""
-    from xdist.scheduler import LoadScopeScheduling
-
-    class OneSession(LoadScopeScheduling):
-        def _split_scope(self, nodeid):
-            return "spark" if "spark" in nodeid.rpartition("/")[2] else nodeid
-
-    return OneSession(config, log)
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """One process runs all tests that need Spark, because a session takes seconds to start and much memory."""
+    for item in items:
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")
@@ -39,9 +33,7 @@ def adult_path() -> Path:
     """Adult as shared; a machine without it skips, CI does not."""
     path = SHARED_DATA / "adult.data.csv"
     if not path.exists():
-        if os.environ.get("CI") == "true":
-            pytest.fail("CI needs adult.data.csv beside the project, in shared/data")
-        pytest.skip("adult.data.csv is not here; set KEPSILON_DATA to its folder")
+        lacking("adult.data.csv is not in shared/data beside the project; set KEPSILON_DATA to its folder")
     return path
 
 

@@ -72,7 +72,6 @@ def test_metadata_of_an_arrow_file_is_warned_about(case, tmp_path, where):
 
 def test_the_index_of_a_frame_is_warned_about(case):
     """It could be the row of the original."""
-    pytest.importorskip("pandas")
     frame = arrow(case.released).to_pandas()
     assert not [f for f in ke.audit(arrow(case.original), frame, case.policy).of("warning") if f.check == "metadata"]
     frame.index = case.linkage["original_row"]

@@ -7,7 +7,6 @@ A page has no script, so a wrapper holds it in frames of each width and looks in
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ import pytest
 from kepsilon.grid.choice import Choice, Limits
 from kepsilon.pages.render import explore_page, release_page
 from kepsilon.reproduce.pages.page import page as reproduce_page
+from material.machine import lacking
 from material.made_up_results import made_up_grid, made_up_pictures, made_up_record
 from material.measurements import made_up_claims, made_up_measurements, made_up_run
 
@@ -72,9 +72,7 @@ addEventListener("load", () => {
 def chromium():
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("CI needs chromium: apt-get install chromium")
-        pytest.skip("chromium is not here; pages are looked at where it is")
+        lacking("chromium is not here, which looks at the pages: apt-get install chromium")
     return found
 
 

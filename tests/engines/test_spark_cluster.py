@@ -22,6 +22,8 @@ from material.engine_cases import POLICY, Case, document, random_people
 from material.spark_cluster import Cluster, running_cluster, wait_until
 from oracles import attacks
 
+pytestmark = pytest.mark.spark
+
 N = 2_000
 SPECULATION = {
     "spark.speculation": "true",

@@ -28,6 +28,8 @@ from material.spark_cluster import (
     wait_until,
 )
 
+pytestmark = pytest.mark.spark
+
 N = 2_000
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 ASK = """

@@ -22,6 +22,8 @@ from engines.test_every_engine import expected_figures, labels, same
 from kepsilon.files.private_folders import SPILL_PREFIX
 from material.engine_cases import SEED, document, random_people, spark_session
 
+pytestmark = pytest.mark.spark
+
 N = 600
 ODD_NAMES = {
     "zip": "`zip`",

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from pyarrow import parquet
 
 import kepsilon
@@ -62,7 +63,7 @@ ENGINES = {
     "spark": lambda folder, memory: SparkEngine(session=spark_session(), memory=memory, staging=folder),
 }
 
-EVERY = list(ENGINES)
+EVERY = [pytest.param(name, marks=pytest.mark.spark if name == "spark" else ()) for name in ENGINES]
 OTHERS = EVERY[1:]
 """All but the one in memory, to be compared with it."""
 

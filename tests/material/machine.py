@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a machine may lack: tests that need it skip with the reason, and in CI they fail."""
+"""Where the project and the shared data are, and what a machine may lack."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 """The project's folder."""
+SHARED_DATA = Path(os.environ.get("KEPSILON_DATA") or ROOT.parent / "shared" / "data")
+"""Adult and the tables that the stand-ins were fitted to."""
 
 
 def lacking(reason: str) -> None:
+    """Skips the test with the reason; in CI, where nothing may be skipped, fails it."""
     pytest.fail(f"CI has to have it: {reason}") if os.environ.get("CI") == "true" else pytest.skip(reason)
 
 

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import csv
-import os
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +12,6 @@ from kepsilon.kanonymise.algorithms import ola
 from kepsilon.kanonymise.node_counts import MAX_SLOTS
 from strategies import Attribute, Sample
 
-ROOT = Path(__file__).resolve().parents[2]
-ADULT = Path(os.environ.get("KEPSILON_DATA") or ROOT.parent / "shared" / "data") / "adult.data.csv"
 IN_MARRIAGE = {"Married-civ-spouse", "Married-AF-spouse", "Married-spouse-absent"}
 
 NODES = {
@@ -31,13 +27,8 @@ pytestmark = pytest.mark.shared_data
 
 
 @pytest.fixture(scope="module")
-def adult():
-    if not ADULT.is_file():
-        reason = f"{ADULT.name} is not in {ADULT.parent}; set KEPSILON_DATA to the folder that holds it"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with ADULT.open(newline="", encoding="utf-8") as file:
+def adult(adult_path):
+    with adult_path.open(newline="", encoding="utf-8") as file:
         people = [person for person in csv.DictReader(file) if int(person["age"]) < 80]
     records = [(str(1994 - int(p["age"])), p["sex"], p["race"], p["marital-status"]) for p in people]
     years, sexes, races, statuses = (sorted(set(column)) for column in zip(*records, strict=True))

@@ -110,7 +110,12 @@ def test_a_folder_in_which_nothing_was_measured_is_taken(tmp_path):
     with Kept(tmp_path, ABOUT, overwrite=False):
         pass
     with Kept(tmp_path, {"code": "other"}, overwrite=False) as kept:
+        assert "one" not in kept
         kept.keep("one", {})
+    with Kept(tmp_path, {"code": "other"}, overwrite=False) as again:
+        assert "one" in again
+    with pytest.raises(EngineError, match="of other"):
+        Kept(tmp_path, ABOUT, overwrite=False)
 
 
 def test_what_differs_is_said(tmp_path):
