@@ -20,12 +20,37 @@ settings.register_profile("roam", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
-@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc):
+    """Names a test that is marked `spark` accordingly, `test_x[spark]`: of a test in another process xdist sees the name.
+
+    Marking it with `xdist_group` instead groups nothing since pytest 9.2 (pytest-xdist issue 1386).
+    """
+    if metafunc.definition.get_closest_marker("spark"):
+        metafunc.fixturenames.append("needs")
+        metafunc.parametrize("needs", ["spark"])
+
+
+def is_named_for_spark(nodeid: str) -> bool:
+    return "spark" in nodeid.partition("[")[2].removesuffix("]").split("-")
+
+
 def pytest_collection_modifyitems(items):
-    """One process runs all tests that need Spark, because a session takes seconds to start and much memory."""
+    """Keeps marker and name together where only some parameters of a test are marked."""
     for item in items:
-        if item.get_closest_marker("spark"):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+        if is_named_for_spark(item.nodeid) is (item.get_closest_marker("spark") is None):
+            raise pytest.UsageError(f'{item.nodeid}: the marker goes with the parameter "spark", and only with it')
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """One process runs all tests that need Spark, because a session takes seconds to start and much memory."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneSession(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return "spark" if is_named_for_spark(nodeid) else nodeid
+
+    return OneSession(config, log)
 
 
 @pytest.fixture(scope="session")
