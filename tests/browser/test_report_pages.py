@@ -151,6 +151,7 @@ def brightness(colour):
 
 
 def test_a_page_is_dark_where_the_reader_wants_it_dark(look_at):
+    """A browser set to dark shows light ink on a dark ground, and one set to light the reverse."""
     page = pages()["release"]
     light, dark = look_at(page)[0], look_at(page, dark=True)[0]
     assert brightness(light["ground"]) > 240 > 60 > brightness(light["ink"])

@@ -15,6 +15,7 @@ def table_of(text):
 
 
 def test_the_table_has_a_mark_for_every_claim_and_data_set():
+    """A reader sees at a glance what held where; a claim that says nothing about a data set has no mark there."""
     header, *rows = table_of(docs_page(made_up_claims()))
     assert header == ["claim", "Adult", "Florida (stand-in)", "Michigan (stand-in)", "All data sets"]
     assert len(rows) == len(SENTENCES)
@@ -28,6 +29,7 @@ def test_the_table_has_a_mark_for_every_claim_and_data_set():
 
 
 def test_what_did_not_hold_comes_with_bound_figure_reason_and_experiment():
+    """A failed claim without its reason would look like a mistake of ours."""
     text = docs_page(made_up_claims())
     failed, held = text.split("## What held")
     for entry in made_up_claims()["claims"]:
@@ -42,6 +44,7 @@ def test_what_did_not_hold_comes_with_bound_figure_reason_and_experiment():
 
 
 def test_what_held_is_short():
+    """A claim that held takes one line, so that the failures are easy to find."""
     _, held = docs_page(made_up_claims()).split("## What held")
     lines = [line for line in held.splitlines() if line.startswith("- ")]
     failed = {number for number, _ in FAILS} | {20}
@@ -49,6 +52,7 @@ def test_what_held_is_short():
 
 
 def test_where_everything_held_nothing_is_said_of_failures():
+    """A heading over nothing would make readers look for what is not there."""
     claims = made_up_claims()
     for entry in claims["claims"]:
         entry |= {"held": True, "why": None, "experiment": []}
@@ -58,6 +62,7 @@ def test_where_everything_held_nothing_is_said_of_failures():
 
 
 def test_words_that_markdown_would_take_for_its_own_are_kept():
+    """A bar in a sentence would otherwise break the table."""
     claims = made_up_claims(("adult",))
     claims["claims"][0] |= {"sentence": "a | b *c* <d> < 5", "measured": "x_y_z\nand more"}
     text = docs_page(claims)
@@ -66,6 +71,7 @@ def test_words_that_markdown_would_take_for_its_own_are_kept():
 
 
 def test_the_page_speaks_of_stand_ins_whenever_it_names_them():
+    """Nobody may take figures of made-up voters for those of the paper's data."""
     text = docs_page(made_up_claims())
     for sentence in SENTENCES.values():
         text = text.replace(sentence, "")
@@ -74,6 +80,7 @@ def test_the_page_speaks_of_stand_ins_whenever_it_names_them():
 
 
 def test_a_reason_that_is_the_same_everywhere_is_said_once():
+    """Three copies of a paragraph would hide that it is one reason."""
     claims = made_up_claims()
     for entry in claims["claims"]:
         if entry["id"] == 16:
@@ -84,6 +91,7 @@ def test_a_reason_that_is_the_same_everywhere_is_said_once():
 
 
 def test_an_experiment_over_k_is_a_table():
+    """A list of figures by k is hard to compare in running text."""
     claims = made_up_claims(("adult",))
     entry = next(one for one in claims["claims"] if not one["held"])
     entry["experiment"] = [
@@ -96,6 +104,7 @@ def test_an_experiment_over_k_is_a_table():
 
 
 def test_parts_have_signs_of_their_own():
+    """A claim of two halves may hold in one of them."""
     claims = made_up_claims(("adult",))
     entry = next(one for one in claims["claims"] if not one["held"])
     entry["parts"] = [{"words": "the first half", "held": True}, {"words": "the second", "held": False}]

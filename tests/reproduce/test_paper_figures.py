@@ -57,11 +57,13 @@ def row_with(rows, **wanted):
 
 
 def test_figures_come_in_the_papers_order(measurements):
+    """A reader with the paper beside the page finds each figure where it is expected."""
     assert [figure.id for figure in paper_figures(measurements)] == ORDER
     assert [figure.id for figure in beyond_figures(measurements)] == BEYOND
 
 
 def test_every_figure_has_a_drawing_and_a_table_as_files(figures):
+    """What is drawn can be used elsewhere, and what it was drawn from can be checked."""
     files = dict(figure_files(figures.values()))
     assert set(files) == {f"{name}.{kind}" for name in figures for kind in ("svg", "csv")}
     for name, text in files.items():
@@ -72,6 +74,7 @@ def test_every_figure_has_a_drawing_and_a_table_as_files(figures):
 
 
 def test_a_figure_has_one_panel_for_every_data_set_and_algorithm(figures):
+    """As in the paper: nothing that was measured is left out of a figure."""
     for name, figure in figures.items():
         assert len(figure.panels) == (3 if name in ONE_ALGORITHM else 6)
         assert len({panel.title for panel in figure.panels}) == len(figure.panels)
@@ -94,6 +97,7 @@ def test_a_stand_in_is_marked_in_every_panel_and_every_row(figures):
 
 
 def test_a_title_without_the_mark_gets_it():
+    """A stand-in is called one even where a measurement forgot to say so."""
     assert title_of("florida") == "Florida (stand-in)"
     assert title_of("florida", "Florida (stand-in)") == "Florida (stand-in)"
     assert title_of("elsewhere", "Elsewhere", is_stand_in=True) == "Elsewhere (stand-in)"
@@ -101,6 +105,7 @@ def test_a_title_without_the_mark_gets_it():
 
 
 def test_panels_that_were_not_measured_are_named():
+    """A gap in a figure is told, not passed over."""
     partial = {
         name: one
         for name, one in made_up_measurements().items()
@@ -115,6 +120,7 @@ def test_panels_that_were_not_measured_are_named():
 
 
 def test_nothing_measured_gives_figures_without_panels_and_no_files():
+    """An empty run makes a page that says so instead of an error."""
     figures = [*paper_figures({}), *beyond_figures({})]
     assert all(not figure.panels and figure.missing for figure in figures)
     assert list(figure_files(figures)) == []
@@ -124,6 +130,7 @@ def test_nothing_measured_gives_figures_without_panels_and_no_files():
     ("name", "quantity"), [("error-by-k", "error"), ("error-by-epsilon", "error"), ("risk-by-epsilon", "risk")]
 )
 def test_files_over_the_grid_hold_what_was_measured(measurements, figures, name, quantity):
+    """Every number of the file is that of the measurement, to the last digit."""
     rows = rows_of(figures, name)
     assert len(rows) == 6 * 6 * 7
     for data_set in TITLES:
@@ -136,6 +143,7 @@ def test_files_over_the_grid_hold_what_was_measured(measurements, figures, name,
 
 
 def test_the_file_of_confident_k_holds_every_confidence(measurements, figures):
+    """The drawing shows one confidence; the file has all of them."""
     rows = rows_of(figures, "confident-k")
     assert len(rows) == 6 * 6 * 7 * 6
     cell = measurements["releases-michigan-ola"]["ks"][2]["cells"][3]
@@ -160,6 +168,7 @@ def test_every_confidence_has_a_table_of_its_own(measurements, figures):
 
 
 def test_ola_and_confident_k_are_added_up(measurements, figures):
+    """Claim 10 is about the sum, so that the table has to show it."""
     (_, table), *_ = figures["confident-k"].panels[0].more
     for row, one in zip(table.rows, measurements["releases-adult-ola"]["ks"], strict=True):
         for words, cell in zip(row[2:], one["cells"], strict=True):
@@ -168,6 +177,7 @@ def test_ola_and_confident_k_are_added_up(measurements, figures):
 
 
 def test_figures_of_one_column_have_as_many_decimals(figures):
+    """Numbers below each other can be compared only then."""
     for name in ("error-by-k", "risk-by-epsilon", "confident-k", "dimensions"):
         for panel in figures[name].panels:
             for column in zip(*panel.table.rows, strict=True):
@@ -176,6 +186,7 @@ def test_figures_of_one_column_have_as_many_decimals(figures):
 
 
 def test_no_two_files_are_the_same_and_no_column_is_empty(figures):
+    """A copied file or an empty column would be a figure wired to the wrong measurement."""
     files = [text for name, text in figure_files(figures.values()) if name.endswith("csv")]
     assert len(set(files)) == len(files)
     for text in files:
@@ -185,6 +196,7 @@ def test_no_two_files_are_the_same_and_no_column_is_empty(figures):
 
 
 def test_every_column_is_explained(figures):
+    """A file that needs its author to be read is no record."""
     page = (ROOT / "docs" / "figure-files.md").read_text(encoding="utf-8")
     explained = re.findall(r"`([a-z_0-9-]+)(…?)`", page)
     for name in figures:
@@ -195,6 +207,7 @@ def test_every_column_is_explained(figures):
 
 @pytest.mark.parametrize(("name", "axis"), [("error-by-k", "k"), ("error-by-epsilon", "epsilon"), ("confident-k", "k")])
 def test_a_file_is_in_the_order_of_its_figures_axis(figures, name, axis):
+    """A plot of the file by its order draws the lines of the figure."""
     along = [float(row[axis]) for row in rows_of(figures, name)]
     assert along[0] < next(value for value in along if value != along[0])
     changes = sum(a != b for a, b in pairwise(along))
@@ -204,6 +217,7 @@ def test_a_file_is_in_the_order_of_its_figures_axis(figures, name, axis):
 
 
 def test_other_files_hold_what_was_measured(measurements, figures):
+    """Samples of the files that are not over the grid, each against its measurement."""
     row = row_with(rows_of(figures, "dimensions"), data_set="adult", algorithm="ola", k=20)
     assert float(row["loss_with"]) == measurements["dimensions-adult-ola"]["ks"][3]["loss_with"]
     cell = measurements["distributions-florida-mondrian"]["cells"][0]
@@ -236,6 +250,7 @@ def test_of_several_attributes_the_data_sets_own_is_drawn(measurements, figures)
 
 
 def test_running_times_are_ratios_with_a_line_where_both_are_as_fast(figures):
+    """Without the line at 1 nobody sees which of the two is slower."""
     for name in ("times-ola", "times-mondrian"):
         for panel in figures[name].panels:
             assert "1 ×: as fast" in panel.drawing
@@ -247,6 +262,7 @@ def test_running_times_are_ratios_with_a_line_where_both_are_as_fast(figures):
 
 
 def test_the_other_half_of_the_sentence_on_mondrian_is_answered(figures):
+    """The paper's sentence has two halves, and the second is about ε."""
     _, mondrian = figures["dimensions"].says
     assert "Adult: ε = 8 (k = 2)" in mondrian.seen
     assert "OLA" not in mondrian.seen
@@ -263,6 +279,7 @@ def errors_at_one(measurements, data_set, **by_k):
 
 
 def test_a_drop_is_said_to_be_one_only_where_it_is():
+    """Words about a drop follow the numbers, not the paper."""
     falls = errors_at_one(made_up_measurements(), "adult", k50=(0.25, 0.02), k100=(0.24, 0.05))
     rises = errors_at_one(made_up_measurements(), "adult", k50=(0.247, 0.02), k100=(0.248, 0.05))
     assert "a drop here too" in falls["Adult w"]
@@ -270,6 +287,7 @@ def test_a_drop_is_said_to_be_one_only_where_it_is():
 
 
 def test_a_peak_comes_with_what_speaks_against_the_papers_reason():
+    """Where the paper explains a peak by suppression, our figures say whether that can be."""
     peak = {"k2": (0.1, 0.05), "k5": (0.2, 0.04), "k10": (0.15, 0.02)}
     words = errors_at_one(made_up_measurements(), "florida", **peak)["Florida"]
     assert "a peak at k = 5" in words
@@ -282,6 +300,7 @@ def test_a_peak_comes_with_what_speaks_against_the_papers_reason():
 
 
 def test_what_speaks_for_uniform_noise_is_said_too(measurements, figures):
+    """The page is no advocate: it tells where uniform noise has the lower risk."""
     text = " ".join(figures["uniform-noise"].reading)
     assert "in 0 of 6 panels" in text
     assert "from 10 runs of its own." in text
@@ -297,6 +316,7 @@ def test_what_speaks_for_uniform_noise_is_said_too(measurements, figures):
 
 
 def test_files_say_how_to_read_them(figures):
+    """A drawing in a talk has no page around it to explain it."""
     files = dict(figure_files(figures.values()))
     for name, text in files.items():
         if name.endswith("svg"):
@@ -307,6 +327,7 @@ def test_files_say_how_to_read_them(figures):
 
 
 def test_the_papers_suppression_stands_beside_ours(measurements, figures):
+    """So that claim 17 can be judged from the table alone."""
     for row in rows_of(figures, "suppression-by-ola"):
         assert float(row["papers_suppressed_by_k"]) == SUPPRESSED_BY_OLA[row["data_set"]][int(row["k"])]
     table = figures["suppression-by-ola"].panels[0].table
@@ -321,6 +342,7 @@ def test_panels_of_a_figure_have_the_same_axis(figures):
 
 
 def test_a_k_has_the_same_colour_in_every_figure(figures):
+    """A reader learns the colours once."""
     for name in ("error-by-epsilon", "risk-by-epsilon"):
         for panel in figures[name].panels:
             found = dict(re.findall(r'class="strong t(\d+)">k = (\d+)<', panel.drawing))
@@ -328,6 +350,7 @@ def test_a_k_has_the_same_colour_in_every_figure(figures):
 
 
 def test_no_epsilon_has_the_colour_of_a_k(figures):
+    """A line of ε must not be taken for one of k in the next figure."""
     of_k, of_epsilon = (
         set(re.findall(rf'class="strong t(\d+)">{sign} = ', figures[name].panels[0].drawing))
         for sign, name in (("k", "risk-by-epsilon"), ("ε", "error-by-k"))
@@ -337,6 +360,7 @@ def test_no_epsilon_has_the_colour_of_a_k(figures):
 
 
 def test_olas_own_suppression_has_a_line_that_is_no_ks_and_no_epsilons(figures):
+    """It is a third kind of thing, and only OLA has it."""
     for panel in figures["confident-k"].panels:
         found = re.search(r'class="strong t(\d+)">OLA itself<', panel.drawing)
         assert (found is not None) is panel.title.endswith("OLA")
@@ -344,6 +368,7 @@ def test_olas_own_suppression_has_a_line_that_is_no_ks_and_no_epsilons(figures):
 
 
 def test_risks_above_one_in_k_are_marked(measurements, figures):
+    """Claim 8 is about these cells, and colour alone would not tell them."""
     for panel, algorithm in zip(figures["risk-by-epsilon"].panels[::3], ALGORITHMS, strict=True):
         for row, one in zip(panel.table.rows, measurements[f"releases-adult-{algorithm}"]["ks"], strict=True):
             for words, cell in zip(row[2:], one["cells"], strict=True):
@@ -351,6 +376,7 @@ def test_risks_above_one_in_k_are_marked(measurements, figures):
 
 
 def test_one_run_alone_has_no_whiskers_and_is_drawn_all_the_same():
+    """One run has no spread, which is no number and must not be written as one."""
     found = made_up_measurements()
     for one in found["releases-adult-ola"]["ks"]:
         for cell in one["cells"]:
@@ -362,15 +388,18 @@ def test_one_run_alone_has_no_whiskers_and_is_drawn_all_the_same():
 
 
 def test_every_claim_is_decided_by_a_line_of_some_figure(measurements):
+    """A claim that no figure leads to could be judged by nothing."""
     found = {claim for figure in paper_figures(measurements) for claim in figure.claims}
     assert found == set(range(1, 21))
 
 
 def test_a_file_leaves_empty_what_is_not_known():
+    """Neither None nor nan, which programs read as text; a column that is empty throughout is left out."""
     assert csv_text([{"a": 1, "b": None}, {"a": 2, "c": "x,y"}]) == 'a,c\n1,\n2,"x,y"\n'
 
 
 def test_a_choice_that_cannot_be_had_says_so(measurements):
+    """Where no cell keeps the limits, the answer is that there is none."""
     found = {one.title: one for one in choices(measurements)}
     assert list(found) == list(TITLES.values())
     assert found["Adult"].answer == "OLA, k = 20, ε = 8"
@@ -379,6 +408,7 @@ def test_a_choice_that_cannot_be_had_says_so(measurements):
 
 
 def test_a_drawing_alone_says_what_it_shows(figures):
+    """Axes and their units are inside the drawing, not beside it."""
     for panel in figures["error-by-k"].panels:
         whole = standalone(panel.drawing)
         assert "mean relative error of" in whole

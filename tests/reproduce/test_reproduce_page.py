@@ -44,6 +44,7 @@ def words_of(parsed):
 
 
 def test_the_page_is_whole_by_itself(whole):
+    """It opens on a machine without network, and its links lead to files that were written beside it."""
     parsed = check(whole)
     assert len(drawings(whole)) == 3 * 3 + 10 * 6
     assert set(parsed.links) >= ALL_FILES
@@ -51,6 +52,7 @@ def test_the_page_is_whole_by_itself(whole):
 
 @pytest.mark.parametrize("data_sets", [("adult",), ("florida",), ("adult", "michigan"), ()])
 def test_any_part_of_the_data_sets_makes_a_page(data_sets):
+    """Whoever has Adult alone gets its page, and is told what is missing."""
     text = page(made_up_measurements(data_sets), made_up_claims(data_sets), {})
     words = words_of(check(text))
     if "florida" not in data_sets:
@@ -68,6 +70,7 @@ def test_any_part_of_the_data_sets_makes_a_page(data_sets):
     ids=["quick", "one cell", "not the paper's"],
 )
 def test_any_grid_makes_a_page(ks, epsilons, confidences):
+    """A quick run with few k and ε makes a page as well as the paper's grid."""
     found = made_up_measurements()
     for name in found:
         if name.startswith("releases"):
@@ -77,6 +80,7 @@ def test_any_grid_makes_a_page(ks, epsilons, confidences):
 
 
 def test_the_headline_counts_the_claims_that_held(whole):
+    """The first sentence is the result, and is counted by data set."""
     heading = re.search("<h1>(.*?)</h1>", whole).group(1)
     n_failed = {name: len([one for one in FAILS if one[1] == name]) for name in ("adult", "florida", "michigan")}
     assert f"{18 - n_failed['adult']} of 18 held on Adult" in heading
@@ -98,6 +102,7 @@ def test_what_did_not_hold_always_says_why(whole):
 
 
 def test_a_claim_without_a_reason_is_seen_to_have_none():
+    """A reason that is owed is not passed over in silence."""
     claims = made_up_claims()
     claims["claims"][2]["why"] = None
     assert "No reason was recorded." in page(made_up_measurements(), claims, {})
@@ -113,6 +118,7 @@ def test_every_mark_says_held_or_not_in_words(whole):
 
 
 def test_each_line_of_the_paper_stands_beside_what_was_measured(whole):
+    """Every sentence of the paper has its verdicts next to it, one per data set."""
     by_id = {claim.id: claim for claim in claims_of(made_up_claims())}
     sections = dict(re.findall(r'<section id="([a-z-]+)">(.*?)</section>', whole, re.DOTALL))
     for figure in paper_figures(made_up_measurements()):
@@ -144,6 +150,7 @@ HOSTILE = "<img src=x onerror=alert(1)> & </svg>"
 
 
 def test_titles_are_escaped():
+    """Titles and reasons come from files, which somebody may have edited."""
     measurements, claims = made_up_measurements(), made_up_claims()
     for name, one in measurements.items():
         if "adult" in name:
@@ -162,6 +169,7 @@ def test_titles_are_escaped():
 
 
 def test_numbers_stay_with_their_signs():
+    """A percent sign alone on the next line is misread."""
     assert glued("5 % at k = 2 on <Florida (stand-in)>") == (
         '5\N{NO-BREAK SPACE}% at k\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}2 on &lt;Florida <span class="whole">(stand-in)</span>&gt;'
     )
@@ -179,6 +187,7 @@ def test_marks_and_links_can_be_told_from_the_ground(which):
 
 
 def test_the_run_is_told(whole):
+    """Versions, seed and times belong to the result."""
     words = words_of(check(whole))
     for told in (
         "python 3.11.9",
@@ -192,6 +201,7 @@ def test_the_run_is_told(whole):
 
 
 def test_a_claim_of_two_parts_holds_where_both_do():
+    """One half that fails is enough for the claim to fail, on that data set alone."""
     claims = made_up_claims()
     entries = [entry for entry in claims["claims"] if entry["id"] == 2 and entry["data_set"] == "adult"]
     claims["claims"].append({**entries[0], "held": False, "why": "The second half does not hold."})
@@ -204,6 +214,7 @@ def test_a_claim_of_two_parts_holds_where_both_do():
 
 
 def test_a_claim_that_was_not_judged_does_not_count():
+    """Neither as held nor as failed."""
     claims = made_up_claims(("adult",))
     for entry in claims["claims"]:
         if entry["id"] in (2, 4):
@@ -214,6 +225,7 @@ def test_a_claim_that_was_not_judged_does_not_count():
 
 
 def test_everything_is_written_and_nothing_is_left_over(tmp_path):
+    """Writing twice gives the same files, byte for byte."""
     write_pages(tmp_path, made_up_measurements(), made_up_claims(), made_up_run())
     first = {path.relative_to(tmp_path).as_posix(): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert set(first) == {"index.html", *ALL_FILES}
@@ -248,6 +260,7 @@ def test_the_page_opens_with_what_held_where(whole):
 
 
 def test_a_claim_about_stand_ins_alone_can_fail_on_these_only():
+    """It says nothing about Adult, and so cannot fail there."""
     claims = made_up_claims()
     for entry in claims["claims"]:
         if entry["id"] == 7:
@@ -256,6 +269,7 @@ def test_a_claim_about_stand_ins_alone_can_fail_on_these_only():
 
 
 def test_parts_of_a_claim_have_marks_of_their_own():
+    """The page tells which half of a claim held."""
     claims = made_up_claims()
     entry = next(one for one in claims["claims"] if (one["id"], one["data_set"]) == (16, "adult"))
     entry["measured"] = "OLA: 8 times as long; Mondrian: 5 times"
@@ -272,6 +286,7 @@ def test_parts_of_a_claim_have_marks_of_their_own():
 
 
 def test_what_was_tried_for_several_k_is_a_table():
+    """Figures by k are compared in a table, and the rest stays in words."""
     claims = made_up_claims(("adult",))
     entry = next(one for one in claims["claims"] if not one["held"])
     entry["experiment"] = [
@@ -299,6 +314,7 @@ def test_hierarchies_have_as_many_levels_as_the_lattices(whole):
 
 
 def test_a_difference_in_units_is_said_once():
+    """Centimetres here and kilograms there are one variant, not two."""
     assert (
         one_of(["widened to multiples of 5 cm", "widened to multiples of 5 kg"])
         == "widened to multiples of 5 cm or 5 kg"

@@ -131,6 +131,7 @@ def test_the_smallest_cell_is_hidden_with_the_few():
 
 
 def test_records_suppressed_for_confidence_count_before_and_not_after():
+    """The picture compares what was read with what is released."""
     values = [10.0] * 40 + [20.0] * 40 + [30.0] * 40
     picture = pictures_of(values, k=5, stays=[True] * 40 + [False] * 40 + [True] * 40).values[0]
     assert sorted(count for count in picture.before if count) == [40, 40, 40]
@@ -138,6 +139,7 @@ def test_records_suppressed_for_confidence_count_before_and_not_after():
 
 
 def test_missing_values_and_constants_have_pictures_too():
+    """A column without a spread must not divide by it."""
     values = np.array([np.nan] * 20 + [7.0] * 30)
     pictures = picture_release(
         k=3,
@@ -228,12 +230,14 @@ def test_the_realised_curve_tells_of_no_step_below_k():
 
 
 def test_zeros_have_no_relative_error_and_are_counted():
+    """Nothing can be divided by zero, and the page says how many were left out."""
     values = np.array([0.0] * 7 + [10.0] * 20 + [20.0] * 20)
     error = pictures_of(values).errors[0]
     assert (error.n_zeros, error.n_records, error.n_sampled) == (7, 40, 40)
 
 
 def test_fewer_than_k_errors_make_no_curve():
+    """A curve of two records would show these records."""
     values = np.array([0.0] * 30 + [10.0] * 2)
     assert pictures_of(values).errors == ()
 
@@ -249,6 +253,7 @@ def test_a_large_release_is_sampled_and_says_so():
 
 
 def test_class_sizes_add_up_and_start_at_k():
+    """Every class is in one bar, and no bar begins below k."""
     ids = np.repeat(np.arange(5), [10, 19, 20, 49, 1000])
     values = np.arange(len(ids), dtype=float)
     sizes = pictures_of(values, k=10, class_ids=ids).class_sizes
@@ -266,5 +271,6 @@ def test_a_class_below_k_is_refused():
 
 
 def test_pictures_survive_json():
+    """They are stored with the curator's record."""
     pictures = made_up_pictures(names=("height", "weight"))
     assert json.loads(json.dumps(json_of(pictures)))["values"][1]["name"] == "weight"

@@ -70,6 +70,7 @@ NO_LIMITS = {"limits": Limits(), "cell": None, "why": None}
 
 
 def test_the_explore_page_tells_the_choice_first():
+    """A curator reads the answer and its limits before any table."""
     grid, choice = made_up_grid()
     words = words_of(explore_page(grid, choice))
     told = f"k = {choice.cell.k}, ε = {choice.cell.epsilon}, {choice.cell.algorithm}"
@@ -109,6 +110,7 @@ def test_few_left_out_are_told_in_numbers_and_not_drawn():
 
 
 def test_four_hundred_cells_stay_under_the_limit():
+    """A large grid still makes a page that can be mailed."""
     ks = (2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700, 1000)
     epsilons = (0.05, 0.1, 0.5, 1, 2, 3, 4, 8, 16, 32)
     grid, choice = made_up_grid(ks=ks, epsilons=epsilons, names=("height", "weight", "income"))
@@ -142,6 +144,7 @@ def test_four_hundred_cells_stay_under_the_limit():
     ],
 )
 def test_every_kind_of_grid_has_a_page(explored):
+    """Refusals, few cells or no noise: each makes a sound page without a Python word in it."""
     page = explore_page(*explored)
     check_page(page)
     assert ">None<" not in page
@@ -163,6 +166,7 @@ def test_every_kind_of_grid_has_a_page(explored):
     ids=["none qualifies", "no limits", "no limits, few", "distortion undefined", "refused", "refused, no limits"],
 )
 def test_the_headline_is_true_of_a_grid_without_a_choice(explored, said):
+    """Where nothing is chosen, the headline says why and nothing refers to a choice."""
     page = explore_page(*explored)
     words = words_of(page)
     assert headline(page) == said
@@ -174,6 +178,7 @@ def test_the_headline_is_true_of_a_grid_without_a_choice(explored, said):
 
 
 def test_without_limits_nothing_is_outside_them():
+    """Nobody may be told of limits that nobody set."""
     words = words_of(explore_page(*choosing(made_up_grid(), **NO_LIMITS)))
     assert "No limits were set, so nothing is chosen" in words
     for claim in ("outside the limits", "outside limits", "limit 5 %"):
@@ -197,6 +202,7 @@ def test_without_limits_nothing_is_outside_them():
     ],
 )
 def test_why_is_a_sentence_without_names_of_options(why, said):
+    """The page is read by people who never saw the command line."""
     assert why_words(why).replace("\xa0", " ") == said
     assert said in words_of(explore_page(*choosing(made_up_grid(), why=why)))
 
@@ -219,6 +225,7 @@ def test_marks_and_line_claim_no_more_than_they_show():
 
 
 def test_the_page_says_what_its_figures_are():
+    """Expected, before rounding, and simulated where they are: otherwise they are read as promises."""
     words = words_of(explore_page(*simulated(made_up_grid(), 0.00035)))
     assert words.index("before published values are rounded and clamped") < words.index("Linking risk, ola")
     assert "Linking risk, error and classes are those before records are left out for confidence" in words
@@ -230,6 +237,7 @@ def test_the_page_says_what_its_figures_are():
 
 
 def test_epsilon_without_effect_is_said_so():
+    """Charts against ε would be flat lines that look like a mistake."""
     words = words_of(explore_page(*made_up_grid(names=())))
     assert "There is no ε-quasi: no noise is drawn, and ε has no effect on any figure." in words
     assert "Less noise (a larger ε)" not in words
@@ -237,6 +245,7 @@ def test_epsilon_without_effect_is_said_so():
 
 
 def test_an_error_of_too_few_records_is_not_given():
+    """A mean over fewer than k records would tell their values."""
     error = made_up_error(expected=None).predicted
     page = explore_page(*with_figures(made_up_grid(), error={"height": error}))
     assert page.count("<td>not given</td>") == 83
@@ -244,6 +253,7 @@ def test_an_error_of_too_few_records_is_not_given():
 
 
 def test_an_algorithm_that_is_always_refused_has_no_cards():
+    """Empty charts tell nothing."""
     words = words_of(explore_page(*refused(made_up_grid(), "ola")))
     assert "Left out, mondrian" in words
     for title in ("Left out, ola", "Linking risk, ola", "Error of height, ola"):
@@ -251,17 +261,20 @@ def test_an_algorithm_that_is_always_refused_has_no_cards():
 
 
 def test_distortion_is_written_as_on_the_terminal():
+    """One figure has one form, so that page and terminal can be compared."""
     page = explore_page(*with_figures(made_up_grid(), distortion=0.3234))
     assert page.count("<td>0.323</td>") >= 83
     assert "<td>undefined</td>" in explore_page(*with_figures(made_up_grid(), distortion=None))
 
 
 def test_more_tiles_of_a_kind_are_counted():
+    """A page with ten ε-quasis shows two tiles and says how many more there are."""
     words = words_of(explore_page(*made_up_grid(names=("a", "b", "c"))))
     assert "is how far b is off on average, of its value; and 1 more below" in words
 
 
 def test_a_single_k_is_named_in_its_charts():
+    """A line without a name would leave open which k it is."""
     charts = drawings(explore_page(*made_up_grid(ks=(5,))))
     lines = [chart for chart in charts if "against ε" in chart]
     assert len(lines) == 4

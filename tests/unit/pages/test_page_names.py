@@ -83,6 +83,7 @@ def test_a_name_that_runs_from_the_right_is_kept_apart():
 
 
 def test_only_what_runs_from_the_right_is_kept_apart():
+    """Hebrew in a name must not turn the words around it, and the rest of the name is left as it is."""
     assert visible("height גובה 12 קג (cm) א") == "height \u2068גובה 12 קג\u2069 (cm) \u2068א\u2069"
 
 

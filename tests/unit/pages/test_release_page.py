@@ -52,6 +52,7 @@ def test_a_release_page_shows_everything_asked_for():
 
 
 def test_a_page_is_for_light_dark_and_paper():
+    """Printed pages have their folded parts open."""
     page = full_page()
     assert page.count("@media screen and (prefers-color-scheme: dark)") == 2
     printed = page[page.index("@media print") :]
@@ -62,6 +63,7 @@ def test_a_page_is_for_light_dark_and_paper():
 @pytest.mark.parametrize("names", [("height",), ("height", "weight", "income")], ids=["one", "three"])
 @pytest.mark.parametrize("levels", [(0, 2), (None, None), ()], ids=["ola", "mondrian", "no k-quasi"])
 def test_every_kind_of_release_has_a_page(names, levels):
+    """By number of ε-quasis, and by levels known or not."""
     record = made_up_record(names=names, k_quasis=[f"place {i}" for i in range(len(levels))])
     if None in levels:
         record = replace(record, levels=None)
@@ -74,6 +76,7 @@ def test_every_kind_of_release_has_a_page(names, levels):
 
 
 def test_a_release_without_noise_has_a_page():
+    """It has nothing to say of noise, and says nothing."""
     page = release_page(made_up_record(names=()), made_up_pictures(names=()))
     check_page(page)
     assert "What got noise" not in page
@@ -81,6 +84,7 @@ def test_a_release_without_noise_has_a_page():
 
 
 def test_without_noise_the_attacker_knows_the_generalised_attributes():
+    """Then there is no true value to link by, and the page must not speak of one."""
     pictures = replace(made_up_pictures(names=()), risk_by_epsilon=())
     words = words_of(release_page(made_up_record(names=(), confident_k=None), pictures))
     assert "an attacker who knows everybody's generalised attributes links 2.3 in 100 records" in words
@@ -96,6 +100,7 @@ def test_without_noise_the_attacker_knows_the_generalised_attributes():
     ],
 )
 def test_a_column_published_exactly_is_not_called_generalised(levels, said):
+    """Level 0 is the value itself, which the curator has to know."""
     record = made_up_record(levels={f"place {i}": level for i, level in enumerate(levels)})
     words = words_of(release_page(record, made_up_pictures(levels=levels)))
     assert said in words
@@ -115,6 +120,7 @@ def test_mondrians_labels_do_not_read_as_refining():
 
 
 def test_an_error_of_too_few_records_is_said_not_to_be_given():
+    """A mean over fewer than k records would tell their values; that it is missing is said once."""
     error = made_up_error(expected=None, realised=None)
     said = f"The mean error of height is not given: fewer than {K} records have a relative error."
     for pictures in (made_up_pictures(), None):
@@ -123,6 +129,7 @@ def test_an_error_of_too_few_records_is_said_not_to_be_given():
 
 
 def test_more_tiles_of_a_kind_are_counted():
+    """A release with many ε-quasis shows the first tiles and says how many more there are."""
     names = ("height", "weight", "income", "age")
     words = words_of(release_page(made_up_record(names=names), None))
     assert "is how far weight is off on average, of its value; and 2 more below" in words
@@ -131,6 +138,7 @@ def test_more_tiles_of_a_kind_are_counted():
 
 
 def test_bars_of_class_sizes_tell_records_and_classes():
+    """With the singular where there is one class."""
     sizes = (ClassSizePicture(smallest=10, largest=19, n_classes=1, n_records=12),)
     assert "12 in 1 class" in words_of(release_page(made_up_record(), replace(made_up_pictures(), class_sizes=sizes)))
 
@@ -173,6 +181,7 @@ def test_any_figure_may_be_undefined(path):
 
 
 def test_without_pictures_the_record_alone_makes_a_page():
+    """A record read back from its file has no pictures, and `check_page` finds nothing wrong without them."""
     check_page(release_page(made_up_record(), None))
 
 
@@ -185,6 +194,7 @@ def test_a_seeded_release_warns_first():
 
 
 def test_constant_classes_are_warned_of():
+    """A class whose records agree gets no noise, and so gives its value away."""
     assert "In 3 classes all records agree on height" in words_of(full_page(constant_classes={"height": 3}))
 
 
@@ -239,12 +249,14 @@ def test_every_share_left_out_says_of_which_records():
 
 
 def test_the_footer_claims_what_the_page_does():
+    """A footer that claims to hide counts would be false of the counts that are shown."""
     footer = words_of(full_page())
     assert "How many records were left out is given exactly" in footer
     assert "counts of fewer than k records are not shown" not in footer
 
 
 def test_one_record_is_singular():
+    """A page that says `1 records` looks as if nobody had read it."""
     words = words_of(release_page(made_up_record(records=fates(read=1, released=1), k=2), None))
     assert "1 of 1 record read is released" in words
     assert "1 records" not in words
@@ -264,6 +276,7 @@ def test_hidden_cells_are_not_said_to_be_small():
 
 
 def test_a_large_sample_does_not_tell_how_many_values_are_zero():
+    """A count below k would tell of single records, and so would the exact number of the others."""
     pictures = made_up_pictures()
     error = replace(pictures.errors[0], n_sampled=100_000, n_records=9_876_543, n_zeros=3)
     pictures = replace(pictures, errors=(error,))
@@ -273,6 +286,7 @@ def test_a_large_sample_does_not_tell_how_many_values_are_zero():
 
 
 def test_clipped_values_and_zeros_below_k_are_not_counted_out():
+    """A count of fewer than k values is not shown."""
     words = words_of(full_page(clipped={"height": 7}))
     assert "fewer than 10 values outside the bounds were clipped" in words
 
@@ -315,6 +329,7 @@ def test_a_real_release_has_a_page():
     ],
 )
 def test_shares_are_told_as_so_many_in_so_many(share, words):
+    """People understand 2.3 in 100 better than 0.023."""
     assert out_of(share) == words
 
 
@@ -333,6 +348,7 @@ def test_shares_are_told_as_so_many_in_so_many(share, words):
     ],
 )
 def test_percentages_never_round_to_none_or_all(share, words):
+    """0 % and 100 % are claims about everybody."""
     assert percent(share) == words.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
@@ -343,5 +359,6 @@ def test_templates_are_loaded_only_when_a_page_is_made():
 
 
 def test_templates_are_in_the_package():
+    """An installation without them would fail at the first report."""
     names = {entry.name for entry in (resources.files("kepsilon.pages") / "templates").iterdir()}
     assert names >= {"page.html", "page.css", "parts.html", "release.html", "explore.html"}

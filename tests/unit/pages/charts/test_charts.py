@@ -81,6 +81,7 @@ numbers = st.floats(1e-6, 1e9)
 
 @given(st.lists(st.tuples(numbers, st.none() | numbers), min_size=1, max_size=30), st.booleans(), st.booleans())
 def test_lines_stay_on_the_paper(points, x_log, y_log):
+    """Whatever the points: `check_drawing` looks at every coordinate."""
     points = sorted(points, key=lambda point: point[0])
     check_drawing(line_chart([Series("a", points, Style(1), has_dots=True)], x_log=x_log, y_log=y_log, **WORDS))
 
@@ -104,6 +105,7 @@ def test_the_outline_falls_to_the_axis_where_a_cell_is_missing():
 
 
 def test_hidden_cells_narrower_than_a_line_are_not_drawn_across_either():
+    """A line across a hidden bin would tell its height."""
     counts = [9, None] * 400
     narrow = histogram_pair(list(range(799)), counts, counts, title="t", x_label="x")
     assert re.search(r'<path d="([^"]+)" class="outline"', narrow).group(1).count("M") == 400
@@ -111,6 +113,7 @@ def test_hidden_cells_narrower_than_a_line_are_not_drawn_across_either():
 
 @given(st.floats(1e-6, 1e9), st.floats(1.001, 1e6), st.booleans())
 def test_ticks_are_few_round_and_inside(low, ratio, is_log):
+    """An axis with odd or crowded numbers cannot be read off."""
     axis = fitted([low, low * ratio], start=0, end=100, is_log=is_log)
     ticks = axis.ticks()
     assert 1 <= len(ticks) <= 12
@@ -126,6 +129,7 @@ def test_ticks_are_few_round_and_inside(low, ratio, is_log):
 
 @given(st.floats(1e-12, 1e12))
 def test_a_nice_step_is_the_next_of_1_2_and_5(target):
+    """People count in these."""
     step = nice_step(target)
     mantissa = step / 10 ** math.floor(math.log10(step) + 1e-9)
     assert min(abs(mantissa - m) for m in (1, 2, 5)) < 1e-6
@@ -133,11 +137,13 @@ def test_a_nice_step_is_the_next_of_1_2_and_5(target):
 
 
 def test_an_axis_by_ratio_puts_equal_ratios_apart_equally():
+    """That is what a log axis is for; what lies beyond its end is drawn at the end."""
     axis = Axis(low=0.1, high=10, start=0, end=100, is_log=True)
     assert [round(axis.place(x)) for x in (0.1, 1, 10, 99)] == [0, 50, 100, 100]
 
 
 def test_points_at_zero_are_left_out_by_ratio():
+    """Zero has no place on a log axis."""
     chart = line_chart([Series("a", [(1, 0.0), (2, 0.5), (3, 0.7)], Style(1), has_dots=True)], y_log=True, **WORDS)
     dots = re.search(r'<path d="([^"]+)" class="dots', chart).group(1)
     assert dots.count("M") == 2
@@ -182,6 +188,7 @@ def test_many_lines_get_a_legend():
 
 
 def test_the_chosen_level_is_filled_and_the_others_are_hollow():
+    """The chosen level is told by shape, not by colour alone."""
     root = check_drawing(level_ladders([Ladder("zip", 5, 2, 0.5, "90 → 9")], title="t"))
     assert [circle.get("class") for circle in root.iter("circle")] == ["hollow", "hollow", "f1", "hollow", "hollow"]
 
@@ -195,6 +202,7 @@ def test_a_chart_of_its_own_is_a_whole_file():
 
 
 def test_bars_are_as_long_as_their_amounts():
+    """Twice the amount is twice the length."""
     root = check_drawing(
         bar_chart([Bar("a", [Segment("p", 2, 1)], "2"), Bar("b", [Segment("p", 1, 1)], "1")], title="t", label="l")
     )
@@ -239,6 +247,7 @@ def test_the_last_words_of_an_axis_fit(largest):
 
 
 def test_a_share_of_more_than_is_drawn_leaves_the_rest_empty():
+    """Segments that do not add up to the total must not be stretched to fill it."""
     root = check_drawing(share_bar([Segment("a", 60, 1), Segment("b", 20, 2)], title="t", total=100))
     bar = [rect for rect in root.iter("rect") if rect.get("height") == "30"]
     assert sum(float(rect.get("width")) for rect in bar) == pytest.approx(0.8 * 360, abs=2)
@@ -266,6 +275,7 @@ def test_runs_are_dots_with_whiskers_where_they_show():
 
 
 def test_a_whisker_is_as_long_as_the_spread():
+    """From one deviation below to one above, by the scale of the axis."""
     chart = line_chart([Series("a", [(1, 0.5)], Style(1), runs=[Spread(1, 0.5, 0.25)])], y_holds=[1.0], **WORDS)
     low, high = map(float, re.match(r"M[\d.]+ ([\d.]+)V([\d.]+)", whiskers(chart)[0]).groups())
     bottom, top = 232 - 42, 24  # 0 and 1
@@ -273,6 +283,7 @@ def test_a_whisker_is_as_long_as_the_spread():
 
 
 def test_a_whisker_that_runs_off_the_paper_has_no_foot_there():
+    """An arrow tells that it goes on; a foot would tell that it ends."""
     runs = [Spread(1, 0.01, 0.02)]
     chart = line_chart([Series("a", [(1, 0.01), (2, 1)], Style(1), runs=runs)], y_log=True, **WORDS)
     check_drawing(chart)
@@ -281,6 +292,7 @@ def test_a_whisker_that_runs_off_the_paper_has_no_foot_there():
 
 
 def test_a_whisker_that_is_whole_has_no_arrow():
+    """An arrow where the whisker ends would claim a larger spread."""
     runs = [Spread(1, 0.5, 0.2), Spread(2, 0.1, 0.2)]
     chart = line_chart([Series("a", [(1, 0.5), (2, 0.1)], Style(1), runs=runs)], y_holds=[1.0], **WORDS)
     assert "l3" not in whiskers(chart)[0]
@@ -304,6 +316,7 @@ def test_a_file_of_its_own_needs_no_variables():
 
 
 def test_a_limit_can_be_several_lines():
+    """The paper's 5 % and 10 % are drawn as one limit with two lines."""
     series = [Series("a", [(1, 0.01), (2, 0.2)], Style(1))]
     chart = line_chart(series, limit=Limit(0.05, "5 % and 10 %", (0.1,)), y_log=True, **WORDS)
     across = [drawn for drawn in re.findall(r'd="([^"]*)" class="limit"', chart) if drawn.count("M") == 2]
@@ -311,6 +324,7 @@ def test_a_limit_can_be_several_lines():
 
 
 def test_the_papers_seven_epsilons_always_look_the_same_and_like_no_k():
+    """Pages of different grids can be laid side by side."""
     seven = (0.05, 0.5, 1, 2, 4, 8, 16)
     looks = styles_of_epsilon(seven)
     assert [looks[epsilon].colour for epsilon in seven] == sorted({look.colour for look in looks.values()})
@@ -321,6 +335,7 @@ def test_the_papers_seven_epsilons_always_look_the_same_and_like_no_k():
 
 @given(st.sets(st.floats(min_value=0.01, max_value=100), min_size=1, max_size=7))
 def test_any_epsilons_have_looks_that_grow_paler(epsilons):
+    """Their order can be seen, whichever they are, and every colour has a style."""
     looks = styles_of_epsilon(sorted(epsilons))
     colours = [look.colour for look in looks.values()]
     assert colours == sorted(set(colours))
@@ -338,6 +353,7 @@ def test_lines_and_words_can_be_told_from_the_ground(which):
 
 
 def test_a_sheet_holds_every_chart_under_its_name():
+    """A figure saved as one file keeps its panels, their titles and its note."""
     chart = line_chart([Series("a", [(1, 0.5), (2, 0.7)], Style(1))], **WORDS)
     charts = [("one", chart), ("<two>", chart), ("three", chart)]
     paper = sheet(charts, title="all", columns=2, note="Lines are closed forms. " * 8)
@@ -352,6 +368,7 @@ def test_a_sheet_holds_every_chart_under_its_name():
 
 
 def test_bars_side_by_side_can_share_an_axis():
+    """Otherwise the longest bar of each chart would look the same."""
     short, long = (
         bar_chart([Bar("a", [Segment("p", amount, 1)], "w")], title="t", label="l", holds=8) for amount in (2, 8)
     )

@@ -36,6 +36,7 @@ def lab(colour, eyes):
 
 
 def test_white_is_white_and_black_is_black_to_all():
+    """The simulation of colour blindness must leave greys alone, or its verdicts are worth nothing."""
     for eyes in SEEN_BY.values():
         assert lab("#ffffff", eyes) == pytest.approx([100, 0, 0], abs=0.1)
         assert lab("#000000", eyes) == pytest.approx([0, 0, 0], abs=0.1)
