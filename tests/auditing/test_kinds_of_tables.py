@@ -76,7 +76,7 @@ def test_a_release_of_one_column_with_nulls_passes(tmp_path, suffix):
 
 
 def test_a_number_that_meets_an_identifier_by_chance_is_no_leak(tmp_path):
-    """Bed numbers and ages share a small domain; a record's own identifier in its own cell is another matter."""
+    """Bed numbers and ages share a small domain; a record's own identifier in its own field is another matter."""
     original = table().set_column(0, "name", pa.array([str(i) for i in range(300)]))
     under = patients_policy(attributes={name: {"role": "sensitive"} for name in KEPT})
     release = ke.anonymise(original, under)

@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from material.people import POLICY, columns_of, people, write_csv
-from material.refusals import change_cell, change_policy, refused
+from material.refusals import change_field, change_policy, refused
 
 
 def test_policy_that_is_not_toml(case, kepsilon_command):
@@ -63,14 +63,14 @@ def test_role_without_column(case, kepsilon_command):
 
 def test_text_in_a_numeric_epsilon_quasi(case, kepsilon_command):
     """Counted, not shown."""
-    change_cell(case, "height", "CANARY tall")
+    change_field(case, "height", "CANARY tall")
     assert "3 records hold text that is not a number" in refused(case, kepsilon_command)
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "NaN"])
 def test_nan_and_infinities(case, kepsilon_command, value):
     """No noise hides them."""
-    change_cell(case, "height", value)
+    change_field(case, "height", value)
     assert "3 records hold NaN or an infinity" in refused(case, kepsilon_command)
 
 
@@ -163,7 +163,7 @@ def test_suppressing_everything_is_no_release(case, kepsilon_command):
 
 def test_mondrian_refuses_a_small_part_of_missing_values(case, kepsilon_command):
     """Mondrian leaves nobody out, and two records cannot form a class of three."""
-    change_cell(case, "height", "", records=range(2))
+    change_field(case, "height", "", records=range(2))
     change_policy(case, 'algorithm = "ola"', 'algorithm = "mondrian"')
     change_policy(case, 'range = "class"', 'range = "class"\nmissing = "class"')
     assert "2 records have values missing that fewer than k = 3 records miss together" in refused(
@@ -173,7 +173,7 @@ def test_mondrian_refuses_a_small_part_of_missing_values(case, kepsilon_command)
 
 def test_show_values_shows_them_when_asked(case, kepsilon_command):
     """The curator may look at their own data."""
-    change_cell(case, "height", "very tall")
+    change_field(case, "height", "very tall")
     outcome = kepsilon_command("check", case / "people.csv", "-p", case / "policy.toml", "--show-values", "height")
     assert (outcome.code, outcome.out.split()) == (0, ["3", "very", "tall"])
 
@@ -227,7 +227,7 @@ def test_cells_of_several_lines_are_fine(case, kepsilon_command):
 
 def test_values_longer_than_a_stated_mask_are_unlisted(case, kepsilon_command):
     """One typing error must not lengthen every label."""
-    change_cell(case, "zip", "CANARY-LONG", records=range(1))
+    change_field(case, "zip", "CANARY-LONG", records=range(1))
     change_policy(case, '"mask"', '"mask", length = 5')
     assert "1 records hold 1 values that its hierarchy does not list" in refused(case, kepsilon_command)
 
@@ -242,7 +242,7 @@ def test_noise_that_would_not_fit_a_double_is_refused_with_the_policy(case, keps
 @pytest.mark.parametrize("value", ["1_50", "１５０", "abc"])
 def test_show_values_shows_whatever_was_refused(case, kepsilon_command, value):
     """The same rule decides both."""
-    change_cell(case, "height", value)
+    change_field(case, "height", value)
     assert "3 records hold text that is not a number" in refused(case, kepsilon_command)
     outcome = kepsilon_command("check", case / "people.csv", "-p", case / "policy.toml", "--show-values", "height")
     assert value in outcome.out
@@ -306,7 +306,7 @@ def test_precisions_that_are_too_fine_are_reported_together(case, kepsilon_comma
 @pytest.mark.parametrize("precision", ["7", "2.5", "0.1", "1"])
 def test_values_too_large_for_their_precision(case, kepsilon_command, precision):
     """A double could not tell neighbours apart."""
-    change_cell(case, "height", "1e300")
+    change_field(case, "height", "1e300")
     change_policy(case, "precision = 0.1", f"precision = {precision}")
     assert "too large to be published" in refused(case, kepsilon_command)
 

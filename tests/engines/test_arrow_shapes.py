@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever shape Arrow data has in memory or in a file, every record stays whole: its cells stay together."""
+"""Whatever shape Arrow data has in memory or in a file, every record stays whole: its values stay together."""
 
 from __future__ import annotations
 

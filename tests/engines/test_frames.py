@@ -144,7 +144,7 @@ def test_the_input_file_is_never_overwritten(tmp_path):
     ids=["mixed types", "complex", "names twice"],
 )
 def test_pandas_frames_that_cannot_be_read_are_refused_without_a_value(frame):
-    """Arrow's message quotes the cell; it is not even kept as the cause."""
+    """Arrow's message quotes the value; it is not even kept as the cause."""
     with pytest.raises(kepsilon.DataError) as caught:
         kepsilon.anonymise(frame, policy())
     assert "illness" in str(caught.value)

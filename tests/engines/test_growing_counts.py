@@ -27,7 +27,7 @@ def counted(columns: list[np.ndarray], *, n_parts: int) -> tuple[tuple[np.ndarra
 @pytest.mark.parametrize("n_values", [2, 30, 5_000])
 @pytest.mark.parametrize("fold_at", [10, 1 << 22])
 def test_counts_are_those_of_a_plain_count(n_values, fold_at, monkeypatch):
-    """Few cells and many, added up often and once."""
+    """Few slots and many, added up often and once."""
     monkeypatch.setattr(growing_counts, "_FOLD_AT", fold_at)
     rng = np.random.default_rng(SEED)
     columns = [np.sort(rng.integers(0, n_values, 3_000)).astype(np.int32), rng.integers(0, 3, 3_000).astype(np.int32)]
@@ -48,7 +48,7 @@ def test_no_columns_are_one_combination():
 @pytest.mark.parametrize(
     "sizes",
     [(5, 7, 3), (1 << 30, 1 << 30, 1 << 30), (40,) * 12],
-    ids=["few", "more than fit an integer", "so many columns that few cells are left once they are ranked"],
+    ids=["few", "more than fit an integer", "so many columns that few slots are left once they are ranked"],
 )
 def test_combinations_are_found_again(sizes, most_slots):
     """By position or by search; where the product of the sizes overflows, ranks stand for the first columns."""
@@ -70,7 +70,7 @@ def test_a_combination_that_never_came_up_is_noticed(most_slots):
     assert index.find([np.array([0, 1]), np.array([0, 1])], n_records=2).tolist() == [0, -1]
     assert index.find([np.array([0]), np.array([1])], n_records=1) is None
     assert index.find([np.array([growing_counts.UNKNOWN]), np.array([1])], n_records=1) is None
-    assert index.find([np.array([0]), np.array([3])], n_records=1) is None  # not the cell of (1, 1)
+    assert index.find([np.array([0]), np.array([3])], n_records=1) is None  # not the slot of (1, 1)
 
 
 def test_codes_grow_and_are_looked_up():

@@ -111,7 +111,7 @@ def test_the_search_for_canaries_can_find_one(tmp_path):
 
 
 def test_values_under_a_null_do_not_travel(tmp_path):
-    """pandas keeps the old number under a masked cell; it must not reach the file."""
+    """pandas keeps the old number under a masked value; it must not reach the file."""
     masked = pa.Array.from_buffers(
         pa.int64(), N, [pa.py_buffer(bytes(25)), pa.array([7_654_321] * N).buffers()[1]], null_count=N
     )

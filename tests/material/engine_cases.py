@@ -230,7 +230,7 @@ def coded_columns() -> Case:
 
 
 def many_k_quasis() -> Case:
-    """Twelve of forty values: all cells together are more than fit an integer."""
+    """Twelve of forty values: all slots together are more than fit an integer."""
     rng = np.random.default_rng(SEED)
     columns = random_people(3_000) | {f"q{i}": [f"{v:02d}" for v in rng.integers(0, 40, 3_000)] for i in range(12)}
     of_k = {"role": "k-quasi", "hierarchy": {"type": "suppress"}}

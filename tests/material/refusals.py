@@ -42,7 +42,7 @@ def change_policy(case: Path, old: str, new: str) -> None:
     (case / "policy.toml").write_text(text.replace(old, new), encoding="utf-8")
 
 
-def change_cell(case: Path, column: str, value: str, *, records: range = range(3)) -> None:
+def change_field(case: Path, column: str, value: str, *, records: range = range(3)) -> None:
     table = people()
     for i in records:
         table[i][column] = value

@@ -93,7 +93,7 @@ def two_sided_below(z, t):
 
 
 def chi_square_p(observed, probabilities):
-    """p-value of counts against exact probabilities; cells that expect fewer than five are put together."""
+    """p-value of counts against exact probabilities; bins that expect fewer than five are put together."""
     observed, probabilities = np.asarray(observed), np.asarray(probabilities)
     assert math.isclose(probabilities.sum(), 1, rel_tol=1e-9)
     expected = probabilities * observed.sum()
@@ -108,15 +108,15 @@ def chi_square_p(observed, probabilities):
         observed[largest] += observed[-1]
         expected[largest] += expected[-1]
         observed, expected = observed[:-1], expected[:-1]
-    assert len(expected) > 1, "one cell says nothing"
+    assert len(expected) > 1, "one bin says nothing"
     return stats.chisquare(observed, expected * observed.sum() / expected.sum()).pvalue
 
 
-def two_sided_chi_square_p(noise, t, *, n_cells=120):
-    """p-value of integers against P(Z) ∝ exp(−t·|Z|): single integers where the grid is coarse, else cells of equal width."""
+def two_sided_chi_square_p(noise, t, *, n_bins=120):
+    """p-value of integers against P(Z) ∝ exp(−t·|Z|): single integers where the grid is coarse, else bins of equal width."""
     reach = int(9 / t) + 1  # 1e-4 lies beyond: a few dozen of some 400,000 draws, and all laps of the top group inside
-    cuts = np.unique(np.rint(np.linspace(-reach, reach, n_cells)).astype(np.int64))
-    cells = np.searchsorted(cuts, noise, side="right")  # cell i holds cuts[i − 1] ≤ z < cuts[i]
+    cuts = np.unique(np.rint(np.linspace(-reach, reach, n_bins)).astype(np.int64))
+    bins = np.searchsorted(cuts, noise, side="right")  # bin i holds cuts[i − 1] ≤ z < cuts[i]
     below = two_sided_below(cuts, t)
     probabilities = np.diff(np.concatenate([[0.0], below, [1.0]]))
-    return chi_square_p(np.bincount(cells, minlength=len(cuts) + 1), probabilities)
+    return chi_square_p(np.bincount(bins, minlength=len(cuts) + 1), probabilities)

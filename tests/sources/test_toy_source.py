@@ -20,7 +20,7 @@ from material.people import people, policy
 
 
 class Lines:
-    """A record on each line, its cells between bars, after a line of names; an empty cell is a null."""
+    """A record on each line, its fields between bars, after a line of names; an empty field is a null."""
 
     name = "lines"
     suffixes = (".lines",)
@@ -36,8 +36,8 @@ class Lines:
 
     def _read(self, path: Path, columns: Sequence[str]) -> pa.Table:
         names, *records = [line.split("|") for line in path.read_text(encoding="utf-8").splitlines()]
-        cells = dict(zip(names, zip(*records, strict=True), strict=True))
-        return pa.table({name: pa.array([cell or None for cell in cells[name]], pa.string()) for name in columns})
+        fields = dict(zip(names, zip(*records, strict=True), strict=True))
+        return pa.table({name: pa.array([field or None for field in fields[name]], pa.string()) for name in columns})
 
     @contextmanager
     def writing(self, sink: Sink) -> Iterator[Write]:
@@ -47,7 +47,7 @@ class Lines:
                 if not file.tell():
                     print(*table.column_names, sep="|", file=file)
                 for record in table.to_pylist():
-                    print(*("" if cell is None else cell for cell in record.values()), sep="|", file=file)
+                    print(*("" if field is None else field for field in record.values()), sep="|", file=file)
 
             yield write
 
@@ -56,7 +56,7 @@ class Lines:
 def lines(case: Path) -> Iterator[Path]:
     """The made-up people in the toy's format, beside those in CSV and their policy."""
     records = people()
-    text = "\n".join("|".join(cells) for cells in [list(records[0]), *(record.values() for record in records)])
+    text = "\n".join("|".join(fields) for fields in [list(records[0]), *(record.values() for record in records)])
     (case / "people.lines").write_text(text + "\n", encoding="utf-8")
     with SOURCES.having(Lines()):
         yield case

@@ -24,15 +24,15 @@ Z_LIMIT = float(stats.norm.isf(ALPHA / 2))
 
 
 def joint_p(noise, t, *, reach):
-    """p-value of integer vectors against exp(−t·max|z_j|): one cell for every vector up to `reach`, and one beyond."""
+    """p-value of integer vectors against exp(−t·max|z_j|): one bin for every vector up to `reach`, and one beyond."""
     d = noise.shape[1]
     vectors = np.array(list(itertools.product(range(-reach, reach + 1), repeat=d)))
     # There are (2m + 1)^d − (2m − 1)^d vectors at distance m.
     total = sum(((2 * m + 1) ** d - (2 * m - 1) ** d if m else 1) * math.exp(-t * m) for m in range(int(60 / t) + 60))
     probabilities = np.exp(-t * np.max(np.abs(vectors), axis=1)) / total
     inside = np.max(np.abs(noise), axis=1) <= reach
-    cells = np.ravel_multi_index(tuple((noise[inside] + reach).T), (2 * reach + 1,) * d)
-    counts = np.append(np.bincount(cells, minlength=len(vectors)), np.count_nonzero(~inside))
+    bins = np.ravel_multi_index(tuple((noise[inside] + reach).T), (2 * reach + 1,) * d)
+    counts = np.append(np.bincount(bins, minlength=len(vectors)), np.count_nonzero(~inside))
     return chi_square_p(counts, np.append(probabilities, 1 - probabilities.sum()))
 
 

@@ -47,7 +47,7 @@ whole_tenths = st.integers(-2000, 9000).map(lambda i: i / 10)
 
 @given(st.lists(whole_tenths, min_size=3, max_size=120), st.integers(2, 6), st.sampled_from(["0.1", "1", "0.25", "3"]))
 def test_no_cell_of_any_picture_holds_fewer_than_k_records(values, k, precision):
-    """Nor can one be found by taking all shown cells from the total, which is known, unless only one is shown."""
+    """Nor can one be found by taking all shown bins from the total, which is known, unless only one is shown."""
     if len(values) < k:
         return
     picture = pictures_of(values, k=k, precision=Fraction(precision)).values[0]
@@ -60,7 +60,7 @@ def test_no_cell_of_any_picture_holds_fewer_than_k_records(values, k, precision)
 
 @given(st.lists(whole_tenths, min_size=5, max_size=200), st.sampled_from([1, 3, 7]))
 def test_counts_equal_a_slow_count(values, copies):
-    """Every shown cell against a comparison of each value with its edges, in whole tenths so that nothing rounds."""
+    """Every shown bin against a comparison of each value with its edges, in whole tenths so that nothing rounds."""
     values = values * copies
     picture = pictures_of(values, k=2).values[0]
     edges = [-np.inf, *picture.edges, np.inf]
@@ -72,7 +72,7 @@ def test_counts_equal_a_slow_count(values, copies):
 
 
 def test_a_value_on_an_edge_is_counted_above_it():
-    """0.6 / 0.2 is 2.9999999999999996 in binary, and the cell from 0.6 would lose one of its two values."""
+    """0.6 / 0.2 is 2.9999999999999996 in binary, and the bin from 0.6 would lose one of its two values."""
     picture = pictures_of([i / 10 for i in range(62)] * 10, k=2).values[0]
     assert picture.edges[1] - picture.edges[0] == pytest.approx(0.2)
     assert set(picture.before[1:-1]) == {20}
@@ -106,7 +106,7 @@ def test_rare_values_are_nowhere_in_the_pictures():
 
 
 def test_a_cell_with_two_records_is_not_drawn():
-    """The mutant that keeps small cells would show 2 here."""
+    """The mutant that keeps small bins would show 2 here."""
     values = [10.0] * 50 + [12.0] * 50 + [19.0] * 2
     picture = pictures_of(values, k=5).values[0]
     assert 2 not in picture.before
@@ -117,7 +117,7 @@ def test_a_cell_with_two_records_is_not_drawn():
 
 @pytest.mark.parametrize("few", [1, 4])
 def test_a_picture_of_one_giant_cell_does_not_vanish(few):
-    """Nearly everybody has a 0; hiding that cell for the sake of the few would leave nothing to see."""
+    """Nearly everybody has a 0; hiding that bin for the sake of the few would leave nothing to see."""
     values = [0.0] * (1000 - few) + [100.0] * few
     picture = pictures_of(values, k=5).values[0]
     assert [count for count in picture.before if count is not None] == [1000 - few]

@@ -70,7 +70,7 @@ def test_the_cell_limit_decides_between_cube_and_sparse_table():
 
 
 def test_a_wide_table_of_few_combinations_stays_sparse_until_it_is_rolled_up():
-    """A cube of a million cells for ten combinations would be all zeros."""
+    """A cube of a million slots for ten combinations would be all zeros."""
     n = 1000
     domain = Domain(name="a", levels=(tuple(map(str, range(n))), ("*",)), up=(np.zeros(n, dtype=np.int64),))
     codes = (np.arange(10), np.arange(10))

@@ -292,7 +292,7 @@ def test_clipped_values_and_zeros_below_k_are_not_counted_out():
 
 
 def test_rare_values_are_nowhere_on_the_page():
-    """Four people stand out by far; neither their values nor cells with them alone can be read off."""
+    """Four people stand out by far; neither their values nor bins with them alone can be read off."""
     rng = np.random.default_rng(SEED)
     values = rng.normal(170, 8, 600).round(1)
     values[[5, 105, 205, 305]] = 271.3, 31.7, 231.9, 61.9

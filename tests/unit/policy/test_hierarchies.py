@@ -123,7 +123,7 @@ def test_a_file_without_a_single_top_is_taken_as_given(tmp_path):
 
 
 def test_a_file_may_say_where_null_belongs(tmp_path):
-    """A row with an empty first cell is the row of null."""
+    """A row with an empty first field is the row of null."""
     assert labels(write(tmp_path, "x;a\n;unknown\n"), ["x", None])[None] == [None, "unknown"]
 
 

@@ -264,7 +264,7 @@ def test_groups_offered_as_a_comment_can_take_the_place_of_suppress() -> None:
     ids=["NA", "nan"],
 )
 def test_text_among_numbers_is_counted(values: list[str]) -> None:
-    """Marks for missing values would make an ε-quasi be refused; empty cells would not."""
+    """Marks for missing values would make an ε-quasi be refused; empty fields would not."""
     text = ke.propose_policy(pa.table({"amplitude": values}))
     assert "370 records hold numbers, 30 hold text" in text
 
@@ -312,7 +312,7 @@ def test_roles_do_not_depend_on_how_text_is_stored(store: pa.DataType) -> None:
 
 
 numbers = st.one_of(st.integers(-(10**20), 10**20), st.floats(), st.integers(0, 9), st.integers(1900, 2050))
-cells = st.one_of(
+fields = st.one_of(
     st.text(max_size=6),
     numbers.map(str),
     st.dates().map(str),
@@ -331,7 +331,7 @@ def tables(draw: st.DrawFn) -> pa.Table:
     for name in draw(st.lists(names, min_size=1, max_size=4, unique=True)):
         kind = draw(
             st.sampled_from(
-                [st.one_of(st.none(), cells), numbers.map(str), st.dates().map(str), st.integers(0, 99), st.floats()]
+                [st.one_of(st.none(), fields), numbers.map(str), st.dates().map(str), st.integers(0, 99), st.floats()]
             )
         )
         pool = draw(st.lists(kind, min_size=1, max_size=50))

@@ -34,11 +34,11 @@ def domain_of_size(size: int):
 def test_counting_equals_a_dictionary(case, limits, ranked):
     """By `bincount`, by ranking, and by ranking half-way, against a Counter."""
     sizes, records = case
-    dense_cells, largest_key = limits
+    dense_slots, largest_key = limits
     records = [tuple(code % size for code, size in zip(record, sizes, strict=True)) for record in records]
     columns = [np.array(column, dtype=np.int16) for column in zip(*records, strict=True)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frequency, "DENSE_SLOTS", dense_cells)
+        patch.setattr(frequency, "DENSE_SLOTS", dense_slots)
         patch.setattr(keys, "LARGEST_KEY", largest_key)
         table, of_record = count_combinations(
             columns, [domain_of_size(size) for size in sizes], n_records=len(records), rank=ranked
@@ -51,7 +51,7 @@ def test_counting_equals_a_dictionary(case, limits, ranked):
 
 
 def test_codes_are_ranked_before_they_overflow():
-    """Ten attributes of 500 values make 1e27 cells, far beyond 64 bits."""
+    """Ten attributes of 500 values make 1e27 slots, far beyond 64 bits."""
     rng = np.random.default_rng(1)
     columns = [rng.integers(0, 500, 1000) for _ in range(10)]
     columns = [np.concatenate([column, column[:100]]) for column in columns]

@@ -32,7 +32,7 @@ def test_numbers_follow_lexicographic_order_whatever_the_domain_sizes(size, widt
 
 
 def test_a_key_never_overflows():
-    """Eight attributes of 2**20 values each make 2**160 cells; ranks in between keep the key small."""
+    """Eight attributes of 2**20 values each make 2**160 slots; ranks in between keep the key small."""
     rng = np.random.default_rng(1)
     columns = [rng.integers(0, 1 << 20, 50) for _ in range(8)]
     key, bound = pack(columns, sizes=[1 << 20] * 8, length=50)

@@ -22,11 +22,11 @@ PRECISIONS = [Fraction(1, 10), Fraction(1), Fraction(1, 3), Fraction(5, 2)]
 
 
 @given(noisy_classes(), st.sampled_from(PRECISIONS), st.sampled_from([0, 8]))
-def test_counting_finds_what_sorting_finds(noisy, precision, cells):
-    """Whether values are multiples of the precision or not, and whether cells or sorted keys are counted."""
+def test_counting_finds_what_sorting_finds(noisy, precision, slots):
+    """Whether values are multiples of the precision or not, and whether slots or sorted keys are counted."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (class_values, coded_values):
-            patch.setattr(module, "SLOTS_PER_RECORD", cells)
+            patch.setattr(module, "SLOTS_PER_RECORD", slots)
         coded = code_values(noisy.values, precision=precision)
         counted = count_values(coded, noisy.class_ids, n_classes=noisy.n_classes)
     classes = sort_classes(noisy.values, noisy.class_ids, n_classes=noisy.n_classes)

@@ -43,7 +43,7 @@ def test_sums_are_never_less_than_the_bound(kind, epsilon):
     assert shortfalls[-1] < 0.05 * epsilon
 
 
-def test_originals_in_one_place_are_one_cell():
+def test_originals_in_one_place_are_one_region():
     """Then the bound is the sum."""
     regions = put_in_regions(np.full((3, 10), 0.25), np.full(10, 5), n_regions=256)
     assert regions.counts.tolist() == [50.0]

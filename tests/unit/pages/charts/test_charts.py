@@ -88,7 +88,7 @@ def test_lines_stay_on_the_paper(points, x_log, y_log):
 
 @given(st.lists(st.none() | st.integers(2, 10**7), min_size=3, max_size=60))
 def test_cells_of_none_are_not_drawn(counts):
-    """One bar for every cell that may be shown, besides the one in the legend."""
+    """One bar for every bin that may be shown, besides the one in the legend."""
     edges = list(range(len(counts) - 1))
     root = check_drawing(histogram_pair(edges, counts, counts, title="t", x_label="x"))
     bars = root.findall("rect")
@@ -98,13 +98,13 @@ def test_cells_of_none_are_not_drawn(counts):
 
 
 def test_the_outline_falls_to_the_axis_where_a_cell_is_missing():
-    """A line across a hidden cell would draw it after all."""
+    """A line across a hidden bin would draw it after all."""
     with_gap = histogram_pair([0, 1, 2, 3], [9, 9, None, 9, 9], [9] * 5, title="t", x_label="x")
     outline = re.search(r'<path d="([^"]+)" class="outline"', with_gap).group(1)
-    assert outline.count("M") == 4  # the open cells at the ends stand apart as well
+    assert outline.count("M") == 4  # the open bins at the ends stand apart as well
 
 
-def test_hidden_cells_narrower_than_a_line_are_not_drawn_across_either():
+def test_hidden_bins_narrower_than_a_line_are_not_drawn_across_either():
     """A line across a hidden bin would tell its height."""
     counts = [9, None] * 400
     narrow = histogram_pair(list(range(799)), counts, counts, title="t", x_label="x")
