@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,6 +18,7 @@ from kepsilon.evaluate.confident_k import ConfidentK, ZeroRule
 from kepsilon.evaluate.expectations import expect, expect_of_counts
 from kepsilon.evaluate.large_class import LargeClassFigures, one_class
 from kepsilon.evaluate.pictures import picture_release
+from kepsilon.evaluate.simulated_figures import Drawing
 from kepsilon.evaluate.simulation import Blocks, SimulatedBytes
 from kepsilon.evaluate.tally import realise
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
@@ -259,3 +261,23 @@ def test_error_curves_are_drawn_where_they_are_not_known():
             for i, j in shared:
                 p = getattr(closed, name)[i]
                 assert abs(getattr(drawn, name)[j] - p) <= 5 * math.sqrt(p * (1 - p) / n) + 1e-3
+
+
+def test_a_large_class_is_not_taken_for_gone_because_it_is_a_small_part_of_the_table(monkeypatch):
+    """Those that stay may be one in a hundred: too few draws would meet none of them, and say that all go."""
+    monkeypatch.setattr(simulated_figures, "_LARGE", 1_000)
+    counts = np.array([150, 9_850])
+    classes = one_class(np.array([0.0, 100.0]), counts)
+    asked = confident(1, k=5, precision=Fraction(1, 100), rule=ZeroRule.STRICT)
+
+    class Far(Unsolved):
+        """Nobody who had the larger value is near an original any more."""
+
+        def draw(self, values, class_ids, low, high, *, epsilon, steps, source):
+            return np.where(values == 0, 0.0, 1e6)
+
+    whole = Drawing(mechanism=Far(), low=np.zeros((1, 1)), high=np.full((1, 1), 100.0), steps=[Steps(precision=FINE)])
+    for stream in range(20):
+        drawing = dataclasses.replace(whole, stream=stream, share=1e-3)
+        found = simulated_figures.simulated_suppression_of_one(drawing, classes, epsilon=20.0, confident=asked)
+        assert found.total < 5_000
