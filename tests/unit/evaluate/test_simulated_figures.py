@@ -241,6 +241,55 @@ def test_one_class_in_parts_is_attacked_too():
     assert found.sizes == whole.sizes
 
 
+class Silent(Unsolved):
+    """Publishes what it is given: whatever is off was clipped."""
+
+    def draw(self, values, *others, **options):
+        return values.copy()
+
+
+def clipped_errors(d, *, by_counts):
+    """Errors that are simulated with declared bounds, with a zero and a value far outside."""
+    rng = np.random.default_rng(SEED)
+    originals = np.column_stack([rng.normal(70, 12, 400), rng.normal(20, 30, 400)]).round()[:, :d]
+    originals[0], originals[200] = 300.0, 0.0
+    low, high = np.array([[60.0, 0.0], [50.0, 10.0]])[:, :d], np.array([[75.0, 40.0], [95.0, 20.0]])[:, :d]
+    ids = np.repeat([0, 1], 200)
+    steps = [Steps(precision=Fraction(1))] * d
+    if by_counts:
+        ids, low, high = np.zeros(400, dtype=np.int64), low[:1], high[:1]
+        (before, n_before), (after, n_after) = (
+            np.unique(own, return_counts=True) for own in (originals, originals.clip(low[0, 0], high[0, 0]))
+        )
+        found = expect_of_counts(
+            one_class(after, n_after), mechanism=Silent(), low=low, high=high, steps=steps,
+            original_values=before, original_counts=n_before,
+        )  # fmt: skip
+        return originals, originals.clip(low[ids], high[ids]), found.at(4.0).errors
+    values = originals.clip(low[ids], high[ids])
+    coded = [code_values(values[:, j], precision=Fraction(1)) for j in range(d)]
+    found = expect(
+        values, coded[: d == 1], ids, mechanism=Silent(), low=low, high=high, steps=steps, originals=originals
+    )
+    return originals, values, found.at(4.0).errors
+
+
+@pytest.mark.parametrize(
+    ("d", "by_counts"), [(1, False), (2, False), (1, True)], ids=["one", "two", "one class known by counts"]
+)
+def test_errors_that_are_simulated_are_those_of_the_originals(d, by_counts):
+    """To the last digits, because nothing but clipping moves a value: distance, what it is relative to, and the range."""
+    originals, values, errors = clipped_errors(d, by_counts=by_counts)
+    assert len(errors) == d
+    for j, found in enumerate(errors):
+        before, moved = originals[:, j], np.abs(values[:, j] - originals[:, j])
+        assert np.count_nonzero(moved) > 40
+        assert found.distance_sum == pytest.approx(moved.sum(), rel=1e-12)
+        assert found.relative == pytest.approx(np.mean(moved[before != 0] / np.abs(before[before != 0])), rel=1e-12)
+        assert (found.n_values, found.n_zeros) == (400, np.count_nonzero(before == 0))
+        assert (found.low, found.high) == (before.min(), before.max())
+
+
 def test_error_curves_are_drawn_where_they_are_not_known():
     """Within five standard errors of the closed forms, for the classes and for the whole dataset."""
     values, ids, low, high = some_classes(2)
