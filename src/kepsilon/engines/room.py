@@ -77,7 +77,7 @@ class Room:
     record_width: int = 0
     """Bytes of a record as it is spilt."""
     in_blocks: bool = False
-    """Whether batches are whole blocks of classes, because figures are simulated block by block."""
+    """Whether batches are whole blocks of classes where there is room, because figures are simulated block by block."""
 
     @property
     def records_per_part(self) -> int:

@@ -25,6 +25,9 @@ class InMemory(Protocol):
     def coded(self, records: IntArray) -> tuple[CodedValues, ...]:
         """The ε-quasis of some records, coded once for whatever is asked."""
 
+    def forget_codes(self) -> None:
+        """Makes room; whoever asks for codes afterwards has them made anew."""
+
     def merge(
         self,
         recoding: Recoding,
@@ -55,6 +58,7 @@ class LocalClasses:
 
     def draw(self, draw: Draw[Found], *, random: Random) -> list[Found]:
         self._batch = dataclasses.replace(self._whole(), coded=None)  # drawing needs the room, not the codes
+        self._columns.forget_codes()
         return [draw(self._batch, random, self._keep)]
 
     def _whole(self) -> Batch:

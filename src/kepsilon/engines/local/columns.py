@@ -119,6 +119,10 @@ class LocalColumns:
             )
         return tuple(own if len(records) == len(own.codes) else own.of(records) for own in self._coded)
 
+    def forget_codes(self) -> None:
+        """Makes room; whoever asks for codes afterwards has them made anew."""
+        self._coded = None
+
     def epsilon_quasis(self, records: IntArray) -> FloatArray:
         """The ε-quasis of some of the records that stayed, shape (n_records, n_epsilon_quasis)."""
         names = self._roles.epsilon_quasis
