@@ -23,7 +23,7 @@ from kepsilon.engines.on_disk.batches import NoisyRecords, StoredBatch
 from kepsilon.engines.on_disk.buckets import Bucket
 from kepsilon.engines.room import Room, no_advice
 from kepsilon.engines.spark.classes import SparkClasses
-from kepsilon.engines.spark.engine import SparkColumns
+from kepsilon.engines.spark.columns import SparkColumns
 from kepsilon.engines.spark.tasks import WORK, StoreCounts, attempt, own_folder, read_counts, run_items, try_folder
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles

@@ -170,7 +170,7 @@ def test_numbers_stay_with_their_signs():
 @pytest.mark.parametrize("which", [0, 1], ids=["light", "dark"])
 def test_marks_and_links_can_be_told_from_the_ground(which):
     """4.5 to 1, what WCAG asks for words."""
-    css = files("kepsilon.publish").joinpath("templates/page.css").read_text(encoding="utf-8")
+    css = files("kepsilon.pages").joinpath("templates/page.css").read_text(encoding="utf-8")
     own = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", css.splitlines()[which]))
     ground = dict(re.findall(r"--(\w+):(#[0-9a-f]{6})", STYLE.split("@media")[which]))["ground"]
     for name in ("accent", "alarm", "held"):

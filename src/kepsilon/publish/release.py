@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kepsilon.engines.protocol import Merged
+from kepsilon.evaluate.pictures import Pictures
 from kepsilon.files.atomic import Staging
 from kepsilon.files.digests import digest
 from kepsilon.publish.manifest import Manifest, manifest_of

@@ -343,5 +343,5 @@ def test_templates_are_loaded_only_when_a_page_is_made():
 
 
 def test_templates_are_in_the_package():
-    names = {entry.name for entry in (resources.files("kepsilon.publish") / "templates").iterdir()}
+    names = {entry.name for entry in (resources.files("kepsilon.pages") / "templates").iterdir()}
     assert names >= {"page.html", "page.css", "parts.html", "release.html", "explore.html"}
