@@ -112,6 +112,18 @@ def test_every_public_name_is_documented_once():
     assert all(re.search(r"^[A-Z].*\.$", own, flags=re.MULTILINE) for own in entries), "a name without a sentence"
 
 
+def test_every_place_that_the_architecture_page_names_exists():
+    """A page about the house is worth nothing once the rooms have moved."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[a-z_*]+/)*[a-z_*]+(?:\.py|/))`", page))
+    tests = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
+    assert len(named) > 30
+    for place in named:
+        relative = place.removeprefix("src/kepsilon/")
+        found = [ROOT / place, *(ROOT / "src" / "kepsilon").rglob(relative.rstrip("/"))]
+        assert any(path.exists() for path in found) or place in tests, place
+
+
 def test_help_imports_no_slow_library():
     """`kepsilon --help` under 0.3 s: what it would wait for is Arrow, NumPy and pydantic."""
     program = (
