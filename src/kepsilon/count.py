@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from kepsilon.classify import classify
-from kepsilon.engines.protocol import Columns, Distinct, Engine, LeftOut, Source
+from kepsilon.engines.protocol import Columns, DistinctValues, Engine, LeftOut, Source
 from kepsilon.errors import DataError, Problem
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.precision import largest_unit
@@ -16,9 +15,6 @@ from kepsilon.policy.roles import ColumnRoles, EpsilonQuasi, fraction, written
 from kepsilon.stopwatch import Stopwatch
 from kepsilon.table.domains import PlacedValues, domain_of, not_covered, place_values
 from kepsilon.table.frequency import FrequencyTable
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +71,12 @@ def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Sto
     return counted
 
 
-def _place(columns: Columns, name: str, policy: Policy) -> tuple[PlacedValues, Distinct]:
+def _place(columns: Columns, name: str, policy: Policy) -> tuple[PlacedValues, DistinctValues]:
     distinct = columns.distinct(name)
     return place_values(name, policy.k_quasis[name], distinct.values), distinct
 
 
-def _unlisted(placed: tuple[PlacedValues, Distinct], policy: Policy) -> tuple[Problem, ...]:
+def _unlisted(placed: tuple[PlacedValues, DistinctValues], policy: Policy) -> tuple[Problem, ...]:
     values, distinct = placed
     if policy.k_quasis[values.name].unlisted == "suppress":
         return ()

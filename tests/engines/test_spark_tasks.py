@@ -23,7 +23,7 @@ from kepsilon.engines.on_disk.batches import NoisyRecords, StoredBatch
 from kepsilon.engines.on_disk.buckets import Bucket
 from kepsilon.engines.room import Room, no_advice
 from kepsilon.engines.spark.classes import SparkClasses
-from kepsilon.engines.spark.engine import SparkColumns
+from kepsilon.engines.spark.columns import SparkColumns
 from kepsilon.engines.spark.tasks import WORK, StoreCounts, attempt, own_folder, read_counts, run_items, try_folder
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
@@ -153,7 +153,7 @@ def test_no_two_tasks_draw_from_the_same_source(tmp_path):
         workers,
         sizes=np.ones(8, dtype=np.int64),
         roles=ColumnRoles(k_quasis=(), epsilon_quasis=("x",), kept=(), published=("x",)),
-        limits=Room(memory=10**9, n_epsilon_quasis=1),
+        room=Room(memory=10**9, n_epsilon_quasis=1),
         integers=frozenset(),
         n_tasks=2,
         table=None,
@@ -173,7 +173,7 @@ def test_combinations_that_were_counted_twice_are_refused(tmp_path):
     """Classes would seem twice as large, and the join would double their records: every later check would agree."""
     columns = object.__new__(SparkColumns)
     columns._roles = ColumnRoles(k_quasis=("zip",), epsilon_quasis=(), kept=(), published=("zip",))
-    columns._limits, columns._advise = Room(memory=10**9, n_epsilon_quasis=0), no_advice
+    columns._room, columns._advise = Room(memory=10**9, n_epsilon_quasis=0), no_advice
     columns._table = SimpleNamespace(name="table", schema=pa.schema([("zip", pa.string())]))
     columns._refused, columns._wrong, columns._largest, columns._texts = {}, {}, {}, ()
     (row,) = StoreCounts(parent=tmp_path)(iter([pa.record_batch({"c0": ["a", None], "n": [2, 2]})]))

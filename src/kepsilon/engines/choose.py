@@ -48,15 +48,15 @@ def spilling_engine(
 ) -> SpillingEngine:
     """The local engine under a limit on memory; a folder that cannot be spilt to is refused before any work."""
     from kepsilon.engines.machine import refuse_more_memory_than_there_is
-    from kepsilon.engines.room import bytes_of
+    from kepsilon.engines.room import parse_bytes
     from kepsilon.engines.spilling.engine import SpillingEngine
     from kepsilon.files.private_folders import SpillFolder
 
-    limit = bytes_of(memory)
-    refuse_more_memory_than_there_is(limit)
+    n_bytes = parse_bytes(memory)
+    refuse_more_memory_than_there_is(n_bytes)
     where = Path(tempfile.gettempdir() if folder is None else folder)
     SpillFolder(where).close()
-    return SpillingEngine(memory=limit, folder=where, linkage=linkage, to_release=to_release)
+    return SpillingEngine(memory=n_bytes, folder=where, linkage=linkage, to_release=to_release)
 
 
 def spark_engine(
@@ -81,11 +81,11 @@ def spark_engine(
 
 def unstarted_spark(memory: str | int, staging: str | Path | None, *, linkage: bool) -> SparkEngine:
     """The engine before it has a session; a folder that cannot be written to is refused before any work."""
-    from kepsilon.engines.room import bytes_of
+    from kepsilon.engines.room import parse_bytes
     from kepsilon.engines.spark.engine import SparkEngine
     from kepsilon.files.private_folders import SpillFolder
 
-    limit = bytes_of(memory)
+    n_bytes = parse_bytes(memory)
     where = Path(tempfile.gettempdir() if staging is None else staging).absolute()
     SpillFolder(where).close()
-    return SparkEngine(session=None, memory=limit, staging=where, linkage=linkage)
+    return SparkEngine(session=None, memory=n_bytes, staging=where, linkage=linkage)

@@ -7,7 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-from kepsilon.engines.room import in_words
+from kepsilon.engines.room import bytes_in_words
 from kepsilon.errors import EngineError, Problem
 
 _IN_MEMORY = {"tmpfs", "ramfs"}
@@ -60,14 +60,14 @@ def is_in_memory(folder: Path) -> bool:
     return False
 
 
-def refuse_more_memory_than_there_is(limit: int) -> None:
-    """A limit above what there is would be none: the system would end the run instead."""
+def refuse_more_memory_than_there_is(memory: int) -> None:
+    """Refuses a limit on memory, in bytes, above what the machine has: the system would end the run instead."""
     total = total_memory()
-    if total is not None and limit > total:
+    if total is not None and memory > total:
         raise EngineError(
             Problem(
                 where="memory",
-                what=f"{in_words(limit)} are more than this machine has, which is {in_words(total)}.",
+                what=f"{bytes_in_words(memory)} are more than this machine has, which is {bytes_in_words(total)}.",
                 fix="Give less, and leave some for the system; or no limit, if the table fits into memory.",
             )
         )
@@ -80,7 +80,7 @@ def refuse_full_disk(folder: Path, n_bytes: int, *, memory: int) -> None:
         raise EngineError(
             Problem(
                 where=str(folder),
-                what=f"about {in_words(n_bytes)} are needed to spill to, and {in_words(free)} are free.",
+                what=f"about {bytes_in_words(n_bytes)} are needed to spill to, and {bytes_in_words(free)} are free.",
                 fix="Free some space, or spill to another disk.",
             )
         )
@@ -89,8 +89,8 @@ def refuse_full_disk(folder: Path, n_bytes: int, *, memory: int) -> None:
         raise EngineError(
             Problem(
                 where=str(folder),
-                what=f"is kept in memory (tmpfs), so that about {in_words(n_bytes)} spilt there come on top of "
-                f"{in_words(memory)}, and {in_words(available)} are free.",
+                what=f"is kept in memory (tmpfs), so that about {bytes_in_words(n_bytes)} spilt there come on top of "
+                f"{bytes_in_words(memory)}, and {bytes_in_words(available)} are free.",
                 fix="Spill to a folder on a disk: --spill-folder, or spill_folder in Python.",
             )
         )

@@ -44,7 +44,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distinct:
+class DistinctValues:
     """The distinct values of one k-quasi as text, null as None, and how many records hold each."""
 
     values: tuple[Label, ...]
@@ -167,7 +167,7 @@ class Columns(Protocol):
 
     n_records: int
 
-    def distinct(self, name: str) -> Distinct: ...
+    def distinct(self, name: str) -> DistinctValues: ...
 
     def largest(self, name: str) -> float:
         """The largest absolute value of an ε-quasi, 0 where all are missing; refused where it is not all numbers."""

@@ -50,7 +50,7 @@ def no_advice(_name: str | None, _n_left: int, _n: int) -> str:
     return ""
 
 
-def bytes_of(memory: str | int) -> int:
+def parse_bytes(memory: str | int) -> int:
     """ "2GB" and the like as bytes; refused where it is no size, or too small to work with."""
     text = str(memory).strip().upper()
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?I?B?)", text)
@@ -143,7 +143,7 @@ class Room:
                 where=source,
                 what=f"its k-quasis have at least {n_combinations:,} combinations, and the memory has room for {most:,}.",
                 fix=f"Coarsen the k-quasis with the most values before anything else: {listed}. Their combinations have to "
-                f"become at least {n_combinations / most:.1f} times fewer. Or give more memory, at least {in_words(needed)}."
+                f"become at least {n_combinations / most:.1f} times fewer. Or give more memory, at least {bytes_in_words(needed)}."
                 f"{advise(None, most, n_combinations)}",
             )
         )
@@ -208,7 +208,7 @@ def _bytes_per_combination(n_k_quasis: int) -> int:
     return 8 * (2 * n_k_quasis + 4)
 
 
-def in_words(n_bytes: int) -> str:
+def bytes_in_words(n_bytes: int) -> str:
     """A size with two digits that count."""
     unit = max((own for own in ("TB", "GB", "MB", "KB") if _UNITS[own] <= n_bytes), key=_UNITS.__getitem__, default="B")
     size = n_bytes / _UNITS[unit]

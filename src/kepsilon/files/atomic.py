@@ -127,7 +127,7 @@ class Staging:
         before = None
         if overwrite and os.path.lexists(final):
             before = temporary.with_name(f"before-{temporary.stem}")
-            _keep(final, before)
+            _back_up(final, before)
         return Step(temporary=temporary, final=final, before=before)
 
 
@@ -188,7 +188,7 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
         )
 
 
-def _keep(path: Path, copy: Path) -> None:
+def _back_up(path: Path, copy: Path) -> None:
     """A second name for a file, or a copy where the file system has no hard links."""
     try:
         os.link(path, copy, follow_symlinks=False)

@@ -250,7 +250,7 @@ def write_csv(table: pa.Table, file: BinaryIO, *, delimiter: str) -> None:
 
 def _writable(table: pa.Table, path: Path) -> pa.Table:
     table = without_dictionaries(table)
-    unfit = [f.name for f in table.schema if not _fits_a_cell(f.type)]
+    unfit = [f.name for f in table.schema if not _fits_a_field(f.type)]
     if unfit:
         listed = ", ".join(f'"{name}"' for name in unfit)
         raise DataError(
@@ -263,7 +263,7 @@ def _writable(table: pa.Table, path: Path) -> pa.Table:
     return table
 
 
-def _fits_a_cell(kind: pa.DataType) -> bool:
+def _fits_a_field(kind: pa.DataType) -> bool:
     is_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
     return not (pa.types.is_nested(kind) or is_bytes or isinstance(kind, pa.BaseExtensionType))
 

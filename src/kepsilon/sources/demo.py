@@ -176,7 +176,7 @@ def _diagnoses(rng: np.random.Generator, age: npt.NDArray[np.int64]) -> Column:
 
 
 def _drawn(rng: np.random.Generator, shares: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """One choice per record, with shares of its own, shape (n, n_choices)."""
-    limits = np.cumsum(shares, axis=1)
-    drawn: npt.NDArray[np.int64] = (rng.random((len(shares), 1)) * limits[:, -1:] > limits).sum(axis=1)
+    """One choice for each record, drawn with its own shares, shape (n,); `shares` has shape (n, n_choices)."""
+    ends = np.cumsum(shares, axis=1)
+    drawn: npt.NDArray[np.int64] = (rng.random((len(shares), 1)) * ends[:, -1:] > ends).sum(axis=1)
     return drawn

@@ -106,7 +106,7 @@ class ParquetFiles:
         self._stamps: dict[Path, Stamp] = {}
         self._layouts: dict[Path, Layout] = {}
         for file in self.paths:
-            self._stamps[file], metadata = _look_at(file)
+            self._stamps[file], metadata = _read_footer(file)
             self._layouts[file] = _layout(metadata)
         self.schema: pa.Schema = self._stamps[self.paths[0]].schema
         for file, stamp in self._stamps.items():
@@ -198,7 +198,7 @@ class ParquetFiles:
 
     def beside(self) -> tuple[str, ...]:
         """Names of metadata in any of the files."""
-        schemas = [_look_at(file)[1].schema.to_arrow_schema() for file in self.paths]
+        schemas = [_read_footer(file)[1].schema.to_arrow_schema() for file in self.paths]
         return tuple(sorted({name for schema in schemas for name in metadata_names(schema)}))
 
     def like(self, table: pa.Table) -> pa.Table:
@@ -216,7 +216,7 @@ class ParquetFiles:
 
     def _refuse_changed(self, file: Path) -> None:
         try:
-            now, _ = _look_at(file)
+            now, _ = _read_footer(file)
         except AnonymisationError:
             raise changed(file) from None
         if now != self._stamps[file]:
@@ -246,7 +246,7 @@ def _opened(file: Path, coded: Sequence[str]) -> Iterator[parquet.ParquetFile]:
         yield opened
 
 
-def _look_at(file: Path) -> tuple[Stamp, parquet.FileMetaData]:
+def _read_footer(file: Path) -> tuple[Stamp, parquet.FileMetaData]:
     try:
         status = file.stat()
         metadata = parquet.read_metadata(file)

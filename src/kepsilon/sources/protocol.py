@@ -45,7 +45,7 @@ class Source(Protocol):
         """A released table as the kind of object that was opened; as it is where that was a file."""
 
 
-class InParts(Source, Protocol):
+class SourceInParts(Source, Protocol):
     """A table that can be read a part at a time and more than once, so that it can be larger than memory."""
 
     @property
@@ -119,7 +119,7 @@ class Kind(Protocol):
         """Opens a path (a Path, and the file is there) or what it takes; DataError where that is not such a table."""
 
     @property
-    def open_in_parts(self) -> Callable[[Path], InParts] | None:
+    def open_in_parts(self) -> Callable[[Path], SourceInParts] | None:
         """Opens a path to be read in parts; None for a kind that is read whole."""
 
     @property

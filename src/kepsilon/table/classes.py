@@ -49,16 +49,16 @@ def only_released(recoding: Recoding, sizes: IntArray) -> tuple[Recoding, IntArr
 
     Classes that have none left go, and with them labels that nobody else shows: what is written must not hold them.
     """
-    kept = sizes > 0
-    new_ids = np.append(np.where(kept, np.cumsum(kept) - 1, SUPPRESSED), SUPPRESSED)  # the last entry is that of −1
+    is_left = sizes > 0
+    new_ids = np.append(np.where(is_left, np.cumsum(is_left) - 1, SUPPRESSED), SUPPRESSED)  # the last is found by −1
     attributes = []
     for attribute in recoding.attributes:
-        used, of_class = np.unique(attribute.of_class[kept], return_inverse=True)
+        used, of_class = np.unique(attribute.of_class[is_left], return_inverse=True)
         labels = tuple(attribute.labels[i] for i in used.tolist())
-        attributes.append(AttributeLabels(labels=labels, of_class=of_class, loss=attribute.loss[kept]))
+        attributes.append(AttributeLabels(labels=labels, of_class=of_class, loss=attribute.loss[is_left]))
     left = Recoding(
         class_of=new_ids[recoding.class_of],
-        sizes=sizes[kept],
+        sizes=sizes[is_left],
         attributes=tuple(attributes),
         levels=recoding.levels,
     )

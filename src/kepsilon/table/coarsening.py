@@ -99,7 +99,7 @@ def coarsenings_of_values(
     return []
 
 
-def in_words(found: Coarsening, attributes: Mapping[str, KQuasi], *, of: str) -> str:
+def coarsening_in_words(found: Coarsening, attributes: Mapping[str, KQuasi], *, of: str) -> str:
     """Such as: "birth_date" to level 1 (month): about 1/28 of the combinations are left."""
     named = []
     for name, level in found.levels.items():

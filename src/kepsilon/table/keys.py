@@ -13,7 +13,7 @@ from kepsilon.table.arrays import IntArray
 LARGEST_KEY = 1 << 62
 """Keys are ranked before their bound reaches this."""
 
-_CELLS_PER_COMBINATION = 16
+_SLOTS_PER_COMBINATION = 16
 """Marking this many slots takes as long as sorting one combination; measured."""
 
 Rank = Callable[[IntArray], tuple[IntArray, IntArray]]
@@ -55,7 +55,7 @@ def unpack(keys: IntArray, *, sizes: Sequence[int]) -> tuple[IntArray, ...]:
 def number(columns: Sequence[IntArray], *, sizes: Sequence[int], length: int) -> tuple[IntArray, int]:
     """Numbers 0 … n − 1 for the distinct combinations in lexicographic order, shape (length,), and n."""
     key, bound = pack(columns, sizes=sizes, length=length)
-    if bound > _CELLS_PER_COMBINATION * length:
+    if bound > _SLOTS_PER_COMBINATION * length:
         distinct, numbers = rank(key)
         return numbers, len(distinct)
     occurs = np.zeros(bound, dtype=np.bool_)

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kepsilon.engines.arrow.coding import NUMBER
 from kepsilon.errors import DataError, Problem
 from kepsilon.sources.kinds import open_source
 from kepsilon.sources.protocol import Source
@@ -69,7 +70,6 @@ PATTERNS = {
 }
 HINTS = (Shape.EMAIL, Shape.PHONE, Shape.SSN, Shape.UUID)
 DATES = (Shape.DATE_ISO, Shape.DATE_DOTS, Shape.DATE_DAY_FIRST, Shape.DATE_MONTH_FIRST, Shape.DATE_COMPACT)
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kepsilon.engines.arrow.coding import WrongNumbers, missingness
-from kepsilon.engines.protocol import Distinct, LeftOut
+from kepsilon.engines.protocol import DistinctValues, LeftOut
 from kepsilon.errors import DataError
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
@@ -37,10 +37,10 @@ class CountedCombinations:
         self._combination: IntArray = np.zeros(0, dtype=np.int64)
         """In the frequency table, of every combination that stays."""
 
-    def distinct(self, name: str) -> Distinct:
+    def distinct(self, name: str) -> DistinctValues:
         values, positions = self._occurring(name)
         counts = np.bincount(positions, weights=self._counts[self._stays], minlength=len(values))
-        return Distinct(values=values, counts=counts.astype(np.int64))
+        return DistinctValues(values=values, counts=counts.astype(np.int64))
 
     def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
         unlisted = np.zeros(len(self._counts), dtype=np.bool_)
@@ -109,7 +109,7 @@ class CountedColumns:
         self._wrong: dict[str, WrongNumbers] = {}
         self._largest: dict[str, float] = {}
 
-    def distinct(self, name: str) -> Distinct:
+    def distinct(self, name: str) -> DistinctValues:
         return self._combinations.distinct(name)
 
     def largest(self, name: str) -> float:

@@ -16,7 +16,7 @@ from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.coded_values import CodedValues
 
 
-class InMemory(Protocol):
+class ColumnsInMemory(Protocol):
     """The columns that classes are of; records are known by position among those that were not left out."""
 
     def epsilon_quasis(self, records: IntArray) -> FloatArray:
@@ -41,7 +41,7 @@ class InMemory(Protocol):
 class LocalClasses:
     """All classes in one batch, its records in the order of the input."""
 
-    def __init__(self, columns: InMemory, class_ids: IntArray, *, sizes: IntArray) -> None:
+    def __init__(self, columns: ColumnsInMemory, class_ids: IntArray, *, sizes: IntArray) -> None:
         self.sizes = sizes
         self._columns = columns
         self._released = np.flatnonzero(class_ids != SUPPRESSED)
@@ -55,7 +55,7 @@ class LocalClasses:
 
     def draw(self, draw: Draw[Found], *, random: Random) -> list[Found]:
         self._batch = dataclasses.replace(self._whole(), coded=None)  # drawing needs the room, not the codes
-        return [draw(self._batch, random, self._keep)]
+        return [draw(self._batch, random, self._store)]
 
     def _whole(self) -> Batch:
         if self._batch is None:
@@ -67,7 +67,7 @@ class LocalClasses:
             )
         return self._batch
 
-    def _keep(self, part: Batch, published: FloatArray, stays: BoolArray) -> None:
+    def _store(self, part: Batch, published: FloatArray, stays: BoolArray) -> None:
         del part
         self._published = published
         self._stays = None if stays.all() else stays

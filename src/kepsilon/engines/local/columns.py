@@ -14,7 +14,7 @@ from kepsilon.engines.arrow.merging import merged_table
 from kepsilon.engines.arrow.moving import taken
 from kepsilon.engines.local.classes import LocalClasses
 from kepsilon.engines.local.merged import LocalMerged
-from kepsilon.engines.protocol import Distinct, LeftOut
+from kepsilon.engines.protocol import DistinctValues, LeftOut
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import CODED_TEXT
 from kepsilon.sources.protocol import Source as OpenedSource
@@ -40,12 +40,12 @@ class LocalColumns:
         self._coded: tuple[CodedValues, ...] | None = None
         self._combination: IntArray = np.zeros(0, dtype=np.int32)
 
-    def distinct(self, name: str) -> Distinct:
+    def distinct(self, name: str) -> DistinctValues:
         if name not in self._distinct:
             self._distinct[name] = encode(self._table.column(name), name, self._source.name)
             self._table = self._table.drop_columns([name])  # codes are all that is needed from here on
         values, codes = self._distinct[name]
-        return Distinct(values=values, counts=np.bincount(codes, minlength=len(values)))
+        return DistinctValues(values=values, counts=np.bincount(codes, minlength=len(values)))
 
     def numbers(self, name: str) -> FloatArray:
         if name not in self._numbers:

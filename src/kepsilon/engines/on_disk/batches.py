@@ -32,7 +32,7 @@ class StoredBatch:
     classes: slice
     bucket: Bucket
 
-    def look(self, room: Room) -> Batch | StoredLargeClass:
+    def read(self, room: Room) -> Batch | StoredLargeClass:
         if self.bucket.n_records > room.records_per_batch:
             return StoredLargeClass(class_id=self.classes.start, bucket=self.bucket, room=room)
         return Batch(
@@ -73,11 +73,11 @@ class NoisyBuckets:
         self.buckets = [Bucket(folder, first_number + i, n_values=n_values) for i in range(n_buckets)]
         self._room = room
 
-    def keeper(self, stored: StoredBatch, random: Random) -> Store:
+    def store_for(self, stored: StoredBatch, random: Random) -> Store:
         """Takes the records of one batch, with the columns that go with them."""
         reader = _KeptColumns(stored.bucket)
 
-        def keep(part: Batch, published: FloatArray, stays: BoolArray) -> None:
+        def store(part: Batch, published: FloatArray, stays: BoolArray) -> None:
             for first in range(0, len(stays), self._room.records_per_part):
                 rows = slice(first, min(first + self._room.records_per_part, len(stays)))
                 original_rows, kept = reader.next(rows.stop - rows.start)
@@ -90,7 +90,7 @@ class NoisyBuckets:
                 staying = np.flatnonzero(stays[rows])
                 scatter(records.take(staying), self._drawn_places(len(staying), random), self.buckets)
 
-        return keep
+        return store
 
     def _drawn_places(self, n: int, random: Random) -> IntArray:
         kind = np.dtype("<u2" if len(self.buckets) <= 1 << 16 else "<u4")

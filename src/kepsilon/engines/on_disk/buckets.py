@@ -131,7 +131,7 @@ class Bucket:
         """All but class ids and ε-quasis."""
         self.remove((".r", ".k"))
 
-    def keep_order(self, order: IntArray) -> int:
+    def store_order(self, order: IntArray) -> int:
         """Which of the records are released, in their last order; and how many they are."""
         self._append(".o", order.astype(np.int32))
         self._n_ordered = len(order)

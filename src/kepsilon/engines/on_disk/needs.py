@@ -11,12 +11,16 @@ from pathlib import Path
 from kepsilon.engines.counts.growing import GrowingCodes, GrowingCounts
 from kepsilon.engines.machine import refuse_full_disk
 from kepsilon.engines.on_disk.sizes import SpillSizes
-from kepsilon.engines.room import Advice, Room, in_words, least_memory
+from kepsilon.engines.room import Advice, Room, bytes_in_words, least_memory
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import ColumnRoles, KQuasi
-from kepsilon.sources.protocol import InParts
-from kepsilon.table.coarsening import SampledCombinations, coarsenings_of_combinations, coarsenings_of_values
-from kepsilon.table.coarsening import in_words as words
+from kepsilon.sources.protocol import SourceInParts
+from kepsilon.table.coarsening import (
+    SampledCombinations,
+    coarsening_in_words,
+    coarsenings_of_combinations,
+    coarsenings_of_values,
+)
 from kepsilon.table.distinct import DistinctCount
 
 _SAMPLED = 200_000
@@ -50,8 +54,8 @@ class Needs:
             n_combinations = f"about {_rounded(low)} to {_rounded(high)}"
         return (
             f"{self.n_records:,} records, {n_combinations} combinations of k-quasis; "
-            f"needs about {in_words(self.memory)} of memory"
-            f"{'' if self.fits else ', which may be more than there is room for,'} and {in_words(self.disk)} of disk"
+            f"needs about {bytes_in_words(self.memory)} of memory"
+            f"{'' if self.fits else ', which may be more than there is room for,'} and {bytes_in_words(self.disk)} of disk"
         )
 
 
@@ -63,7 +67,7 @@ class Foreseen:
 
     def __init__(
         self,
-        files: InParts,
+        files: SourceInParts,
         roles: ColumnRoles,
         *,
         memory: int,
@@ -93,7 +97,7 @@ class Foreseen:
         refuse_too_much(self.needs, self.room, self._source, self.advise)
 
 
-def sample_combinations(files: InParts, roles: ColumnRoles) -> SampledCombinations:
+def sample_combinations(files: SourceInParts, roles: ColumnRoles) -> SampledCombinations:
     """Combinations of k-quasis in the records that are looked at. Which ε-quasis are missing is not asked."""
     codes = {name: GrowingCodes(name, files.name) for name in roles.k_quasis}
     counts = GrowingCounts(len(codes))
@@ -147,20 +151,22 @@ def advice_from(sample: SampledCombinations, attributes: Mapping[str, KQuasi]) -
         if name is not None:
             n = max(n_at_least, sample.count(name).high)
             found = coarsenings_of_values(sample, attributes, name, share=n_left / n)
-            return "".join(f"\nEnough, in the input: {words(own, attributes, of='values')}." for own in found)
+            return "".join(
+                f"\nEnough, in the input: {coarsening_in_words(own, attributes, of='values')}." for own in found
+            )
         n = max(n_at_least, sample.count_combinations().high)
         found, is_enough = coarsenings_of_combinations(sample, attributes, share=n_left / n)
-        memory = in_words(least_memory(0, n, n_k_quasis=len(sample.codes)))
+        memory = bytes_in_words(least_memory(0, n, n_k_quasis=len(sample.codes)))
         lines = [f"\nThere are about {_rounded(n)} combinations in all, which take about {memory} of memory."]
         if len(found) > 1:
             lines.append("Any one of these is enough, in the input:")
-            lines += [f"- {words(own, attributes, of='combinations')}" for own in found]
+            lines += [f"- {coarsening_in_words(own, attributes, of='combinations')}" for own in found]
         elif found and is_enough:
-            lines.append(f"Enough, in the input: {words(found[0], attributes, of='combinations')}.")
+            lines.append(f"Enough, in the input: {coarsening_in_words(found[0], attributes, of='combinations')}.")
         elif found:
             lines.append(
-                f"Not even the coarsest levels are enough: {words(found[0], attributes, of='combinations')}. Give one of the "
-                "k-quasis another role."
+                f"Not even the coarsest levels are enough: {coarsening_in_words(found[0], attributes, of='combinations')}. "
+                "Give one of the k-quasis another role."
             )
         return "\n".join(lines)
 

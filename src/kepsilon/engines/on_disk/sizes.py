@@ -14,7 +14,7 @@ from kepsilon.engines.on_disk.buckets import LARGE_DICTIONARY, stream_overhead
 from kepsilon.engines.room import LEAST_WIDTH, Room
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import movable
-from kepsilon.sources.protocol import InParts
+from kepsilon.sources.protocol import SourceInParts
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.distinct import estimate_distinct
 
@@ -54,7 +54,7 @@ class KeptColumn:
 class SpillSizes:
     """Of a record, and of all of them; k-quasis are not spilt, a class id stands for them."""
 
-    def __init__(self, files: InParts, roles: ColumnRoles, coded: list[str], *, linkage: bool) -> None:
+    def __init__(self, files: SourceInParts, roles: ColumnRoles, coded: list[str], *, linkage: bool) -> None:
         self._files, self._linkage = files, linkage
         self._numbers = 4 + 8 * len(roles.epsilon_quasis)
         self._kept = _kept_columns(files, roles, coded)
@@ -101,7 +101,7 @@ class SpillSizes:
         return n * moved + n_chunks * (self._overhead + shared)
 
 
-def _kept_columns(files: InParts, roles: ColumnRoles, coded: list[str]) -> dict[str, KeptColumn]:
+def _kept_columns(files: SourceInParts, roles: ColumnRoles, coded: list[str]) -> dict[str, KeptColumn]:
     """By name; those of no fixed width are looked at, for dictionaries in a file make long values look short."""
     asked = [name for name in roles.kept if not _is_fixed(files.schema.field(name).type)]
     found = {
@@ -112,7 +112,7 @@ def _kept_columns(files: InParts, roles: ColumnRoles, coded: list[str]) -> dict[
         n_sampled = max(1, min(_SAMPLED, _SAMPLED_BYTES // max(1, longest)))
         parts = files.sample(asked, coded=[n for n in coded if n in asked], most=n_sampled, seen=n_sampled)
         sample = pa.concat_tables(parts)
-        found |= {name: _looked_at(sample.column(name), files.n_records) for name in asked}
+        found |= {name: _sampled_column(sample.column(name), files.n_records) for name in asked}
     return found
 
 
@@ -120,7 +120,7 @@ def _is_fixed(kind: pa.DataType) -> bool:
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
 
 
-def _looked_at(column: pa.ChunkedArray, n_records: int) -> KeptColumn:
+def _sampled_column(column: pa.ChunkedArray, n_records: int) -> KeptColumn:
     if not pa.types.is_dictionary(column.type):
         return KeptColumn(each=column.nbytes / max(1, len(column)))
     array = in_one_piece(with_one_dictionary(column))
@@ -135,7 +135,7 @@ def _looked_at(column: pa.ChunkedArray, n_records: int) -> KeptColumn:
     )
 
 
-def _kept_schema(files: InParts, roles: ColumnRoles, coded: list[str]) -> pa.Schema:
+def _kept_schema(files: SourceInParts, roles: ColumnRoles, coded: list[str]) -> pa.Schema:
     schema: pa.Schema = movable(files.schema.empty_table().select(list(roles.kept))).schema
     return pa.schema(
         [pa.field(own.name, pa.dictionary(pa.int32(), own.type) if own.name in coded else own.type) for own in schema]

@@ -15,15 +15,15 @@ from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
 from kepsilon.engines.room import Room
 from kepsilon.engines.spark.jobs import Workers
 from kepsilon.engines.spark.merged import SparkMerged
-from kepsilon.engines.spark.tables import OnSpark
+from kepsilon.engines.spark.tables import SparkTable
 from kepsilon.engines.spark.tasks import (
     Drawing,
     Merging,
     WrittenPart,
     draw_all,
-    look_at_all,
-    look_at_combinations,
-    look_at_released,
+    find_in_batches,
+    find_in_combinations,
+    find_in_released,
     write_parts,
 )
 from kepsilon.files.private_folders import SpillFolder
@@ -53,7 +53,7 @@ class SparkPreview:
     def each(self, look: Look[Found]) -> list[Found]:
         # One for each task, not more: each reads the buckets that some of its combinations are in, which can be most.
         batches = self._room.batches(self.sizes, n_batches=self._n_tasks)
-        work = partial(look_at_combinations, look=look, stored=self._stored, recoding=self._recoding, room=self._room)
+        work = partial(find_in_combinations, look=look, stored=self._stored, recoding=self._recoding, room=self._room)
         return _flat(self._workers.run(work, _groups(batches, self._n_tasks)))
 
 
@@ -71,7 +71,7 @@ class SparkClasses:
         room: Room,
         integers: frozenset[str],
         n_tasks: int,
-        table: OnSpark,
+        table: SparkTable,
     ) -> None:
         self.sizes = sizes
         self._stored, self._folder, self._workers = stored, folder, workers
@@ -80,7 +80,7 @@ class SparkClasses:
         self._places: list[NoisyRecords] = []
 
     def each(self, look: Look[Found]) -> list[Found]:
-        work = partial(look_at_all, look=look, room=self._room)
+        work = partial(find_in_batches, look=look, room=self._room)
         return _flat(self._workers.run(work, _groups(self._stored, self._n_tasks)))
 
     def draw(self, draw: Draw[Found], *, random: Random) -> list[Found]:
@@ -102,7 +102,7 @@ class SparkClasses:
         return _flat(found for found, _ in drawn)
 
     def each_released(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> list[Found]:
-        work = partial(look_at_released, look=look, new_ids=new_ids)
+        work = partial(find_in_released, look=look, new_ids=new_ids)
         return _flat(self._workers.run(work, _groups(self._places, self._n_tasks)))
 
     def merge(

@@ -21,19 +21,19 @@ from kepsilon.engines.on_disk.combinations import StoredCombinations, combinatio
 from kepsilon.engines.spark.classes import BATCHES_PER_TASK, SparkClasses, SparkPreview
 from kepsilon.engines.spark.jobs import Workers
 from kepsilon.engines.spark.session import as_hadoop, parallelism, settled
-from kepsilon.engines.spark.tables import ROW, OnSpark
+from kepsilon.engines.spark.tables import ROW, SparkTable
 from kepsilon.engines.spark.tasks import (
-    UNKNOWN,
+    UNCOUNTED,
     BringTogether,
     ReadNumbers,
     StoreCounts,
     as_input,
-    changed_meanwhile,
     read_counts,
 )
 from kepsilon.errors import DataError, EngineError, Problem
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.files import changed
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.keys import number
@@ -64,7 +64,7 @@ class Cluster(Protocol):
 class SparkColumns(CountedColumns):
     """What a group-by on the cluster tells: combinations of k-quasis with counts. Records stay where they are."""
 
-    def __init__(self, table: OnSpark, roles: ColumnRoles, engine: Cluster) -> None:
+    def __init__(self, table: SparkTable, roles: ColumnRoles, engine: Cluster) -> None:
         super().__init__(table.name)
         self._table, self._roles, self._engine = table, roles, engine
         self._with_rows = engine.linkage and table.has_rows
@@ -175,8 +175,7 @@ class SparkColumns(CountedColumns):
                 Problem(where="spark", what="some combinations were counted twice; nothing was released.")
             )
         self._combinations = CountedCombinations(values, codes, self._is_missing, self._counts)
-        kept = [*(f"c{i}" for i in range(len(k_quasis))), *(f"m{j}" for j in range(len(epsilon_quasis)))]
-        return table.select(kept)
+        return table.select([*(f"c{i}" for i in range(len(k_quasis))), *(f"m{j}" for j in range(len(epsilon_quasis)))])
 
     def preview(self, recoding: Recoding) -> SparkPreview:
         """Joins positions in the frequency table to the records when first asked, and stores their ε-quasis by them."""
@@ -275,7 +274,7 @@ class SparkColumns(CountedColumns):
         for i, own in enumerate(slices):
             counts = brought[i][1] if i in brought else np.zeros(0)
             if not np.array_equal(counts, sizes[own]):
-                raise changed_meanwhile(self._table.name)
+                raise changed(self._table.name)
         return [brought[i][0] for i in range(len(slices))]
 
     def _by_class(self, frame: Any, lookup: Path, n_parts: int, *, kept: Sequence[str], rows: bool) -> Any:
@@ -297,7 +296,7 @@ class SparkColumns(CountedColumns):
             if self._is_missing[name].any():
                 is_same &= frame[f"c{n_k + j}"].isNull() == classes[f"m{j}"]
         joined = frame.join(f.broadcast(classes), is_same, "left")
-        class_id = f.coalesce(classes["class_id"], f.lit(UNKNOWN))
+        class_id = f.coalesce(classes["class_id"], f.lit(UNCOUNTED))
         others = [frame[f"c{i}"] for i in range(n_k + n_epsilon, n_k + n_epsilon + len(kept))]
         chosen = joined.where(class_id != SUPPRESSED).select(
             class_id.alias("class_id"),

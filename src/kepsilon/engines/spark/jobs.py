@@ -25,7 +25,6 @@ class Workers:
     def __init__(self, session: Any, folder: Path) -> None:
         self.folder = folder
         self._session = session
-        self._n_orders = 0
 
     def refuse_unshared_folder(self, n_tasks: int) -> None:
         """Refused where workers cannot keep records in the folder; Spark itself would write to disks of their own."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, to_positions
 from kepsilon.engines.spark.jobs import Workers
-from kepsilon.engines.spark.tables import FrameOnSpark, OnSpark
+from kepsilon.engines.spark.tables import FrameOnSpark, SparkTable
 from kepsilon.engines.spark.tasks import (
     WrittenPart,
 )
@@ -24,7 +24,7 @@ from kepsilon.sources.kinds import writing
 from kepsilon.sources.parquet_files import ParquetFiles
 from kepsilon.sources.protocol import Sink
 
-_KEPT: list[SpillFolder] = []
+_OPEN_FOLDERS: list[SpillFolder] = []
 """Folders that a DataFrame may still be read from; they go when the program ends, unless they are closed before."""
 
 
@@ -32,13 +32,13 @@ class SparkMerged:
     """The released records in Parquet files in their last order, written once, not yet given their name."""
 
     def __init__(
-        self, parts: list[WrittenPart], folder: SpillFolder, workers: Workers, *, table: OnSpark, roles: ColumnRoles
+        self, parts: list[WrittenPart], folder: SpillFolder, workers: Workers, *, table: SparkTable, roles: ColumnRoles
     ) -> None:
         self.n_records = sum(part.n_records for part in parts)
         self.inputs = table.inputs
         self._parts, self._folder, self._workers, self._table, self._roles = parts, folder, workers, table, roles
         if isinstance(table, FrameOnSpark):
-            _KEPT.append(folder)
+            _OPEN_FOLDERS.append(folder)
 
     def frame(self) -> Any:
         """A DataFrame where one was given, to be used until the release is closed; else all of it in memory, as Arrow."""
@@ -88,8 +88,8 @@ class SparkMerged:
             first += part.n_records
 
     def close(self) -> None:
-        if self._folder in _KEPT:
-            _KEPT.remove(self._folder)
+        if self._folder in _OPEN_FOLDERS:
+            _OPEN_FOLDERS.remove(self._folder)
         self._folder.close()
 
 

@@ -67,14 +67,14 @@ def _silent_children() -> Iterator[None]:
 
     Errors come back to us and are worded here.
     """
-    kept = os.dup(2)
+    before = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(before, 2)
+        os.close(before)
         os.close(nowhere)
 
 

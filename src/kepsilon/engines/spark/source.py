@@ -10,7 +10,7 @@ from kepsilon.engines.on_disk.needs import Needs
 from kepsilon.engines.protocol import Repetition
 from kepsilon.engines.spark.columns import Cluster, SparkColumns
 from kepsilon.engines.spark.session import settled
-from kepsilon.engines.spark.tables import OnSpark
+from kepsilon.engines.spark.tables import SparkTable
 from kepsilon.engines.spark.tasks import as_input
 from kepsilon.policy.roles import Attribute, ColumnRoles
 
@@ -18,7 +18,7 @@ from kepsilon.policy.roles import Attribute, ColumnRoles
 class SparkSource:
     """A table that Spark reads, known by its columns."""
 
-    def __init__(self, table: OnSpark, engine: Cluster) -> None:
+    def __init__(self, table: SparkTable, engine: Cluster) -> None:
         self._table, self._engine = table, engine
         self.name = table.name
         self.column_names: tuple[str, ...] = tuple(table.schema.names)

@@ -21,7 +21,7 @@ from kepsilon.sources.parquet_files import ParquetFiles
 ROW = "original_row"
 
 
-class OnSpark(Protocol):
+class SparkTable(Protocol):
     """A table that Spark can read, as often as asked for."""
 
     name: str

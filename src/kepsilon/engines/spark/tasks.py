@@ -31,6 +31,7 @@ from kepsilon.errors import AnonymisationError, EngineError, Problem
 from kepsilon.files.private_folders import chosen_place, owner_only, worded
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import CODED_TEXT
+from kepsilon.sources.files import changed
 from kepsilon.sources.kinds import writing
 from kepsilon.sources.protocol import Sink
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -44,7 +45,7 @@ RESULT = "result binary"
 WORK = "work"
 """What the work is called beside its items, which are called by their numbers."""
 
-UNKNOWN = -2
+UNCOUNTED = -2
 """The class of a record whose combination was not counted."""
 
 
@@ -188,15 +189,15 @@ class BringTogether:
         return {number: (bucket, counts[number]) for number, bucket in buckets.items()}
 
     def _records(self, table: pa.Table) -> Records:
-        class_ids = to_positions(in_one_piece(table.column(0)), null=UNKNOWN).astype(np.int32)
+        class_ids = to_positions(in_one_piece(table.column(0)), null=UNCOUNTED).astype(np.int32)
         values = np.empty((len(table), len(self.epsilon_quasis)))
         for j, name in enumerate(self.epsilon_quasis):
             values[:, j] = as_doubles(table.column(1 + j), name, self.source)
-        is_new = (class_ids == UNKNOWN).any()
+        is_new = (class_ids == UNCOUNTED).any()
         for j, may_miss in enumerate(self.may_miss):
             is_new |= not may_miss and np.isnan(values[:, j]).any()
         if is_new:
-            raise changed_meanwhile(self.source)
+            raise changed(self.source)
         first_kept = 1 + len(self.epsilon_quasis) + self.has_rows
         rows = to_positions(in_one_piece(table.column(first_kept - 1)), null=-1) if self.has_rows else None
         columns, fields = [], []
@@ -208,16 +209,6 @@ class BringTogether:
             fields.append(pa.field(field.name, column.type, metadata=CODED_TEXT if is_coded else None))
         kept = pa.Table.from_arrays(columns, schema=pa.schema(fields)) if fields else pa.table({})
         return Records(class_ids=class_ids, values=values, rows=rows, kept=kept)
-
-
-def changed_meanwhile(source: str) -> EngineError:
-    return EngineError(
-        Problem(
-            where=source,
-            what="was changed while it was being read; nothing was released.",
-            fix="Start again once nobody writes to it any more.",
-        )
-    )
 
 
 def as_input(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
@@ -255,11 +246,11 @@ class ReadNumbers:
             yield pa.RecordBatch.from_arrays(columns, names=names)
 
 
-def look_at_all(stored: Sequence[StoredBatch], *, look: Look[Found], room: Room) -> list[Found]:
-    return [look(own.look(room)) for own in stored]
+def find_in_batches(stored: Sequence[StoredBatch], *, look: Look[Found], room: Room) -> list[Found]:
+    return [look(own.read(room)) for own in stored]
 
 
-def look_at_combinations(
+def find_in_combinations(
     batches: Sequence[slice], *, look: Look[Found], stored: StoredCombinations, recoding: Recoding, room: Room
 ) -> list[Found]:
     """What is found in some batches of classes, whose records are stored by combination."""
@@ -279,11 +270,11 @@ def draw_all(
 ) -> tuple[list[Found], list[Bucket]]:
     """Noise for some batches, in buckets of this attempt."""
     noisy = NoisyBuckets(own_folder(parent), first_number=0, n_buckets=n_buckets, n_values=n_values, room=room)
-    found = [draw(own.look(room), drawing.random, noisy.keeper(own, drawing.random)) for own in drawing.stored]
+    found = [draw(own.read(room), drawing.random, noisy.store_for(own, drawing.random)) for own in drawing.stored]
     return found, noisy.buckets
 
 
-def look_at_released(
+def find_in_released(
     places: Sequence[NoisyRecords], *, look: Callable[[FloatArray], Found], new_ids: IntArray
 ) -> list[Found]:
     return [look(own.published(new_ids)) for own in places if own.n_records]

@@ -15,7 +15,7 @@ from kepsilon.engines.room import Room
 from kepsilon.engines.spilling.merged import SpilledMerged
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
-from kepsilon.sources.protocol import InParts
+from kepsilon.sources.protocol import SourceInParts
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 
@@ -41,7 +41,7 @@ class SpilledClasses:
         folder: SpillFolder,
         *,
         sizes: IntArray,
-        files: InParts,
+        files: SourceInParts,
         roles: ColumnRoles,
         room: Room,
     ) -> None:
@@ -57,11 +57,11 @@ class SpilledClasses:
         )
 
     def each(self, look: Look[Found]) -> Iterator[Found]:
-        return (look(own.look(self._room)) for own in self._stored)
+        return (look(own.read(self._room)) for own in self._stored)
 
     def draw(self, draw: Draw[Found], *, random: Random) -> Iterator[Found]:
         for own in self._stored:
-            yield draw(own.look(self._room), random, self._noisy.keeper(own, random))
+            yield draw(own.read(self._room), random, self._noisy.store_for(own, random))
             own.bucket.remove_kept()
 
     def each_released(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> Iterator[Found]:
@@ -77,7 +77,7 @@ class SpilledClasses:
         for bucket in self._noisy.buckets:
             released = NoisyRecords(buckets=[bucket]).released(new_ids)
             if len(released):
-                n_records += bucket.keep_order(released[shuffle(len(released), random_bytes=random.bytes)])
+                n_records += bucket.store_order(released[shuffle(len(released), random_bytes=random.bytes)])
                 filled.append(bucket)
         integers = {n for n in self._roles.epsilon_quasis if pa.types.is_integer(self._files.schema.field(n).type)}
         return SpilledMerged(

@@ -24,7 +24,7 @@ from kepsilon.errors import DataError
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.files import changed
-from kepsilon.sources.protocol import InParts
+from kepsilon.sources.protocol import SourceInParts
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 
@@ -44,14 +44,14 @@ class Disk(Protocol):
     def linkage(self) -> bool:
         """Whether it may be asked later which record was which."""
 
-    def foresee(self, files: InParts, roles: ColumnRoles) -> Foreseen:
+    def foresee(self, files: SourceInParts, roles: ColumnRoles) -> Foreseen:
         """What it will take; refused at once where it cannot be had."""
 
 
 class SpilledColumns(CountedColumns):
     """What one reading tells: combinations of k-quasis with counts. Records stay in their files."""
 
-    def __init__(self, files: InParts, roles: ColumnRoles, engine: Disk) -> None:
+    def __init__(self, files: SourceInParts, roles: ColumnRoles, engine: Disk) -> None:
         super().__init__(files.name)
         self._files, self._roles, self._engine = files, roles, engine
         self.n_records = files.n_records

@@ -11,7 +11,7 @@ from kepsilon.engines.spilling.source import SpilledSource
 from kepsilon.errors import EngineError, Problem
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.kinds import find_kind
-from kepsilon.sources.protocol import InParts
+from kepsilon.sources.protocol import SourceInParts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class SpillingEngine:
             )
         return SpilledSource(kind.open_in_parts(path), self)
 
-    def foresee(self, files: InParts, roles: ColumnRoles) -> Foreseen:
+    def foresee(self, files: SourceInParts, roles: ColumnRoles) -> Foreseen:
         """What it will take; refused at once where it cannot be had."""
         foreseen = Foreseen(files, roles, memory=self.memory, linkage=self.linkage, to_release=self.to_release)
         foreseen.refuse(self.folder)

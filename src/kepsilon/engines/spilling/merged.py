@@ -18,7 +18,7 @@ from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import decoded
 from kepsilon.sources.kinds import writing
 from kepsilon.sources.parquet_files import write_folder
-from kepsilon.sources.protocol import InParts, Sink
+from kepsilon.sources.protocol import Sink, SourceInParts
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import Recoding
 
@@ -32,7 +32,7 @@ class SpilledMerged:
         folder: SpillFolder,
         *,
         n_records: int,
-        files: InParts,
+        files: SourceInParts,
         roles: ColumnRoles,
         recoding: Recoding,
         new_ids: IntArray,

@@ -8,7 +8,7 @@ from kepsilon.engines.on_disk.needs import Needs
 from kepsilon.engines.protocol import Repetition
 from kepsilon.engines.spilling.columns import Disk, SpilledColumns
 from kepsilon.policy.roles import Attribute, ColumnRoles
-from kepsilon.sources.protocol import InParts
+from kepsilon.sources.protocol import SourceInParts
 
 _RECORDS_PER_PART = 1 << 18
 _BYTES_PER_HASH = 256
@@ -18,7 +18,7 @@ _BYTES_PER_HASH = 256
 class SpilledSource:
     """Parquet that is read a part at a time."""
 
-    def __init__(self, files: InParts, engine: Disk) -> None:
+    def __init__(self, files: SourceInParts, engine: Disk) -> None:
         self._files = files
         self._engine = engine
         self.name = files.name
