@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine has to give: memory, also inside a container, and disk that is not memory by another name."""
+"""How much memory and disk this machine has, and refusals of runs that need more.
+
+Inside a container its limit counts. A folder in tmpfs is memory, not disk.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ _MEMORY = Path("/proc/meminfo")
 
 
 def total_memory() -> int | None:
-    """Bytes that this process may have at all; None where the system does not tell."""
+    """Bytes of memory that this process may use at all; None where the system does not tell."""
     try:
         of_machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -27,7 +30,7 @@ def total_memory() -> int | None:
 
 
 def free_memory() -> int | None:
-    """Bytes that it may have now; None where the system does not tell."""
+    """Bytes of memory that this process may still use now; None where the system does not tell."""
     try:
         lines = _MEMORY.read_text(encoding="utf-8").splitlines()
         of_machine = next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
@@ -38,7 +41,7 @@ def free_memory() -> int | None:
 
 
 def _number_in(file: Path) -> int | None:
-    """None where there is no such file, or no limit in it."""
+    """The number that a file of the system holds; None where the file is missing or holds no number."""
     try:
         return int(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -46,7 +49,7 @@ def _number_in(file: Path) -> int | None:
 
 
 def is_in_memory(folder: Path) -> bool:
-    """Whether files there are kept in memory, as those of /tmp are on many systems."""
+    """Whether the files of a folder are held in memory, as those of /tmp are on many systems."""
     try:
         device = folder.stat().st_dev
         mounts = _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -74,7 +77,7 @@ def refuse_more_memory_than_there_is(memory: int) -> None:
 
 
 def refuse_full_disk(folder: Path, n_bytes: int, *, memory: int) -> None:
-    """What is spilt has to fit. Where the folder is in memory, it has to fit beside what the run may hold."""
+    """Refuses a folder without room for `n_bytes`; a folder in memory needs room for `memory` bytes as well."""
     free = shutil.disk_usage(folder).free
     if free < n_bytes:
         raise EngineError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a table will take under a limit on memory, estimated from a sample of its files before any work starts."""
+"""The memory and disk that a table will take, estimated from a sample of its files before any work starts."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from kepsilon.table.distinct import DistinctCount
 
 _SAMPLED = 200_000
 _SEEN = 1 << 20
-"""Records of a sample, and records that it is drawn from."""
+"""Records in the sample, and records that are read to draw it from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """Estimates; the true numbers of values and combinations are known once all records have been read."""
+    """Estimates of what a release takes; the true numbers are known once all records have been read."""
 
     n_records: int
     n_sampled: int
     values: Mapping[str, DistinctCount]
-    """By k-quasi."""
+    """Distinct values by k-quasi."""
     combinations: DistinctCount
     memory: int
     """The least limit, in bytes, under which the frequency table has room."""
     disk: int
-    """Bytes that are spilt at the most at one time."""
+    """Bytes that are on disk at the most at one time."""
     fits: bool
-    """Whether the lower estimates, of values and of combinations, are within what there is room for."""
+    """Whether memory has room for the lower estimates of values and of combinations."""
 
     def __str__(self) -> str:
         low, high = self.combinations.low, self.combinations.high
@@ -60,9 +60,9 @@ class Needs:
 
 
 class Foreseen:
-    """What is known before the first full reading: how columns are read, what there is room for, what will be needed.
+    """What is known before the first full reading: how columns are read, what memory has room for, what will be needed.
 
-    `at_once` as for `SpillSizes.disk`; `to_release` says whether records are released or only looked at.
+    `at_once` as for `SpillSizes.disk`; `to_release` says whether records will be released or only previewed.
     """
 
     def __init__(
@@ -92,13 +92,13 @@ class Foreseen:
         self._source = files.name
 
     def refuse(self, folder: Path) -> None:
-        """What cannot go well with records in that folder, before any work."""
+        """Refuses, before any work, what will not fit into memory, or onto the disk of that folder."""
         refuse_full_disk(folder, self.needs.disk, memory=self.room.memory)
         refuse_too_much(self.needs, self.room, self._source, self.advise)
 
 
 def sample_combinations(files: SourceInParts, roles: ColumnRoles) -> SampledCombinations:
-    """Combinations of k-quasis in the records that are looked at. Which ε-quasis are missing is not asked."""
+    """Combinations of k-quasis in a sample of the records. Whether ε-quasis are missing is not counted."""
     codes = {name: GrowingCodes(name, files.name) for name in roles.k_quasis}
     counts = GrowingCounts(len(codes))
     texts = files.coded(roles.k_quasis, roles.k_quasis)
@@ -115,6 +115,7 @@ def sample_combinations(files: SourceInParts, roles: ColumnRoles) -> SampledComb
 
 
 def needs_of(sample: SampledCombinations, room: Room, *, disk: int) -> Needs:
+    """The needs of a table, from a sample of its combinations; `disk` is in bytes."""
     values = {name: sample.count(name) for name in sample.codes}
     found = sample.count_combinations()
     most = max(found.seen, math.prod(own.high for own in values.values()))
@@ -133,11 +134,10 @@ def needs_of(sample: SampledCombinations, room: Room, *, disk: int) -> Needs:
 
 
 def refuse_too_much(needs: Needs, room: Room, source: str, advise: Advice) -> None:
-    """What the sample has shown, and nothing else.
+    """Refuses a table whose sample alone has more values or combinations than there is room for.
 
-    Records in the sample are real, so that more values or combinations among them than there is room for settle it. What
-    is only extrapolated settles nothing, however much it is: records come in the order of their files, and those that were
-    not looked at may all be alike. Counting decides.
+    An estimate for the whole table refuses nothing, however large it is: records come in the order of their files, and
+    those outside the sample may all be alike. Whether these fit is known once all records are counted.
     """
     seen = {name: own.seen for name, own in needs.values.items()}
     room.refuse_values(seen, source, advise)
@@ -145,7 +145,7 @@ def refuse_too_much(needs: Needs, room: Room, source: str, advise: Advice) -> No
 
 
 def advice_from(sample: SampledCombinations, attributes: Mapping[str, KQuasi]) -> Advice:
-    """Levels of the policy's own hierarchies that would leave few enough."""
+    """Advice on levels of the policy's own hierarchies that would leave few enough values or combinations."""
 
     def advise(name: str | None, n_left: int, n_at_least: int) -> str:
         if name is not None:
@@ -174,6 +174,6 @@ def advice_from(sample: SampledCombinations, attributes: Mapping[str, KQuasi]) -
 
 
 def _rounded(n: int) -> str:
-    """Two digits that count; more would claim to be known."""
+    """A count with two significant digits; more would pretend to be exact."""
     step = 10 ** max(0, len(str(n)) - 2)
     return f"{round(n / step) * step:,}"

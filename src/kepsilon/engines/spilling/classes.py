@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records on disk by class, given noise a batch at a time, and then in an order nobody can guess."""
+"""The classes of a recoding on disk, a batch at a time in memory: looked at, given noise and merged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kepsilon.table.classes import Recoding
 
 
 class SpilledPreview:
-    """The classes of one recoding, read from what is stored by combination."""
+    """The classes of a recoding, read from ε-quasis that are stored by combination."""
 
     def __init__(self, stored: StoredCombinations, recoding: Recoding, room: Room) -> None:
         self.sizes = recoding.sizes
@@ -33,7 +33,7 @@ class SpilledPreview:
 
 
 class SpilledClasses:
-    """Buckets of whole classes, one for each batch; and once they have noise, buckets of records in any order."""
+    """The classes of a recoding on disk, one bucket for each batch; noisy records go to buckets of their own."""
 
     def __init__(
         self,
