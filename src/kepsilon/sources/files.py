@@ -40,7 +40,7 @@ class OpenedFile:
         return (self.path,)
 
     def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
-        del coded  # comes as it is in the file
+        del coded  # text is read as the file holds it
         with readable(self.path):
             return self.read(columns)
 
