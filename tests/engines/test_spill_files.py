@@ -237,7 +237,7 @@ def test_files_with_narrow_dictionaries_of_their_own_are_one_table(column, engin
 
 def test_numbers_that_are_none_any_more_are_noticed(tmp_path, monkeypatch):
     """At the second reading: NaN that was no null would be taken for a missing value."""
-    from kepsilon.engines.spilling import engine as spilling
+    from kepsilon.engines.spilling import columns as spilling
 
     read, n_readings = spilling.read_doubles, []
 
