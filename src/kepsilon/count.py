@@ -76,11 +76,13 @@ def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Sto
 
 
 def _place(columns: Columns, name: str, policy: Policy) -> tuple[PlacedValues, DistinctValues]:
+    """The distinct values of a k-quasi with their labels, and with their counts."""
     distinct = columns.distinct(name)
     return place_values(name, policy.k_quasis[name], distinct.values), distinct
 
 
 def _unlisted(placed: tuple[PlacedValues, DistinctValues], policy: Policy) -> tuple[Problem, ...]:
+    """Problems of values that the hierarchy does not list, unless the policy leaves such records out."""
     values, distinct = placed
     if policy.k_quasis[values.name].unlisted == "suppress":
         return ()
@@ -108,4 +110,5 @@ def _unusable(columns: Columns, name: str, attribute: EpsilonQuasi, source: str)
 
 
 def _at(where: str, source: str) -> str:
+    """Where a problem is, with the name of the source in front unless it is in the policy."""
     return where if where.startswith((source, "attributes.")) else f"{source}: {where}"

@@ -178,6 +178,6 @@ def test_combinations_that_were_counted_twice_are_refused(tmp_path):
     columns._refused, columns._wrong, columns._largest, columns._texts = {}, {}, {}, ()
     (row,) = StoreCounts(parent=tmp_path)(iter([pa.record_batch({"c0": ["a", None], "n": [2, 2]})]))
     path = pickle.loads(row.column(0)[0].as_py()).result()
-    assert len(columns._take([path], ())) == 2
+    assert len(columns._read_counted([path], ())) == 2
     with pytest.raises(kepsilon.EngineError, match="counted twice"):
-        columns._take([path, path], ())
+        columns._read_counted([path, path], ())

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 def local_engine() -> Engine:
+    """The engine that holds all records in memory."""
     from kepsilon.engines.local.engine import LocalEngine
 
     return LocalEngine()

@@ -31,6 +31,8 @@ class Random(Protocol):
 
 
 class Shuffle(Protocol):
+    """Draws the order of the released records."""
+
     def __call__(self, n: int, *, random_bytes: Callable[[int], bytes]) -> IntArray:
         """A random permutation of 0 … n − 1 that nobody can guess, shape (n,)."""
 
@@ -115,6 +117,8 @@ class Merged(Protocol):
 
 
 class Store(Protocol):
+    """Stores noisy records until they are merged."""
+
     def __call__(self, part: Batch, published: FloatArray, stays: BoolArray) -> None:
         """Stores the published values of a batch, or of one part of a large class; parts come in their order.
 
@@ -173,7 +177,8 @@ class Columns(Protocol):
 
     n_records: int
 
-    def distinct(self, name: str) -> DistinctValues: ...
+    def distinct(self, name: str) -> DistinctValues:
+        """The distinct values of a k-quasi."""
 
     def largest(self, name: str) -> float:
         """The largest absolute value of an ε-quasi, 0 where all are missing; DataError where some are no numbers."""
@@ -216,7 +221,8 @@ class Source(Protocol):
     name: str
     column_names: tuple[str, ...]
 
-    def read(self, roles: ColumnRoles) -> Columns: ...
+    def read(self, roles: ColumnRoles) -> Columns:
+        """Reads the columns to publish, and no other."""
 
     def repetition(self, column: str) -> Repetition:
         """Whether the values of one column repeat; the values themselves are not returned."""
@@ -229,7 +235,11 @@ class Source(Protocol):
 
 
 class Engine(Protocol):
-    @property
-    def name(self) -> str: ...
+    """Opens sources; everything else is asked of what it opens."""
 
-    def open_source(self, source: object) -> Source: ...
+    @property
+    def name(self) -> str:
+        """The name for the curator's record."""
+
+    def open_source(self, source: object) -> Source:
+        """A path or a frame as a source; refused where the engine cannot read it."""

@@ -163,7 +163,7 @@ class Room:
         return self.memory // _VALUE_SHARE // _BYTES_PER_K_VALUE
 
     def most_combinations(self, n_k_quasis: int) -> int:
-        """Combinations of so many k-quasis that fit."""
+        """Combinations of `n_k_quasis` k-quasis that fit."""
         return self.memory // _COMBINATION_SHARE // _bytes_per_combination(n_k_quasis)
 
     def batches(self, sizes: IntArray, *, n_batches: int = 1) -> list[slice]:
@@ -209,7 +209,7 @@ class Room:
 
 
 def least_memory(n_values: int, n_combinations: int, *, n_k_quasis: int) -> int:
-    """The least limit on memory, in bytes, that has room for so many values and combinations of k-quasis."""
+    """The least limit on memory, in bytes, that has room for `n_values` values and `n_combinations` combinations."""
     for_values = _VALUE_SHARE * _BYTES_PER_K_VALUE * n_values
     return max(LEAST, for_values, _COMBINATION_SHARE * _bytes_per_combination(n_k_quasis) * n_combinations)
 

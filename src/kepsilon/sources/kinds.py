@@ -27,6 +27,7 @@ class Kinds:
             self.add(kind)
 
     def add(self, kind: Kind) -> None:
+        """Adds a kind; ValueError where it shares its name or a suffix with another."""
         for suffix in (*kind.suffixes, *kind.other_suffixes):
             if not suffix or suffix != Path(f"table{suffix}").suffix.lower():
                 raise ValueError(f"{suffix!r} is no suffix in lower case")

@@ -26,6 +26,7 @@ class Steps:
 
     @classmethod
     def of(cls, attribute: EpsilonQuasi) -> Steps:
+        """The steps of an ε-quasi of a policy."""
         domain = attribute.domain
         return cls(
             precision=fraction(attribute.precision),

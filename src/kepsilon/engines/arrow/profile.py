@@ -20,12 +20,14 @@ from kepsilon.sources.kinds import open_source
 from kepsilon.sources.protocol import Source
 
 FEW = 30
-"""The values of a column are listed, with counts, where there are at most so many distinct ones."""
+"""The values of a column are listed, with counts, where there are at most this many distinct ones."""
 SAMPLE = 100_000
-"""Shapes are looked for among about so many distinct values, and among all only where the sample has one shape."""
+"""Shapes are tried on a sample of about this many distinct values, and on all only where the whole sample has one."""
 
 
 class Kind(Enum):
+    """What the values of a column are."""
+
     TEXT = "text"
     WHOLE = "whole numbers"
     DECIMAL = "decimal numbers"
@@ -34,6 +36,8 @@ class Kind(Enum):
 
 
 class Shape(Enum):
+    """What a value looks like as text; a value may have several shapes."""
+
     EMAIL = "e-mail addresses"
     PHONE = "phone numbers"
     SSN = "social security numbers"

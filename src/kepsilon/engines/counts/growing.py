@@ -15,7 +15,7 @@ from kepsilon.table.codes import Label
 from kepsilon.table.keys import LARGEST_KEY, number, pack, unpack
 
 _SLOTS_PER_RECORD = 4
-"""Up to so many slots for each record of a part, counting in slots takes less time than sorting."""
+"""Up to this many slots for each record of a part, counting in slots takes less time than sorting."""
 
 _FOLD_AT = 1 << 22
 """Combinations, with repetitions, that wait before they are added up."""

@@ -16,7 +16,7 @@ from kepsilon.files.private_folders import chosen_place, closed, owner_only, wor
 from kepsilon.table.arrays import FloatArray, IntArray
 
 LARGE_DICTIONARY = 8
-"""A dictionary is stored whole if there are at least so many records for each of its entries."""
+"""A dictionary is stored whole if there are at least this many records for each of its entries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,18 +50,6 @@ class Records:
         )
 
 
-def joined(parts: list[Records]) -> Records:
-    if len(parts) == 1:
-        return parts[0]
-    rows = [part.rows for part in parts if part.rows is not None]
-    return Records(
-        class_ids=np.concatenate([part.class_ids for part in parts]),
-        values=np.concatenate([part.values for part in parts]),
-        rows=np.concatenate(rows) if rows else None,
-        kept=pa.concat_tables([part.kept for part in parts]),
-    )
-
-
 class Bucket:
     """Records on disk that belong together, in files that only grow. No file stays open, so there may be many buckets."""
 
@@ -87,16 +75,18 @@ class Bucket:
         self.n_records += len(records.class_ids)
 
     def class_ids(self, first: int = 0, last: int | None = None) -> IntArray:
+        """Class ids of the records from `first` up to, not including, `last`; of all by default."""
         ids: IntArray = self._read(".c", np.dtype(np.int32), first, self._end(last))
         return ids
 
     def values(self, first: int = 0, last: int | None = None) -> FloatArray:
+        """ε-quasis of the records from `first` up to, not including, `last`, shape (n_records, n_values)."""
         end = self._end(last)
         values: FloatArray = self._read(".e", np.dtype(np.float64), first * self.n_values, end * self.n_values)
         return values.reshape(end - first, self.n_values)
 
     def rows(self, first: int = 0, last: int | None = None) -> IntArray | None:
-        """Positions in the input; None where they are not stored."""
+        """Positions in the input of the records from `first` up to, not including, `last`; None where not stored."""
         self._refuse_closed()
         if not self._has_rows:
             return None

@@ -40,7 +40,7 @@ class KeptColumn:
     """About how many entries the whole table has."""
 
     def dictionary(self, n_records: float) -> float:
-        """Bytes of the dictionary of so many records: of the entries that occur, or of all where they are few."""
+        """Bytes of the dictionary of `n_records` records: of the entries that occur, or of all where they are few."""
         if self.counts is None or not self.n_entries:
             return 0.0
         if self.n_entries <= n_records / LARGE_DICTIONARY:
@@ -93,7 +93,7 @@ class SpillSizes:
         return int(2 * n * self._numbers + kept)
 
     def _kept_bytes(self, n_chunks: int) -> float:
-        """Bytes of kept columns and positions in the input of all records, in so many pieces."""
+        """Bytes of kept columns and positions in the input of all records, appended in `n_chunks` pieces."""
         n = self._files.n_records
         n_chunks = max(1, min(n, n_chunks))
         shared = sum(own.dictionary(n / n_chunks) for own in self._kept.values())

@@ -130,14 +130,14 @@ class SparkColumns(CountedColumns):
                         figures.append(f.sum(f"wrong{at + 1}").alias(f"not_finite_texts{j}"))
                 counted = frame.groupBy(*keys).agg(*figures)
                 found = workers.collect(counted, StoreCounts(parent=folder.path))
-            return self._take([path for path in found if path.stat().st_size], epsilon_quasis)
+            return self._read_counted([path for path in found if path.stat().st_size], epsilon_quasis)
         finally:
             folder.close()
 
     def _usable(self) -> tuple[str, ...]:
         return tuple(name for name in self._roles.epsilon_quasis if name not in self._refused)
 
-    def _take(self, files: Sequence[Path], epsilon_quasis: Sequence[str]) -> pa.Table:
+    def _read_counted(self, files: Sequence[Path], epsilon_quasis: Sequence[str]) -> pa.Table:
         """Reads the counts that tasks stored; refused where there are more combinations than this machine has room for."""
         tables = (read_counts(file) for file in files)
         parts, n_combinations = [], 0

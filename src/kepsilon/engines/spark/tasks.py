@@ -58,6 +58,7 @@ class Outcome:
     error: BaseException | None = None
 
     def result(self) -> Any:
+        """What the task found; raises the error that it ended with."""
         if self.error is not None:
             raise self.error
         return self.found
