@@ -33,7 +33,7 @@ def bucket(tmp_path):
                 class_ids=ids, values=np.column_stack([ids, -ids]).astype(float), rows=ids, kept=pa.table({"a": ids})
             )
         )
-    bucket.keep_order(np.arange(200)[::-1])
+    bucket.store_order(np.arange(200)[::-1])
     return bucket
 
 
