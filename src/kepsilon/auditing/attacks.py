@@ -73,53 +73,56 @@ class AttackSums:
 
 def check_attacks(case: AuditCase) -> None:
     """Attacks the release, where a linkage tells which links are right; sets the figures of risk and the headline."""
-    case.findings.headline = _attack_and_sum_up(case)
-
-
-def _attack_and_sum_up(case: AuditCase) -> str:
-    """The audit's headline, once the figures of risk are among the findings."""
-    policy, released, classes, findings = case.policy, case.released, case.classes, case.findings
-    if (why := why_not_judged(policy)) is not None:
-        findings.warning("attacks", why)
-        findings.figures = replace(
-            findings.figures, reidentification=_reidentification(classes), one_over_k=1 / policy.k
-        )
-        return (
-            "Whoever knows the k-quasis alone places a record among its class: "
-            f"{classes.n_classes / released.n_records:.2%} on average (1/k = {1 / policy.k:.2%}). What the noisy values add "
-            "was not checked."
-        )
-    expected = _expected_share(case)
+    policy, classes, findings = case.policy, case.classes, case.findings
+    why = why_not_judged(policy)
+    expected = _expected_share(case) if why is None else None
     findings.figures = replace(
         findings.figures,
         reidentification=_reidentification(classes),
         one_over_k=1 / policy.k,
         expected_nearest_neighbour=expected,
     )
-    n_released = released.n_records
-    if not policy.epsilon_quasis:
-        headline = (
-            f"Without an epsilon-quasi, a record is one of its class: {classes.n_classes / n_released:.2%} on average"
+    average = f"{classes.n_classes / case.released.n_records:.2%} on average"
+    if why is not None:
+        findings.warning("attacks", why)
+        findings.headline = (
+            f"Whoever knows the k-quasis alone places a record among its class: {average} (1/k = {1 / policy.k:.2%}). "
+            "What the noisy values add was not checked."
         )
-        return headline + f", {1 / int(classes.n_released.min()):.2%} at worst (1/k = {1 / policy.k:.2%})."
-    beside = f"1/k = {1 / policy.k:.2%}" + (f", expected {expected:.2%}" if expected is not None else "")
-    if case.linkage is None:
+    elif not policy.epsilon_quasis:
+        findings.headline = (
+            f"Without an epsilon-quasi, a record is one of its class: {average}, "
+            f"{1 / int(classes.n_released.min()):.2%} at worst (1/k = {1 / policy.k:.2%})."
+        )
+    elif case.linkage is None:
         findings.note("attacks", "without a linkage no attack can be scored; expected figures stand instead.")
-        if any(finding.severity == "broken" and finding.check == "noise" for finding in findings.found):
-            return (
-                "The noise is not what was claimed, so that nothing limits what an attacker links; no linkage, so no attack "
-                "was scored."
-            )
-        if expected is not None:
-            return (
-                f"A nearest-neighbour attacker would link {expected:.2%} of the released records, if the noise is as claimed "
-                f"(1/k = {1 / policy.k:.2%})."
-            )
+        findings.headline = _headline_without_attack(case, expected)
+    else:
+        findings.headline = _attack_and_sum_up(case, case.linkage, expected)
+
+
+def _headline_without_attack(case: AuditCase, expected: float | None) -> str:
+    """The headline of an audit without a linkage; `expected` is the share of records that would be linked, if known."""
+    if any(finding.severity == "broken" and finding.check == "noise" for finding in case.findings.found):
         return (
-            "No linkage, so no attack was scored; if the noise is as claimed, an attacker of single records would link at "
-            f"most {_largest_expected_share(case):.2%} on average ({beside})."
+            "The noise is not what was claimed, so that nothing limits what an attacker links; no linkage, so no attack "
+            "was scored."
         )
-    sums = _attack(case, case.linkage)
+    if expected is not None:
+        return (
+            f"A nearest-neighbour attacker would link {expected:.2%} of the released records, if the noise is as claimed "
+            f"(1/k = {1 / case.policy.k:.2%})."
+        )
+    return (
+        "No linkage, so no attack was scored; if the noise is as claimed, an attacker of single records would link at "
+        f"most {_largest_expected_share(case):.2%} on average (1/k = {1 / case.policy.k:.2%})."
+    )
+
+
+def _attack_and_sum_up(case: AuditCase, linkage: Linkage, expected: float | None) -> str:
+    """Runs the attacks, adds what they achieved to the findings, and returns the headline."""
+    policy, classes, findings, n_released = case.policy, case.classes, case.findings, case.released.n_records
+    sums = _attack(case, linkage)
     if not sums.n_attacked:
         findings.note("attacks", "no class has originals that are known, so no attack was carried out.")
         return "No attack could be carried out: the originals of no class are known."
@@ -160,6 +163,7 @@ def _attack_and_sum_up(case: AuditCase) -> str:
         f"than 90 % ({sums.n_attacked:,} attacked).",
     )
     of = "the released records" if sums.n_attacked == n_released else f"the {sums.n_attacked:,} records attacked"
+    beside = f"1/k = {1 / policy.k:.2%}" + (f", expected {expected:.2%}" if expected is not None else "")
     return f"The strongest attacker ({strongest}) links {shares[strongest]:.2%} of {of} ({beside})."
 
 

@@ -81,7 +81,7 @@ class ReconstructedClasses:
     n_covered: IntArray
     """Originals that the labels of each class cover, whether or not they are in it, shape (n_classes,)."""
     n_originals: IntArray
-    """Originals of each class, shape (n_classes,); where the class is not known, as many as it releases."""
+    """Originals of each class, shape (n_classes,); with Mondrian, as many as it releases where they are not known."""
     is_known: BoolArray
     """Whether it is known which originals are in the class, shape (n_classes,)."""
     n_suppressed: int | None
@@ -106,6 +106,7 @@ class ReconstructedClasses:
 
     @property
     def all_known(self) -> bool:
+        """Whether the originals of every class are known."""
         return bool(self.is_known.all())
 
     @property

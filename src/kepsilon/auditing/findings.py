@@ -80,6 +80,7 @@ class Audit(JsonValue):
     figures: AuditFigures
 
     def of(self, severity: Severity) -> tuple[AuditFinding, ...]:
+        """Findings of one severity, in the order of the checks."""
         return tuple(finding for finding in self.findings if finding.severity == severity)
 
     @property
@@ -89,6 +90,7 @@ class Audit(JsonValue):
 
     @property
     def keeps_its_promises(self) -> bool:
+        """Whether no promise was found broken."""
         return not self.broken
 
     def to_json(self) -> Json:
@@ -141,7 +143,7 @@ def quoted(name: str, *, most: int = 40) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """The part in percent of the whole."""
+    """The part in percent of the whole; "none" where the whole is 0."""
     return f"{part / whole:.2%}" if whole else "none"
 
 

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 
 import numpy as np
 
 from kepsilon.auditing.findings import FALSE_ALARM, Findings, counted, quoted
+from kepsilon.auditing.noise_law import chernoff
 from kepsilon.auditing.tables import Original, Released
 from kepsilon.engines.arrow.audited import AuditedTable
 from kepsilon.errors import DataError, Problem
@@ -121,8 +121,9 @@ def _check_metadata(table: AuditedTable, findings: Findings) -> None:
 def check_identifiers(original: Original, table: AuditedTable, policy: Policy, findings: Findings) -> None:
     """Checks whether values of an identifier occur in the release, under any column name.
 
-    Two columns with few values (bed numbers, ages) share some by chance. So a kept column is reported for values that it
-    lacks in the original, and for records that hold their own identifier, if they are more than chance explains.
+    Two columns with few values (bed numbers, ages) share some by chance. So a kept column is reported for values of
+    identifiers that it lacks in the original, and for records that hold their own identifier more often than chance
+    explains.
     """
     sound = True
     readable = [name for name in dict.fromkeys(table.column_names) if table.column_names.count(name) == 1]
@@ -177,9 +178,7 @@ def _n_own_identifier(
     n_of_value = np.bincount(codes, minlength=len(values))
     listed = as_text >= 0
     by_chance = float(np.dot(n_of_value[listed], n_of_text[as_text[listed]])) / len(codes)
-    # Chernoff's bound for a Poisson variable.
-    excess = n_same * math.log(n_same / by_chance) - n_same + by_chance if n_same > by_chance else 0.0
-    return n_same if math.exp(-excess) < FALSE_ALARM else 0
+    return n_same if chernoff(n_same, by_chance) < FALSE_ALARM else 0
 
 
 def check_published_numbers(released: Released, policy: Policy, findings: Findings) -> None:

@@ -42,6 +42,7 @@ class Original:
 
     @property
     def n_staying(self) -> int:
+        """Number of records that are not left out before counting."""
         return int(np.count_nonzero(self.stays))
 
 
