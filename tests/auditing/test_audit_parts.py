@@ -15,7 +15,7 @@ import kepsilon
 from auditing.releases import OTHER_QUASI, patients, policy, released
 from kepsilon.auditing import noise_law, order
 from kepsilon.auditing.comparison import _says_range
-from kepsilon.auditing.covering import UNKNOWN, resolve
+from kepsilon.auditing.covering import UNKNOWN, assign_classes
 from kepsilon.auditing.labels import read_label
 from kepsilon.table.codes import code_domain
 from oracles.noise import SEED
@@ -81,7 +81,7 @@ def test_resolving_never_puts_a_combination_in_a_wrong_class(n_classes, n_combin
     counts = rng.integers(1, 4, n_combinations)
     sizes = np.bincount(truth, weights=counts, minlength=n_classes).astype(int)
     covered_by = [np.flatnonzero((truth == c) | (rng.random(n_combinations) < 0.3)) for c in range(n_classes)]
-    found = resolve(covered_by, counts, sizes)
+    found = assign_classes(covered_by, counts, sizes)
     assert all(f in (UNKNOWN, t) for f, t in zip(found.tolist(), truth.tolist(), strict=True))
     only = [{c for c in range(n_classes) if i in covered_by[c]} for i in range(n_combinations)]
     assert all(found[i] != UNKNOWN for i in range(n_combinations) if len(only[i]) == 1)
@@ -94,7 +94,7 @@ def test_the_law_of_the_noise_is_that_of_its_radius(d):
     n = 200_000
     noise = rng.uniform(-1, 1, (n, d)) * rng.gamma(d + 1, size=(n, 1))
     for t in (0.1, 1.0, 3.0):
-        p = float(noise_law.beyond(np.array([t]), d)[0])
+        p = float(noise_law.coordinate_beyond(np.array([t]), d)[0])
         assert abs(np.mean(noise[:, 0] > t) - p) < 5 * math.sqrt(p * (1 - p) / n)
         p = float(noise_law.radius_beyond(np.array([t]), d)[0])
         assert abs(np.mean(np.abs(noise).max(axis=1) > t) - p) < 5 * math.sqrt(p * (1 - p) / n)
@@ -110,8 +110,8 @@ def test_orders_are_judged_by_the_moments_of_random_permutations(counts):
     worst_group = worst_match = 1.0
     for _ in range(2_000):
         drawn = rng.permutation(codes)
-        worst_group = min(worst_group, order.grouped(drawn))
-        worst_match = min(worst_match, order.matched(drawn, codes, n_codes=len(counts)))
+        worst_group = min(worst_group, order.grouping_probability(drawn))
+        worst_match = min(worst_match, order.match_probability(drawn, codes, n_codes=len(counts)))
     # Bounds on tails: the smallest of 2,000 is below 1e-6 with probability below 1 in 500.
     assert worst_group > 1e-6
     assert worst_match > 1e-6

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kepsilon.auditing.covering import resolve
+from kepsilon.auditing.covering import assign_classes
 from kepsilon.auditing.findings import Findings
 from kepsilon.auditing.labels import ReadLabel, levels_of, read_label
 from kepsilon.auditing.linkage import Linkage
@@ -379,7 +379,7 @@ def _cover(
             dtype=np.bool_,
         )
     else:
-        class_of = resolve(inside_of, counts, sizes)
+        class_of = assign_classes(inside_of, counts, sizes)
         taken = class_of != NOWHERE
         originals = np.bincount(class_of[taken], weights=counts[taken], minlength=n_classes).astype(np.int64)
         is_known = originals == sizes

@@ -19,7 +19,7 @@ MOST_PAIRS = 20_000_000
 """Pairs of combination and class that are followed one by one; with more of them every combination stays UNKNOWN."""
 
 
-def resolve(covered_by: list[IntArray], counts: IntArray, sizes: IntArray) -> IntArray:
+def assign_classes(covered_by: list[IntArray], counts: IntArray, sizes: IntArray) -> IntArray:
     """Class of each combination, or UNKNOWN, shape (n_combinations,).
 
     `covered_by[c]` lists the combinations that class c covers, `counts` the records of each combination, and `sizes`

@@ -9,7 +9,7 @@ import numpy as np
 
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.findings import counted
-from kepsilon.auditing.noise_law import Rounding, chernoff, marginal_cdf
+from kepsilon.auditing.noise_law import Rounding, chernoff_bound, marginal_cdf
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 LATTICE = 2.0**-31
@@ -40,8 +40,8 @@ def check_exact_values(case: AuditCase) -> None:
         expected = np.bincount(ids, weights=probability, minlength=classes.n_classes)
         n_found = int(found.sum())
         one_class = alpha / max(1, classes.n_classes)
-        exposed = [c for c in np.flatnonzero(found) if chernoff(float(found[c]), float(expected[c])) < one_class]
-        if chernoff(n_found, float(expected.sum())) < alpha:
+        exposed = [c for c in np.flatnonzero(found) if chernoff_bound(float(found[c]), float(expected[c])) < one_class]
+        if chernoff_bound(n_found, float(expected.sum())) < alpha:
             findings.broken(
                 "noise",
                 f"{counted(n_found, 'record is', 'records are')} published with the {name} of the original as it is, and "
@@ -89,7 +89,7 @@ def check_links(case: AuditCase, *, realised: float, expected: float) -> None:
     who sees values before they are rounded and clamped.
     """
     n = case.released.n_records
-    if chernoff(realised, expected) < case.alpha:
+    if chernoff_bound(realised, expected) < case.alpha:
         case.findings.broken(
             "attacks",
             f"a nearest-neighbour attacker links {realised / n:.2%} of the records, where the claimed noise leaves "

@@ -14,7 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.auditing.case import AuditCase
-from kepsilon.auditing.noise_law import Rounding, bernstein, dkw, gamma_tail, marginal_cdf, radius_beyond
+from kepsilon.auditing.noise_law import (
+    Rounding,
+    bernstein_bound,
+    dkw_bound,
+    gamma_tail_bound,
+    marginal_cdf,
+    radius_beyond,
+)
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 SEED = 20_090_801
@@ -122,7 +129,7 @@ def _judge(case: AuditCase, residuals: Residuals, name: str) -> None:
     signs = 2 * residuals.uniform - 1
     # Centre and independence come before the size: shared noise rests on a few draws, so its size can be anything.
     off_centre = max(0.0, abs(float(signs.sum())) - residuals.n_gone)
-    if 2 * bernstein(off_centre, variance=residuals.n / 3, largest=1.0) < alpha:
+    if 2 * bernstein_bound(off_centre, variance=residuals.n / 3, largest=1.0) < alpha:
         findings.broken(
             "noise",
             f"the noise on {name} is not centred: it moves values one way more than the other, all of them or class by class.",
@@ -144,7 +151,7 @@ def _judge(case: AuditCase, residuals: Residuals, name: str) -> None:
     places = np.arange(1, n_seen + 1) / n_seen
     distance = float(np.max(np.maximum(places - ordered, ordered - places + 1 / n_seen)))
     distance = distance * n_seen / residuals.n - residuals.n_gone / residuals.n
-    if dkw(distance, residuals.n) < alpha:
+    if dkw_bound(distance, residuals.n) < alpha:
         findings.broken("noise", f"the noise on {name} has about the right size, but not the claimed distribution.")
         return
     findings.passed(
@@ -156,13 +163,13 @@ def _judge(case: AuditCase, residuals: Residuals, name: str) -> None:
 def _scale_tails(sizes: FloatArray, n_gone: int) -> tuple[float, float]:
     """Bounds on the probability of so little noise, and of so much, if sizes are exponential with mean 1 as claimed."""
     n = len(sizes) + n_gone
-    too_large = gamma_tail(float(sizes.sum()), n, above=True)
+    too_large = gamma_tail_bound(float(sizes.sum()), n, above=True)
     if not n_gone:
-        return gamma_tail(float(sizes.sum()), n, above=False), too_large
+        return gamma_tail_bound(float(sizes.sum()), n, above=False), too_large
     mean = 1 - np.exp(-CAP)
     variance = 2 * (1 - np.exp(-CAP) * (1 + CAP)) - mean**2
     total = float(np.minimum(sizes, CAP).sum()) + CAP * n_gone
-    return bernstein(n * mean - total, variance=n * variance, largest=CAP), too_large
+    return bernstein_bound(n * mean - total, variance=n * variance, largest=CAP), too_large
 
 
 def _shared(residuals: Residuals, signs: FloatArray) -> float:
@@ -182,7 +189,7 @@ def _shared(residuals: Residuals, signs: FloatArray) -> float:
     products = place[leads] * place[leads + 1]
     n_elsewhere = residuals.n_elsewhere // 2
     total = float(np.where(np.isnan(products), -1.0, products).sum()) - n_elsewhere
-    return bernstein(total, variance=(len(products) + n_elsewhere) / 9, largest=1.0)
+    return bernstein_bound(total, variance=(len(products) + n_elsewhere) / 9, largest=1.0)
 
 
 def _check_radius(case: AuditCase, released_as: IntArray) -> None:

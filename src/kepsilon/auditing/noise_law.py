@@ -99,7 +99,7 @@ def whole_units(values: FloatArray, precision: Fraction) -> FloatArray:
     return np.where(np.abs(units - nearest) <= np.maximum(1e-6, np.abs(nearest) * 1e-15), nearest, np.floor(units))
 
 
-def beyond(t: FloatArray, d: int) -> FloatArray:
+def coordinate_beyond(t: FloatArray, d: int) -> FloatArray:
     """Probability that one of d coordinates of the noise exceeds t ≥ 0."""
     t = np.minimum(t, FARTHEST)
     term, total = np.ones_like(t), np.zeros_like(t)
@@ -112,7 +112,7 @@ def beyond(t: FloatArray, d: int) -> FloatArray:
 
 def marginal_cdf(t: FloatArray, d: int) -> FloatArray:
     """Distribution function of one of d coordinates of the noise."""
-    tail = beyond(np.abs(t), d)
+    tail = coordinate_beyond(np.abs(t), d)
     return np.where(t > 0, 1 - tail, tail)
 
 
@@ -167,7 +167,7 @@ class Rounding:
 # Each of the following bounds holds for every sample size; none relies on a limit theorem.
 
 
-def gamma_tail(total: float, n: int, *, above: bool) -> float:
+def gamma_tail_bound(total: float, n: int, *, above: bool) -> float:
     """Chernoff's bound on the probability that n standard exponential variables sum to `total` or more (or less)."""
     ratio = total / n if n else 1.0
     if ratio <= 0:
@@ -177,7 +177,7 @@ def gamma_tail(total: float, n: int, *, above: bool) -> float:
     return math.exp(-n * (ratio - 1 - math.log(ratio)))
 
 
-def bernstein(excess: float, *, variance: float, largest: float) -> float:
+def bernstein_bound(excess: float, *, variance: float, largest: float) -> float:
     """Bernstein's bound on the probability that a sum of independent variables exceeds its mean by `excess`.
 
     `variance` is that of the sum; no variable exceeds its own mean by more than `largest`.
@@ -189,7 +189,7 @@ def bernstein(excess: float, *, variance: float, largest: float) -> float:
     return math.exp(-(excess**2) / 2 / (variance + largest * excess / 3))
 
 
-def chernoff(found: float, mean: float) -> float:
+def chernoff_bound(found: float, mean: float) -> float:
     """Chernoff's bound on the probability that a sum of independent variables in [0, 1] with this mean reaches `found`."""
     if found <= mean:
         return 1.0
@@ -198,6 +198,6 @@ def chernoff(found: float, mean: float) -> float:
     return math.exp(-(found * math.log(found / mean) - found + mean))
 
 
-def dkw(distance: float, n: int) -> float:
+def dkw_bound(distance: float, n: int) -> float:
     """Massart's bound on the probability that n draws have a distribution function this far from the true one."""
     return min(1.0, 2 * math.exp(-2 * n * distance**2)) if distance > 0 else 1.0

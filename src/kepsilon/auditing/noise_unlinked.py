@@ -15,7 +15,7 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import as_one_class
 from kepsilon.auditing.noise import n_taken_out_with_class
-from kepsilon.auditing.noise_law import Rounding, bernstein, claimed_noise, marginal_cdf
+from kepsilon.auditing.noise_law import Rounding, bernstein_bound, claimed_noise, marginal_cdf
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -150,13 +150,13 @@ def _tail(binned: BinnedValues, score: int, n_gone: int) -> float:
     """
     largest = 2 * LARGEST_SCORE
     excess = float(binned.excess(score).sum()) - n_gone * largest
-    return bernstein(excess, variance=float(binned.variances[:, score].sum()), largest=largest)
+    return bernstein_bound(excess, variance=float(binned.variances[:, score].sum()), largest=largest)
 
 
 def _off_centre(binned: BinnedValues) -> float:
     """Bound on the probability, under the claim, that values lie so far to one side."""
     excess = abs(float(binned.excess(2).sum()))
-    return 2 * bernstein(excess, variance=float(binned.variances[:, 2].sum()), largest=2.0)
+    return 2 * bernstein_bound(excess, variance=float(binned.variances[:, 2].sum()), largest=2.0)
 
 
 def _shared(binned: BinnedValues) -> float:
@@ -169,7 +169,7 @@ def _shared(binned: BinnedValues) -> float:
         return 1.0
     surprise = np.minimum(LARGEST_SURPRISE, binned.excess(2)[has_any] ** 2 / binned.variances[has_any, 2])
     # A surprise lies between 0 and its largest value and has a mean of 1 at most, so its variance is at most that value.
-    return bernstein(
+    return bernstein_bound(
         float(surprise.sum()) - len(surprise), variance=LARGEST_SURPRISE * len(surprise), largest=LARGEST_SURPRISE
     )
 

@@ -13,13 +13,13 @@ import numpy as np
 
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
-from kepsilon.auditing.noise_law import bernstein, chernoff
+from kepsilon.auditing.noise_law import bernstein_bound, chernoff_bound
 from kepsilon.auditing.tables import codes_of_both
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.codes import Label
 from kepsilon.table.keys import number
 
-FEWEST = 20
+FEWEST_RECORDS = 20
 """Records that a release needs before its order is judged."""
 
 FARTHEST_SHIFT = 10
@@ -29,27 +29,29 @@ FARTHEST_SHIFT = 10
 def check_order(case: AuditCase) -> None:
     """Tests every way in which the order of the release could tell something, and reports those that it does."""
     released, classes, linkage = case.released, case.classes, case.linkage
-    if released.n_records < FEWEST:
+    if released.n_records < FEWEST_RECORDS:
         case.findings.note("order", "too few records to tell a shuffled order from another.")
         return
     suspicions: dict[str, float] = {}
     if linkage is not None:
-        suspicions["records follow the order of the input"] = trend(linkage.original_row.astype(np.float64))
-        suspicions["neighbours in the input are neighbours in the release"] = _adjacent_rows(linkage.original_row)
-    suspicions["records are grouped by class"] = grouped(classes.of_released)
+        suspicions["records follow the order of the input"] = trend_probability(linkage.original_row.astype(np.float64))
+        suspicions["neighbours in the input are neighbours in the release"] = _adjacency_probability(
+            linkage.original_row
+        )
+    suspicions["records are grouped by class"] = grouping_probability(classes.of_released)
     place = np.arange(case.original.n_records, dtype=np.float64)
     belongs = classes.of_original != NOWHERE
     totals = np.bincount(classes.of_original[belongs], weights=place[belongs], minlength=classes.n_classes)
     means = totals / np.maximum(1, np.bincount(classes.of_original[belongs], minlength=classes.n_classes))
-    suspicions["classes follow the order of the input"] = trend(means[classes.of_released])
+    suspicions["classes follow the order of the input"] = trend_probability(means[classes.of_released])
     for name in case.policy.kept:
         texts, codes = released.table.texts(name)
-        suspicions[f"records are grouped by {name}"] = grouped(codes)
-        suspicions[f"records are sorted by {name}"] = trend(ranked(texts)[codes])
+        suspicions[f"records are grouped by {name}"] = grouping_probability(codes)
+        suspicions[f"records are sorted by {name}"] = trend_probability(sorting_ranks(texts)[codes])
     for name, values in released.numbers.items():
-        suspicions[f"records are sorted by {name}"] = trend(np.nan_to_num(values))
+        suspicions[f"records are sorted by {name}"] = trend_probability(np.nan_to_num(values))
     for name, (texts, codes) in released.labels.items():
-        suspicions[f"records are sorted by {name}"] = trend(ranked(texts)[codes])
+        suspicions[f"records are sorted by {name}"] = trend_probability(sorting_ranks(texts)[codes])
     suspicions |= _side_by_side(case)
     found = [what for what, probability in suspicions.items() if probability < case.alpha]
     if found:
@@ -58,7 +60,7 @@ def check_order(case: AuditCase) -> None:
         case.findings.passed("order", f"{len(suspicions)} ways in which an order could show, and none does.")
 
 
-def ranked(texts: tuple[Label, ...]) -> FloatArray:
+def sorting_ranks(texts: tuple[Label, ...]) -> FloatArray:
     """Rank of each text in a sorted table: nulls first, then by size if all texts are numbers, otherwise by alphabet."""
     numbers = [_as_number(text) for text in texts if text is not None]
     are_numbers = all(number is not None for number in numbers)
@@ -95,22 +97,22 @@ def _side_by_side(case: AuditCase) -> dict[str, float]:
         return {}
     suspicions = {}
     if (classes.of_original[belongs] != NOWHERE).all():
-        suspicions["classes stand where they stood in the input"] = matched_somehow(
+        suspicions["classes stand where they stood in the input"] = shifted_match_probability(
             classes.of_released, classes.of_original[belongs], n_codes=classes.n_classes
         )
     for name in case.policy.kept:
         theirs, ours, n_codes = codes_of_both(original, released, name)
-        suspicions[f"values of {name} stand where they stood in the input"] = matched_somehow(
+        suspicions[f"values of {name} stand where they stood in the input"] = shifted_match_probability(
             ours, theirs[belongs], n_codes=n_codes
         )
     for name, values in released.numbers.items():
-        suspicions[f"values of {name} stand where they stood in the input"] = correlated(
+        suspicions[f"values of {name} stand where they stood in the input"] = correlation_probability(
             np.nan_to_num(values), np.nan_to_num(original.numbers[name][belongs])
         )
     return suspicions
 
 
-def trend(values: FloatArray) -> float:
+def trend_probability(values: FloatArray) -> float:
     """Bound on the probability that a random order has so strong a rank correlation, of either sign, with the position.
 
     Positions are uniform, and a uniform variable has tails no heavier than a normal one of equal variance.
@@ -119,13 +121,13 @@ def trend(values: FloatArray) -> float:
     return min(1.0, 2 * math.exp(-(correlation**2) * (n - 1) / 2))
 
 
-def correlated(first: FloatArray, second: FloatArray) -> float:
+def correlation_probability(first: FloatArray, second: FloatArray) -> float:
     """Bound on the probability that two columns, one in random order, have so strong a rank correlation; ties allowed."""
     a, b = _ranks(first), _ranks(second)
     a, b = a - a.mean(), b - b.mean()
     variance = float(a @ a) * float(b @ b) / (len(a) - 1)
     largest = 2 * float(np.abs(a).max()) * float(np.abs(b).max())
-    return 2 * bernstein(abs(float(a @ b)), variance=variance, largest=largest) if variance > 0 else 1.0
+    return 2 * bernstein_bound(abs(float(a @ b)), variance=variance, largest=largest) if variance > 0 else 1.0
 
 
 def _correlation(first: FloatArray, second: FloatArray) -> float:
@@ -144,17 +146,17 @@ def _ranks(values: FloatArray) -> FloatArray:
     return middle[inverse]
 
 
-def _adjacent_rows(original_row: IntArray) -> float:
+def _adjacency_probability(original_row: IntArray) -> float:
     """Bound on the probability that so many neighbours in the release were neighbours among the released originals.
 
     In a random order their number is about Poisson with mean 2.
     """
     ranks = np.argsort(np.argsort(original_row))
     found = int(np.count_nonzero(np.abs(np.diff(ranks)) == 1))
-    return chernoff(found, 2.0)
+    return chernoff_bound(found, 2.0)
 
 
-def grouped(codes: IntArray) -> float:
+def grouping_probability(codes: IntArray) -> float:
     """Bound on the probability of so many equal neighbours in a random order, given how often each value occurs."""
     numbers, n_distinct = number([codes.astype(np.int64)], sizes=[int(codes.max(initial=0)) + 1], length=len(codes))
     counts = np.bincount(numbers, minlength=n_distinct).astype(np.float64)
@@ -169,19 +171,19 @@ def grouped(codes: IntArray) -> float:
     both_apart = (quadruples + different) / (n * (n - 1) * (n - 2) * (n - 3))
     m = n - 1
     variance = m * one + 2 * (m - 1) * both_overlapping + (m * (m - 1) - 2 * (m - 1)) * both_apart - (m * one) ** 2
-    return bernstein(found - m * one, variance=max(variance, 0.0), largest=2.0)
+    return bernstein_bound(found - m * one, variance=max(variance, 0.0), largest=2.0)
 
 
-def matched_somehow(ours: IntArray, theirs: IntArray, *, n_codes: int) -> float:
+def shifted_match_probability(ours: IntArray, theirs: IntArray, *, n_codes: int) -> float:
     """Bound on the probability that a random order matches so well as it stands, backwards or shifted by a few places.
 
     It is the smallest bound over these ways times their number.
     """
     others = [theirs[::-1], *(np.roll(theirs, shift) for shift in range(-FARTHEST_SHIFT, FARTHEST_SHIFT + 1))]
-    return min(1.0, len(others) * min(matched(ours, other, n_codes=n_codes) for other in others))
+    return min(1.0, len(others) * min(match_probability(ours, other, n_codes=n_codes) for other in others))
 
 
-def matched(ours: IntArray, theirs: IntArray, *, n_codes: int) -> float:
+def match_probability(ours: IntArray, theirs: IntArray, *, n_codes: int) -> float:
     """Bound on the probability that two sequences, one in random order, agree at so many positions."""
     n = len(ours)
     a = np.bincount(ours, minlength=n_codes).astype(np.float64)
@@ -189,4 +191,4 @@ def matched(ours: IntArray, theirs: IntArray, *, n_codes: int) -> float:
     found = float(np.count_nonzero(ours == theirs))
     common = float((a * b).sum())
     squares = common - float((a * b**2).sum()) / n - float((b * a**2).sum()) / n + common**2 / n**2
-    return bernstein(found - common / n, variance=squares / (n - 1), largest=2.0)
+    return bernstein_bound(found - common / n, variance=squares / (n - 1), largest=2.0)

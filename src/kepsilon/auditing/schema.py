@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 
 from kepsilon.auditing.findings import FALSE_ALARM, Findings, counted, quoted
-from kepsilon.auditing.noise_law import chernoff
+from kepsilon.auditing.noise_law import chernoff_bound
 from kepsilon.auditing.tables import Original, Released
 from kepsilon.engines.arrow.audited import AuditedTable
 from kepsilon.errors import DataError, Problem
@@ -178,7 +178,7 @@ def _n_own_identifier(
     n_of_value = np.bincount(codes, minlength=len(values))
     listed = as_text >= 0
     by_chance = float(np.dot(n_of_value[listed], n_of_text[as_text[listed]])) / len(codes)
-    return n_same if chernoff(n_same, by_chance) < FALSE_ALARM else 0
+    return n_same if chernoff_bound(n_same, by_chance) < FALSE_ALARM else 0
 
 
 def check_published_numbers(released: Released, policy: Policy, findings: Findings) -> None:

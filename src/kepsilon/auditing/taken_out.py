@@ -14,7 +14,7 @@ import numpy as np
 
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
-from kepsilon.auditing.noise_law import Rounding, bernstein, marginal_cdf, radius_quantile, range_of
+from kepsilon.auditing.noise_law import Rounding, bernstein_bound, marginal_cdf, radius_quantile, range_of
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray
@@ -47,7 +47,7 @@ def check_taken_out(case: AuditCase) -> None:
     variance = float((own_sizes * expected).sum())  # a number between 0 and n with mean m has variance n·m at most
     findings.figures = replace(findings.figures, confident_k_expected=total / max(1, int(own_sizes.sum())))
     findings.require(
-        bernstein(n_missing - total, variance=variance, largest=float(own_sizes.max(initial=0))) >= case.alpha,
+        bernstein_bound(n_missing - total, variance=variance, largest=float(own_sizes.max(initial=0))) >= case.alpha,
         "suppression",
         right=f"{n_missing:,} records of classes of k and more are missing; confident k takes out about {total:,.0f}.",
         wrong=f"{n_missing:,} records of classes of k and more are missing, where confident k takes out about {total:,.0f}.",
