@@ -120,3 +120,8 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'kepsilon' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Every public name, also those that were not imported yet."""
+    return sorted({*globals(), *__all__})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Splits columns by role and leaves the identifiers behind. Algorithm 1, lines 1 to 4."""
+"""Sorts columns by their role in the policy and drops identifiers. Algorithm 1, lines 1 to 4."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kepsilon.policy.roles import ColumnRoles, fraction
 
 
 def classify(column_names: Sequence[str], policy: Policy, *, source: str) -> ColumnRoles:
-    """Roles of the columns, or every way in which columns and policy disagree."""
+    """The roles of the columns; DataError with every problem where columns and policy disagree."""
     problems = list(_disagreements(column_names, policy, source))
     if problems:
         raise DataError(problems)
@@ -30,7 +30,7 @@ def classify(column_names: Sequence[str], policy: Policy, *, source: str) -> Col
 
 def _disagreements(column_names: Sequence[str], policy: Policy, source: str) -> list[Problem]:
     if not any(name in policy.attributes for name in column_names):
-        # A file without a header has a record in its first line, so no name from there is repeated here.
+        # A file without a header has a record in its first line, so the message must not repeat a column name.
         return [
             Problem(
                 where=source,

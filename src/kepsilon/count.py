@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a source and a policy to the frequency table: read, check everything at once, leave out, count."""
+"""Reads a source, checks it against the policy, leaves records out and counts combinations of k-quasis."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from kepsilon.classify import classify
-from kepsilon.engines.protocol import Columns, Distinct, Engine, LeftOut, Source
+from kepsilon.engines.protocol import Columns, DistinctValues, Engine, LeftOut, Source
 from kepsilon.errors import DataError, Problem
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.precision import largest_unit
@@ -17,13 +16,10 @@ from kepsilon.stopwatch import Stopwatch
 from kepsilon.table.domains import PlacedValues, domain_of, not_covered, place_values
 from kepsilon.table.frequency import FrequencyTable
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """Data that fits its policy, counted and ready for the search."""
+    """A table that fits its policy, read and counted, ready for the search."""
 
     source: Source
     columns: Columns
@@ -33,11 +29,15 @@ class Counted:
 
     @property
     def n_staying(self) -> int:
+        """How many records were not left out."""
         return self.columns.n_records - self.left_out.missing - self.left_out.unlisted
 
 
 def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Stopwatch) -> Counted:
-    """Reads the columns to publish, checks them against the policy, and counts combinations of k-quasis."""
+    """Reads the columns to publish, checks them against the policy, and counts combinations of k-quasis.
+
+    DataError with every problem at once where they do not fit the policy.
+    """
     with clock.step("read"):
         opened = engine.open_source(source)
         roles = classify(opened.column_names, policy, source=opened.name)
@@ -56,7 +56,7 @@ def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Sto
             drop_missing=[n for n, a in policy.epsilon_quasis.items() if a.missing == "suppress"],
         )
         if left_out.missing or left_out.unlisted:
-            # Values that only those records held must not shape a label, so the hierarchies are laid out anew.
+            # A value that only left-out records held must not influence a label, so hierarchies place values again.
             placed = {name: _place(columns, name, policy) for name in roles.k_quasis}
         table = columns.count(
             {name: domain_of(values) for name, (values, _) in placed.items()},
@@ -75,12 +75,14 @@ def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Sto
     return counted
 
 
-def _place(columns: Columns, name: str, policy: Policy) -> tuple[PlacedValues, Distinct]:
+def _place(columns: Columns, name: str, policy: Policy) -> tuple[PlacedValues, DistinctValues]:
+    """The distinct values of a k-quasi with their labels, and with their counts."""
     distinct = columns.distinct(name)
     return place_values(name, policy.k_quasis[name], distinct.values), distinct
 
 
-def _unlisted(placed: tuple[PlacedValues, Distinct], policy: Policy) -> tuple[Problem, ...]:
+def _unlisted(placed: tuple[PlacedValues, DistinctValues], policy: Policy) -> tuple[Problem, ...]:
+    """Problems of values that the hierarchy does not list, unless the policy leaves such records out."""
     values, distinct = placed
     if policy.k_quasis[values.name].unlisted == "suppress":
         return ()
@@ -89,13 +91,13 @@ def _unlisted(placed: tuple[PlacedValues, Distinct], policy: Policy) -> tuple[Pr
 
 
 def _unusable(columns: Columns, name: str, attribute: EpsilonQuasi, source: str) -> tuple[Problem, ...]:
-    """Why an ε-quasi cannot be given noise: not numbers, or too large for its precision."""
+    """Why an ε-quasi cannot be given noise: it is not all numbers, or too large for its precision."""
     try:
         largest = columns.largest(name)
     except DataError as error:
         return error.problems
     precision = fraction(attribute.precision)
-    # Half of what can be written exactly leaves room for noise, which R/2^24 ≤ precision keeps far below the other half.
+    # The other half of what can be written exactly is left for noise, which R/2^24 ≤ precision keeps far below that.
     if largest < float(largest_unit(precision) * precision) / 2:
         return ()
     return (
@@ -108,4 +110,5 @@ def _unusable(columns: Columns, name: str, attribute: EpsilonQuasi, source: str)
 
 
 def _at(where: str, source: str) -> str:
+    """Where a problem is, with the name of the source in front unless it is in the policy."""
     return where if where.startswith((source, "attributes.")) else f"{source}: {where}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every error a user can meet: its fields, and how the fields are worded.
+"""Every error that a user can meet: its fields and its wording.
 
-No error holds a value of a record. What the curator wrote (policy, hierarchy files) may be quoted; data is spoken
-of by column and count.
+No error holds a value of a record. What the curator wrote (policy, hierarchy files) may be quoted; data is described
+by column and count.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Problem:
 
 
 class AnonymisationError(Exception):
-    """Root of all errors that are not bugs of ours; `exit_code` is what the shell sees."""
+    """Base of all errors that are not bugs of this package; `exit_code` is what the command returns to the shell."""
 
     exit_code = 2
 
@@ -34,7 +34,7 @@ class AnonymisationError(Exception):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
     def __reduce__(self) -> tuple[type[AnonymisationError], tuple[tuple[Problem, ...]]]:
-        """What a worker sends home: the problems, not the text made of them."""
+        """Pickled as its problems, not its text, so that it can be sent from a worker."""
         return type(self), (self.problems,)
 
 
@@ -47,11 +47,11 @@ class DataError(AnonymisationError):
 
 
 class EngineError(AnonymisationError):
-    """The surroundings failed: disk full, folder missing or not writable, an unsupported kind of table."""
+    """Something around the data failed: disk full, folder missing or not writable, an unsupported kind of table."""
 
 
 class MemoryLimitError(EngineError):
-    """Some class needs more memory to be looked at than the limit allows; other classes may not."""
+    """A class needs more memory than the limit allows; another recoding may have smaller classes."""
 
 
 class UnsatisfiableError(AnonymisationError):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How results become JSON: one alias for what is read and written, and one way to write a frozen value.
+"""Writes results as JSON: frozen dataclasses become JSON objects.
 
-Inside the package results are frozen dataclasses. A field is written under its own name, unless its metadata says
-otherwise: `written_as("dm*")` gives another name, `inline()` puts the keys of a part beside those of the whole, and
-`left_out_if_none()` writes nothing where there is nothing to say.
+A field is written under its own name, unless its metadata says otherwise: `written_as("dm*")` gives another name,
+`inline()` writes the keys of a part beside those of the whole, and `left_out_if_none()` writes no key for None.
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ def written_as(name: str) -> dict[str, object]:
 
 
 def inline() -> dict[str, object]:
-    """Metadata of a part whose keys stand beside those of the whole."""
+    """Metadata of a field whose value is written as keys beside those of the whole."""
     return {_INLINE: True}
 
 
 def left_out_if_none() -> dict[str, object]:
-    """Metadata of a field that has no key where it is None."""
+    """Metadata of a field that is not written where it is None."""
     return {_OPTIONAL: True}
 
 
 class FrozenMapping(Mapping[str, Item_co], Generic[Item_co]):
-    """Figures by attribute, which nobody can change."""
+    """A mapping that cannot be changed, such as figures by attribute."""
 
     __slots__ = ("_items",)
 
@@ -58,7 +57,7 @@ class FrozenMapping(Mapping[str, Item_co], Generic[Item_co]):
 
 
 def frozen(value: Any) -> Any:
-    """A value that nobody can change: objects become frozen mappings and lists tuples, at any depth."""
+    """A copy that cannot be changed: JSON objects become frozen mappings, and lists tuples, at any depth."""
     if isinstance(value, Mapping) and not isinstance(value, JsonValue):
         return FrozenMapping({str(key): frozen(own) for key, own in value.items()})
     if isinstance(value, list | tuple):
@@ -72,12 +71,12 @@ class JsonValue:
     __slots__ = ()
 
     def to_json(self) -> Json:
-        """Everything in it as a new JSON object; editing that changes nothing here."""
+        """All fields as a new JSON object; changing it does not change this value."""
         return _object(self)
 
 
 class JsonMapping(JsonValue, Mapping[str, Any]):
-    """A frozen dataclass that can also be read by the keys of its JSON, as in `record["records"]["released"]`."""
+    """A frozen dataclass that can also be read by its JSON keys, as in `record["records"]["released"]`."""
 
     __slots__ = ()
 
@@ -92,7 +91,7 @@ class JsonMapping(JsonValue, Mapping[str, Any]):
 
 
 def json_of(value: object) -> Any:
-    """What JSON has for a value: objects, lists, texts, numbers, true, false and null."""
+    """A value as JSON holds it: an object, list, text, number, true, false or null."""
     if isinstance(value, JsonValue):
         return value.to_json()
     if dataclasses.is_dataclass(value):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seconds per step, and who wants to know what begins."""
+"""Measures the seconds that each step of a run takes, and reports when a step begins."""
 
 from __future__ import annotations
 
@@ -10,26 +10,29 @@ from dataclasses import dataclass, field
 
 
 def ignore_step(step: str) -> None:
-    """Shows nothing."""
+    """An `on_step` that does nothing."""
 
 
 @dataclass(slots=True)
 class Stopwatch:
-    """Seconds per step, telling `on_step` what begins."""
+    """The seconds that each step took so far; `on_step` is called when a step begins."""
 
     on_step: Callable[[str], None]
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def step(self, name: str, *, shown: str | None = None) -> Iterator[None]:
-        """One step; the seconds of steps of the same name add up, whatever is shown of them."""
+        """Measures the block as one step; the seconds of steps of one name add up. `on_step` gets `shown`, or the name."""
         self.on_step(shown or name)
         start = time.perf_counter()
         yield
         self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 4)
 
     def divide(self, name: str, shares: Mapping[str, float], seconds: float) -> None:
-        """Divides seconds of a step among the steps inside it, as their own seconds say, wherever they were spent."""
+        """Moves `seconds` of a step to the steps inside it, in proportion to `shares`.
+
+        `shares` are the seconds of the inner steps as measured where they ran, such as on workers.
+        """
         total = sum(shares.values())
         if not total:
             return

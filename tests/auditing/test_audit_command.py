@@ -79,7 +79,7 @@ def audited(where: Path, kepsilon_command, *more: object, code: int, linkage: bo
 @pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_release_and_all_that_lies_beside_it_pass(tmp_path, kepsilon_command, suffix, algorithm):
-    """What anonymise writes is what it says, down to every figure that can be worked out again."""
+    """Files written by anonymise pass: every figure in manifest and record that can be worked out again is right."""
     made(tmp_path, kepsilon_command, suffix=suffix, algorithm=algorithm)
     for linkage in (True, False):
         outcome = audited(tmp_path, kepsilon_command, code=0, linkage=linkage)
@@ -89,7 +89,7 @@ def test_a_release_and_all_that_lies_beside_it_pass(tmp_path, kepsilon_command, 
 
 
 def test_the_findings_come_as_json_with_the_number_of_broken_promises(folder, kepsilon_command):
-    """For pipelines."""
+    """A pipeline can read the findings and their number from the JSON output."""
     document = json.loads(audited(folder, kepsilon_command, "--json", code=0).out)
     assert document["broken"] == 0
     assert {finding["severity"] for finding in document["findings"]} <= {"broken", "warning", "note", "passed"}
@@ -120,7 +120,7 @@ def test_the_findings_come_as_json_with_the_number_of_broken_promises(folder, ke
     ],
 )
 def test_a_wrong_figure_in_the_manifest_is_a_broken_promise(tmp_path, kepsilon_command, change, named):
-    """Whoever reads the manifest relies on it."""
+    """The finding names the wrong figure, because whoever reads the manifest relies on it."""
     made(tmp_path, kepsilon_command)
     path = tmp_path / "release.csv.manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -136,7 +136,7 @@ def test_a_wrong_figure_in_the_manifest_is_a_broken_promise(tmp_path, kepsilon_c
 
 
 def test_a_wrong_figure_in_the_curators_record_is_caught_to_all_its_digits(tmp_path, kepsilon_command):
-    """The curator's record is exact."""
+    """The curator's record is not rounded, so the audit compares all its digits."""
     made(tmp_path, kepsilon_command)
     path = tmp_path / "release.csv.curator.json"
     record = json.loads(path.read_text(encoding="utf-8"))
@@ -147,7 +147,7 @@ def test_a_wrong_figure_in_the_curators_record_is_caught_to_all_its_digits(tmp_p
 
 
 def test_a_release_changed_after_it_was_written_no_longer_has_its_digest(tmp_path, kepsilon_command):
-    """Even where the change is harmless."""
+    """A changed file does not fit the manifest's digest, even where the change is harmless."""
     made(tmp_path, kepsilon_command)
     with (tmp_path / "release.csv").open("ab") as file:
         file.write(b"\n")
@@ -155,7 +155,7 @@ def test_a_release_changed_after_it_was_written_no_longer_has_its_digest(tmp_pat
 
 
 def test_a_seeded_release_is_warned_about(tmp_path, kepsilon_command):
-    """Its noise can be undone, though every promise about its distribution holds."""
+    """Whoever knows the seed can undo the noise, though its distribution is as promised."""
     write_csv(tmp_path / "original.csv", people(300))
     (tmp_path / "policy.toml").write_text(PEOPLE_POLICY, encoding="utf-8")
     kepsilon_command(
@@ -199,7 +199,7 @@ def _other(change: Callable[[dict], object]) -> Callable[[dict], str]:
     ],
 )
 def test_a_manifest_without_its_promises_or_with_others_is_broken(tmp_path, kepsilon_command, spoil, named):
-    """However it was spoilt, the audit goes on, and what the manifest holds is not repeated."""
+    """The audit goes on with a spoilt manifest, and its output repeats none of the manifest's text."""
     made(tmp_path, kepsilon_command, n=300)
     path = tmp_path / "release.csv.manifest.json"
     path.write_text(spoil(json.loads(path.read_text(encoding="utf-8"))), encoding="utf-8")
@@ -218,7 +218,7 @@ def test_a_manifest_without_its_promises_or_with_others_is_broken(tmp_path, keps
     ],
 )
 def test_figures_of_the_curators_record_are_worked_out_again(folder, kepsilon_command, path):
-    """A figure that is not stated is not wrong, but a wrong one is."""
+    """Removing a figure from the record is accepted; changing it is broken."""
     file = next(folder.glob("release.*.curator.json"))
     record = json.loads(file.read_text(encoding="utf-8"))
     inner = record
@@ -233,7 +233,7 @@ def test_figures_of_the_curators_record_are_worked_out_again(folder, kepsilon_co
 
 
 def test_a_missing_manifest_is_a_note(tmp_path, kepsilon_command):
-    """A release may travel without it."""
+    """A release without a manifest is allowed, so its absence is no fault."""
     made(tmp_path, kepsilon_command)
     (tmp_path / "release.csv.manifest.json").unlink()
     out = audited(tmp_path, kepsilon_command, code=0).out
@@ -241,7 +241,7 @@ def test_a_missing_manifest_is_a_note(tmp_path, kepsilon_command):
 
 
 def test_metadata_of_a_frame_is_warned_about(tmp_path, kepsilon_command):
-    """It can hold the index of the original."""
+    """Metadata of a frame can hold the index of the original."""
     made(tmp_path, kepsilon_command, suffix="parquet")
     table = pq.read_table(tmp_path / "release.parquet").replace_schema_metadata({"pandas": "CANARY"})
     pq.write_table(table, tmp_path / "release.parquet")
@@ -251,7 +251,7 @@ def test_metadata_of_a_frame_is_warned_about(tmp_path, kepsilon_command):
 
 
 def test_a_hostile_column_name_is_shown_tamed(tmp_path, kepsilon_command):
-    """A terminal obeys what is printed on it."""
+    """Control characters in a column name are not printed, because a terminal would obey them."""
     made(tmp_path, kepsilon_command)
     records = records_in(tmp_path / "release.csv")
     write_csv(tmp_path / "release.csv", [{**record, "\x1b[31mred\x07" * 20: "1"} for record in records])
@@ -321,7 +321,7 @@ def _unlisted_original(where: Path) -> None:
     ],
 )  # fmt: skip
 def test_bad_input_is_refused_with_one_clear_message(tmp_path, kepsilon_command, spoil):
-    """Exit code 2: nothing was found out about the release."""
+    """The exit code is 2, which says that nothing was found out about the release."""
     made(tmp_path, kepsilon_command, n=300)
     spoil(tmp_path)
     outcome = audited(tmp_path, kepsilon_command, code=2)
@@ -331,7 +331,7 @@ def test_bad_input_is_refused_with_one_clear_message(tmp_path, kepsilon_command,
 
 
 def test_a_linkage_of_another_release_is_a_finding_and_the_rest_is_still_checked(tmp_path, kepsilon_command):
-    """A release that lost records does not fit its linkage any more; that is no reason to look away."""
+    """A release that lost records no longer fits its linkage; the other checks are made without it."""
     made(tmp_path, kepsilon_command, n=300)
     lines = (tmp_path / "linkage.csv").read_text(encoding="utf-8").splitlines()
     for wrong in (lines[:-1], [*lines[:-1], lines[1]], [*lines[:-1], "99999,0,0"]):
@@ -342,21 +342,21 @@ def test_a_linkage_of_another_release_is_a_finding_and_the_rest_is_still_checked
 
 
 def test_the_linkage_of_another_release_of_the_same_original_is_named_as_that(tmp_path, kepsilon_command):
-    """It contradicts the release nearly everywhere, which is no fault of the release."""
+    """Such a linkage contradicts nearly every record, which is no fault of the release."""
     made(tmp_path, kepsilon_command, n=300)
     for name in ("release.csv", "release.csv.manifest.json", "release.csv.curator.json"):
-        (tmp_path / name).rename(tmp_path / f"kept-{name}")
+        (tmp_path / name).rename(tmp_path / f"first-{name}")
     (tmp_path / "linkage.csv").unlink()
     made(tmp_path, kepsilon_command, n=300)
     for name in ("release.csv", "release.csv.manifest.json", "release.csv.curator.json"):
-        (tmp_path / f"kept-{name}").replace(tmp_path / name)
+        (tmp_path / f"first-{name}").replace(tmp_path / name)
     out = " ".join(audited(tmp_path, kepsilon_command, code=0).out.split())
     assert "this linkage does not belong to this release" in out
     assert "do not give this release away" not in out
 
 
 def test_an_original_and_a_release_that_are_exchanged_are_asked_about(tmp_path, kepsilon_command):
-    """The identifiers are on the wrong side."""
+    """The release has the identifiers and the original has none, so the message asks whether they are exchanged."""
     made(tmp_path, kepsilon_command, n=300)
     outcome = kepsilon_command(
         "audit", tmp_path / "release.csv", tmp_path / "original.csv", "-p", tmp_path / "policy.toml"
@@ -367,7 +367,7 @@ def test_an_original_and_a_release_that_are_exchanged_are_asked_about(tmp_path, 
 
 
 def test_a_linkage_that_is_wrong_about_classes_says_nothing_about_the_release(tmp_path, kepsilon_command):
-    """The exit code tells that something is broken, the last line what."""
+    """The exit code says that something is broken, and the last line says what."""
     made(tmp_path, kepsilon_command, n=300)
     path = tmp_path / "linkage.csv"
     header, first, *rest = path.read_text(encoding="utf-8").splitlines()
@@ -378,7 +378,7 @@ def test_a_linkage_that_is_wrong_about_classes_says_nothing_about_the_release(tm
 
 
 def test_the_function_takes_paths_and_frames_alike(tmp_path, kepsilon_command):
-    """The same findings from either."""
+    """Paths and frames give equal findings."""
     made(tmp_path, kepsilon_command, suffix="parquet", n=300)
     under = ke.Policy.from_dict(POLICY)
     paths = {name: tmp_path / f"{name}.parquet" for name in ("original", "release", "linkage")}

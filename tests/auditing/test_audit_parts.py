@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import kepsilon
 from kepsilon.auditing import noise_law, order
 from kepsilon.auditing.comparison import _says_range
-from kepsilon.auditing.covering import UNKNOWN, resolve
+from kepsilon.auditing.covering import UNKNOWN, assign_classes
 from kepsilon.auditing.labels import read_label
 from kepsilon.table.codes import code_domain
 from material.audited_releases import OTHER_QUASI, patients, patients_policy, released
@@ -37,7 +37,7 @@ from oracles.noise import SEED
     ],
 )
 def test_intervals_cover_what_they_say(label, covered):
-    """As docs/policy.md and the labels' own words have it."""
+    """Each label covers the values that docs/policy.md says it covers."""
     domain, codes = code_domain(
         "n", [[None, "3", "7", "10"]], positions=np.array([np.nan, 3, 7, 10]), generalises=False
     )
@@ -49,13 +49,13 @@ def test_intervals_cover_what_they_say(label, covered):
 
 @pytest.mark.parametrize("label", ["[3, 8]", "11", "{3, 7}", "(3, 10)", "[10, 3]", "", "null or ", "CANARY"])
 def test_labels_that_mean_nothing_are_not_understood(label):
-    """A bound that no value has was not taken from the data."""
+    """A label is refused if a bound of it is no value of the data, or if it has no known form."""
     domain, _ = code_domain("n", [["3", "7", "10"]], positions=np.array([3.0, 7, 10]), generalises=False)
     assert read_label(domain, label) is None
 
 
 def test_sets_and_ancestors_cover_what_they_say():
-    """A text that stands at two levels is read as the wider one too."""
+    """A set covers its members, and a text that stands at two levels covers what either level covers."""
     values = ["a", "b, c", "null", None]
     domain, codes = code_domain("t", [values], generalises=False)
     reading = read_label(domain, '{a, "b, c", "null", null}')
@@ -75,13 +75,13 @@ def test_sets_and_ancestors_cover_what_they_say():
 
 @given(st.integers(1, 6), st.integers(2, 9), st.integers(0, 2**32 - 1))
 def test_resolving_never_puts_a_combination_in_a_wrong_class(n_classes, n_combinations, seed):
-    """Classes cover their own combinations and some of others; what is found out is true."""
+    """Classes cover their own combinations and some of others; each class found is the true one."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, n_classes, n_combinations)
     counts = rng.integers(1, 4, n_combinations)
     sizes = np.bincount(truth, weights=counts, minlength=n_classes).astype(int)
     covered_by = [np.flatnonzero((truth == c) | (rng.random(n_combinations) < 0.3)) for c in range(n_classes)]
-    found = resolve(covered_by, counts, sizes)
+    found = assign_classes(covered_by, counts, sizes)
     assert all(f in (UNKNOWN, t) for f, t in zip(found.tolist(), truth.tolist(), strict=True))
     only = [{c for c in range(n_classes) if i in covered_by[c]} for i in range(n_combinations)]
     assert all(found[i] != UNKNOWN for i in range(n_combinations) if len(only[i]) == 1)
@@ -89,12 +89,12 @@ def test_resolving_never_puts_a_combination_in_a_wrong_class(n_classes, n_combin
 
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_the_law_of_the_noise_is_that_of_its_radius(d):
-    """A radius of Gamma(d + 1) and even coordinates, drawn the slow way; |z| < 5 at 200,000 draws."""
+    """The tails agree with 200,000 draws of uniform coordinates times a Gamma(d + 1) radius, within 5 standard errors."""
     rng = np.random.default_rng(SEED)
     n = 200_000
     noise = rng.uniform(-1, 1, (n, d)) * rng.gamma(d + 1, size=(n, 1))
     for t in (0.1, 1.0, 3.0):
-        p = float(noise_law.beyond(np.array([t]), d)[0])
+        p = float(noise_law.coordinate_beyond(np.array([t]), d)[0])
         assert abs(np.mean(noise[:, 0] > t) - p) < 5 * math.sqrt(p * (1 - p) / n)
         p = float(noise_law.radius_beyond(np.array([t]), d)[0])
         assert abs(np.mean(np.abs(noise).max(axis=1) > t) - p) < 5 * math.sqrt(p * (1 - p) / n)
@@ -104,14 +104,14 @@ def test_the_law_of_the_noise_is_that_of_its_radius(d):
 
 @pytest.mark.parametrize("counts", [[1] * 40, [2] * 20, [10, 15, 15], [1, 39], [5] * 8])
 def test_orders_are_judged_by_the_moments_of_random_permutations(counts):
-    """Mean and variance of equal neighbours and equal positions, against 2,000 permutations; and no false alarm."""
+    """No bound on equal neighbours or equal positions falls below 1e-6 in 2,000 random permutations."""
     rng = np.random.default_rng(SEED)
     codes = np.repeat(np.arange(len(counts)), counts)
     worst_group = worst_match = 1.0
     for _ in range(2_000):
         drawn = rng.permutation(codes)
-        worst_group = min(worst_group, order.grouped(drawn))
-        worst_match = min(worst_match, order.matched(drawn, codes, n_codes=len(counts)))
+        worst_group = min(worst_group, order.grouping_probability(drawn))
+        worst_match = min(worst_match, order.match_probability(drawn, codes, n_codes=len(counts)))
     # Bounds on tails: the smallest of 2,000 is below 1e-6 with probability below 1 in 500.
     assert worst_group > 1e-6
     assert worst_match > 1e-6
@@ -129,7 +129,7 @@ def test_statistical_checks_are_seldom_wrong_even_at_a_generous_level(monkeypatc
 
 
 def test_the_headline_names_the_strongest_attacker_of_small_classes():
-    """2,000 classes of 3 to 6, k = 3: attackers who look at whole classes are run beside the nearest neighbour, and the best is told."""
+    """In 2,000 classes of 3 to 6 records, attackers of whole classes run too, and the headline names the best attacker."""
     rng = np.random.default_rng(SEED)
     district = np.repeat(np.arange(2000), rng.integers(3, 7, 2000))
     data = pa.table({"district": district.astype(str), "height": rng.normal(170, 8, len(district)).round(1)})
@@ -164,7 +164,7 @@ def test_the_headline_names_the_strongest_attacker_of_small_classes():
     ],
 )
 def test_ranges_in_words_are_read_back(spread, right, wrong):
-    """As the guarantee states them, however their numbers are written."""
+    """The words of the guarantee are accepted for the right range only."""
     quasi = patients_policy(attributes={"height": {**OTHER_QUASI, "range": spread}}).epsilon_quasis["height"]
     assert _says_range(right, quasi)
     assert not _says_range(wrong, quasi)

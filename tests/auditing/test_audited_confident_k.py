@@ -62,7 +62,7 @@ def before():
 
 @pytest.mark.parametrize("rule", ["text", "strict", "suppress_zero"])
 def test_a_release_that_keeps_confident_k_passes(before, rule):
-    """Records were chosen by their noise, and that alone must not look like wrong noise."""
+    """Confident k takes records out by their noise; the tests of the noise must not take that for wrong noise."""
     case = replace(suppressed(before, rule), policy=confident(rule))
     assert len(case.released["height"]) < len(before.released["height"])
     for with_linkage in (True, False):
@@ -73,10 +73,10 @@ def test_a_release_that_keeps_confident_k_passes(before, rule):
 
 @pytest.mark.parametrize("with_linkage", [True, False], ids=["linkage", "no linkage"])
 def test_a_record_that_confident_k_should_have_taken_out_is_caught(before, with_linkage):
-    """One is enough."""
-    kept = suppressed(before, "text")
-    ids = set(kept.linkage["class_id"])
-    rows = set(kept.linkage["original_row"])
+    """A single such record is enough to break the promise."""
+    left = suppressed(before, "text")
+    ids = set(left.linkage["class_id"])
+    rows = set(left.linkage["original_row"])
     extra = next(
         i
         for i, n in enumerate(in_reach(before))
@@ -89,7 +89,7 @@ def test_a_record_that_confident_k_should_have_taken_out_is_caught(before, with_
 
 
 def test_a_value_with_no_original_in_reach_is_caught_where_the_rule_takes_it_out(before):
-    """suppress_zero removes what text keeps."""
+    """The rule suppress_zero takes out values that the rule text leaves in."""
     case = suppressed(before, "text")
     assert 0 in in_reach(before)
     audit = replace(case, policy=confident("suppress_zero")).audit()
@@ -97,6 +97,6 @@ def test_a_value_with_no_original_in_reach_is_caught_where_the_rule_takes_it_out
 
 
 def test_half_the_noise_is_still_caught_after_records_were_taken_out(before):
-    """The tests allow for any choice of the records taken out, and see the difference all the same."""
+    """The tests allow for any choice of records taken out, and still detect half the noise."""
     case = replace(scaled_noise(suppressed(before, "text"), 0.5), policy=confident())
     assert "noise" in {f.check for f in case.audit().broken}

@@ -54,7 +54,7 @@ def test_a_sound_release_passes(changes, seed):
 @pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
 @pytest.mark.parametrize("seed", [None, 3])
 def test_two_epsilon_quasis_pass(algorithm, seed):
-    """The record is the unit: both noises follow their joint law."""
+    """The noises of a record on two attributes follow their joint law."""
     original = patients(900)
     original["weight"] = [round(40 + (i * 7919) % 600 / 10, 1) for i in range(900)]
     under = patients_policy(algorithm=algorithm, attributes={"weight": OTHER_QUASI})
@@ -67,7 +67,7 @@ def test_two_epsilon_quasis_pass(algorithm, seed):
 @pytest.mark.parametrize("missing", ["suppress", "class"])
 @pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
 def test_missing_values_pass_as_the_policy_treats_them(missing, algorithm):
-    """Left out before counting, or part of the class."""
+    """Records with missing values are left out before counting, or form classes of their own."""
     height = {"role": "epsilon-quasi", "precision": 0.1, "range": "class", "missing": missing}
     case = released(
         patients(800, with_missing=True), patients_policy(algorithm=algorithm, attributes={"height": height})
@@ -78,7 +78,7 @@ def test_missing_values_pass_as_the_policy_treats_them(missing, algorithm):
 
 
 def test_nulls_and_unlisted_values_among_k_quasis_pass():
-    """Null is a value; an unlisted one leaves before anything is counted."""
+    """Null counts as a value of its own; records with unlisted values are left out before counting."""
     original = patients(800)
     original["zip"] = [None if i % 11 == 0 else value for i, value in enumerate(original["zip"])]
     original["year"] = ["unknown" if i % 13 == 0 else value for i, value in enumerate(original["year"])]
@@ -92,7 +92,7 @@ def test_nulls_and_unlisted_values_among_k_quasis_pass():
 
 @pytest.mark.parametrize("library", ["polars", "pandas"])
 def test_frames_of_other_libraries_are_read(library):
-    """Whatever anonymise takes and gives."""
+    """The audit reads every kind of frame that anonymise takes and gives."""
     frames = importlib.import_module(library)
     original = patients(300)
     frame = frames.DataFrame(original)
@@ -102,7 +102,7 @@ def test_frames_of_other_libraries_are_read(library):
 
 
 def test_attackers_score_what_an_exhaustive_attacker_scores():
-    """The headline is the strongest attacker's share, against a count over every pair of record and original."""
+    """The shares agree with a count over every pair of record and original; the headline states the largest."""
     case = released(patients(400), patients_policy(k=2, epsilon=16, algorithm="mondrian", attributes=NUMERIC_QUASIS))
     audit = case.audit()
     own, published, class_ids = case.own("height"), case.released["height"], case.linkage["class_id"]
@@ -121,7 +121,7 @@ def test_attackers_score_what_an_exhaustive_attacker_scores():
 
 
 def test_risks_of_k_quasis_alone_are_those_of_the_class_sizes():
-    """Prosecutor, journalist and marketer, as other tools report them."""
+    """Prosecutor, journalist and marketer risk are worked out from class sizes, as other tools do."""
     case = released(patients(600), patients_policy())
     sizes: dict[int, int] = {}
     for class_id in case.linkage["class_id"]:
@@ -136,7 +136,7 @@ def test_risks_of_k_quasis_alone_are_those_of_the_class_sizes():
 
 
 def test_the_audit_loads_nothing_that_makes_releases():
-    """Its worth is that it shares no code with what it checks."""
+    """The audit is independent: it imports no code that makes releases."""
     case = released(patients(200), patients_policy())
     program = (
         "import sys, json, pyarrow as pa, kepsilon as ke\n"
@@ -157,7 +157,7 @@ def test_the_audit_loads_nothing_that_makes_releases():
 
 
 def test_the_same_audit_twice_finds_the_same():
-    """Nothing in it is left to chance, so that a finding can be shown to somebody else."""
+    """The audit's own draws are seeded, so that somebody else gets the same findings."""
     case = released(patients(300), patients_policy())
     assert case.audit().to_json() == case.audit().to_json()
     assert case.audit().to_json() == replace(case).audit().to_json()

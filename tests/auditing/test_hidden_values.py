@@ -29,7 +29,7 @@ def with_column(table: pa.Table, name: str, column) -> pa.Table:
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "frame"])
 def test_entries_of_a_dictionary_that_no_record_shows_are_broken(case, tmp_path, kind):
-    """They are in the file all the same."""
+    """Values that no record shows can still be read from the dictionary in the file."""
     table = arrow(case.released)
     coded = table["illness"].combine_chunks().dictionary_encode()
     fuller = pa.DictionaryArray.from_arrays(
@@ -60,7 +60,7 @@ def test_metadata_of_a_field_is_warned_about(case, tmp_path, kind):
 
 @pytest.mark.parametrize("where", ["footer", "batch"])
 def test_metadata_of_an_arrow_file_is_warned_about(case, tmp_path, where):
-    """At the end of the file, or beside a batch."""
+    """Arrow files hold metadata at the end of the file and beside each batch; both are reported."""
     table, path = arrow(case.released), tmp_path / "release.arrow"
     footer = {"metadata": {"note": "CANARY"}} if where == "footer" else {}
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema, **footer) as writer:
@@ -71,7 +71,7 @@ def test_metadata_of_an_arrow_file_is_warned_about(case, tmp_path, where):
 
 
 def test_the_index_of_a_frame_is_warned_about(case):
-    """It could be the row of the original."""
+    """The index of a frame could be the row of the original."""
     frame = arrow(case.released).to_pandas()
     assert not [f for f in ke.audit(arrow(case.original), frame, case.policy).of("warning") if f.check == "metadata"]
     frame.index = case.linkage["original_row"]

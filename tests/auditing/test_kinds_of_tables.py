@@ -47,7 +47,7 @@ def test_kept_columns_of_every_type_pass_whatever_file_they_go_through(tmp_path,
 
 
 def test_lists_and_bytes_are_compared_too(tmp_path):
-    """Parquet and Arrow hold what CSV cannot."""
+    """Parquet and Arrow hold lists and bytes, which CSV cannot; a changed one is found."""
     lists = pa.array([[i % 3, i % 2] for i in range(300)])
     blobs = pa.array([bytes([i % 4]) for i in range(300)])
     original = table().append_column("list", lists).append_column("blob", blobs)
@@ -64,7 +64,7 @@ def test_lists_and_bytes_are_compared_too(tmp_path):
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_release_of_one_column_with_nulls_passes(tmp_path, suffix):
-    """A null alone on its line is written as an empty text."""
+    """In a CSV file of one column a null is written as an empty text, and passes."""
     document = {"k": 3, "epsilon": 1, "algorithm": "mondrian", "max_suppression": 0}
     under = ke.Policy.from_dict({**document, "attributes": {"ward": {"role": "k-quasi"}}})
     original = pa.table({"ward": pa.array([None if i % 4 == 0 else f"w{i % 7}" for i in range(80)])})
@@ -76,7 +76,7 @@ def test_a_release_of_one_column_with_nulls_passes(tmp_path, suffix):
 
 
 def test_a_number_that_meets_an_identifier_by_chance_is_no_leak(tmp_path):
-    """Bed numbers and ages share a small domain; a record's own identifier in its own field is another matter."""
+    """Bed numbers and ages share values by chance; only a record's own identifier in its own field is a leak."""
     original = table().set_column(0, "name", pa.array([str(i) for i in range(300)]))
     under = patients_policy(attributes={name: {"role": "sensitive"} for name in KEPT})
     release = ke.anonymise(original, under)
@@ -89,7 +89,7 @@ def test_a_number_that_meets_an_identifier_by_chance_is_no_leak(tmp_path):
 
 
 def test_two_columns_of_one_name_are_a_finding(tmp_path):
-    """Nobody could tell which of them is meant."""
+    """Two columns of one name are broken, because nobody can tell which of them is meant."""
     original = pa.table({name: pa.array(values) for name, values in patients(300).items()})
     frame = ke.anonymise(original, patients_policy()).frame
     twice = pa.table([*frame.columns, frame.column("illness")], names=[*frame.column_names, "illness"])

@@ -31,7 +31,7 @@ def scattered(n: int, *, seed: int) -> dict[str, list]:
 
 @pytest.mark.parametrize("seed", [28, 0, 1, 2, 3])
 def test_classes_that_confident_k_took_out_cause_no_alarm_where_labels_overlap(seed):
-    """Their originals lie in the cover of classes that stayed, which are therefore not known."""
+    """Labels of released classes cover the originals of the classes taken out, so the audit calls those classes unknown."""
     under = patients_policy(algorithm="mondrian", epsilon=16, confidence=0.9)
     case = released(scattered(400, seed=100 + seed), under, seed=seed)
     for with_linkage in (True, False):
@@ -48,14 +48,14 @@ def without_classes(case: Case, share: float) -> Case:
 
 @pytest.mark.parametrize("with_linkage", [True, False], ids=["linkage", "no linkage"])
 def test_leaving_out_more_records_than_the_policy_allows_is_broken(with_linkage):
-    """Whole classes of k and more that are not there count too."""
+    """Whole classes of k and more that are absent count as left out."""
     audit = without_classes(released(patients(2000), patients_policy()), 0.5).audit(with_linkage=with_linkage)
     assert "suppression" in checks(audit)
     assert not checks(audit, "passed") & {"suppression", "counts"}
 
 
 def exact(case: Case, rows: list[int], column: str = "height") -> Case:
-    """These records without noise."""
+    """The case with these records published without noise."""
     values, own = list(case.released[column]), case.own(column)
     for row in rows:
         values[row] = own[row]
@@ -64,7 +64,7 @@ def exact(case: Case, rows: list[int], column: str = "height") -> Case:
 
 @pytest.mark.parametrize("confidence", [None, 0.9])
 def test_one_class_published_as_it_is_is_caught(confidence):
-    """Some twenty of three thousand records: far too few for an average to show."""
+    """A class of about twenty among three thousand records is too small to show in an average."""
     case = released(patients(3000), patients_policy(confidence=confidence))
     largest = max(classes_of(case), key=len)
     assert 15 <= len(largest) <= 40
@@ -75,7 +75,7 @@ def test_one_class_published_as_it_is_is_caught(confidence):
 
 
 def test_three_in_a_hundred_records_without_noise_are_caught():
-    """Spread over all classes, so that no class stands out."""
+    """The records are spread over all classes, so that no class stands out."""
     case = released(patients(20_000), patients_policy())
     rows = np.random.default_rng(1).permutation(len(case.released["height"]))[:600].tolist()
     audit = exact(case, rows).audit()
@@ -83,7 +83,7 @@ def test_three_in_a_hundred_records_without_noise_are_caught():
 
 
 def test_too_many_links_are_caught_where_no_value_is_exact():
-    """Every record moved by a quarter of the distance to its nearest other original: nobody is published as they are."""
+    """Each value is moved by a quarter of the distance to its nearest other original, so that none is exact."""
     case = released(patients(3000), patients_policy(attributes={"height": {**HEIGHT, "precision": 0.001}}))
     own = case.own("height")
     chosen = set(np.random.default_rng(2).permutation(len(own))[:300].tolist())
@@ -146,7 +146,7 @@ def test_confident_k_is_said_to_hold_only_as_far_as_it_was_looked_at():
 
 
 def test_no_line_says_that_identifiers_are_gone_beside_a_warning_that_some_are_not():
-    """Both could not be true."""
+    """A line that identifiers are gone and a warning that some are not would contradict each other."""
     case = released(patients(600), patients_policy())
     note = ["-"] * len(case.released["height"])
     note[3] = case.own("name")[3]
@@ -157,7 +157,7 @@ def test_no_line_says_that_identifiers_are_gone_beside_a_warning_that_some_are_n
 
 
 def test_the_headline_without_a_linkage_rests_on_the_noise_and_says_so():
-    """Where the noise is found broken, no expected figure stands."""
+    """The headline states an expected share only where the noise was not found broken."""
     case = released(patients(1500), patients_policy())
     assert "would link" in case.audit(with_linkage=False).headline
     assert "if the noise is as claimed" in case.audit(with_linkage=False).headline
@@ -176,7 +176,7 @@ def test_a_few_wrong_lines_of_a_linkage_stay_broken():
 
 @pytest.mark.parametrize("with_linkage", [True, False], ids=["linkage", "no linkage"])
 def test_a_release_sorted_by_a_kept_number_is_caught(with_linkage):
-    """Every value is there once, so that nothing is grouped, and as text they would be in another order."""
+    """Each value occurs once, so nothing is grouped, and sorting the values as text would give another order."""
     original = patients(800)
     original["salary"] = np.random.default_rng(2).permutation(np.arange(800) * 37 + 900).tolist()
     case = released(original, patients_policy(attributes={"salary": {"role": "sensitive"}}))
@@ -189,7 +189,7 @@ def test_a_release_sorted_by_a_kept_number_is_caught(with_linkage):
     "turn", [lambda rows: rows[::-1], lambda rows: [*rows[3:], *rows[:3]]], ids=["back", "shifted"]
 )
 def test_the_order_of_the_input_is_recognised_backwards_and_shifted(turn):
-    """Without a linkage."""
+    """The order of kept values and classes shows it without a linkage."""
     case = unshuffled(released(patients(2000), patients_policy()))
     rows = turn(list(range(len(case.released["height"]))))
     assert "order" in checks(case.rows(rows).audit(with_linkage=False))
@@ -198,17 +198,17 @@ def test_the_order_of_the_input_is_recognised_backwards_and_shifted(turn):
 @pytest.mark.parametrize("rule", ["text", "strict", "suppress_zero"])
 @pytest.mark.parametrize("with_linkage", [True, False], ids=["linkage", "no linkage"])
 def test_more_records_missing_than_confident_k_explains_are_broken(rule, with_linkage):
-    """Under its name anybody could be left out."""
+    """Otherwise any record could be left out and confident k be given as the reason."""
     case = released(patients(3000), patients_policy(confidence=0.99, epsilon=2, confidence_rule=rule))
     assert not case.audit(with_linkage=with_linkage).broken
-    kept = sorted(row for records in classes_of(case) for row in records[: max(5, len(records) // 3)])
-    assert "suppression" in checks(case.rows(kept).audit(with_linkage=with_linkage))
+    left = sorted(row for records in classes_of(case) for row in records[: max(5, len(records) // 3)])
+    assert "suppression" in checks(case.rows(left).audit(with_linkage=with_linkage))
 
 
 @pytest.mark.parametrize("rule", ["text", "strict", "suppress_zero"])
 @pytest.mark.parametrize("height", [{}, {"precision": 5}, {"domain": [165, 175]}, {"range": [160, 180]}])
 def test_records_that_confident_k_takes_out_are_as_many_as_the_audit_expects(rule, height):
-    """Against releases: their number is within five standard errors, rounding and clamping included."""
+    """The number taken out of real releases is within five standard errors of the mean, rounding and clamping included."""
     original = patients(1200)
     original["zip"] = ["100"] * 1200  # classes of some eighty records, none of which falls as a whole
     under = patients_policy(

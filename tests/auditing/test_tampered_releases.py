@@ -40,7 +40,7 @@ def broken_checks(case, *, with_linkage):
 @pytest.mark.parametrize("with_linkage", [True, False], ids=["linkage", "no linkage"])
 @pytest.mark.parametrize(("tamper", "check"), TAMPERINGS.values(), ids=TAMPERINGS)
 def test_tampering_with_an_ola_release_is_caught(sound, tamper, check, with_linkage):
-    """The check that is there for it says so, whether or not the linkage is at hand."""
+    """The check meant for each tampering calls it broken, with a linkage and without."""
     checks, shown = broken_checks(tamper(sound), with_linkage=with_linkage)
     assert check in checks, shown
 
@@ -52,14 +52,14 @@ def test_tampering_with_an_ola_release_is_caught(sound, tamper, check, with_link
     ids=[k for k in TAMPERINGS if "level" not in k],
 )
 def test_tampering_with_a_mondrian_release_is_caught(sound_mondrian, tamper, check, with_linkage):
-    """Classes are told by what their labels cover."""
+    """The check meant for each tampering calls it broken where classes are found by what their labels cover."""
     checks, shown = broken_checks(tamper(sound_mondrian), with_linkage=with_linkage)
     assert check in checks, shown
 
 
 @pytest.mark.parametrize(("tamper", "check"), ONLY_WITH_LINKAGE.values(), ids=ONLY_WITH_LINKAGE)
 def test_exchanges_that_keep_every_count_are_caught_with_a_linkage(sound, sound_mondrian, tamper, check):
-    """Only who became whom shows them."""
+    """Only a linkage, which tells the original of each record, shows such exchanges."""
     for case in (sound, sound_mondrian):
         checks, shown = broken_checks(tamper(case), with_linkage=True)
         assert check in checks, shown
@@ -89,7 +89,7 @@ def test_half_the_noise_is_caught_without_a_linkage(epsilon):
 
 @pytest.mark.parametrize("with_linkage", [True, False], ids=["linkage", "no linkage"])
 def test_noise_that_only_moves_up_is_caught(sound, with_linkage):
-    """Of the right size, but one-sided: it tells which originals cannot be meant."""
+    """One-sided noise of the right size rules out the originals on the other side."""
     own = sound.own("height")
     moved = [rounded(v + abs(x - v)) for v, x in zip(own, sound.released["height"], strict=True)]
     checks, shown = broken_checks(sound.change(height=moved), with_linkage=with_linkage)
@@ -97,7 +97,7 @@ def test_noise_that_only_moves_up_is_caught(sound, with_linkage):
 
 
 def test_noise_of_another_shape_is_caught(sound):
-    """Uniform noise of the same mean size has an end, beyond which originals are ruled out."""
+    """Uniform noise of the claimed mean size is bounded, so it rules out originals beyond its bound."""
     import numpy as np
 
     rng = np.random.default_rng(5)
@@ -112,7 +112,7 @@ def test_noise_of_another_shape_is_caught(sound):
 
 
 def test_noise_drawn_for_each_attribute_alone_is_caught():
-    """With ε for each of two attributes an attacker has ε twice."""
+    """Noise drawn with ε for each of two attributes gives an attacker 2ε for the record."""
     import numpy as np
 
     original = patients(1500)
@@ -143,7 +143,7 @@ def test_noise_drawn_for_each_attribute_alone_is_caught():
 
 @pytest.mark.parametrize("with_linkage", [True, False], ids=["linkage", "no linkage"])
 def test_a_value_beyond_the_domain_is_caught(with_linkage):
-    """The domain is a public promise."""
+    """The policy promises publicly that no value lies outside the domain."""
     height = {**OTHER_QUASI, "domain": [150, 190]}
     case = released(patients(400), patients_policy(attributes={"height": height}))
     checks, shown = broken_checks(case.change(height=[200.0, *case.released["height"][1:]]), with_linkage=with_linkage)
@@ -152,7 +152,7 @@ def test_a_value_beyond_the_domain_is_caught(with_linkage):
 
 @pytest.mark.parametrize("with_linkage", [True, False], ids=["linkage", "no linkage"])
 def test_a_constant_class_that_publishes_something_else_is_caught(with_linkage):
-    """Without a range there is no noise."""
+    """A constant class has range 0 and no noise, so it must publish its one value."""
     original = patients(300)
     original["height"] = [170.0] * 300
     case = released(original, patients_policy())
@@ -161,7 +161,7 @@ def test_a_constant_class_that_publishes_something_else_is_caught(with_linkage):
 
 
 def test_sorted_releases_are_caught_whatever_they_are_sorted_by(sound):
-    """An order of its own tells something too, if only which record came first."""
+    """A sorted order is no shuffled order, whatever column it is sorted by."""
     for column in ("height", "illness", "year"):
         order = sorted(range(len(sound.released["height"])), key=lambda row: sound.released[column][row])
         for with_linkage in (True, False):
@@ -170,7 +170,7 @@ def test_sorted_releases_are_caught_whatever_they_are_sorted_by(sound):
 
 
 def test_a_missing_value_where_none_may_be_is_caught(sound):
-    """Missing values are visible, so they leave or are part of the class."""
+    """Missing values are visible in a release, so the policy leaves them out or makes classes of them."""
     checks, shown = broken_checks(sound.change(height=[None, *sound.released["height"][1:]]), with_linkage=True)
     assert "missing values" in checks, shown
 
@@ -191,7 +191,7 @@ def test_half_the_noise_is_caught_where_labels_overlap_but_ranges_are_declared()
 
 
 def test_whatever_is_done_to_a_release_the_audit_ends_in_findings(sound, sound_mondrian):
-    """Not in a crash, and not with a record's value."""
+    """The audit neither crashes nor shows a record's value."""
     rng = random.Random(11)
     odd = [None, "", "*", "CANARY-x", "null", "[1, 2]", "{a}", "1e400", "\x1b[31m"]
     odd_numbers = [None, 1e300, -1e300, 0.0, -0.0, 170.05, 5e-324, 1e17]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -99,6 +100,28 @@ def test_every_public_name_has_a_docstring():
     for name in kepsilon.__all__:
         found = getattr(kepsilon, name)
         assert name.isupper() or name == "__version__" or found.__doc__, name
+
+
+def test_every_public_name_is_documented_once():
+    """`docs/api.md` is what `tools/write_api.py` makes of the docstrings, and leaves no name out."""
+    written = runpy.run_path(str(ROOT / "tools" / "write_api.py"))
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert written["page"]() == page, "run: python tools/write_api.py"
+    assert sorted(re.findall(r"^### `(\w+)`$", page, flags=re.MULTILINE)) == sorted(kepsilon.__all__)
+    entries = re.split(r"^### `\w+`$", page, flags=re.MULTILINE)[1:]
+    assert all(re.search(r"^[A-Z].*\.$", own, flags=re.MULTILINE) for own in entries), "a name without a sentence"
+
+
+def test_every_place_that_the_architecture_page_names_exists():
+    """A page about the house is worth nothing once the rooms have moved."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[a-z_*]+/)*[a-z_*]+(?:\.py|/))`", page))
+    tests = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
+    assert len(named) > 30
+    for place in named:
+        relative = place.removeprefix("src/kepsilon/")
+        found = [ROOT / place, *(ROOT / "src" / "kepsilon").rglob(relative.rstrip("/"))]
+        assert any(path.exists() for path in found) or place in tests, place
 
 
 def test_help_imports_no_slow_library():

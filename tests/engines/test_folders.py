@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -75,6 +76,31 @@ def test_records_that_are_not_those_of_the_files_are_refused(engine, tmp_path, m
     monkeypatch.setattr(folders, "_each_once", lambda found: tuple(found) * 2)
     with pytest.raises(kepsilon.EngineError, match="was changed while it was being read"):
         release(plain(), engine, tmp_path)
+
+
+def change_a_value(file: Path) -> None:
+    """As many records of the same columns; the time is another even where a clock is slow."""
+    before = file.stat()
+    parquet.write_table(parquet.read_table(file).set_column(1, "b", pa.array(["x", "z"])), file)
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns + 1_000_000_000))
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+@pytest.mark.parametrize("change", [change_a_value, empty, Path.unlink])
+@pytest.mark.parametrize("changed", ["a.parquet", "b.parquet"])
+def test_a_file_that_changes_after_it_was_opened_is_not_read(changed, change, tmp_path):
+    """Even if it still has as many records and the same columns."""
+    write(tmp_path, "a.parquet", "b.parquet")
+    files = ParquetFiles(tmp_path)
+    assert files.arrow_table(["a", "b"]).num_rows == 4
+    change(tmp_path / changed)
+    with pytest.raises(kepsilon.EngineError, match=rf"{changed}: was changed while it was being read"):
+        files.arrow_table(["a", "b"])
+    with pytest.raises(kepsilon.EngineError, match=rf"{changed}: was changed while it was being read"):
+        list(files.parts(["a", "b"], coded=[], n_records=10))
 
 
 def test_a_name_that_a_pattern_lists_twice_is_read_once(tmp_path):

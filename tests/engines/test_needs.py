@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -193,6 +196,32 @@ def test_the_disk_of_an_engine_that_gives_all_batches_noise_at_once(tmp_path):
     assert foreseen(case, tmp_path, at_once=True).needs.disk == 24_000 + 2 * 8_000
 
 
+def with_free_disk(n_bytes: int, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=n_bytes))
+
+
+def test_whatever_only_looks_at_records_needs_less_disk_than_a_release(tmp_path, monkeypatch):
+    """By hand: 4 bytes for a combination and 8 for the ε-quasi of each record, once, and nothing of what is kept."""
+    source, policy = (
+        Case(pa.table(random_people(3_000)), document()).write(tmp_path),
+        kepsilon.Policy.from_dict(document()),
+    )
+    options = {"memory": "200MB", "spill_folder": tmp_path}
+    looked_at = 3_000 * (4 + 8)
+    assert kepsilon.estimate_needs(source, policy, **options).disk > 2 * looked_at
+    with_free_disk(looked_at, monkeypatch)
+    assert kepsilon.check(source, policy, **options).records.read == 3_000
+    assert kepsilon.explore(source, policy, k=5, epsilon=2, **options).cells[0].prediction is not None
+    for run in (kepsilon.anonymise, kepsilon.estimate_needs):
+        with pytest.raises(kepsilon.EngineError, match=r"are needed to spill to, and 36 KB are free"):
+            run(source, policy, **options)
+    with_free_disk(looked_at - 1, monkeypatch)
+    with pytest.raises(kepsilon.EngineError, match=r"about 36 KB are needed to spill to"):
+        kepsilon.check(source, policy, **options)
+    with pytest.raises(kepsilon.EngineError, match=r"about 36 KB are needed to spill to"):
+        kepsilon.explore(source, policy, k=5, epsilon=2, **options)
+
+
 def test_too_many_combinations_are_refused_while_they_are_counted(tmp_path, monkeypatch):
     """Where the sample shows too few: it may come from sorted files."""
     case = many_combinations()
@@ -221,11 +250,11 @@ def test_a_table_without_records_takes_nothing(tmp_path):
 def spilt_at_most(folder: Path, stop: threading.Event, found: list[int]) -> None:
     while not stop.is_set():
         sizes = []
-        for file in folder.glob(f"{SPILL_PREFIX}*/*"):
-            try:
-                sizes.append(file.stat().st_size)
-            except OSError:  # it has just gone
-                continue
+        # A file may go before it is asked for its size, and a folder before it is listed.
+        with contextlib.suppress(FileNotFoundError):
+            for file in folder.glob(f"{SPILL_PREFIX}*/*"):
+                with contextlib.suppress(FileNotFoundError):
+                    sizes.append(file.stat().st_size)
         found.append(sum(sizes))
         time.sleep(0.005)
 

@@ -14,7 +14,7 @@ import pytest
 
 import kepsilon
 from engines.test_every_engine import same
-from kepsilon.engines.arrow.column_facts import repetition
+from kepsilon.engines.arrow.column_facts import _MIXING, _Followed, repetition
 from kepsilon.engines.protocol import Repetition
 from kepsilon.engines.spilling.engine import SpillingEngine
 from kepsilon.evaluate import simulated_figures
@@ -217,7 +217,7 @@ def test_the_report_shows_every_epsilon_once(epsilon):
 
 def test_records_are_stored_once_for_all_partitions(tmp_path, monkeypatch):
     """By combination: another k reads what is there."""
-    from kepsilon.engines.spilling import engine as spilling
+    from kepsilon.engines.spilling import columns as spilling
 
     stored = []
     honest = spilling.SpilledColumns._scatter
@@ -323,7 +323,7 @@ def test_a_large_class_comes_in_parts_from_what_is_stored(tmp_path):
     case = CASES["giant among others"]()
     source = case.write(tmp_path)
     seen: list[tuple[bool, int]] = []
-    honest = outlook.look_at
+    honest = outlook.outlook_of_batch
 
     def look(batch, **rest):
         is_large = not hasattr(batch, "values")
@@ -332,7 +332,7 @@ def test_a_large_class_comes_in_parts_from_what_is_stored(tmp_path):
         return honest(batch, **rest)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outlook, "look_at", look)
+        patch.setattr(outlook, "outlook_of_batch", look)
         found = kepsilon.check(source, policy_of(case), engine=ENGINES["spilling"](tmp_path, case.memory))
     assert any(is_large for is_large, _ in seen)
     assert sum(n for _, n in seen) == found.records.entering
@@ -353,6 +353,42 @@ def test_repeated_values_are_found_with_little_room(most):
     elif most == 100:  # 50 to 100 values are followed: five deviations of their number are within a factor of two
         assert 2_500 < found.n_distinct < 7_500
     assert repetition([pa.chunked_array([pa.nulls(7)])], most=most) == Repetition(n_distinct=0, n_records=0)
+
+
+@pytest.mark.parametrize("most", [150, 1_000, 10_000])
+@pytest.mark.parametrize("n_parts", [1, 7])
+def test_what_repeats_is_counted_for_the_whole_column(most, n_parts):
+    """4,096 values, of which the i-th is held by 1 + i mod 5 records: 2 of each repeat on average.
+
+    Multiples of an odd number are spread evenly over 64 bits, so that whatever part of them is followed stands for all.
+    """
+    held = 1 + np.arange(4_096) % 5
+    hashes = np.random.default_rng(SEED).permutation(np.repeat(np.arange(1, 4_097, dtype=np.uint64), held))
+    followed = _Followed()
+    for part in np.array_split(hashes, n_parts):
+        followed.add(part)
+        followed.shrink(most)
+    n_repeated = int(np.sum(held - 1))
+    if most > 4_096:
+        assert (followed.n_repeated, followed.is_sample) == (n_repeated, False)
+    else:
+        assert followed.is_sample
+        assert followed.n_repeated == pytest.approx(n_repeated, rel=0.15)
+
+
+def test_a_value_that_comes_once_more_is_one_record_more():
+    """By hand, with room for all and with room for half of them, where every record stands for two."""
+    for hashes, n_repeated in (([], 0), ([3], 0), ([3, 3], 1), ([3, 3, 3, 8], 2), ([3, 3, 8, 8], 2)):
+        followed = _Followed()
+        followed.add(np.array(hashes, dtype=np.uint64))
+        followed.shrink(5)
+        assert followed.n_repeated == n_repeated
+    # Those that begin with a 0 once they are mixed are followed: 1 and 2, which 3 records and 1 hold.
+    mixed = np.array([1 << 63, 1, (1 << 63) + 1, 2], dtype=np.uint64)
+    followed = _Followed()
+    followed.add(np.repeat(mixed * np.uint64(pow(int(_MIXING), -1, 1 << 64)), [5, 3, 7, 1]))
+    followed.shrink(2)
+    assert (followed.n_repeated, followed.is_sample) == (2 * (3 - 1 + 1 - 1), True)
 
 
 @pytest.mark.parametrize(
@@ -382,7 +418,7 @@ def test_what_is_found_of_a_batch_is_small():
     import pickle
 
     sizes = []
-    honest = outlook.look_at
+    honest = outlook.outlook_of_batch
 
     def look(batch, **rest):
         found = honest(batch, **rest)
@@ -390,7 +426,7 @@ def test_what_is_found_of_a_batch_is_small():
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outlook, "look_at", look)
+        patch.setattr(outlook, "outlook_of_batch", look)
         kepsilon.check(pa.table(random_people(20_000)), policy_of(plain()))
     assert all(n_bytes < n_records for n_bytes, n_records in sizes)
 

@@ -133,7 +133,7 @@ def slowly(path, **options):
     time.sleep(1)
     remove(path, **options)
 
-NoisyBuckets.keeper = stop
+NoisyBuckets.store_for = stop
 signal.signal(signal.SIGINT, signal.default_int_handler)
 remove = shutil.rmtree
 sys.argv = ["kepsilon", *sys.argv[1:]]

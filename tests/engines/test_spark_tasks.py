@@ -153,7 +153,7 @@ def test_no_two_tasks_draw_from_the_same_source(tmp_path):
         workers,
         sizes=np.ones(8, dtype=np.int64),
         roles=ColumnRoles(k_quasis=(), epsilon_quasis=("x",), kept=(), published=("x",)),
-        limits=Room(memory=10**9, n_epsilon_quasis=1),
+        room=Room(memory=10**9, n_epsilon_quasis=1),
         integers=frozenset(),
         n_tasks=2,
         table=None,
@@ -173,11 +173,11 @@ def test_combinations_that_were_counted_twice_are_refused(tmp_path):
     """Classes would seem twice as large, and the join would double their records: every later check would agree."""
     columns = object.__new__(SparkColumns)
     columns._roles = ColumnRoles(k_quasis=("zip",), epsilon_quasis=(), kept=(), published=("zip",))
-    columns._limits, columns._advise = Room(memory=10**9, n_epsilon_quasis=0), no_advice
+    columns._room, columns._advise = Room(memory=10**9, n_epsilon_quasis=0), no_advice
     columns._table = SimpleNamespace(name="table", schema=pa.schema([("zip", pa.string())]))
     columns._refused, columns._wrong, columns._largest, columns._texts = {}, {}, {}, ()
     (row,) = StoreCounts(parent=tmp_path)(iter([pa.record_batch({"c0": ["a", None], "n": [2, 2]})]))
     path = pickle.loads(row.column(0)[0].as_py()).result()
-    assert len(columns._take([path], ())) == 2
+    assert len(columns._read_counted([path], ())) == 2
     with pytest.raises(kepsilon.EngineError, match="counted twice"):
-        columns._take([path, path], ())
+        columns._read_counted([path, path], ())

@@ -33,7 +33,7 @@ def bucket(tmp_path):
                 class_ids=ids, values=np.column_stack([ids, -ids]).astype(float), rows=ids, kept=pa.table({"a": ids})
             )
         )
-    bucket.keep_order(np.arange(200)[::-1])
+    bucket.store_order(np.arange(200)[::-1])
     return bucket
 
 
@@ -237,7 +237,7 @@ def test_files_with_narrow_dictionaries_of_their_own_are_one_table(column, engin
 
 def test_numbers_that_are_none_any_more_are_noticed(tmp_path, monkeypatch):
     """At the second reading: NaN that was no null would be taken for a missing value."""
-    from kepsilon.engines.spilling import engine as spilling
+    from kepsilon.engines.spilling import columns as spilling
 
     read, n_readings = spilling.read_doubles, []
 

@@ -22,7 +22,7 @@ from pyarrow import parquet
 
 import kepsilon
 from kepsilon.engines.on_disk.needs import Foreseen
-from kepsilon.engines.room import Room, bytes_of
+from kepsilon.engines.room import Room, parse_bytes
 from kepsilon.engines.spilling.columns import SpilledColumns
 from kepsilon.engines.spilling.engine import SpillingEngine
 from kepsilon.files.private_folders import SPILL_PREFIX, SpillFolder
@@ -177,7 +177,7 @@ def stop(*_arguments, **_options):
     print("records are on disk", flush=True)
     time.sleep(60)
 
-NoisyBuckets.keeper = stop
+NoisyBuckets.store_for = stop
 # Whoever runs the tests in the background may have asked for signals to be ignored, which a child inherits.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -309,7 +309,7 @@ def test_too_many_values_of_a_k_quasi_are_refused_while_they_are_read(tmp_path, 
 )
 def test_sizes_are_read_as_people_write_them(text, size):
     """Decimal and binary units, with or without the B."""
-    assert bytes_of(text) == size
+    assert parse_bytes(text) == size
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_sizes_are_read_as_people_write_them(text, size):
 def test_sizes_that_make_no_sense_are_refused(text):
     """Also those that leave no room for a single record."""
     with pytest.raises(kepsilon.EngineError, match="memory: "):
-        bytes_of(text)
+        parse_bytes(text)
 
 
 def test_only_parquet_can_be_read_in_parts(tmp_path):
@@ -332,11 +332,11 @@ def test_only_parquet_can_be_read_in_parts(tmp_path):
 
 def test_batches_hold_whole_classes_and_no_more_than_fits():
     """Every class is in one batch; a batch of several classes fits."""
-    limits = Room(memory=MEMORY, n_epsilon_quasis=1)
+    room = Room(memory=MEMORY, n_epsilon_quasis=1)
     sizes = np.random.default_rng(SEED).integers(5, 600, 200)
-    batches = limits.batches(sizes)
+    batches = room.batches(sizes)
     assert [i for own in batches for i in range(own.start, own.stop)] == list(range(200))
-    assert all(sizes[own].sum() <= limits.records_per_batch or own.stop - own.start == 1 for own in batches)
+    assert all(sizes[own].sum() <= room.records_per_batch or own.stop - own.start == 1 for own in batches)
 
 
 def test_a_private_folder_goes_although_somebody_writes_there(tmp_path):

@@ -14,7 +14,7 @@ import kepsilon
 from kepsilon.cli import main
 from kepsilon.engines.arrow import moving
 from kepsilon.engines.on_disk.batches import NoisyBuckets
-from kepsilon.engines.room import Room, in_words
+from kepsilon.engines.room import Room, bytes_in_words
 from kepsilon.files.atomic import Staging
 from kepsilon.files.private_folders import SPILL_PREFIX
 from kepsilon.sources.parquet_files import ParquetFiles
@@ -96,7 +96,7 @@ def test_every_noisy_bucket_can_be_drawn(n_buckets):
 )
 def test_sizes_are_said_with_two_digits(n_bytes, words):
     """Small ones too."""
-    assert in_words(n_bytes) == words
+    assert bytes_in_words(n_bytes) == words
 
 
 def test_the_command_spills_where_it_is_told_to(tmp_path, kepsilon_command, monkeypatch):

@@ -148,7 +148,7 @@ def identifier_renamed(case: Case) -> Case:
     return case.change(note=case.own("name"))
 
 
-def identifier_in_a_field(case: Case) -> Case:
+def identifier_in_one_field(case: Case) -> Case:
     return case.change(illness=[case.own("name")[0], *case.released["illness"][1:]])
 
 
@@ -204,7 +204,7 @@ TAMPERINGS: dict[str, tuple[Callable[[Case], Case], str]] = {
     "class cut to k-1": (cut_class, "k"),
     "identifier left in": (identifier_left_in, "identifiers"),
     "identifier renamed": (identifier_renamed, "identifiers"),
-    "identifier in one field": (identifier_in_a_field, "identifiers"),
+    "identifier in one field": (identifier_in_one_field, "identifiers"),
     "noise at half scale": (lambda case: scaled_noise(case, 0.5), "noise"),
     "noise shared in a class": (shared_noise, "noise"),
     "order not shuffled": (unshuffled, "order"),

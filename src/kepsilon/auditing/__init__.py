@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A release checked against its original and its policy, by code that shares nothing with what made it."""
+"""Checks a release against its original and its policy, without the code that anonymises and publishes."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks carried out on the release by somebody who holds every original, and the risk figures other tools give.
+"""Attacks the release as somebody who holds every original would, and gives the risk figures that other tools report.
 
-The seam to other attackers is `attack_class`: distances of one class in, links and posteriors of its records out.
+Another attacker would be added beside `_attack_records`, which takes the distances of one class and adds up the links and
+posteriors of its records.
 """
 
 from __future__ import annotations
@@ -11,41 +12,41 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kepsilon.auditing.classes import Classes
-from kepsilon.auditing.confident import members_of_classes
+from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.classes import ReconstructedClasses
 from kepsilon.auditing.few_records import check_links
-from kepsilon.auditing.findings import AttackFigures, Findings, StrongestAttack, counted
+from kepsilon.auditing.findings import AttackFigures, StrongestAttack, counted
 from kepsilon.auditing.linkage import Linkage
-from kepsilon.auditing.noise_law import ClaimedNoise
-from kepsilon.auditing.stated_laws import unstated
-from kepsilon.auditing.tables import Released
+from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
 from kepsilon.evaluate.linking.small_classes import MOST, attack_small_classes
-from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 MOST_PAIRS = 1 << 28
-"""Distances worked out at most; past that each class is attacked on a sample of its records."""
+"""Distances computed at most; if there are more, a sample of the records of each class is attacked."""
 
-SAME = 1e-9
-"""Distances that differ by less, relative to the range, are a tie; so are posteriors."""
+TIE = 1e-9
+"""Distances, relative to the range, and posteriors that differ by less than this are equal."""
 
 SEED = 20_090_802
+"""Seed of the sample, so that an audit can be repeated."""
 
 NEAREST = "nearest neighbour"
-"""The attacker whose links are those of the curator's record."""
+"""The attacker whose links the curator's record states."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SmallClass:
-    """A class of few originals, for attackers who look at all its records at once."""
+    """A class of at most MOST originals, for attackers who link all records of a class together."""
 
     ranges: FloatArray
+    """Range of each ε-quasi, shape (n_epsilon_quasis,)."""
     values: FloatArray
-    """Shape (n_originals, n_epsilon_quasis)."""
+    """Original values, shape (n_originals, n_epsilon_quasis)."""
     published: FloatArray
-    """Shaped alike; of no meaning where the record was not released."""
+    """Published values, original by original; of no meaning for an original that was not released."""
     stays: BoolArray
+    """Whether each original was released, shape (n_originals,)."""
 
 
 @dataclass(slots=True)
@@ -54,72 +55,83 @@ class AttackSums:
 
     n_attacked: int = 0
     nearest: float = 0.0
+    """Right links of the nearest-neighbour attacker, a tie of t worth 1/t."""
     paper_ties: float = 0.0
+    """Right links of the nearest-neighbour attacker, every tie worth 1, as in the paper."""
     n_over_half: int = 0
+    """Records whose own original has a posterior above 1/2."""
     n_over_nine_tenths: int = 0
     largest: float = 0.0
+    """Largest posterior of a record's own original."""
     n_small: int = 0
+    """Records in small classes; the three sums below are links in these."""
     nearest_in_small: float = 0.0
     rank_in_small: float = 0.0
     bayes_in_small: float = 0.0
     small: list[_SmallClass] = field(default_factory=list)
 
 
-def check_attacks(
-    released: Released,
-    classes: Classes,
-    noise: ClaimedNoise,
-    policy: Policy,
-    findings: Findings,
-    *,
-    linkage: Linkage | None,
-    alpha: float,
-) -> str:
-    """Attacks, scored if the linkage is there; returns the headline."""
-    if (why := unstated(policy)) is not None:
-        findings.warning("attacks", why)
-        findings.figures = replace(findings.figures, reidentification=risk_figures(classes), one_over_k=1 / policy.k)
-        return (
-            "Whoever knows the k-quasis alone places a record among its class: "
-            f"{classes.n_classes / released.n_records:.2%} on average (1/k = {1 / policy.k:.2%}). What the noisy values add "
-            "was not checked."
-        )
-    expected = expected_share(classes, noise, policy)
+def check_attacks(case: AuditCase) -> None:
+    """Attacks the release, where a linkage tells which links are right; sets the figures of risk and the headline."""
+    policy, classes, findings = case.policy, case.classes, case.findings
+    why = why_not_judged(policy)
+    expected = _expected_share(case) if why is None else None
     findings.figures = replace(
         findings.figures,
-        reidentification=risk_figures(classes),
+        reidentification=_reidentification(classes),
         one_over_k=1 / policy.k,
         expected_nearest_neighbour=expected,
     )
-    n_released = released.n_records
-    if not policy.epsilon_quasis:
-        headline = (
-            f"Without an epsilon-quasi, a record is one of its class: {classes.n_classes / n_released:.2%} on average"
+    average = f"{classes.n_classes / case.released.n_records:.2%} on average"
+    if why is not None:
+        findings.warning("attacks", why)
+        findings.headline = (
+            f"Whoever knows the k-quasis alone places a record among its class: {average} (1/k = {1 / policy.k:.2%}). "
+            "What the noisy values add was not checked."
         )
-        return headline + f", {1 / int(classes.released.min()):.2%} at worst (1/k = {1 / policy.k:.2%})."
-    beside = f"1/k = {1 / policy.k:.2%}" + (f", expected {expected:.2%}" if expected is not None else "")
-    if linkage is None:
+    elif not policy.epsilon_quasis:
+        findings.headline = (
+            f"Without an epsilon-quasi, a record is one of its class: {average}, "
+            f"{1 / int(classes.n_released.min()):.2%} at worst (1/k = {1 / policy.k:.2%})."
+        )
+    elif case.linkage is None:
         findings.note("attacks", "without a linkage no attack can be scored; expected figures stand instead.")
-        if any(finding.severity == "broken" and finding.check == "noise" for finding in findings.found):
-            return (
-                "The noise is not what was claimed, so that nothing limits what an attacker links; no linkage, so no attack "
-                "was scored."
-            )
-        if expected is not None:
-            return (
-                f"A nearest-neighbour attacker would link {expected:.2%} of the released records, if the noise is as claimed "
-                f"(1/k = {1 / policy.k:.2%})."
-            )
+        findings.headline = _headline_without_attack(case, expected)
+    else:
+        findings.headline = _attack_and_sum_up(case, case.linkage, expected)
+
+
+def _headline_without_attack(case: AuditCase, expected: float | None) -> str:
+    """The headline of an audit without a linkage; `expected` is the share of records that would be linked, if known."""
+    if any(finding.severity == "broken" and finding.check == "noise" for finding in case.findings.found):
         return (
-            "No linkage, so no attack was scored; if the noise is as claimed, an attacker of single records would link at "
-            f"most {_bound(classes, policy):.2%} on average ({beside})."
+            "The noise is not what was claimed, so that nothing limits what an attacker links; no linkage, so no attack "
+            "was scored."
         )
-    sums = _attack(released, classes, noise, policy, linkage)
+    if expected is not None:
+        return (
+            f"A nearest-neighbour attacker would link {expected:.2%} of the released records, if the noise is as claimed "
+            f"(1/k = {1 / case.policy.k:.2%})."
+        )
+    return (
+        "No linkage, so no attack was scored; if the noise is as claimed, an attacker of single records would link at "
+        f"most {_largest_expected_share(case):.2%} on average (1/k = {1 / case.policy.k:.2%})."
+    )
+
+
+def _attack_and_sum_up(case: AuditCase, linkage: Linkage, expected: float | None) -> str:
+    """Runs the attacks, adds what they achieved to the findings, and returns the headline."""
+    policy, classes, findings, n_released = case.policy, case.classes, case.findings, case.released.n_records
+    sums = _attack(case, linkage)
     if not sums.n_attacked:
         findings.note("attacks", "no class has originals that are known, so no attack was carried out.")
         return "No attack could be carried out: the originals of no class are known."
-    if expected is not None and policy.confidence is None and sums.n_attacked == n_released == classes.originals.sum():
-        check_links(sums.nearest, expected * n_released, n_released, findings, alpha=alpha)
+    if (
+        expected is not None
+        and policy.confidence is None
+        and sums.n_attacked == n_released == classes.n_originals.sum()
+    ):
+        check_links(case, realised=sums.nearest, expected=expected * n_released)
     shares = {NEAREST: sums.nearest / sums.n_attacked}
     if sums.n_small:
         rest = sums.nearest - sums.nearest_in_small
@@ -151,22 +163,26 @@ def check_attacks(
         f"than 90 % ({sums.n_attacked:,} attacked).",
     )
     of = "the released records" if sums.n_attacked == n_released else f"the {sums.n_attacked:,} records attacked"
+    beside = f"1/k = {1 / policy.k:.2%}" + (f", expected {expected:.2%}" if expected is not None else "")
     return f"The strongest attacker ({strongest}) links {shares[strongest]:.2%} of {of} ({beside})."
 
 
-def risk_figures(classes: Classes) -> Reidentification:
-    """What ARX reports on the k-quasis alone: an attacker who knows that somebody is in the release, or who does not."""
-    sizes, n = classes.released, int(classes.released.sum())
+def _reidentification(classes: ReconstructedClasses) -> Reidentification:
+    """The risk figures that ARX reports, for attackers who know the k-quasis alone.
+
+    The prosecutor knows that the person is in the release; the journalist and the marketer do not.
+    """
+    sizes, n = classes.n_released, int(classes.n_released.sum())
     is_known = classes.all_known
     return Reidentification(
         prosecutor=_chance(sizes, sizes),
-        journalist=_chance(sizes, classes.originals) if is_known else None,
-        marketer=float((sizes / classes.originals).sum()) / n if is_known else None,
+        journalist=_chance(sizes, classes.n_originals) if is_known else None,
+        marketer=float((sizes / classes.n_originals).sum()) / n if is_known else None,
     )
 
 
 def _chance(sizes: IntArray, hidden_among: IntArray) -> ChanceOfFinding:
-    """One in as many as the class hides its records among; how many records have the highest such risk."""
+    """Chance of finding a record that is one of `hidden_among`; both arrays have shape (n_classes,)."""
     n, smallest = int(sizes.sum()), int(hidden_among.min())
     return ChanceOfFinding(
         highest=1 / smallest,
@@ -175,47 +191,47 @@ def _chance(sizes: IntArray, hidden_among: IntArray) -> ChanceOfFinding:
     )
 
 
-def expected_share(classes: Classes, noise: ClaimedNoise, policy: Policy) -> float | None:
-    """Expected links of a nearest-neighbour attacker per record, exactly, for one ε-quasi and all classes known."""
-    if len(policy.epsilon_quasis) != 1 or not classes.all_known:
+def _expected_share(case: AuditCase) -> float | None:
+    """Exact expected links of a nearest-neighbour attacker per record; None unless there is one ε-quasi and all is known."""
+    if len(case.policy.epsilon_quasis) != 1 or not case.classes.all_known:
         return None
-    links, _ = expected_links(classes, noise, policy)
-    return links / int(classes.originals.sum())
+    links, _ = expected_links(case)
+    return links / int(case.classes.n_originals.sum())
 
 
-def expected_links(classes: Classes, noise: ClaimedNoise, policy: Policy) -> tuple[float, float]:
-    """Summed over classes, a tie of t worth 1/t, and by the paper's rule."""
+def expected_links(case: AuditCase) -> tuple[float, float]:
+    """Expected links of a nearest-neighbour attacker on the first ε-quasi: a tie of t worth 1/t, and worth 1 (the paper)."""
     links = paper = 0.0
-    epsilon = float(policy.exact_epsilon)
-    for c, _, originals in members_of_classes(classes):
-        values, counts = np.unique(np.nan_to_num(noise.values[originals, 0]), return_counts=True)
+    for c, _, originals in case.classes.members():
+        values, counts = np.unique(np.nan_to_num(case.noise.values[originals, 0]), return_counts=True)
         gaps = np.diff(values)
-        reach = noise.ranges[c, 0]
-        within = -np.expm1(-epsilon * gaps / (2 * reach)) if reach > 0 else np.zeros(len(gaps))
+        reach = case.noise.ranges[c, 0]
+        within = -np.expm1(-case.epsilon * gaps / (2 * reach)) if reach > 0 else np.zeros(len(gaps))
         stays = (np.append(within, 1.0) + np.append(1.0, within)) / 2
         links += float(stays.sum())
         paper += float((stays * counts).sum())
     return links, paper
 
 
-def _bound(classes: Classes, policy: Policy) -> float:
-    """Links per record that an attacker of single records does not exceed on average: Σ_{j≤d} (ε/2)^j/j! per class."""
-    epsilon, d = float(policy.exact_epsilon), len(policy.epsilon_quasis)
-    per_class = math.fsum((epsilon / 2) ** j / math.factorial(j) for j in range(d + 1))
-    return min(1.0, per_class * classes.n_classes / int(classes.released.sum()))
+def _largest_expected_share(case: AuditCase) -> float:
+    """Bound on the expected links per record of an attacker of single records: Σ_{j≤d} (ε/2)^j/j! links per class."""
+    d = len(case.policy.epsilon_quasis)
+    per_class = math.fsum((case.epsilon / 2) ** j / math.factorial(j) for j in range(d + 1))
+    return min(1.0, per_class * case.classes.n_classes / case.released.n_records)
 
 
-def _attack(released: Released, classes: Classes, noise: ClaimedNoise, policy: Policy, linkage: Linkage) -> AttackSums:
-    epsilon = float(policy.exact_epsilon)
+def _attack(case: AuditCase, linkage: Linkage) -> AttackSums:
+    """Attacks every class whose originals are known; the linkage tells which links are right."""
+    classes, noise, epsilon = case.classes, case.noise, case.epsilon
     sums = AttackSums()
-    published = np.column_stack([released.numbers[name] for name in policy.epsilon_quasis])
-    pairs = int((classes.released.astype(np.float64) * classes.originals)[classes.is_known].sum())
+    published = np.column_stack([case.released.numbers[name] for name in case.policy.epsilon_quasis])
+    pairs = int((classes.n_released.astype(np.float64) * classes.n_originals)[classes.is_known].sum())
     rng = np.random.default_rng(SEED)
-    for c, records, originals in members_of_classes(classes):
+    for c, records, originals in classes.members():
         own = linkage.original_row[records]
         place = np.searchsorted(originals, own)
         is_here = originals[np.minimum(place, len(originals) - 1)] == own
-        here, place = records[is_here], place[is_here]  # a record that is not of its class is found elsewhere
+        here, place = records[is_here], place[is_here]  # other checks report a record in a wrong class
         if pairs > MOST_PAIRS and len(here) > 100:
             most = max(100, int(MOST_PAIRS * len(here) / pairs))
             chosen = np.sort(rng.permutation(len(here))[:most])
@@ -226,8 +242,8 @@ def _attack(released: Released, classes: Classes, noise: ClaimedNoise, policy: P
         for start in range(0, len(here), at_once):
             part = slice(start, start + at_once)
             distances = _distances(published[here[part]], noise.values[originals], noise.ranges[c])
-            attack_class(sums, distances, place[part], epsilon=epsilon)
-        is_whole = len(here) == int(classes.released[c])
+            _attack_records(sums, distances, place[part], epsilon=epsilon)
+        is_whole = len(here) == int(classes.n_released[c])
         if (
             len(originals) <= MOST
             and is_whole
@@ -242,53 +258,62 @@ def _attack(released: Released, classes: Classes, noise: ClaimedNoise, policy: P
 
 
 def _is_complete(published: FloatArray, values: FloatArray, ranges: FloatArray) -> bool:
-    """Whether no value is missing where there should be one; a tampered release may lack some."""
+    """Whether no value of an ε-quasi with noise is missing; a tampered release may lack some."""
     active = np.nan_to_num(ranges) > 0
     return not (np.isnan(published[:, active]).any() or np.isnan(values[:, active]).any())
 
 
 def _small_class(published: FloatArray, values: FloatArray, ranges: FloatArray, place: IntArray) -> _SmallClass:
+    """A small class with published values beside their originals; record i is that of original `place[i]`."""
     beside, stays = values.copy(), np.zeros(len(values), dtype=np.bool_)
     beside[place], stays[place] = published, True
     return _SmallClass(ranges=ranges, values=values, published=beside, stays=stays)
 
 
 def _distances(published: FloatArray, values: FloatArray, ranges: FloatArray) -> FloatArray:
-    """Largest distance over the ε-quasis, each in units of the class's range; what has no range tells nothing."""
+    """Distance of each published record from each original of the class, shape (n_published, n_originals).
+
+    It is the largest distance over the ε-quasis, each in units of the range of the class. An ε-quasi without noise is
+    left out, because it has one value throughout the class.
+    """
     farthest = np.zeros((len(published), len(values)))
     for j in range(published.shape[1]):
         if np.nan_to_num(ranges[j]) > 0:
             distance = np.abs(published[:, j, np.newaxis] - values[:, j]) / ranges[j]
-            np.fmax(farthest, distance, out=farthest)  # a value that is missing tells nothing either
+            np.fmax(farthest, distance, out=farthest)  # skips missing values, which tell nothing
     return farthest
 
 
-def attack_class(sums: AttackSums, distances: FloatArray, own: IntArray, *, epsilon: float) -> None:
-    """Each record on its own: the nearest original, and how probable its own is among all of the class."""
+def _attack_records(sums: AttackSums, distances: FloatArray, own: IntArray, *, epsilon: float) -> None:
+    """Adds up the attacks on single records of a class: links to the nearest original, and posteriors of their own.
+
+    `distances` has shape (n_records, n_originals); `own` is the column of each record's own original.
+    """
     fair, paper = _links(distances, own)
     sums.n_attacked += len(own)
     sums.nearest += float(fair.sum())
     sums.paper_ties += float(paper.sum())
     weights = np.exp(-epsilon * (distances - distances.min(axis=1, keepdims=True)))
-    _count_sure(sums, weights[np.arange(len(own)), own] / weights.sum(axis=1))
+    _count_probable(sums, weights[np.arange(len(own)), own] / weights.sum(axis=1))
 
 
 def _links(distances: FloatArray, own: IntArray) -> tuple[FloatArray, BoolArray]:
-    """Of every record, a tie of t worth 1/t, and whether its own original is among the nearest."""
+    """Link of each record, a tie of t worth 1/t, and whether its own original is among the nearest."""
     nearest = distances.min(axis=1, keepdims=True)
-    is_nearest: BoolArray = distances <= nearest + SAME * (1 + nearest)
+    is_nearest: BoolArray = distances <= nearest + TIE * (1 + nearest)
     is_link: BoolArray = is_nearest[np.arange(len(own)), own]
     return is_link / is_nearest.sum(axis=1), is_link
 
 
-def _count_sure(sums: AttackSums, posterior: FloatArray) -> None:
-    sums.n_over_half += int(np.count_nonzero(posterior > 0.5 * (1 + SAME)))
-    sums.n_over_nine_tenths += int(np.count_nonzero(posterior > 0.9 * (1 + SAME)))
+def _count_probable(sums: AttackSums, posterior: FloatArray) -> None:
+    """Adds up how many records have an own original that is probable to the attacker."""
+    sums.n_over_half += int(np.count_nonzero(posterior > 0.5 * (1 + TIE)))
+    sums.n_over_nine_tenths += int(np.count_nonzero(posterior > 0.9 * (1 + TIE)))
     sums.largest = max(sums.largest, float(posterior.max(initial=0.0)))
 
 
 def _attack_small(sums: AttackSums, *, epsilon: float) -> None:
-    """All small classes at once."""
+    """Runs the attackers who link all records of a class together, on all small classes at once."""
     if not sums.small:
         return
     found = attack_small_classes(

@@ -1,46 +1,80 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of the checks; the only module of the audit that knows it."""
+"""Audits a release; the only module that knows the order of the checks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from kepsilon.auditing.attacks import check_attacks
-from kepsilon.auditing.classes import Classes, find_classes
+from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.classes import find_classes
 from kepsilon.auditing.confident import check_confident_k
 from kepsilon.auditing.counts import check_counts
 from kepsilon.auditing.few_records import check_exact_values
 from kepsilon.auditing.findings import FALSE_ALARM, Audit, Findings
-from kepsilon.auditing.linkage import Linkage, check_linkage, read_linkage
-from kepsilon.auditing.manifest import check_beside, check_digest_only
+from kepsilon.auditing.linkage import Linkage, read_linkage
+from kepsilon.auditing.manifest import check_digest_only, check_files_beside
 from kepsilon.auditing.noise import check_linked_noise
 from kepsilon.auditing.noise_law import claimed_noise
 from kepsilon.auditing.noise_unlinked import check_unlinked_noise
 from kepsilon.auditing.order import check_order
-from kepsilon.auditing.records import check_kept, check_linked_labels, check_without_noise, share_contradicted
+from kepsilon.auditing.records import (
+    check_constant_classes,
+    check_kept_columns,
+    check_linked_classes,
+    check_linked_labels,
+    share_contradicted,
+)
 from kepsilon.auditing.schema import (
     check_identifiers,
     check_published_numbers,
     read_release,
     require_not_exchanged,
 )
-from kepsilon.auditing.stated_laws import unstated
+from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.auditing.tables import Original, Released, read_original
 from kepsilon.auditing.taken_out import check_taken_out
 from kepsilon.engines.arrow.audited import AuditedTable
 from kepsilon.policy.policy import Policy
+from kepsilon.stopwatch import ignore_step
 
 FEWEST_CONTRADICTIONS = 20
-"""Lines that a linkage of another release gets wrong at least."""
+"""Released records that a linkage contradicts, at least, if it is that of another release."""
 
 NOT_A_RELEASE = "The release lacks what a release under this policy has; what could be checked without it is below."
 
+Checks = tuple[Callable[[AuditCase], None], ...]
 
-def ignore_step(step: str) -> None:
-    """Shows nothing."""
+CHECKS_OF_NOISE: Checks = (
+    check_linked_noise,
+    check_exact_values,
+    check_unlinked_noise,
+    check_confident_k,
+    check_taken_out,
+)
+"""Checks that rest on the claimed law of the noise."""
+
+
+def check_noise(case: AuditCase) -> None:
+    """Makes the checks that rest on the law of the noise, or warns that the audit does not state that law."""
+    if (why := why_not_judged(case.policy)) is not None:
+        case.findings.warning("noise", why)
+        return
+    for check in CHECKS_OF_NOISE:
+        check(case)
+
+
+CHECKS_OF_CLASSES: Checks = (check_counts, check_linked_classes, check_linked_labels, check_kept_columns)
+LATER_CHECKS: Mapping[str, Checks] = {
+    "noise": (check_constant_classes, check_noise),
+    "order": (check_order,),
+    "attack": (check_attacks,),
+}
+"""Checks that follow those of classes, in order, by the step that `on_step` is told."""
 
 
 def audit(
@@ -56,94 +90,99 @@ def audit(
     `original`, `released` and `linkage` are paths or frames. Where the release is a file, the manifest and the curator's
     record beside it are checked too. Findings speak of columns and counts, never of a record's value.
     """
-    # A tampered release can hold any number; what comes of it in a sum is judged, not warned about.
+    findings = Findings(headline=NOT_A_RELEASE)
+    # A tampered release can hold any number; checks judge what it does to a sum, so NumPy need not warn of it.
     with np.errstate(all="ignore"):
-        return _audit(original, released, policy, linkage=linkage, on_step=on_step)
+        on_step("read")
+        source, table = AuditedTable(original), AuditedTable(released)
+        require_not_exchanged(source, table, policy)
+        case = _open_case(source, table, policy, findings, linkage=linkage, on_step=on_step)
+        if case is not None:
+            _check_all(case, table.path, on_step)
+        elif table.path is not None:
+            check_digest_only(table.path, findings)
+    return Audit(findings=tuple(findings.found), headline=findings.headline, figures=findings.figures)
 
 
-def _audit(
-    original: object,
-    released: object,
+def _open_case(
+    source: AuditedTable,
+    table: AuditedTable,
     policy: Policy,
+    findings: Findings,
     *,
     linkage: object | None,
     on_step: Callable[[str], None],
-) -> Audit:
-    findings = Findings()
-    on_step("read")
-    source, table = AuditedTable(original), AuditedTable(released)
-    require_not_exchanged(source, table, policy)
-    before = read_original(source, policy)
-    after = read_release(table, before, policy, findings)
+) -> AuditCase | None:
+    """Reads both tables and the linkage, and finds the classes; None where the release does not allow that."""
+    original = read_original(source, policy)
+    released = read_release(table, original, policy, findings)
     on_step("identifiers")
-    check_identifiers(before, table, policy, findings)
-    if after is None:
-        return _ended(findings, NOT_A_RELEASE, table.path)
-    check_published_numbers(after, policy, findings)
+    check_identifiers(original, table, policy, findings)
+    if released is None:
+        return None
+    check_published_numbers(released, policy, findings)
     links = None
     if linkage is not None:
-        links = read_linkage(linkage, n_originals=before.n_records, n_released=after.n_records, findings=findings)
+        links = read_linkage(linkage, n_originals=original.n_records, n_released=released.n_records, findings=findings)
     on_step("classes")
-    classes = find_classes(before, after, policy, findings, linkage=links)
+    case = _case_of(original, released, policy, findings, linkage=links)
+    return None if case is None else _without_foreign_linkage(case)
+
+
+def _case_of(
+    original: Original, released: Released, policy: Policy, findings: Findings, *, linkage: Linkage | None
+) -> AuditCase | None:
+    """The case with its classes and the noise claimed for them; None, with findings, if labels cannot be understood."""
+    classes = find_classes(original, released, policy, findings, linkage=linkage)
     if classes is None:
-        return _ended(findings, NOT_A_RELEASE, table.path)
-    if links is not None and (unlinked := _unlinked(before, after, classes, policy, links)) is not None:
-        findings.warning(
-            "linkage",
-            "this linkage does not belong to this release: it contradicts it; the rest is checked without it.",
-        )
-        links, classes = None, unlinked
-    check_counts(classes, before, policy, findings)
-    if links is not None:
-        check_linkage(links, classes.of_released, findings)
-        check_linked_labels(before, after, classes, links, policy, findings)
-    check_kept(before, after, classes, policy, findings, linkage=links)
-    on_step("noise")
-    noise = claimed_noise(before, classes, policy)
-    check_without_noise(after, classes, noise, policy, findings)
-    alpha = FALSE_ALARM / (20 * (len(before.published) + len(policy.epsilon_quasis) + 2))
-    if (why := unstated(policy)) is not None:
-        findings.warning("noise", why)
-    else:
-        if links is not None:
-            check_linked_noise(before, after, classes, noise, links, policy, findings, alpha=alpha)
-            check_exact_values(before, after, classes, noise, links, policy, findings, alpha=alpha)
-        else:
-            check_unlinked_noise(before, after, classes, noise, policy, findings, alpha=alpha)
-        check_confident_k(after, classes, noise, policy, findings)
-        check_taken_out(before, after, classes, policy, findings, alpha=alpha)
-    on_step("order")
-    check_order(before, after, classes, policy, findings, linkage=links, alpha=alpha)
-    on_step("attack")
-    headline = check_attacks(after, classes, noise, policy, findings, linkage=links, alpha=alpha)
-    if table.path is not None:
-        on_step("manifest")
-        check_beside(table.path, before, after, classes, noise, policy, findings, linkage=links)
-    return Audit(findings=tuple(findings.found), headline=headline, figures=findings.figures)
+        return None
+    return AuditCase(
+        policy=policy,
+        original=original,
+        released=released,
+        linkage=linkage,
+        classes=classes,
+        noise=claimed_noise(original, classes, policy),
+        alpha=FALSE_ALARM / (20 * (len(original.published) + len(policy.epsilon_quasis) + 2)),
+        findings=findings,
+    )
 
 
-def _unlinked(before: Original, after: Released, classes: Classes, policy: Policy, links: Linkage) -> Classes | None:
-    """The classes as they are found without the linkage, if that is one of another release.
+def _without_foreign_linkage(case: AuditCase) -> AuditCase:
+    """The case without its linkage, if that is the linkage of another release; otherwise the case as it is.
 
-    It then contradicts this one almost as often as lines drawn at random, though the release has no fault. A few wrong
-    lines, or a release that is broken without any linkage, are for the other checks to report.
+    A foreign linkage contradicts the release almost as often as rows drawn at random, and without it the release has no
+    fault. A few wrong rows, or a release that is broken without any linkage, are left to the other checks.
     """
-    contradicted = share_contradicted(before, after, classes, policy, links.original_row)
-    if contradicted * after.n_records < FEWEST_CONTRADICTIONS:
-        return None
-    any_rows = np.random.default_rng(0).permutation(links.original_row)
-    if contradicted < share_contradicted(before, after, classes, policy, any_rows) / 2:
-        return None
-    found = Findings()
-    unlinked = find_classes(before, after, policy, found, linkage=None)
+    if case.linkage is None:
+        return case
+    contradicted = share_contradicted(case, case.linkage.original_row)
+    if contradicted * case.released.n_records < FEWEST_CONTRADICTIONS:
+        return case
+    any_rows = np.random.default_rng(0).permutation(case.linkage.original_row)
+    if contradicted < share_contradicted(case, any_rows) / 2:
+        return case
+    unlinked = _case_of(case.original, case.released, case.policy, Findings(), linkage=None)
     if unlinked is None:
-        return None
-    check_counts(unlinked, before, policy, found)
-    check_kept(before, after, unlinked, policy, found, linkage=None)
-    return None if any(finding.severity == "broken" for finding in found.found) else unlinked
+        return case
+    for check in CHECKS_OF_CLASSES:
+        check(unlinked)
+    if any(finding.severity == "broken" for finding in unlinked.findings.found):
+        return case
+    case.findings.warning(
+        "linkage", "this linkage does not belong to this release: it contradicts it; the rest is checked without it."
+    )
+    return replace(unlinked, findings=case.findings)
 
 
-def _ended(findings: Findings, headline: str, path: Path | None) -> Audit:
+def _check_all(case: AuditCase, path: Path | None, on_step: Callable[[str], None]) -> None:
+    """Makes all checks of a release whose classes are found, and compares the files beside it if it is a file itself."""
+    for check in CHECKS_OF_CLASSES:
+        check(case)
+    for step, checks in LATER_CHECKS.items():
+        on_step(step)
+        for check in checks:
+            check(case)
     if path is not None:
-        check_digest_only(path, findings)
-    return Audit(findings=tuple(findings.found), headline=headline, figures=findings.figures)
+        on_step("manifest")
+        check_files_beside(case, path)

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which class each released record and each original is in, found again from labels alone.
+"""Reconstructs the equivalence classes: which class each released record and each original is in, from labels alone.
 
-Where every attribute has one level (OLA), an original's labels follow from its values. Otherwise (Mondrian) the originals
-of a class are those its labels cover, as long as no other class covers them too.
+Where every attribute has one level (OLA), the labels of an original follow from its values. Otherwise (Mondrian) the
+originals of a class are those that its labels cover and that cannot belong to another class.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kepsilon.auditing.covering import resolve
+from kepsilon.auditing.covering import assign_classes
 from kepsilon.auditing.findings import Findings
 from kepsilon.auditing.labels import ReadLabel, levels_of, read_label
 from kepsilon.auditing.linkage import Linkage
@@ -26,28 +27,36 @@ NOWHERE = -1
 """The class of an original that no released class is known to hold."""
 
 MOST_NODES = 64
-"""How many readings of ambiguous labels are tried."""
+"""How many nodes are tried, at most, where labels stand at several levels of their hierarchy."""
 
 CACHE_BYTES = 1 << 28
+"""Memory, at most, for the bits of labels that are used again by other classes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cover:
-    """What the labels of classes say about the originals."""
+    """Which originals the labels of each class cover, and which of them are sure to be in the class."""
 
     of_original: IntArray
-    covered: IntArray
-    originals: IntArray
+    """Class of every original, or NOWHERE where labels leave it open, shape (n_originals,)."""
+    n_covered: IntArray
+    """Originals that the labels of each class cover, shape (n_classes,)."""
+    n_originals: IntArray
+    """Originals found for each class, shape (n_classes,)."""
     is_known: BoolArray
+    """Whether these are all the originals of the class and no others, shape (n_classes,)."""
     stays: IntArray
-    """Originals that stay, by row."""
+    """Row numbers of the originals that stay, shape (n_staying,)."""
     combination_of: IntArray
-    """Which combination of values each of them has."""
+    """Combination of k-quasi values of each original that stays, shape (n_staying,)."""
     combinations: tuple[IntArray, ...]
-    """Those that each class covers."""
+    """Combinations that each class covers, one array per class."""
 
     def smallest_ranges(self, values: FloatArray, sizes: IntArray) -> FloatArray:
-        """What the range of every class of such a size is at least, whichever of the originals it covers are its own."""
+        """Smallest range that each class can have, shape (n_classes,).
+
+        Class c holds `sizes[c]` of the originals that its labels cover; the minimum is over every such choice.
+        """
         order = np.argsort(self.combination_of, kind="stable")
         ends = np.cumsum(np.bincount(self.combination_of))
         by_combination = np.split(values[self.stays][order], ends[:-1])
@@ -60,53 +69,74 @@ class Cover:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Classes:
-    """Equivalence classes of the release, and the originals behind them."""
+class ReconstructedClasses:
+    """Equivalence classes of the release and the originals in them, as far as labels tell."""
 
     of_released: IntArray
     """Class of every released record, shape (n_released,)."""
     of_original: IntArray
     """Class of every original, or NOWHERE, shape (n_originals,)."""
-    released: IntArray
-    """Released records of every class, shape (n_classes,)."""
-    covered: IntArray
-    """Originals that the labels of every class cover, also those of other classes."""
-    originals: IntArray
-    """Originals of every class; for one that is not known, as many as it releases."""
+    n_released: IntArray
+    """Released records of each class, shape (n_classes,)."""
+    n_covered: IntArray
+    """Originals that the labels of each class cover, whether or not they are in it, shape (n_classes,)."""
+    n_originals: IntArray
+    """Originals of each class, shape (n_classes,); with Mondrian, as many as it releases where they are not known."""
     is_known: BoolArray
-    """Whether exactly the originals of the class are known."""
+    """Whether it is known which originals are in the class, shape (n_classes,)."""
     n_suppressed: int | None
-    """Originals in classes too small for k, where that is known (OLA)."""
+    """Originals in classes of fewer than k; None where that is not known (Mondrian)."""
     absent: IntArray
-    """Sizes of the classes of k originals or more that are not in the release, where that is known (OLA)."""
+    """Sizes of the classes of k originals or more that are not in the release; empty where not known (Mondrian)."""
     dm_star: int | None
+    """DM*, from the sizes of all classes before any record is left out; None where they are not known."""
     nodes: tuple[tuple[int, ...], ...] | None
-    """Levels that explain the labels (OLA); usually one node."""
+    """Nodes that explain the labels equally well, usually one (OLA); None for Mondrian."""
     losses: tuple[float, ...]
-    """Mean precision loss by k-quasi over originals of the classes; NaN where it cannot be told."""
+    """Mean precision loss of each k-quasi over the originals of the classes; NaN where a label can be read in two ways."""
 
     of_node: IntArray | None = None
-    """Class of every original at the levels of the release, also of those that are not in it (OLA), or NOWHERE."""
+    """Class of every original at the levels of the release, released or not (OLA), or NOWHERE; shape (n_originals,)."""
     cover: Cover | None = None
-    """Where classes are told by what their labels cover (Mondrian)."""
+    """What the labels cover (Mondrian); None for OLA."""
 
     @property
     def n_classes(self) -> int:
-        return len(self.released)
+        return len(self.n_released)
 
     @property
     def all_known(self) -> bool:
+        """Whether the originals of every class are known."""
         return bool(self.is_known.all())
+
+    @property
+    def known_originals(self) -> IntArray:
+        """Row numbers of the originals that are in a released class whose originals are known."""
+        return np.flatnonzero((self.of_original != NOWHERE) & self.is_known[self.of_original])
+
+    def members(self) -> Iterator[tuple[int, IntArray, IntArray]]:
+        """Number, rows of released records and rows of originals of each class whose originals are known."""
+        originals = self.known_originals
+        originals = originals[np.argsort(self.of_original[originals], kind="stable")]
+        records = np.argsort(self.of_released, kind="stable")
+        places = np.arange(self.n_classes + 1)
+        first_original = np.searchsorted(self.of_original[originals], places)
+        first_record = np.searchsorted(self.of_released[records], places)
+        for c in np.flatnonzero(self.is_known).tolist():
+            yield (
+                c,
+                records[first_record[c] : first_record[c + 1]],
+                originals[first_original[c] : first_original[c + 1]],
+            )
 
 
 def find_classes(
     original: Original, released: Released, policy: Policy, findings: Findings, *, linkage: Linkage | None
-) -> Classes | None:
-    """The classes; None if labels cannot be understood, which is then among the findings."""
-    flags = [name for name, attribute in policy.epsilon_quasis.items() if attribute.missing == "class"]
+) -> ReconstructedClasses | None:
+    """The classes of a release; None, with a finding, if its labels cannot be understood."""
     if ALGORITHMS[policy.algorithm].has_levels:
-        return _by_level(original, released, policy, findings, flags)
-    return _by_cover(original, released, policy, findings, flags, linkage)
+        return _by_level(original, released, policy, findings)
+    return _by_cover(original, released, policy, findings, linkage)
 
 
 def releases_all(policy: Policy) -> bool:
@@ -114,28 +144,33 @@ def releases_all(policy: Policy) -> bool:
     return policy.confidence is None and not ALGORITHMS[policy.algorithm].may_suppress
 
 
-def as_one_class(original: Original, classes: Classes) -> Classes:
-    """All records that stay as one class, for what does not depend on who is in which."""
+def as_one_class(original: Original, classes: ReconstructedClasses) -> ReconstructedClasses:
+    """One class of all records that stay, for tests that need not know who is in which class."""
     n = np.array([original.n_staying])
     return replace(
         classes,
         of_released=np.zeros_like(classes.of_released),
         of_original=np.where(original.stays, 0, NOWHERE),
-        released=np.array([len(classes.of_released)]),
-        covered=n,
-        originals=n,
+        n_released=np.array([len(classes.of_released)]),
+        n_covered=n,
+        n_originals=n,
         is_known=np.ones(1, dtype=np.bool_),
     )
 
 
-def _missing(numbers: dict[str, np.ndarray], flags: list[str]) -> list[IntArray]:
-    return [np.isnan(numbers[name]).astype(np.int64) for name in flags]
+def _missing(numbers: dict[str, FloatArray], policy: Policy) -> list[IntArray]:
+    """1 where a value is missing, for each ε-quasi whose missing values make classes of their own."""
+    attributes = policy.epsilon_quasis.items()
+    return [np.isnan(numbers[name]).astype(np.int64) for name, attribute in attributes if attribute.missing == "class"]
 
 
 def _by_level(
-    original: Original, released: Released, policy: Policy, findings: Findings, flags: list[str]
-) -> Classes | None:
-    """One level for everybody, as OLA has it."""
+    original: Original, released: Released, policy: Policy, findings: Findings
+) -> ReconstructedClasses | None:
+    """Classes where each attribute has one level for all records, as OLA publishes them.
+
+    Labels that stand at several levels leave several nodes; the one whose classes fit the originals best is taken.
+    """
     candidates = {}
     for name, domain in original.domains.items():
         candidates[name] = levels_of(domain, released.labels[name][0])
@@ -149,16 +184,15 @@ def _by_level(
     if not all(candidates.values()):
         return None
     nodes = list(itertools.islice(itertools.product(*candidates.values()), MOST_NODES))
-    tried = [_at_node(node, original, released, policy, flags) for node in nodes]
-    mismatches = [int(np.abs(classes.released - classes.originals).sum()) for classes in tried]
+    tried = [_at_node(node, original, released, policy) for node in nodes]
+    mismatches = [int(np.abs(classes.n_released - classes.n_originals).sum()) for classes in tried]
     best = min(mismatches)
     fitting = tuple(node for node, n in zip(nodes, mismatches, strict=True) if n == best)
     return replace(tried[mismatches.index(best)], nodes=fitting)
 
 
-def _at_node(
-    node: tuple[int, ...], original: Original, released: Released, policy: Policy, flags: list[str]
-) -> Classes:
+def _at_node(node: tuple[int, ...], original: Original, released: Released, policy: Policy) -> ReconstructedClasses:
+    """Classes of the release and of the originals, both with the labels of this node."""
     stays = np.flatnonzero(original.stays)
     columns, sizes = [], []
     for level, (name, domain) in zip(node, original.domains.items(), strict=True):
@@ -167,8 +201,8 @@ def _at_node(
         of_text = np.array([position[text] for text in texts], dtype=np.int64)
         columns.append(np.concatenate([of_text[codes], domain.at_level(level)[original.codes[name][stays]]]))
         sizes.append(len(position))
-    for rel, orig in zip(_missing(released.numbers, flags), _missing(original.numbers, flags), strict=True):
-        columns.append(np.concatenate([rel, orig[stays]]))
+    for ours, theirs in zip(_missing(released.numbers, policy), _missing(original.numbers, policy), strict=True):
+        columns.append(np.concatenate([ours, theirs[stays]]))
         sizes.append(2)
     n_released = released.n_records
     numbers, n_found = number(columns, sizes=sizes, length=n_released + len(stays))
@@ -182,12 +216,12 @@ def _at_node(
     of_node = np.full(original.n_records, NOWHERE, dtype=np.int64)
     of_node[stays] = numbers[n_released:]
     not_shown = in_original[~shown]
-    return Classes(
+    return ReconstructedClasses(
         of_released=new[numbers[:n_released]],
         of_original=of_original,
-        released=in_release[shown],
-        covered=in_original[shown],
-        originals=in_original[shown],
+        n_released=in_release[shown],
+        n_covered=in_original[shown],
+        n_originals=in_original[shown],
         is_known=in_original[shown] >= in_release[shown],
         n_suppressed=int(not_shown[not_shown < policy.k].sum()),
         absent=not_shown[not_shown >= policy.k],
@@ -205,10 +239,9 @@ def _by_cover(
     released: Released,
     policy: Policy,
     findings: Findings,
-    flags: list[str],
     linkage: Linkage | None,
-) -> Classes | None:
-    """Every class has labels of its own, as with Mondrian."""
+) -> ReconstructedClasses | None:
+    """Classes where each class has labels of its own, as Mondrian publishes them."""
     readings: dict[str, list[ReadLabel]] = {}
     for name, domain in original.domains.items():
         texts = released.labels[name][0]
@@ -221,8 +254,9 @@ def _by_cover(
             )
     if any(len(readings[name]) < len(released.labels[name][0]) for name in readings):
         return None
-    columns = [released.labels[name][1] for name in readings] + _missing(released.numbers, flags)
-    sizes = [len(released.labels[name][0]) for name in readings] + [2] * len(flags)
+    missing = _missing(released.numbers, policy)
+    columns = [released.labels[name][1] for name in readings] + missing
+    sizes = [len(released.labels[name][0]) for name in readings] + [2] * len(missing)
     of_released, n_classes = number(columns, sizes=sizes, length=released.n_records)
     of_released = of_released.astype(np.int64)
     in_release = np.bincount(of_released, minlength=n_classes)
@@ -231,12 +265,13 @@ def _by_cover(
     keys = [column[example] for column in columns]
     is_narrow = _is_narrow(original, readings, keys, n_classes)
     by_labels = _cover(
-        original, readings, keys, flags, sizes=in_release if releases_all(policy) else None, is_narrow=is_narrow
+        original, readings, keys, policy, sizes=in_release if releases_all(policy) else None, is_narrow=is_narrow
     )
     of_original: IntArray = by_labels.of_original
-    originals, is_known = by_labels.originals, by_labels.is_known
+    originals, is_known = by_labels.n_originals, by_labels.is_known
     if linkage is not None and policy.confidence is None:
-        # Classes are released whole, so the linkage says it all; that labels cover it is checked apart.
+        # Every class is released whole, so the linkage names all its originals. Whether labels cover them is checked
+        # elsewhere.
         of_original = np.full(original.n_records, NOWHERE, dtype=np.int64)
         of_original[linkage.original_row] = of_released[linkage.released_row]
         originals = in_release
@@ -246,12 +281,12 @@ def _by_cover(
     for name, key in zip(readings, keys, strict=False):
         by_label = np.array([reading.loss for reading in readings[name]])
         losses.append(float(np.dot(by_label[key], weights) / weights.sum()))
-    return Classes(
+    return ReconstructedClasses(
         of_released=of_released,
         of_original=of_original,
-        released=in_release,
-        covered=by_labels.covered,
-        originals=np.where(is_known, originals, in_release),
+        n_released=in_release,
+        n_covered=by_labels.n_covered,
+        n_originals=weights,
         is_known=is_known,
         n_suppressed=None,
         absent=np.zeros(0, dtype=np.int64),
@@ -265,9 +300,9 @@ def _by_cover(
 def _is_narrow(
     original: Original, readings: dict[str, list[ReadLabel]], keys: list[IntArray], n_classes: int
 ) -> BoolArray:
-    """Classes whose labels cover no more than Mondrian's cuts gave them.
+    """Whether the labels of each class cover only what Mondrian's cuts gave the class, shape (n_classes,).
 
-    Intervals and sets never reach beyond the cuts; a label of a hierarchy may, unless it covers one value only.
+    Intervals and sets never reach beyond the cuts; a label of a hierarchy may, unless it covers a single value.
     """
     narrow = np.ones(n_classes, dtype=np.bool_)
     for name, key in zip(readings, keys, strict=False):
@@ -281,32 +316,36 @@ def _cover(
     original: Original,
     readings: dict[str, list[ReadLabel]],
     keys: list[IntArray],
-    flags: list[str],
+    policy: Policy,
     *,
     sizes: IntArray | None,
     is_narrow: BoolArray,
 ) -> Cover:
-    """Which class takes which original. `sizes` are the records of every class, or None if some were left out of it.
+    """Which originals the labels of each class cover, and which of them are sure to be in it.
 
-    Whole classes may also have been left out, whose originals a wide label of a class that is there can cover. So
-    without `sizes` only narrow classes, which cover nobody else's originals, are known.
+    `keys` holds the label of each class, one array per k-quasi and per ε-quasi with classes of missing values. `sizes`
+    is the number of records of each class, or None if some records were left out. Then whole classes may be left out
+    too, and a wide label of a released class can cover their originals; so only narrow classes, whose labels cover no
+    originals of other classes, are known.
     """
-    # One bit per combination of values and label; a class is where all its labels have a bit.
+    # Each label has one bit per combination of values; a class covers the combinations whose bit all its labels have.
     stays = np.flatnonzero(original.stays)
     columns = [original.codes[name][stays] for name in readings]
-    columns += [column[stays] for column in _missing(original.numbers, flags)]
-    n_values = [original.domains[name].n_values for name in readings] + [2] * len(flags)
+    missing = [column[stays] for column in _missing(original.numbers, policy)]
+    columns += missing
+    n_values = [original.domains[name].n_values for name in readings] + [2] * len(missing)
     combination_of, n_combinations = number(columns, sizes=n_values, length=len(stays))
     counts = np.bincount(combination_of, minlength=n_combinations)
     example = np.zeros(n_combinations, dtype=np.int64)
     example[combination_of] = np.arange(len(stays))
     covers = [np.array([reading.covers for reading in found]) for found in readings.values()]
-    covers += [np.eye(2, dtype=np.bool_) for _ in flags]
+    covers += [np.eye(2, dtype=np.bool_) for _ in missing]
     codes = [column[example] for column in columns]
     cache: dict[tuple[int, int], IntArray] = {}
     most_cached = max(1, CACHE_BYTES // max(1, n_combinations // 8))
 
     def bits(attribute: int, label: int) -> IntArray:
+        """Combinations that a label covers, eight to a byte."""
         if (attribute, label) not in cache:
             if len(cache) >= most_cached:
                 cache.clear()
@@ -340,7 +379,7 @@ def _cover(
             dtype=np.bool_,
         )
     else:
-        class_of = resolve(inside_of, counts, sizes)
+        class_of = assign_classes(inside_of, counts, sizes)
         taken = class_of != NOWHERE
         originals = np.bincount(class_of[taken], weights=counts[taken], minlength=n_classes).astype(np.int64)
         is_known = originals == sizes
@@ -348,8 +387,8 @@ def _cover(
     of_original[stays] = class_of[combination_of]
     return Cover(
         of_original=of_original,
-        covered=covered,
-        originals=originals,
+        n_covered=covered,
+        n_originals=originals,
         is_known=is_known,
         stays=stays,
         combination_of=combination_of,

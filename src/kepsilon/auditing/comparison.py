@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A manifest or a curator's record against the policy and against figures worked out again."""
+"""Compares a manifest or a curator's record with the policy and with figures worked out again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, fraction
 
 NOT_IN_THE_MANIFEST = ("path", "levels")
-"""Inside a hierarchy: what the manifest leaves out of the policy."""
+"""Keys of a hierarchy in the policy that the manifest leaves out."""
 
 PROMISED = {
     "kepsilon_version": (),
@@ -32,28 +32,32 @@ PROMISED = {
     ),
     "classes": ("count", "smallest", "largest", "mean"),
 }
-"""What every manifest and every record has."""
+"""Keys that every manifest and every curator's record has, with the keys inside each."""
 
 EXACT = ("digest", "guarantee", "records", "classes", "levels", "clipped", "constant_classes", "reidentification")
+"""Keys whose figures both documents state in full."""
 ROUNDED = ("loss", "error", "linking_risk")
-"""Of these the manifest shows two digits."""
+"""Keys whose figures the manifest rounds to two digits."""
 
 
 @dataclass(slots=True)
 class Comparison:
-    """What was compared, by its first key, and what is wrong, by its path; no text of the document is in either."""
+    """What was compared and what is wrong; neither quotes a value of the document."""
 
     wrong: list[str] = field(default_factory=list)
+    """Paths of wrong values, such as `records.read`."""
     compared: dict[str, None] = field(default_factory=dict)
+    """First keys of the paths that were compared, in order."""
 
-    def look_at(self, is_right: bool, where: str) -> None:
+    def require(self, is_right: bool, where: str) -> None:
+        """Notes that the value at the path `where` was compared, and whether it is right."""
         self.compared.setdefault(where.partition(".")[0])
         if not is_right:
             self.wrong.append(where)
 
 
 def compare(document: Json, known: Json, policy: Policy, *, is_rounded: bool) -> Comparison:
-    """Every key that is promised, the policy both ways, and each figure of `known` that the document states."""
+    """Compares a document with the keys it must have, with the policy, and with each figure of `known` that it states."""
     found = Comparison()
     for key, parts in PROMISED.items():
         if key not in document:
@@ -81,23 +85,25 @@ def compare(document: Json, known: Json, policy: Policy, *, is_rounded: bool) ->
 
 
 def _compare_policies(stated: Mapping[str, Any], own: Json, found: Comparison) -> None:
+    """Compares the policy that the document states with the audit's own; neither may have keys that the other lacks."""
     for key, value in own.items():
         if key != "attributes":
-            found.look_at(key in stated and stated[key] == value, f"policy.{key}")
+            found.require(key in stated and stated[key] == value, f"policy.{key}")
     if any(key not in own for key in stated):
-        found.look_at(False, "policy (extra keys)")
+        found.require(False, "policy (extra keys)")
     theirs = stated.get("attributes")
     if not isinstance(theirs, Mapping):
-        found.look_at(False, "policy.attributes")
+        found.require(False, "policy.attributes")
         return
     for name, attribute in own["attributes"].items():
         other = theirs.get(name)
-        found.look_at(isinstance(other, Mapping) and _public(other) == _public(attribute), f"policy.attributes.{name}")
+        found.require(isinstance(other, Mapping) and _public(other) == _public(attribute), f"policy.attributes.{name}")
     if any(name not in own["attributes"] for name in theirs):
-        found.look_at(False, "policy.attributes (extra ones)")
+        found.require(False, "policy.attributes (extra ones)")
 
 
 def _public(attribute: Mapping[str, Any]) -> Json:
+    """An attribute of the policy without what the manifest leaves out."""
     hierarchy = attribute.get("hierarchy")
     if not isinstance(hierarchy, Mapping):
         return dict(attribute)
@@ -105,15 +111,19 @@ def _public(attribute: Mapping[str, Any]) -> Json:
 
 
 def _compare_ranges(stated: Any, policy: Policy, found: Comparison) -> None:
+    """Compares the ranges that the guarantee states in words with those of the policy."""
     if not isinstance(stated, Mapping) or set(stated) != set(policy.epsilon_quasis):
-        found.look_at(False, "guarantee.ranges")
+        found.require(False, "guarantee.ranges")
         return
     for name, attribute in policy.epsilon_quasis.items():
-        found.look_at(_says_range(stated[name], attribute), f"guarantee.ranges.{name}")
+        found.require(_says_range(stated[name], attribute), f"guarantee.ranges.{name}")
 
 
 def _says_range(stated: Any, attribute: EpsilonQuasi) -> bool:
-    """Words such as "class", "coarse, step 5" and "declared [130, 210]", whichever way numbers are written."""
+    """Whether the words, such as "class", "coarse, step 5" or "declared [130, 210]", state the attribute's range.
+
+    Numbers are compared by value, so that 5 and 5.0 agree.
+    """
     if not isinstance(stated, str) or len(stated) > 2000:
         return False
     if isinstance(attribute.range, CoarseSpecification):
@@ -127,29 +137,31 @@ def _says_range(stated: Any, attribute: EpsilonQuasi) -> bool:
 
 
 def _number(text: str) -> Fraction | None:
+    """The decimal number that a text states, with either minus sign; None if it is none, or far too long."""
     if not re.fullmatch(r"[-−]?[0-9]{1,400}(\.[0-9]{1,400})?(e[-+]?[0-9]{1,3})?", text):
         return None
     return Fraction(text.replace("−", "-"))
 
 
 def _compare_figures(stated: Any, known: Any, where: str, found: Comparison, *, digits: int) -> None:
+    """Compares each known figure that the document states, to so many digits; a tuple lists all values that are right."""
     if isinstance(known, Mapping):
         if not isinstance(stated, Mapping):
-            found.look_at(False, where)
+            found.require(False, where)
             return
         for key in known:
             if key in stated:
                 _compare_figures(stated[key], known[key], f"{where}.{key}", found, digits=digits)
     elif isinstance(known, tuple):
-        found.look_at(stated in known, where)
+        found.require(stated in known, where)
     elif stated is None and where.startswith("error."):
-        pass  # an error of too few records is not stated
+        pass  # the error of an attribute with too few records is not stated
     else:
-        found.look_at(_agree(stated, known, digits=digits), where)
+        found.require(_agree(stated, known, digits=digits), where)
 
 
 def _agree(stated: Any, known: Any, *, digits: int) -> bool:
-    """The same to so many significant digits, half a unit of the last one included."""
+    """Whether two values agree; numbers agree if they differ by half a unit of the last significant digit at most."""
     is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
     if not is_number or not isinstance(known, int | float) or isinstance(known, bool):
         return bool(stated == known)

@@ -1,34 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Confident k: around every published value lie k originals of its class, at the confidence of the policy."""
+"""Checks confident k: each published value has k originals of its class in reach, at the confidence of the policy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from kepsilon.auditing.classes import Classes
-from kepsilon.auditing.findings import Findings, counted
-from kepsilon.auditing.noise_law import ClaimedNoise, inside_class, radius_quantile
-from kepsilon.auditing.tables import Released
-from kepsilon.policy.policy import Policy
+from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.findings import counted
+from kepsilon.auditing.noise_law import radius_quantile
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import FloatArray, IntArray
 
-ROUNDING = 4 * np.finfo(np.float64).eps
-"""Distances between decimals held as doubles may differ by this part of them and be the same."""
+BINARY_ERROR = 4 * np.finfo(np.float64).eps
+"""Relative error of a distance between two decimals that are held as doubles."""
 
 PAIRS_AT_ONCE = 1 << 22
+"""Distances between published values and originals that are held in memory together."""
 
 
-def check_confident_k(
-    released: Released, classes: Classes, noise: ClaimedNoise, policy: Policy, findings: Findings
-) -> None:
+def check_confident_k(case: AuditCase) -> None:
+    """Counts published values with too few originals in reach under the policy's rule, in classes that are known."""
+    policy, classes, findings = case.policy, case.classes, case.findings
     confidence = policy.confidence
     if confidence is None:
         return
     rule = policy.confidence_rule
-    reach = originals_in_reach(released, classes, noise, policy, confidence=confidence)
+    reach = _originals_in_reach(case, confidence=confidence)
     seen = classes.is_known[classes.of_released]
     if not seen.any():
         findings.note("confident k", "the originals of no class are known, so that nothing was looked at.")
@@ -64,22 +61,24 @@ def check_confident_k(
         findings.note("confident k", "classes whose originals are not known were not looked at.")
 
 
-def originals_in_reach(
-    released: Released, classes: Classes, noise: ClaimedNoise, policy: Policy, *, confidence: float
-) -> IntArray:
-    """How many originals of its class lie within the linking range of every published record, in every ε-quasi."""
+def _originals_in_reach(case: AuditCase, *, confidence: float) -> IntArray:
+    """Originals of its class that lie within the linking range of each released record, in all ε-quasis together.
+
+    Shape (n_released,); 0 for records of classes whose originals are not known.
+    """
+    policy, noise = case.policy, case.noise
     names = list(policy.epsilon_quasis)
     radii = np.array([0.0, *(radius_quantile(d, confidence) for d in range(1, len(names) + 1))])
     half = np.array([float(fraction(attribute.precision)) / 2 for attribute in policy.epsilon_quasis.values()])
-    reach = noise.ranges * (radii[noise.n_active] / float(policy.exact_epsilon))[:, np.newaxis] + half
-    reach = np.where(noise.ranges > 0, reach, np.nan)  # what a whole class shares rules nobody out
-    published = np.column_stack([released.numbers[name] for name in names])
-    counts = np.zeros(released.n_records, dtype=np.int64)
-    for c, records, originals in members_of_classes(classes):
+    reach = noise.ranges * (radii[noise.n_active] / case.epsilon)[:, np.newaxis] + half
+    reach = np.where(noise.ranges > 0, reach, np.nan)  # a value that the whole class shares rules nobody out
+    published = np.column_stack([case.released.numbers[name] for name in names])
+    counts = np.zeros(case.released.n_records, dtype=np.int64)
+    for c, records, originals in case.classes.members():
         values, own = noise.values[originals], published[records]
         if len(names) == 1 and not np.isnan(values).any() and not np.isnan(reach[c, 0]):
             ordered = np.sort(values[:, 0])
-            slack = np.minimum(ROUNDING * (np.abs(own[:, 0]) + reach[c, 0]), half[0] / 2)
+            slack = np.minimum(BINARY_ERROR * (np.abs(own[:, 0]) + reach[c, 0]), half[0] / 2)
             counts[records] = np.searchsorted(ordered, own[:, 0] + reach[c, 0] + slack, side="right") - np.searchsorted(
                 ordered, own[:, 0] - reach[c, 0] - slack, side="left"
             )
@@ -91,30 +90,18 @@ def originals_in_reach(
 
 
 def _within(published: FloatArray, values: FloatArray, reach: FloatArray, half: FloatArray) -> IntArray:
-    """Attributes that are missing or the same throughout the class rule nobody out. `half` is half the precision."""
+    """Number of `values` within `reach` of each published record, shape (n_published,).
+
+    `reach` and `half`, half the precision, have one entry per ε-quasi. Where `reach` is NaN, because the class has no
+    noise on the attribute or misses it, the attribute rules nobody out.
+    """
     near = np.ones((len(published), len(values)), dtype=np.bool_)
     for j in range(published.shape[1]):
         if np.isnan(reach[j]):
             continue
         distance = np.abs(published[:, j, np.newaxis] - values[:, j])
         near &= distance <= reach[j] + np.minimum(
-            ROUNDING * (np.abs(published[:, j, np.newaxis]) + reach[j]), half[j] / 2
+            BINARY_ERROR * (np.abs(published[:, j, np.newaxis]) + reach[j]), half[j] / 2
         )
     counts: IntArray = np.count_nonzero(near, axis=1)
     return counts
-
-
-def members_of_classes(classes: Classes) -> Iterator[tuple[int, IntArray, IntArray]]:
-    """Every known class: its number, its released records and its originals."""
-    originals = np.flatnonzero(inside_class(classes))
-    originals = originals[np.argsort(classes.of_original[originals], kind="stable")]
-    records = np.argsort(classes.of_released, kind="stable")
-    places = np.arange(classes.n_classes + 1)
-    first_original = np.searchsorted(classes.of_original[originals], places)
-    first_record = np.searchsorted(classes.of_released[records], places)
-    for c in np.flatnonzero(classes.is_known).tolist():
-        yield (
-            c,
-            records[first_record[c] : first_record[c + 1]],
-            originals[first_original[c] : first_original[c + 1]],
-        )

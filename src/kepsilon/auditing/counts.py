@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""k by counting, and how many records every class has, and the release lacks, against the originals."""
+"""Checks by counting: k, the size of each class against its originals, and how many records were left out."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from kepsilon.auditing.classes import Classes, releases_all
-from kepsilon.auditing.findings import Findings, counted, share
-from kepsilon.auditing.tables import Original
+from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.classes import releases_all
+from kepsilon.auditing.findings import counted, share
 from kepsilon.policy.choices import ALGORITHMS
-from kepsilon.policy.policy import Policy
 
 
-def check_counts(classes: Classes, original: Original, policy: Policy, findings: Findings) -> None:
-    """k by counting, and every class against the originals that its labels cover."""
-    smallest = int(classes.released.min())
-    n_small = int(np.count_nonzero(classes.released < policy.k))
+def check_counts(case: AuditCase) -> None:
+    """Compares the records of each class with k and with its originals, and the records left out with their limit."""
+    policy, original, classes, findings = case.policy, case.original, case.classes, case.findings
+    smallest = int(classes.n_released.min())
+    n_small = int(np.count_nonzero(classes.n_released < policy.k))
     findings.require(
         n_small == 0,
         "k",
         right=f"{classes.n_classes:,} classes, the smallest of {smallest:,} records (k = {policy.k}).",
         wrong=f"{n_small:,} of {classes.n_classes:,} classes have fewer than k = {policy.k} records, the smallest {smallest:,}.",
     )
-    n_too_many = int(np.count_nonzero(classes.released > classes.covered))
-    n_too_few = int(np.count_nonzero((classes.released < classes.originals) & classes.is_known))
+    n_too_many = int(np.count_nonzero(classes.n_released > classes.n_covered))
+    n_too_few = int(np.count_nonzero((classes.n_released < classes.n_originals) & classes.is_known))
     has_confidence = policy.confidence is not None
-    n_released, is_sound = int(classes.released.sum()), True
+    n_released, is_sound = int(classes.n_released.sum()), True
     if n_too_many:
         is_sound = False
         findings.broken(
@@ -46,9 +46,9 @@ def check_counts(classes: Classes, original: Original, policy: Policy, findings:
             f"{algorithm.title} leaves no record out, but {n_released:,} are released of {original.n_staying:,}.",
         )
     if classes.n_suppressed is not None:
-        is_sound &= _check_suppression(classes, original, policy, findings)
+        is_sound &= _check_suppression(case)
     elif algorithm.may_suppress and not has_confidence:
-        is_sound &= _check_left_out(n_released, original, policy, findings)
+        is_sound &= _check_left_out(case, n_released)
     n_unclear = int(np.count_nonzero(~classes.is_known))
     if is_sound and n_unclear == 0:
         many = "no more" if has_confidence else "as many"
@@ -69,15 +69,16 @@ def check_counts(classes: Classes, original: Original, policy: Policy, findings:
         )
 
 
-def _limit(original: Original, policy: Policy) -> int:
-    """How many records the algorithm may leave out."""
-    return policy.most_suppressed(original.n_staying) if ALGORITHMS[policy.algorithm].may_suppress else 0
+def _limit(case: AuditCase) -> int:
+    """Number of records that the algorithm may leave out."""
+    may_suppress = ALGORITHMS[case.policy.algorithm].may_suppress
+    return case.policy.most_suppressed(case.original.n_staying) if may_suppress else 0
 
 
-def _check_left_out(n_released: int, original: Original, policy: Policy, findings: Findings) -> bool:
-    """Records left out against the limit, where it is not known which classes they were in; whether counts hold."""
-    n_left_out, limit = original.n_staying - n_released, _limit(original, policy)
-    findings.require(
+def _check_left_out(case: AuditCase, n_released: int) -> bool:
+    """Whether no more records are left out than may be, where it is not known which classes they were in."""
+    n_left_out, limit = case.original.n_staying - n_released, _limit(case)
+    case.findings.require(
         n_left_out <= limit,
         "suppression",
         right=f"{counted(n_left_out, 'record', 'records')} left out, at most {limit:,} allowed.",
@@ -86,10 +87,11 @@ def _check_left_out(n_released: int, original: Original, policy: Policy, finding
     return n_left_out <= limit
 
 
-def _check_suppression(classes: Classes, original: Original, policy: Policy, findings: Findings) -> bool:
-    """Records left out against the limit, where every class is known, also of those that are absent; whether counts hold."""
+def _check_suppression(case: AuditCase) -> bool:
+    """Whether only classes below k are left out, and within the limit, where the classes left out are known too (OLA)."""
+    policy, original, classes, findings = case.policy, case.original, case.classes, case.findings
     n_below, n_absent = int(classes.n_suppressed or 0), int(classes.absent.sum())
-    limit = _limit(original, policy)
+    limit = _limit(case)
     if policy.confidence is None and n_absent and n_below + n_absent > limit:
         findings.broken(
             "suppression",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A few people without protection: records published as they are, which an average over many records does not show."""
+"""Finds a few records without protection, which tests of averages over many records do not show."""
 
 from __future__ import annotations
 
@@ -7,50 +7,41 @@ import math
 
 import numpy as np
 
-from kepsilon.auditing.classes import Classes
-from kepsilon.auditing.findings import Findings, counted
-from kepsilon.auditing.linkage import Linkage
-from kepsilon.auditing.noise_law import ClaimedNoise, Grid, chernoff, inside_class, marginal_cdf
-from kepsilon.auditing.tables import Original, Released
-from kepsilon.policy.policy import Policy
-from kepsilon.table.arrays import BoolArray, FloatArray
+from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.findings import counted
+from kepsilon.auditing.noise_law import Rounding, chernoff_bound, marginal_cdf
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 LATTICE = 2.0**-31
-"""What noise drawn in steps of R/2³² can add to the probability of a cell, per unit of ε."""
+"""Noise is drawn in steps of R/2³²; per unit of ε this adds at most so much to the probability of one published value."""
 
 
-def check_exact_values(
-    original: Original,
-    released: Released,
-    classes: Classes,
-    noise: ClaimedNoise,
-    linkage: Linkage,
-    policy: Policy,
-    findings: Findings,
-    *,
-    alpha: float,
-) -> None:
-    """Values that the noise left in the cell of their original, in the whole release and class by class.
+def check_exact_values(case: AuditCase) -> None:
+    """With a linkage, counts values that noise left as they were, over the whole release and class by class.
 
-    What is expected is summed over all originals of a class, released or not, so that leaving some out explains nothing.
+    The number expected is summed over all originals of a class, released or not, so that leaving some out cannot explain
+    a high count.
     """
-    for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
-        grid = Grid.of(attribute)
-        originals = np.flatnonzero(inside_class(classes))
+    classes, noise, linkage, findings, alpha = case.classes, case.noise, case.linkage, case.findings, case.alpha
+    if linkage is None:
+        return
+    for j, (name, attribute) in enumerate(case.policy.epsilon_quasis.items()):
+        rounding = Rounding.of(attribute)
+        originals = classes.known_originals
         originals = originals[np.nan_to_num(noise.ranges[classes.of_original[originals], j]) > 0]
-        is_own = np.zeros(original.n_records, dtype=np.bool_)
-        is_own[linkage.original_row] = _is_in_cell(
-            released.numbers[name], noise.values[linkage.original_row, j], grid=grid
+        is_own = np.zeros(case.original.n_records, dtype=np.bool_)
+        is_own[linkage.original_row] = _is_unmoved(
+            case.released.numbers[name], noise.values[linkage.original_row, j], rounding=rounding
         )
         ids = classes.of_original[originals]
-        probability = _stays_in_cell(noise, originals, ids, j, grid=grid, epsilon=float(policy.exact_epsilon))
+        probability = _probability_unmoved(case, originals, j, rounding=rounding)
         is_found = is_own[originals] & (probability > 0)
         found = np.bincount(ids, weights=is_found, minlength=classes.n_classes)
         expected = np.bincount(ids, weights=probability, minlength=classes.n_classes)
         n_found = int(found.sum())
         one_class = alpha / max(1, classes.n_classes)
-        exposed = [c for c in np.flatnonzero(found) if chernoff(float(found[c]), float(expected[c])) < one_class]
-        if chernoff(n_found, float(expected.sum())) < alpha:
+        exposed = [c for c in np.flatnonzero(found) if chernoff_bound(float(found[c]), float(expected[c])) < one_class]
+        if chernoff_bound(n_found, float(expected.sum())) < alpha:
             findings.broken(
                 "noise",
                 f"{counted(n_found, 'record is', 'records are')} published with the {name} of the original as it is, and "
@@ -65,40 +56,46 @@ def check_exact_values(
             )
 
 
-def _is_in_cell(published: FloatArray, values: FloatArray, *, grid: Grid) -> BoolArray:
-    """Whether rounding the original gives what is published; a value on the edge of two cells is in neither."""
-    inside: BoolArray = np.abs(published - values) < grid.step / 2 * (1 - 1e-9)
+def _is_unmoved(published: FloatArray, values: FloatArray, *, rounding: Rounding) -> BoolArray:
+    """Whether each original value rounds to the published one; a value halfway between two multiples rounds to neither."""
+    inside: BoolArray = np.abs(published - values) < rounding.step / 2 * (1 - 1e-9)
     return inside
 
 
-def _stays_in_cell(
-    noise: ClaimedNoise, originals: np.ndarray, ids: np.ndarray, j: int, *, grid: Grid, epsilon: float
-) -> FloatArray:
-    """Probability that noise leaves a value in its cell; 0 where the cell is at an end of the domain, and is not counted."""
+def _probability_unmoved(case: AuditCase, originals: IntArray, j: int, *, rounding: Rounding) -> FloatArray:
+    """Probability that the j-th ε-quasi of each original is published as the original rounded, shape (len(originals),).
+
+    It is 0 for values that round to an end of the domain, where clamping gathers others too; they are not counted.
+    """
+    noise, ids = case.noise, case.classes.of_original[originals]
     centre = noise.values[originals, j]
-    cell = np.rint(centre / grid.step) * grid.step
-    scale = noise.ranges[ids, j] / epsilon
+    rounded = np.rint(centre / rounding.step) * rounding.step
+    scale = noise.ranges[ids, j] / case.epsilon
     probability = np.zeros(len(originals))
     for d in np.unique(noise.n_active[ids]).tolist():
         of_d = noise.n_active[ids] == d
         below, above = (
-            marginal_cdf((cell[of_d] + side * grid.step / 2 - centre[of_d]) / scale[of_d], d) for side in (-1, 1)
+            marginal_cdf((rounded[of_d] + side * rounding.step / 2 - centre[of_d]) / scale[of_d], d) for side in (-1, 1)
         )
-        probability[of_d] = np.minimum(1.0, above - below + epsilon * LATTICE)
-    is_inside = (cell > grid.low + grid.step / 2) & (cell < grid.high - grid.step / 2)
+        probability[of_d] = np.minimum(1.0, above - below + case.epsilon * LATTICE)
+    is_inside = (rounded > rounding.low + rounding.step / 2) & (rounded < rounding.high - rounding.step / 2)
     return np.where(is_inside, probability, 0.0)
 
 
-def check_links(realised: float, expected: float, n: int, findings: Findings, *, alpha: float) -> None:
-    """Links of a nearest-neighbour attacker, each record on its own, against what claimed noise leaves to expect.
+def check_links(case: AuditCase, *, realised: float, expected: float) -> None:
+    """Compares the links of an attacker who attacks each record by itself with the number that claimed noise allows.
 
-    Rounding and clamping can only take links away, for nobody links more than somebody who sees the noise before them.
+    `expected` leaves out rounding and clamping. They can only take links away, because nobody links more than an attacker
+    who sees values before they are rounded and clamped.
     """
-    if chernoff(realised, expected) < alpha:
-        findings.broken(
+    n = case.released.n_records
+    if chernoff_bound(realised, expected) < case.alpha:
+        case.findings.broken(
             "attacks",
             f"a nearest-neighbour attacker links {realised / n:.2%} of the records, where the claimed noise leaves "
             f"{expected / n:.2%} to expect: some records are less protected than claimed.",
         )
     elif math.isfinite(expected):
-        findings.passed("attacks", "links of a nearest-neighbour attacker are no more than the claimed noise allows.")
+        case.findings.passed(
+            "attacks", "links of a nearest-neighbour attacker are no more than the claimed noise allows."
+        )

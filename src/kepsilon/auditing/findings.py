@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an audit found, in words and counts that hold no value of a record."""
+"""The findings of an audit, in words and counts; none of them holds a value of a record."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Severity = Literal["broken", "warning", "note", "passed"]
 SEVERITIES: tuple[Severity, ...] = ("broken", "warning", "note", "passed")
 
 FALSE_ALARM = 1e-9
-"""The chance, at most, that a statistical check calls a sound release broken: of all such checks together."""
+"""The chance, at most, that any of the statistical checks calls a sound release broken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditFinding(JsonValue):
-    """One thing that was looked at, and what came of it."""
+    """The outcome of one check, in words."""
 
     severity: Severity
     check: str
@@ -31,7 +31,7 @@ class AuditFinding(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrongestAttack(JsonValue):
-    """The attacker who linked most."""
+    """The attacker with most right links, and the share of records linked."""
 
     attacker: str
     share: float
@@ -39,16 +39,18 @@ class StrongestAttack(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackFigures(JsonMapping):
-    """What attackers achieved who know every original, as shares of the records attacked."""
+    """What attackers who know every original achieved, as shares of the records attacked."""
 
     records_attacked: int
     realised: Mapping[str, float]
     """Right links, by attacker."""
     strongest: StrongestAttack
     realised_paper_ties: float
-    """Right links of the nearest neighbour, where every tie is worth 1."""
+    """Right links of the nearest-neighbour attacker, every tie worth 1, as in the paper."""
     largest_posterior: float
+    """Largest probability that an attacker gives a record's own original."""
     over_half: float
+    """Share of records whose own original has a probability above 1/2."""
     over_nine_tenths: float
 
     def __post_init__(self) -> None:
@@ -57,10 +59,10 @@ class AttackFigures(JsonMapping):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditFigures(JsonMapping):
-    """Figures of risk that were worked out on the way; None, and not written, where they could not be."""
+    """Figures of risk that the audit worked out; None, and not written, where that was not possible."""
 
     confident_k_expected: float | None = field(default=None, metadata=left_out_if_none())
-    """Share of the records with noise that confident k was expected to take out."""
+    """Expected share of records taken out by confident k, of those in classes of k and more."""
     reidentification: Reidentification | None = field(default=None, metadata=left_out_if_none())
     one_over_k: float | None = field(default=None, metadata=left_out_if_none())
     expected_nearest_neighbour: float | None = field(default=None, metadata=left_out_if_none())
@@ -71,13 +73,14 @@ class AuditFigures(JsonMapping):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit(JsonValue):
-    """All findings, and the figures of risk that were worked out on the way."""
+    """The findings of an audit, its headline, and the figures of risk that it worked out."""
 
     findings: tuple[AuditFinding, ...]
     headline: str
     figures: AuditFigures
 
     def of(self, severity: Severity) -> tuple[AuditFinding, ...]:
+        """Findings of one severity, in the order of the checks."""
         return tuple(finding for finding in self.findings if finding.severity == severity)
 
     @property
@@ -87,10 +90,11 @@ class Audit(JsonValue):
 
     @property
     def keeps_its_promises(self) -> bool:
+        """Whether no promise was found broken."""
         return not self.broken
 
     def to_json(self) -> Json:
-        """What `kepsilon audit --json` prints: the worst findings first."""
+        """What `kepsilon audit --json` prints, the worst findings first."""
         return {
             "broken": len(self.broken),
             "headline": self.headline,
@@ -106,8 +110,9 @@ class Audit(JsonValue):
 
 @dataclass(slots=True)
 class Findings:
-    """Findings as they come up, in the order of the checks."""
+    """Collects findings in the order of the checks."""
 
+    headline: str = ""
     found: list[AuditFinding] = field(default_factory=list)
     figures: AuditFigures = field(default_factory=AuditFigures)
 
@@ -127,20 +132,21 @@ class Findings:
         self.add("passed", check, what)
 
     def require(self, holds: bool, check: str, *, right: str, wrong: str) -> None:
-        """Passed if it holds, and otherwise a broken promise."""
+        """Adds `right` as passed if the claim holds, and otherwise `wrong` as broken."""
         self.add("passed" if holds else "broken", check, right if holds else wrong)
 
 
 def quoted(name: str, *, most: int = 40) -> str:
-    """A column name from a file nobody vouches for: printable characters only, and not many of them."""
+    """A name from an untrusted file, in quotation marks: printable characters only, and at most `most` of them."""
     shown = "".join(character if character.isprintable() else "?" for character in name)
     return '"' + (shown if len(shown) <= most else shown[:most] + "…").replace('"', "'") + '"'
 
 
 def share(part: float, whole: float) -> str:
+    """The part in percent of the whole; "none" where the whole is 0."""
     return f"{part / whole:.2%}" if whole else "none"
 
 
 def counted(n: int, one: str, many: str) -> str:
-    """`1 record is`, `2 records are`."""
+    """The number with the words that fit it, such as `1 record is` or `2 records are`."""
     return f"{n:,} {one if n == 1 else many}"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a published label back: which values of the original it covers, and how much it loses.
+"""Reads a published label: which values of the original it covers, and its precision loss.
 
-Written from what the labels are said to mean, not from the code that writes them: a value stands for itself, a label of
-the hierarchy for everything below it, `{a, b}` for a set, `[a, b]`, `(a, b]`, `<= a` and `> a` for intervals between
-values that occur, `null or …` and `not null` for what they say, and `*` for everything.
+This follows the documented meaning of labels, not the code that writes them: a value stands for itself, a label of the
+hierarchy for all values below it, `{a, b}` for a set, `[a, b]`, `(a, b]`, `<= a` and `> a` for intervals between values
+that occur, `null or …` for an interval and missing values, `not null` for all but missing values, and `*` for everything.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ OR_NULL = "null or "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadLabel:
-    """What one label says."""
+    """The meaning of one label."""
 
     covers: BoolArray
-    """Which values of the domain, by code, shape (n_values,)."""
+    """Whether the label covers each value of the domain, by code, shape (n_values,)."""
     loss: float
-    """Precision loss; NaN where the label can be read in ways that lose differently."""
+    """Precision loss; NaN where the label can be read in several ways with different losses."""
 
 
 def read_label(domain: Domain, label: Label) -> ReadLabel | None:
-    """What Mondrian's label covers; None if it cannot be understood."""
+    """The meaning of a label of Mondrian, all its readings together; None if it cannot be understood."""
     readings = [reading for reading in _readings(domain, label) if reading.covers.any()]
     if not readings:
         return None
@@ -42,11 +42,12 @@ def read_label(domain: Domain, label: Label) -> ReadLabel | None:
 
 
 def levels_of(domain: Domain, labels: tuple[Label, ...]) -> tuple[int, ...]:
-    """The levels at which every one of these labels stands; for OLA there has to be one."""
+    """Levels of the hierarchy that have all of these labels; empty if the labels are not those of one level."""
     return tuple(level for level, known in enumerate(domain.levels) if set(labels) <= set(known))
 
 
 def _readings(domain: Domain, label: Label) -> Iterator[ReadLabel]:
+    """Every way to read the label: as an interval, at each level of the hierarchy that has it, and as a set."""
     if domain.positions is not None:
         yield from _intervals(domain, domain.positions, label)
         return
@@ -63,7 +64,7 @@ def _readings(domain: Domain, label: Label) -> Iterator[ReadLabel]:
 
 
 def _intervals(domain: Domain, positions: FloatArray, label: Label) -> Iterator[ReadLabel]:
-    """Numbers and dates, whose labels are intervals between values that occur."""
+    """Every way to read a label of numbers or dates; `positions` holds these by code, NaN for the missing value."""
     is_null = np.isnan(positions)
     everything = np.ones(domain.n_values, dtype=np.bool_)
     numbers = positions[~is_null]
@@ -79,12 +80,13 @@ def _intervals(domain: Domain, positions: FloatArray, label: Label) -> Iterator[
     rest = label.removeprefix(OR_NULL)
 
     def between(low: float, high: float, loss: float) -> ReadLabel:
+        """The reading that covers the values from low to high, and missing ones where the label says so."""
         with np.errstate(invalid="ignore"):
             covers = (positions >= low) & (positions <= high)
         return ReadLabel(covers=covers | (is_null & with_null), loss=loss)
 
     def after(low: float) -> float:
-        """The first value above; a bound that is left open shows the value before the first one covered."""
+        """The smallest value above `low`: the first one covered where `low` is an open bound."""
         return float(numbers[numbers > low].min(initial=np.inf))
 
     start = lowest if with_null else None
@@ -104,7 +106,7 @@ def _intervals(domain: Domain, positions: FloatArray, label: Label) -> Iterator[
 
 
 def _pairs(text: str, opening: str, closing: str, place: dict[str, float]) -> Iterator[tuple[float, float]]:
-    """Both ends of an interval, in every way its text can be cut in two values that occur."""
+    """Both ends of an interval, for each way to cut its text into two values that occur; values may hold commas."""
     if not (text.startswith(opening) and text.endswith(closing)):
         return
     parts = text[1:-1].split(", ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The curator's linkage: which original each released record was, read and checked before anything relies on it."""
+"""Reads the curator's linkage, which tells the original of each released record, and refuses what cannot be one."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from kepsilon.engines.arrow.audited import read_whole_numbers
 from kepsilon.table.arrays import IntArray
 
 COLUMNS = ("original_row", "released_row", "class_id")
+"""Columns of a linkage file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linkage:
-    """One entry for every released record, in the order of the release."""
+    """Original and class of each released record, in the order of the release; all arrays have shape (n_released,)."""
 
     original_row: IntArray
     released_row: IntArray
     class_id: IntArray
+    """Number that the linkage gives the class; it need not be that of `ReconstructedClasses`."""
 
 
 def read_linkage(source: object, *, n_originals: int, n_released: int, findings: Findings) -> Linkage | None:
-    """The linkage of these two tables; None if it cannot be theirs, which is then among the findings.
+    """The linkage of two tables; None, with a finding, if it cannot be that of these two.
 
-    A file that is no linkage at all is refused.
+    A file without the columns of a linkage raises a DataError.
     """
     original_row, released_row, class_id = read_whole_numbers(source, COLUMNS, what="a linkage file")
     problem = None
@@ -48,18 +50,7 @@ def read_linkage(source: object, *, n_originals: int, n_released: int, findings:
 
 
 def _are_distinct_positions(rows: IntArray, n: int) -> bool:
+    """Whether all rows lie between 0 and n − 1 and none occurs twice."""
     if rows.size and not 0 <= rows.min() <= rows.max() < n:
         return False
     return bool(np.bincount(rows, minlength=1).max(initial=0) <= 1)
-
-
-def check_linkage(linkage: Linkage, class_of_released: IntArray, findings: Findings) -> None:
-    """Class ids and labels must say the same; that labels contain their records is checked with the classes."""
-    pairs = np.unique(np.stack([class_of_released, linkage.class_id]), axis=1).shape[1]
-    n_by_label, n_by_id = len(np.unique(class_of_released)), len(np.unique(linkage.class_id))
-    findings.require(
-        pairs == n_by_label == n_by_id,
-        "linkage",
-        right="one line for every released record, each original named once, classes as the labels have them.",
-        wrong="the classes of the linkage are not those of the labels.",
-    )

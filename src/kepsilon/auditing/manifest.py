@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manifest and the curator's record beside a release: every figure in them that can be worked out again.
+"""Checks the manifest and the curator's record beside a release: every figure in them that can be worked out again.
 
-A figure is checked where this module knows how to compute it, and a key it does not know is left alone.
+Keys that this module does not know are not checked.
 """
 
 from __future__ import annotations
@@ -14,35 +14,27 @@ from pathlib import Path
 import numpy as np
 
 from kepsilon.auditing.attacks import NEAREST, expected_links
-from kepsilon.auditing.classes import NOWHERE, Classes
+from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.classes import NOWHERE
 from kepsilon.auditing.comparison import compare
 from kepsilon.auditing.findings import Findings, quoted
-from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.noise import n_taken_out_with_class
-from kepsilon.auditing.noise_law import ClaimedNoise
-from kepsilon.auditing.stated_laws import unstated
-from kepsilon.auditing.tables import Original, Released
+from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.json_values import Json, json_of
 from kepsilon.policy.choices import ALGORITHMS
-from kepsilon.policy.policy import Policy
+from kepsilon.table.arrays import FloatArray
 
 MOST_NAMED = 12
-"""Wrong figures that are named one by one."""
+"""Wrong figures that a finding names one by one."""
 
 
-def check_beside(
-    path: Path,
-    original: Original,
-    released: Released,
-    classes: Classes,
-    noise: ClaimedNoise,
-    policy: Policy,
-    findings: Findings,
-    *,
-    linkage: Linkage | None,
-) -> None:
-    """The files beside a release, if they are there."""
-    known = recomputed(original, released, classes, noise, policy, linkage=linkage)
+def check_files_beside(case: AuditCase, path: Path) -> None:
+    """Compares the manifest and the curator's record beside the file of the release, if they are there.
+
+    This check comes after the attacks, because it compares their figures.
+    """
+    released, findings = case.released, case.findings
+    known = _recomputed(case)
     known["digest"] = _digest(path)
     known["reidentification"] = json_of(findings.figures.reidentification)
     attacks = findings.figures.attacks
@@ -55,7 +47,7 @@ def check_beside(
             "over_half": attacks.over_half,
             "over_nine_tenths": attacks.over_nine_tenths,
         }
-        known["linking_risk"]["per_original"]["realised"] = nearest * released.n_records / original.n_records
+        known["linking_risk"]["per_original"]["realised"] = nearest * released.n_records / case.original.n_records
     for kind, what in (("manifest", "the manifest"), ("curator", "the curator's record")):
         beside = path.with_name(f"{path.name}.{kind}.json")
         if not beside.exists():
@@ -72,7 +64,7 @@ def check_beside(
             findings.warning(
                 kind, f"{what} says that the noise was seeded: whoever knows the seed can undo it. Do not publish it."
             )
-        found = compare(document, known, policy, is_rounded=kind == "manifest")
+        found = compare(document, known, case.policy, is_rounded=kind == "manifest")
         named = ", ".join(quoted(path, most=80) for path in found.wrong[:MOST_NAMED])
         if len(found.wrong) > MOST_NAMED:
             named += f" and {len(found.wrong) - MOST_NAMED:,} more"
@@ -85,7 +77,7 @@ def check_beside(
 
 
 def check_digest_only(path: Path, findings: Findings) -> None:
-    """What is left to check where the classes could not be found."""
+    """Checks the manifest's digest alone, for a release whose classes could not be found."""
     beside = path.with_name(f"{path.name}.manifest.json")
     if not beside.exists():
         return
@@ -97,7 +89,7 @@ def check_digest_only(path: Path, findings: Findings) -> None:
 
 
 def _read(path: Path) -> Json | None:
-    """None if it is no JSON, or JSON that nobody would write, such as brackets a hundred thousand deep."""
+    """A JSON object; None if the file holds none, or one nested too deep to read."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -106,7 +98,7 @@ def _read(path: Path) -> Json | None:
 
 
 def _digest(path: Path) -> str:
-    """Of a folder, that of what `sha256sum *` prints inside it."""
+    """SHA-256 of a file; of a folder, SHA-256 of what `sha256sum *` prints inside it."""
     if path.is_dir():
         files = sorted(file.name for file in path.iterdir())
         listed = "".join(f"{_digest(path / name).removeprefix('sha256:')}  {name}\n" for name in files)
@@ -115,23 +107,16 @@ def _digest(path: Path) -> str:
         return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def recomputed(
-    original: Original,
-    released: Released,
-    classes: Classes,
-    noise: ClaimedNoise,
-    policy: Policy,
-    *,
-    linkage: Linkage | None,
-) -> Json:
-    """Every figure this module can work out, under the names of the record; alternatives as a tuple."""
-    n_released, sizes = released.n_records, classes.released
+def _recomputed(case: AuditCase) -> Json:
+    """Every figure that can be worked out again, under the keys of the record; a tuple where several values are right."""
+    policy, original, classes = case.policy, case.original, case.classes
+    n_released, sizes = case.released.n_records, classes.n_released
     known: Json = {
         "guarantee": {"k": policy.k, "epsilon": policy.epsilon, "confidence": policy.confidence},
         "records": {
             "read": original.n_records,
             "released": n_released,
-            **_suppressed(original, classes, policy, n_released=n_released),
+            **_suppressed(case),
             "suppressed_missing": original.n_missing,
             "suppressed_unlisted": original.n_unlisted,
         },
@@ -143,53 +128,47 @@ def recomputed(
         },
         "loss": {},
     }
-    # Confident k may have taken out whole classes; what was computed before it then rests on more than is known here.
-    is_complete = classes.all_known and n_taken_out_with_class(original, classes, policy) == 0
+    # Figures computed before confident k include classes that it took out as a whole, which are not known here.
+    is_complete = classes.all_known and n_taken_out_with_class(case) == 0
     if classes.dm_star is not None:
         known["loss"]["dm*"] = classes.dm_star
     elif is_complete and not ALGORITHMS[policy.algorithm].may_suppress:
-        known["loss"]["dm*"] = int(np.sum(classes.originals.astype(object) ** 2))
+        known["loss"]["dm*"] = int(np.sum(classes.n_originals.astype(object) ** 2))
     if classes.nodes is not None:
         by_attribute = zip(original.domains, zip(*classes.nodes, strict=True), strict=True) if original.domains else ()
         known["levels"] = {name: tuple(dict.fromkeys(levels)) for name, levels in by_attribute}
     is_unambiguous = is_complete if classes.nodes is None else len(classes.nodes) == 1
     if policy.confidence is None and classes.nodes is None:
-        is_unambiguous = True  # every record of a class is released, so that labels say it all
+        is_unambiguous = True  # classes are released whole, so that labels tell all
     if is_unambiguous and not np.isnan(classes.losses).any():
         mean = sum(classes.losses) / len(classes.losses) if classes.losses else 0.0
         known["loss"]["precision"] = {**dict(zip(original.domains, classes.losses, strict=True)), "overall": mean}
     if is_complete:
-        known |= _figures_of_noise(original, released, classes, noise, policy, linkage=linkage)
+        known |= _figures_of_noise(case)
     return known
 
 
-def _suppressed(original: Original, classes: Classes, policy: Policy, *, n_released: int) -> Json:
-    """Records left out for k and for confidence; nothing where they cannot be told apart."""
-    n_left_out = original.n_staying - n_released
-    if classes.n_suppressed is not None:
-        by_k = classes.n_suppressed
-    elif not ALGORITHMS[policy.algorithm].may_suppress:
+def _suppressed(case: AuditCase) -> Json:
+    """Numbers of records suppressed by k and by confident k; empty where these cannot be told apart."""
+    n_left_out = case.original.n_staying - case.released.n_records
+    if case.classes.n_suppressed is not None:
+        by_k = case.classes.n_suppressed
+    elif not ALGORITHMS[case.policy.algorithm].may_suppress:
         by_k = 0
-    elif policy.confidence is None:
+    elif case.policy.confidence is None:
         by_k = n_left_out
     else:
         return {}
     return {"suppressed_by_k": by_k, "suppressed_by_confidence": n_left_out - by_k}
 
 
-def _figures_of_noise(
-    original: Original,
-    released: Released,
-    classes: Classes,
-    noise: ClaimedNoise,
-    policy: Policy,
-    *,
-    linkage: Linkage | None,
-) -> Json:
+def _figures_of_noise(case: AuditCase) -> Json:
+    """Errors, clipped values, constant classes and linking risk; realised figures only with a linkage."""
+    policy, original, classes, noise, linkage = case.policy, case.original, case.classes, case.noise, case.linkage
     belongs = np.flatnonzero(classes.of_original != NOWHERE)
     ids = classes.of_original[belongs]
-    size = (noise.n_active + 1) / 2 / float(policy.exact_epsilon)
-    is_stated = unstated(policy) is None
+    size = (noise.n_active + 1) / 2 / case.epsilon
+    is_stated = why_not_judged(policy) is None
     errors: Json = {}
     for j, name in enumerate(policy.epsilon_quasis):
         own = original.numbers[name][belongs]
@@ -204,10 +183,10 @@ def _figures_of_noise(
             figures["expected_relative"] = relative
             if relative is not None:
                 figures["uniform_equivalent"] = 2 * relative
-                figures["epsilon_for_uniform_5_percent"] = relative * float(policy.exact_epsilon) / 0.025
+                figures["epsilon_for_uniform_5_percent"] = relative * case.epsilon / 0.025
             figures["range_relative"] = _mean(expected[present] / width) if width > 0 else None
         if linkage is not None:
-            before, after = original.numbers[name][linkage.original_row], released.numbers[name]
+            before, after = original.numbers[name][linkage.original_row], case.released.numbers[name]
             moved = np.abs(after - before)
             counted = ~np.isnan(before) & (before != 0)
             with np.errstate(over="ignore"):
@@ -223,8 +202,8 @@ def _figures_of_noise(
         },
     }
     if len(policy.epsilon_quasis) == 1 and is_stated:
-        links, paper = expected_links(classes, noise, policy)
-        n = int(classes.originals.sum())  # expected figures are of the records that get noise
+        links, paper = expected_links(case)
+        n = int(classes.n_originals.sum())  # expected figures are means over the records that get noise
         known["linking_risk"] = {
             "expected": links / n,
             "expected_paper_ties": paper / n,
@@ -233,7 +212,8 @@ def _figures_of_noise(
     return known
 
 
-def _mean(values: np.ndarray) -> float | None:
+def _mean(values: FloatArray) -> float | None:
+    """The mean; None where there is no value or the mean is not finite."""
     if not values.size:
         return None
     mean = float(np.mean(values))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The claimed law of the noise, the range that sets it, and bounds on how far chance can stray from it.
 
-In units of R/ε the noise of d attributes has the density ∝ exp(−max_j|z_j|). One coordinate of it then lies beyond t > 0
-with probability ½·e^(−t)·Σ_{i<d} (1 − i/d)·t^i/i!, which is Laplace's ½·e^(−t) for d = 1, and the largest coordinate
-beyond r with probability e^(−r)·Σ_{i<d} r^i/i!.
+In units of R/ε the noise of d attributes has the density ∝ exp(−max_j|z_j|). One coordinate then exceeds t > 0 with
+probability ½·e^(−t)·Σ_{i<d} (1 − i/d)·t^i/i!, which is Laplace's ½·e^(−t) for d = 1. The largest coordinate exceeds r
+with probability e^(−r)·Σ_{i<d} r^i/i!.
 """
 
 from __future__ import annotations
@@ -14,34 +14,36 @@ from fractions import Fraction
 
 import numpy as np
 
-from kepsilon.auditing.classes import NOWHERE, Classes
+from kepsilon.auditing.classes import NOWHERE, ReconstructedClasses
 from kepsilon.auditing.tables import Original
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, fraction
-from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.arrays import FloatArray, IntArray
 
 FARTHEST = 700.0
-"""Beyond this e^(−t) is nothing, and powers of t would overflow."""
+"""Largest t worked with: e^(−t) is nothing beyond it, and powers of t would overflow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimedNoise:
-    """What the policy says about the noise of every class, from the originals of the class."""
+    """What the policy claims about the noise of each class, worked out from the originals of the class."""
 
     values: FloatArray
-    """What received noise: the originals, clipped where bounds were declared, shape (n_originals, n_epsilon_quasis)."""
+    """Values that noise is added to: originals, clipped to declared bounds; shape (n_originals, n_epsilon_quasis)."""
     low: FloatArray
-    """Smallest value of every class, NaN where it is not known or missing, shape (n_classes, n_epsilon_quasis)."""
+    """Smallest value of each class, NaN where none is known, shape (n_classes, n_epsilon_quasis)."""
     high: FloatArray
+    """Largest value of each class, shaped like `low`."""
     ranges: FloatArray
-    """R of every class, shaped alike."""
+    """R of each class, NaN where its originals are not known, shaped like `low`."""
     n_active: IntArray
-    """Attributes with noise, shape (n_classes,)."""
+    """ε-quasis with noise in each class, shape (n_classes,)."""
     n_clipped: dict[str, int]
-    """Values of originals in released classes that lay outside declared bounds."""
+    """Values outside declared bounds, by ε-quasi, counted over the originals of released classes."""
 
 
-def claimed_noise(original: Original, classes: Classes, policy: Policy) -> ClaimedNoise:
+def claimed_noise(original: Original, classes: ReconstructedClasses, policy: Policy) -> ClaimedNoise:
+    """The noise that the policy claims for these classes."""
     names = list(policy.epsilon_quasis)
     shape = (classes.n_classes, len(names))
     low, high, ranges = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, np.nan)
@@ -65,6 +67,7 @@ def claimed_noise(original: Original, classes: Classes, policy: Policy) -> Claim
 
 
 def _extremes(values: FloatArray, ids: IntArray, *, n_classes: int) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest value of each class, NaN where all are missing, each of shape (n_classes,)."""
     present = ~np.isnan(values)
     low, high = np.full(n_classes, np.inf), np.full(n_classes, -np.inf)
     np.minimum.at(low, ids[present], values[present])
@@ -75,7 +78,7 @@ def _extremes(values: FloatArray, ids: IntArray, *, n_classes: int) -> tuple[Flo
 
 
 def range_of(low: FloatArray, high: FloatArray, attribute: EpsilonQuasi) -> FloatArray:
-    """R of classes with these extremes."""
+    """R of classes with these smallest and largest values, shape (n_classes,)."""
     if isinstance(attribute.range, tuple):
         width = float(fraction(attribute.range[1])) - float(fraction(attribute.range[0]))
         return np.where(np.isnan(low), np.nan, width)
@@ -90,14 +93,14 @@ def range_of(low: FloatArray, high: FloatArray, attribute: EpsilonQuasi) -> Floa
 
 
 def whole_units(values: FloatArray, precision: Fraction) -> FloatArray:
-    """Units of the precision not above a value; one that is a multiple but for binary rounding counts as one."""
+    """Each value in units of the precision, rounded down; a value that misses a multiple by binary rounding counts as it."""
     units = values * precision.denominator / precision.numerator
     nearest = np.rint(units)
     return np.where(np.abs(units - nearest) <= np.maximum(1e-6, np.abs(nearest) * 1e-15), nearest, np.floor(units))
 
 
-def beyond(t: FloatArray, d: int) -> FloatArray:
-    """Probability that one coordinate of the noise exceeds t ≥ 0."""
+def coordinate_beyond(t: FloatArray, d: int) -> FloatArray:
+    """Probability that one of d coordinates of the noise exceeds t ≥ 0."""
     t = np.minimum(t, FARTHEST)
     term, total = np.ones_like(t), np.zeros_like(t)
     for i in range(d):
@@ -108,13 +111,13 @@ def beyond(t: FloatArray, d: int) -> FloatArray:
 
 
 def marginal_cdf(t: FloatArray, d: int) -> FloatArray:
-    """Distribution function of one coordinate."""
-    tail = beyond(np.abs(t), d)
+    """Distribution function of one of d coordinates of the noise."""
+    tail = coordinate_beyond(np.abs(t), d)
     return np.where(t > 0, 1 - tail, tail)
 
 
 def radius_beyond(r: FloatArray, d: int) -> FloatArray:
-    """Probability that the largest coordinate exceeds r ≥ 0."""
+    """Probability that the largest of d coordinates of the noise exceeds r ≥ 0, in absolute value."""
     r = np.minimum(r, FARTHEST)
     term, total = np.ones_like(r), np.zeros_like(r)
     for i in range(d):
@@ -125,7 +128,7 @@ def radius_beyond(r: FloatArray, d: int) -> FloatArray:
 
 
 def radius_quantile(d: int, confidence: float) -> float:
-    """The radius that the largest coordinate stays within with this probability."""
+    """Radius that the largest of d coordinates stays within, with probability `confidence`; found by bisection."""
     low, high = 0.0, FARTHEST
     for _ in range(200):
         middle = (low + high) / 2
@@ -135,36 +138,37 @@ def radius_quantile(d: int, confidence: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
-    """How one ε-quasi is published: in steps, and between public bounds."""
+class Rounding:
+    """How values of one ε-quasi are published: rounded to multiples of `step`, then clamped to [low, high]."""
 
     step: float
     low: float
     high: float
 
     @classmethod
-    def of(cls, attribute: EpsilonQuasi) -> Grid:
+    def of(cls, attribute: EpsilonQuasi) -> Rounding:
+        """The rounding that the policy states; bounds are infinite where it declares no domain."""
         bounds = (
             (-math.inf, math.inf) if attribute.domain is None else tuple(map(float, map(fraction, attribute.domain)))
         )
         return cls(step=float(fraction(attribute.precision)), low=bounds[0], high=bounds[1])
 
-    def cell(self, published: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Between which bounds a value lay before it was rounded and clamped."""
+    def bounds_before(self, published: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bounds that each published value lay between before it was rounded and clamped."""
         below = np.where(published <= self.low, -np.inf, published - self.step / 2)
         above = np.where(published >= self.high, np.inf, published + self.step / 2)
         return below, above
 
     def clamp(self, bounds: FloatArray) -> FloatArray:
-        """Bounds between cells, infinite where clamping leaves nothing beyond them."""
+        """Bounds between published values, made infinite where clamping leaves no published value beyond them."""
         return np.where(bounds > self.high, np.inf, np.where(bounds < self.low, -np.inf, bounds))
 
 
-# Each bound below holds for every sample size; none relies on a limit theorem.
+# Each of the following bounds holds for every sample size; none relies on a limit theorem.
 
 
-def gamma_tail(total: float, n: int, *, above: bool) -> float:
-    """Chernoff: how probable it is, at most, that n standard exponential variables sum to this much (or this little)."""
+def gamma_tail_bound(total: float, n: int, *, above: bool) -> float:
+    """Chernoff's bound on the probability that n standard exponential variables sum to `total` or more (or less)."""
     ratio = total / n if n else 1.0
     if ratio <= 0:
         return 0.0 if not above and n else 1.0
@@ -173,8 +177,11 @@ def gamma_tail(total: float, n: int, *, above: bool) -> float:
     return math.exp(-n * (ratio - 1 - math.log(ratio)))
 
 
-def bernstein(excess: float, *, variance: float, largest: float) -> float:
-    """How probable it is, at most, that a sum of independent centred variables below `largest` exceeds its mean so far."""
+def bernstein_bound(excess: float, *, variance: float, largest: float) -> float:
+    """Bernstein's bound on the probability that a sum of independent variables exceeds its mean by `excess`.
+
+    `variance` is that of the sum; no variable exceeds its own mean by more than `largest`.
+    """
     if excess <= 0:
         return 1.0
     if variance <= 0 and largest <= 0:
@@ -182,8 +189,8 @@ def bernstein(excess: float, *, variance: float, largest: float) -> float:
     return math.exp(-(excess**2) / 2 / (variance + largest * excess / 3))
 
 
-def chernoff(found: float, mean: float) -> float:
-    """How probable it is, at most, that independent variables between 0 and 1 with means that add up to `mean` sum to this."""
+def chernoff_bound(found: float, mean: float) -> float:
+    """Chernoff's bound on the probability that a sum of independent variables in [0, 1] with this mean reaches `found`."""
     if found <= mean:
         return 1.0
     if mean <= 0:
@@ -191,14 +198,6 @@ def chernoff(found: float, mean: float) -> float:
     return math.exp(-(found * math.log(found / mean) - found + mean))
 
 
-def dkw(distance: float, n: int) -> float:
-    """Massart's bound on the distance between a sample's distribution function and the true one."""
+def dkw_bound(distance: float, n: int) -> float:
+    """Massart's bound on the probability that n draws have a distribution function this far from the true one."""
     return min(1.0, 2 * math.exp(-2 * n * distance**2)) if distance > 0 else 1.0
-
-
-def inside_class(classes: Classes, *, known_only: bool = True) -> BoolArray:
-    """Originals that belong to a released class that is known."""
-    belongs: BoolArray = classes.of_original != NOWHERE
-    if known_only:
-        belongs &= classes.is_known[classes.of_original]
-    return belongs

@@ -1,79 +1,77 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Noise against its claim without a linkage: the values a class publishes, against those its originals would publish.
+"""Tests the noise against its claim without a linkage, by the values that each class publishes.
 
-Values are sorted into bins, and each bin is scored by how much more probable half the noise (or twice the noise) makes
-it than the claimed one. The sum of scores does not depend on which record became which, and its mean and its variance
-under the claim are exact, with rounding and clamping in them.
+Published values are sorted into bins, and each bin is scored by how much more probable half the noise (or twice the noise)
+makes it than the claimed noise. The sum of scores does not depend on which record came from which original; its mean and
+variance under the claim are exact, rounding and clamping included.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kepsilon.auditing.classes import Classes, as_one_class
-from kepsilon.auditing.findings import Findings
+from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.classes import as_one_class
 from kepsilon.auditing.noise import n_taken_out_with_class
-from kepsilon.auditing.noise_law import ClaimedNoise, Grid, bernstein, claimed_noise, inside_class, marginal_cdf
-from kepsilon.auditing.tables import Original, Released
+from kepsilon.auditing.noise_law import Rounding, bernstein_bound, claimed_noise, marginal_cdf
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import FloatArray, IntArray
 
 N_BINS = 48
 BEYOND = 6.0
-"""How many units of noise the bins reach beyond the class."""
+"""How far bins of finite width reach beyond the values of the class, in units of the noise's scale."""
 LARGEST_SCORE = 2.0
 CHUNK = 1 << 15
+"""Records whose bins are worked out together."""
 FEWEST_VALUES = 100
-"""Different values, and records with noise, that a column needs before its equality with the originals says enough."""
+"""Different values, and records with noise, that a column needs before its equality with the originals is reported."""
 LARGEST_SURPRISE = 25.0
-"""The most that one class counts for in the test of shared noise; 1 is expected."""
+"""The most that one class counts for in the test of shared noise; the mean is 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinnedValues:
-    """One ε-quasi of the classes that can be looked at, value by value sorted into bins of each class."""
+    """Values of one ε-quasi, sorted into bins that differ from class to class, and the scores of these bins.
+
+    The three scores of a bin tell how much it speaks for half the noise, how much for twice the noise, and where in the
+    class it lies, from −1 to 1.
+    """
 
     n_seen: int
+    """Published values that were sorted into bins."""
     counts: FloatArray
-    """Published values, shape (n_classes, N_BINS)."""
+    """Number of published values, shape (n_classes, N_BINS)."""
     claimed: FloatArray
-    """Values to expect under the claim, shaped alike."""
-    half: FloatArray
-    """The same under half the noise."""
-    double: FloatArray
+    """Expected number of values under the claimed noise, shape (n_classes, N_BINS)."""
     variances: FloatArray
-    """Of the sum of a class's scores under the claim, for the three scores of `scores`, shape (n_classes, 3)."""
+    """Variance under the claim of the sum of each score over a class, shape (n_classes, 3)."""
     scores: FloatArray
-    """How a bin speaks for half the noise, for twice the noise, and where in the class it lies; (n_classes, N_BINS, 3)."""
+    """Scores of each bin, shape (n_classes, N_BINS, 3)."""
 
     def excess(self, score: int) -> FloatArray:
-        """Sum of a score over each class, less its mean under the claim."""
+        """Sum of one score over each class, less its mean under the claim, shape (n_classes,)."""
         excess: FloatArray = ((self.counts - self.claimed) * self.scores[:, :, score]).sum(axis=1)
         return excess
 
 
-def check_unlinked_noise(
-    original: Original,
-    released: Released,
-    classes: Classes,
-    noise: ClaimedNoise,
-    policy: Policy,
-    findings: Findings,
-    *,
-    alpha: float,
-) -> None:
-    if not classes.all_known and _ranges_owe_nothing_to_classes(policy) and original.n_staying == released.n_records:
-        # Everybody is released and has the same range, so that it does not matter who is in which class.
-        classes = as_one_class(original, classes)
-        noise = claimed_noise(original, classes, policy)
+def check_unlinked_noise(case: AuditCase) -> None:
+    """Without a linkage, tests scale, centre and independence of the noise on each ε-quasi."""
+    if case.linkage is not None:
+        return
+    policy, original, released = case.policy, case.original, case.released
+    if not case.classes.all_known and _all_ranges_declared(policy) and original.n_staying == released.n_records:
+        # Every record is released and has the same range, so that it does not matter who is in which class.
+        one_class = as_one_class(original, case.classes)
+        case = replace(case, classes=one_class, noise=claimed_noise(original, one_class, policy))
+    classes, findings, alpha = case.classes, case.findings, case.alpha
     for j, name in enumerate(policy.epsilon_quasis):
-        usable = classes.is_known & (np.nan_to_num(noise.ranges[:, j]) > 0)
+        usable = classes.is_known & (np.nan_to_num(case.noise.ranges[:, j]) > 0)
         if policy.confidence is None:
-            usable &= classes.released == classes.originals
-        if not classes.all_known and _is_unchanged(original, released, classes, policy, name):
+            usable &= classes.n_released == classes.n_originals
+        if not classes.all_known and _is_unchanged(case, name):
             findings.broken(
                 "noise", f"{name} is published as it is: its values are those of the originals, all of them."
             )
@@ -81,9 +79,9 @@ def check_unlinked_noise(
         if not usable.any():
             findings.note("noise", f"{name} has no noise in any class whose originals are known; nothing to test.")
             continue
-        binned = _binned(released, classes, noise, policy, j, np.flatnonzero(usable))
-        n_gone = int((classes.originals - classes.released)[usable].sum())
-        n_gone += n_taken_out_with_class(original, classes, policy)
+        binned = _binned(case, j, np.flatnonzero(usable))
+        n_gone = int((classes.n_originals - classes.n_released)[usable].sum())
+        n_gone += n_taken_out_with_class(case)
         n_seen = binned.n_seen
         if _tail(binned, 0, n_gone) < alpha:
             findings.broken(
@@ -113,78 +111,87 @@ def check_unlinked_noise(
             )
 
 
-def _is_unchanged(original: Original, released: Released, classes: Classes, policy: Policy, name: str) -> bool:
-    """Whether a column has the originals' values, all of them, though noise was due.
+def _is_unchanged(case: AuditCase, name: str) -> bool:
+    """Whether an ε-quasi shows each value as often as the originals do, though it should have noise.
 
-    That chance brings back every count of so many different values is out of the question where noise is wider than the
-    precision. How wide it is at least follows from the labels: a class is one of the sets of its size that they cover.
+    Chance cannot do that to many different values if the noise is wider than the precision. Where ranges follow from
+    classes, the smallest range that the labels of a class allow tells how wide its noise is at least.
     """
+    policy, original, classes = case.policy, case.original, case.classes
     attribute = policy.epsilon_quasis[name]
-    grid = Grid.of(attribute)
-    published, own = released.numbers[name], original.numbers[name][original.stays]
+    rounding = Rounding.of(attribute)
+    published, own = case.released.numbers[name], original.numbers[name][original.stays]
     if isinstance(attribute.range, tuple):
         own = np.clip(own, float(fraction(attribute.range[0])), float(fraction(attribute.range[1])))
     if len(published) != len(own) or classes.cover is None:
         return False
-    units = np.sort(np.rint(np.clip(own, grid.low, grid.high) / grid.step))
+    units = np.sort(np.rint(np.clip(own, rounding.low, rounding.high) / rounding.step))
     if len(np.unique(units)) < FEWEST_VALUES or not np.array_equal(
-        units, np.sort(np.rint(published / grid.step)), equal_nan=True
+        units, np.sort(np.rint(published / rounding.step)), equal_nan=True
     ):
         return False
-    widest = grid.step * float(policy.exact_epsilon)
+    wide = rounding.step * case.epsilon  # with this range the scale of the noise is one step of the precision
     if isinstance(attribute.range, tuple):
-        return float(fraction(attribute.range[1])) - float(fraction(attribute.range[0])) >= widest
-    is_due = classes.cover.smallest_ranges(original.numbers[name], classes.released) >= widest
-    return int(classes.released[is_due].sum()) >= FEWEST_VALUES
+        return float(fraction(attribute.range[1])) - float(fraction(attribute.range[0])) >= wide
+    is_due = classes.cover.smallest_ranges(original.numbers[name], classes.n_released) >= wide
+    return int(classes.n_released[is_due].sum()) >= FEWEST_VALUES
 
 
-def _ranges_owe_nothing_to_classes(policy: Policy) -> bool:
+def _all_ranges_declared(policy: Policy) -> bool:
+    """Whether no range depends on classes: all are declared, and no class is made of missing values."""
     quasis = policy.epsilon_quasis.values()
     return all(isinstance(attribute.range, tuple) and attribute.missing == "suppress" for attribute in quasis)
 
 
 def _tail(binned: BinnedValues, score: int, n_gone: int) -> float:
-    """How probable such a sum of scores is under the claim; a record that was taken out counts against the alternative."""
+    """Bound on the probability, under the claim, of so large a sum of one score over all classes.
+
+    Each of the `n_gone` records that were taken out is counted with the lowest score.
+    """
     largest = 2 * LARGEST_SCORE
     excess = float(binned.excess(score).sum()) - n_gone * largest
-    return bernstein(excess, variance=float(binned.variances[:, score].sum()), largest=largest)
+    return bernstein_bound(excess, variance=float(binned.variances[:, score].sum()), largest=largest)
 
 
 def _off_centre(binned: BinnedValues) -> float:
+    """Bound on the probability, under the claim, that values lie so far to one side."""
     excess = abs(float(binned.excess(2).sum()))
-    return 2 * bernstein(excess, variance=float(binned.variances[:, 2].sum()), largest=2.0)
+    return 2 * bernstein_bound(excess, variance=float(binned.variances[:, 2].sum()), largest=2.0)
 
 
 def _shared(binned: BinnedValues) -> float:
-    """Noise that is shared does not average out: the square of a class's sum is then far above its variance."""
+    """Bound on the probability, under the claim, that classes move so much as a whole.
+
+    Shared noise does not average out in a class, so the square of the class's sum is then far above its variance.
+    """
     has_any = binned.variances[:, 2] > 1e-9
     if not has_any.any():
         return 1.0
     surprise = np.minimum(LARGEST_SURPRISE, binned.excess(2)[has_any] ** 2 / binned.variances[has_any, 2])
-    # Its mean is 1 at most, and so its variance at most the largest it can be.
-    return bernstein(
+    # A surprise lies between 0 and its largest value and has a mean of 1 at most, so its variance is at most that value.
+    return bernstein_bound(
         float(surprise.sum()) - len(surprise), variance=LARGEST_SURPRISE * len(surprise), largest=LARGEST_SURPRISE
     )
 
 
-def _binned(
-    released: Released, classes: Classes, noise: ClaimedNoise, policy: Policy, j: int, chosen: IntArray
-) -> BinnedValues:
-    name, attribute = list(policy.epsilon_quasis.items())[j]
-    grid = Grid.of(attribute)
-    scale = (noise.ranges[:, j] / float(policy.exact_epsilon))[chosen]
+def _binned(case: AuditCase, j: int, chosen: IntArray) -> BinnedValues:
+    """The j-th ε-quasi of the chosen classes in bins, with scores and their moments under the claim."""
+    classes, noise = case.classes, case.noise
+    name, attribute = list(case.policy.epsilon_quasis.items())[j]
+    rounding = Rounding.of(attribute)
+    scale = (noise.ranges[:, j] / case.epsilon)[chosen]
     n_active = noise.n_active[chosen]
-    edges = _edges(noise.low[chosen, j], noise.high[chosen, j], scale, grid)
+    edges = _edges(noise.low[chosen, j], noise.high[chosen, j], scale, rounding)
     new_id = np.full(classes.n_classes, -1, dtype=np.int64)
     new_id[chosen] = np.arange(len(chosen))
-    members = np.flatnonzero(inside_class(classes))
+    members = classes.known_originals
     members = members[new_id[classes.of_original[members]] >= 0]
     members = members[np.argsort(classes.of_original[members], kind="stable")]
     ids, centre = new_id[classes.of_original[members]], noise.values[members, j]
     parts = [slice(start, start + CHUNK) for start in range(0, len(ids), CHUNK)]
 
     def masses(part: slice, factor: float) -> FloatArray:
-        """Probability of every bin for some originals, with noise divided by the factor."""
+        """Probability of each bin for a slice of the originals, with noise divided by `factor`, shape (n, N_BINS)."""
         own = ids[part]
         distances = (edges[own] - centre[part, np.newaxis]) * (factor / scale[own, np.newaxis])
         below = np.empty_like(distances)
@@ -211,27 +218,25 @@ def _binned(
         mean = np.einsum("ib,ibs->is", mass, own)
         spread = np.einsum("ib,ibs->is", mass, own**2) - mean**2
         variances[ids[part][firsts]] += np.add.reduceat(spread, firsts, axis=0)
-    published = released.numbers[name]
+    published = case.released.numbers[name]
     sees = np.flatnonzero((new_id[classes.of_released] >= 0) & ~np.isnan(published))
     counts = np.zeros((len(chosen), N_BINS))
     own_class = new_id[classes.of_released[sees]]
     np.add.at(counts, (own_class, _bin_of(published[sees], edges, own_class)), 1)
-    return BinnedValues(
-        n_seen=len(sees), counts=counts, claimed=claimed, half=half, double=double, variances=variances, scores=scores
-    )
+    return BinnedValues(n_seen=len(sees), counts=counts, claimed=claimed, variances=variances, scores=scores)
 
 
-def _edges(low: FloatArray, high: FloatArray, scale: FloatArray, grid: Grid) -> FloatArray:
-    """Bounds of the bins of every class, between cells of the precision, shape (n_classes, N_BINS + 1)."""
+def _edges(low: FloatArray, high: FloatArray, scale: FloatArray, rounding: Rounding) -> FloatArray:
+    """Edges of the bins of each class, halfway between multiples of the precision, shape (n_classes, N_BINS + 1)."""
     first, last = low - BEYOND * scale, high + BEYOND * scale
     edges = first[:, np.newaxis] + (last - first)[:, np.newaxis] * np.linspace(0, 1, N_BINS + 1)
-    edges = (np.floor(edges / grid.step) + 0.5) * grid.step
+    edges = (np.floor(edges / rounding.step) + 0.5) * rounding.step
     edges[:, 0], edges[:, -1] = -np.inf, np.inf
-    return grid.clamp(edges)
+    return rounding.clamp(edges)
 
 
 def _bin_of(values: FloatArray, edges: FloatArray, ids: IntArray) -> IntArray:
-    """The bin of every value; an edge lies half a step from any value, so that none is near one."""
+    """Bin of each value; edges lie half a step from every published value, so that binary rounding does not matter."""
     bins = np.zeros(len(values), dtype=np.int64)
     for start in range(0, len(values), CHUNK):
         part = slice(start, start + CHUNK)

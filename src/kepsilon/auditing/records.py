@@ -1,25 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records against their originals: labels contain them, kept values are theirs, and without noise nothing has moved."""
+"""Checks records against their originals: classes of the linkage, labels, kept columns, and values without noise."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from kepsilon.auditing.classes import NOWHERE, Classes
-from kepsilon.auditing.findings import Findings, counted
+from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.classes import NOWHERE
+from kepsilon.auditing.findings import counted
 from kepsilon.auditing.labels import read_label
-from kepsilon.auditing.linkage import Linkage
-from kepsilon.auditing.noise_law import ClaimedNoise, Grid
-from kepsilon.auditing.tables import Original, Released
-from kepsilon.policy.policy import Policy
+from kepsilon.auditing.noise_law import Rounding
+from kepsilon.auditing.tables import codes_of_both
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.keys import number
 
 
-def check_linked_labels(
-    original: Original, released: Released, classes: Classes, linkage: Linkage, policy: Policy, findings: Findings
-) -> None:
-    """Every label contains the value of the record's own original, and nothing is missing that was not."""
+def check_linked_classes(case: AuditCase) -> None:
+    """With a linkage, checks that its class ids divide the records as their labels do."""
+    if case.linkage is None:
+        return
+    by_label, by_id = case.classes.of_released, case.linkage.class_id
+    n_pairs = np.unique(np.stack([by_label, by_id]), axis=1).shape[1]
+    case.findings.require(
+        n_pairs == len(np.unique(by_label)) == len(np.unique(by_id)),
+        "linkage",
+        right="one line for every released record, each original named once, classes as the labels have them.",
+        wrong="the classes of the linkage are not those of the labels.",
+    )
+
+
+def check_linked_labels(case: AuditCase) -> None:
+    """With a linkage, checks that labels contain the values of their originals and that the same values are missing."""
+    original, released, linkage, findings = case.original, case.released, case.linkage, case.findings
+    if linkage is None:
+        return
     outside = ~original.stays[linkage.original_row]
     n_left_out = int(np.count_nonzero(outside))
     if n_left_out:
@@ -28,7 +42,7 @@ def check_linked_labels(
             f"{counted(n_left_out, 'record is', 'records are')} released though a value is missing or unlisted.",
         )
     for name in original.domains:
-        contains = _contains(original, released, classes, name, linkage.original_row)
+        contains = _contains(case, name, linkage.original_row)
         n_wrong = int(np.count_nonzero(~contains & ~outside))
         findings.require(
             n_wrong == 0,
@@ -36,7 +50,7 @@ def check_linked_labels(
             right=f"every label of {name} contains its record.",
             wrong=f"{counted(n_wrong, 'label', 'labels')} of {name} without the value of the record.",
         )
-    for name, attribute in policy.epsilon_quasis.items():
+    for name, attribute in case.policy.epsilon_quasis.items():
         differs = np.isnan(original.numbers[name][linkage.original_row]) != np.isnan(released.numbers[name])
         if attribute.missing == "class" and differs.any():
             findings.broken(
@@ -44,14 +58,14 @@ def check_linked_labels(
             )
 
 
-def _contains(original: Original, released: Released, classes: Classes, name: str, original_row: IntArray) -> BoolArray:
-    """Whether the label of every released record contains the value of the original named for it."""
-    domain = original.domains[name]
-    texts, codes = released.labels[name]
-    own = original.codes[name][original_row]
+def _contains(case: AuditCase, name: str, original_row: IntArray) -> BoolArray:
+    """Whether the label of each released record contains the value of the original in `original_row`, shape (n_released,)."""
+    domain = case.original.domains[name]
+    texts, codes = case.released.labels[name]
+    own = case.original.codes[name][original_row]
     contains: BoolArray
-    if classes.nodes is not None:
-        level = classes.nodes[0][list(original.domains).index(name)]
+    if case.classes.nodes is not None:
+        level = case.classes.nodes[0][list(case.original.domains).index(name)]
         position = {label: i for i, label in enumerate(domain.levels[level])}
         of_text = np.array([position[text] for text in texts], dtype=np.int64)
         contains = domain.at_level(level)[own] == of_text[codes]
@@ -62,43 +76,28 @@ def _contains(original: Original, released: Released, classes: Classes, name: st
     return contains
 
 
-def share_contradicted(
-    original: Original, released: Released, classes: Classes, policy: Policy, original_row: IntArray
-) -> float:
-    """Of the lines of a linkage those whose labels do not contain the original; without labels, whose kept values differ."""
-    agrees = np.ones(released.n_records, dtype=np.bool_)
-    for name in original.domains:
-        agrees &= _contains(original, released, classes, name, original_row)
-    if not original.domains:
-        for name in policy.kept:
-            theirs, ours, _ = _on_one_scale(original, released, name)
+def share_contradicted(case: AuditCase, original_row: IntArray) -> float:
+    """Share of released records that cannot have come from the original in `original_row`.
+
+    The label of such a record does not contain the original; where there are no k-quasis, its kept values differ.
+    """
+    agrees = np.ones(case.released.n_records, dtype=np.bool_)
+    for name in case.original.domains:
+        agrees &= _contains(case, name, original_row)
+    if not case.original.domains:
+        for name in case.policy.kept:
+            theirs, ours, _ = codes_of_both(case.original, case.released, name)
             agrees &= theirs[original_row] == ours
-    return 1 - float(np.count_nonzero(agrees)) / released.n_records
+    return 1 - float(np.count_nonzero(agrees)) / case.released.n_records
 
 
-def _on_one_scale(original: Original, released: Released, name: str) -> tuple[IntArray, IntArray, int]:
-    """A kept column of both tables as codes of the same values, and how many of these there are."""
-    texts, codes = original.table.texts(name)
-    own_texts, own = released.table.texts(name)
-    positions = {text: i for i, text in enumerate(texts)}
-    ours = np.array([positions.setdefault(text, len(positions)) for text in own_texts], dtype=np.int64)[own]
-    return codes, ours, len(positions)
-
-
-def check_kept(
-    original: Original,
-    released: Released,
-    classes: Classes,
-    policy: Policy,
-    findings: Findings,
-    *,
-    linkage: Linkage | None,
-) -> None:
-    """Kept values, record by record with a linkage, and otherwise as often in each class as among its originals."""
+def check_kept_columns(case: AuditCase) -> None:
+    """Checks kept values: with a linkage record by record, otherwise how often each class shows each value."""
+    policy, classes, linkage, findings = case.policy, case.classes, case.linkage, case.findings
     for name in policy.kept:
-        codes, ours, n_values = _on_one_scale(original, released, name)
+        theirs, ours, n_values = codes_of_both(case.original, case.released, name)
         if linkage is not None:
-            n_wrong = int(np.count_nonzero(codes[linkage.original_row] != ours))
+            n_wrong = int(np.count_nonzero(theirs[linkage.original_row] != ours))
             findings.require(
                 n_wrong == 0,
                 "kept columns",
@@ -106,7 +105,7 @@ def check_kept(
                 wrong=f"{counted(n_wrong, 'value of', 'values of')} {name} not that of the record's original.",
             )
             continue
-        n_wrong = _n_too_often(codes, ours, original, classes, n_values=n_values)
+        n_wrong = _n_too_often(case, theirs, ours, n_values=n_values)
         findings.require(
             n_wrong == 0,
             "kept columns",
@@ -121,14 +120,19 @@ def check_kept(
         findings.note("kept columns", "without a linkage, values exchanged inside a class would not be seen.")
 
 
-def _n_too_often(codes: IntArray, ours: IntArray, original: Original, classes: Classes, *, n_values: int) -> int:
-    """Cells of the release for which no original is left: by class where its originals are known, else over the whole."""
+def _n_too_often(case: AuditCase, theirs: IntArray, ours: IntArray, *, n_values: int) -> int:
+    """Released values of a kept column for which no original is left.
+
+    `theirs` are the codes of the originals, `ours` those of the released records. Values are counted class by class where
+    the originals of a class are known; all other classes are counted as one, against all originals left.
+    """
+    classes, stays = case.classes, case.original.stays
     unknown = classes.n_classes
     group = np.where(classes.is_known, np.arange(classes.n_classes), unknown)
     in_known = (classes.of_original != NOWHERE) & np.append(classes.is_known, False)[classes.of_original]
-    of_original = np.where(in_known, classes.of_original, unknown)[original.stays]
+    of_original = np.where(in_known, classes.of_original, unknown)[stays]
     of_released = group[classes.of_released]
-    both = [np.concatenate([of_original, of_released]), np.concatenate([codes[original.stays], ours])]
+    both = [np.concatenate([of_original, of_released]), np.concatenate([theirs[stays], ours])]
     numbers, n_pairs = number(both, sizes=[unknown + 1, n_values], length=len(both[0]))
     n_first = len(of_original)
     held = np.bincount(numbers[:n_first], minlength=n_pairs)
@@ -136,20 +140,19 @@ def _n_too_often(codes: IntArray, ours: IntArray, original: Original, classes: C
     return int(np.maximum(shown - held, 0).sum())
 
 
-def check_without_noise(
-    released: Released, classes: Classes, noise: ClaimedNoise, policy: Policy, findings: Findings
-) -> None:
-    """A class whose records agree gets no noise, so that the value they agree on, rounded, is what it publishes."""
-    for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
+def check_constant_classes(case: AuditCase) -> None:
+    """Checks classes whose records agree on an ε-quasi: they get no noise, so they publish that value, rounded."""
+    classes, noise, findings = case.classes, case.noise, case.findings
+    for j, (name, attribute) in enumerate(case.policy.epsilon_quasis.items()):
         constant = classes.is_known & (noise.ranges[:, j] == 0)
         n_constant = int(np.count_nonzero(constant))
         if not n_constant:
             continue
-        grid = Grid.of(attribute)
+        rounding = Rounding.of(attribute)
         here = constant[classes.of_released]
-        expected = np.clip(noise.low[classes.of_released[here], j], grid.low, grid.high)
-        distance = np.abs(released.numbers[name][here] - expected)
-        n_wrong = int(np.count_nonzero(~(distance <= grid.step * (0.5 + 1e-6))))
+        expected = np.clip(noise.low[classes.of_released[here], j], rounding.low, rounding.high)
+        distance = np.abs(case.released.numbers[name][here] - expected)
+        n_wrong = int(np.count_nonzero(~(distance <= rounding.step * (0.5 + 1e-6))))
         findings.require(
             n_wrong == 0,
             "ranges",

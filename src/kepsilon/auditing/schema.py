@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of the release: the published ones in their order, nothing else, and nothing of an identifier in them."""
+"""Reads the release and checks its columns: those of the policy, no identifier's values, and well-formed numbers."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 
 import numpy as np
 
 from kepsilon.auditing.findings import FALSE_ALARM, Findings, counted, quoted
+from kepsilon.auditing.noise_law import chernoff_bound
 from kepsilon.auditing.tables import Original, Released
 from kepsilon.engines.arrow.audited import AuditedTable
 from kepsilon.errors import DataError, Problem
@@ -16,12 +16,13 @@ from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 
 HARMLESS_METADATA = ("ARROW:schema", "PARQUET:field_id")
+"""Metadata that Arrow and Parquet write themselves."""
 HARMLESS_PREFIX = "_PL_CATEGORICAL"
-"""By this Polars knows a column of categories again; the categories are not in it."""
+"""Start of the metadata by which Polars recognises a column of categories; it does not hold the categories."""
 
 
 def require_not_exchanged(original: AuditedTable, released: AuditedTable, policy: Policy) -> None:
-    """An identifier on the wrong side only: refused, for nothing that could be found would mean anything."""
+    """Raises a DataError if the release has identifiers and the original has none: the two were likely exchanged."""
     left_in = [name for name in policy.identifiers if name in released.column_names]
     if left_in and not any(name in original.column_names for name in policy.identifiers):
         raise DataError(
@@ -34,10 +35,13 @@ def require_not_exchanged(original: AuditedTable, released: AuditedTable, policy
 
 
 def read_release(table: AuditedTable, original: Original, policy: Policy, findings: Findings) -> Released | None:
-    """The release as arrays; None if it lacks what the other checks need. One that is no release at all is refused."""
+    """The release as arrays; None, with findings, if a column that other checks need is absent or cannot be read.
+
+    A table without records, or with none of the columns to publish, raises a DataError.
+    """
     names = table.column_names
     if not any(name in original.published for name in names):
-        # Without a header the first record stands where the names should be, so none is repeated here.
+        # In a file without a header the column names are the first record, so the message repeats none of them.
         raise DataError(
             Problem(
                 where=table.name,
@@ -68,7 +72,7 @@ def read_release(table: AuditedTable, original: Original, policy: Policy, findin
 
 
 def _check_columns(names: tuple[str, ...], original: Original, policy: Policy, findings: Findings) -> bool:
-    """Whether every column to publish is there, once."""
+    """Whether every column to publish is there exactly once; other faults of the column names become findings."""
     expected = original.published
     identifiers = {name.strip().casefold() for name in policy.identifiers} - {name.casefold() for name in expected}
     left_in = [name for name in dict.fromkeys(names) if name.strip().casefold() in identifiers]
@@ -94,6 +98,7 @@ def _check_columns(names: tuple[str, ...], original: Original, policy: Policy, f
 
 
 def _check_metadata(table: AuditedTable, findings: Findings) -> None:
+    """Reports what the file holds beside its records: unused entries of dictionaries, and metadata."""
     hiding = [
         name
         for name in dict.fromkeys(table.column_names)
@@ -114,10 +119,11 @@ def _check_metadata(table: AuditedTable, findings: Findings) -> None:
 
 
 def check_identifiers(original: Original, table: AuditedTable, policy: Policy, findings: Findings) -> None:
-    """Whether values of an identifier turn up in the release, under whatever name.
+    """Checks whether values of an identifier occur in the release, under any column name.
 
-    Small domains meet by chance (a number of a bed, an age), so for a column that is published as it is only the
-    record's own identifier in the record's own cell counts, and only where it is there more often than chance has it.
+    Two columns with few values (bed numbers, ages) share some by chance. So a kept column is reported for values of
+    identifiers that it lacks in the original, and for records that hold their own identifier more often than chance
+    explains.
     """
     sound = True
     readable = [name for name in dict.fromkeys(table.column_names) if table.column_names.count(name) == 1]
@@ -159,7 +165,10 @@ def check_identifiers(original: Original, table: AuditedTable, policy: Policy, f
 def _n_own_identifier(
     values: tuple[str | None, ...], codes: np.ndarray, texts: tuple[str | None, ...], of_record: np.ndarray
 ) -> int:
-    """Records whose own identifier stands in the cell, if they are more than chance would have."""
+    """Number of records whose text in another column is their own identifier; 0 if chance explains so many.
+
+    `values[codes]` are the identifiers and `texts[of_record]` the texts of the other column, record by record.
+    """
     position = {text: i for i, text in enumerate(texts) if text is not None}
     as_text = np.array([-1 if value is None else position.get(value, -1) for value in values], dtype=np.int64)
     n_same = int(np.count_nonzero(as_text[codes] == of_record))
@@ -169,13 +178,14 @@ def _n_own_identifier(
     n_of_value = np.bincount(codes, minlength=len(values))
     listed = as_text >= 0
     by_chance = float(np.dot(n_of_value[listed], n_of_text[as_text[listed]])) / len(codes)
-    # Chernoff's bound for a Poisson variable.
-    excess = n_same * math.log(n_same / by_chance) - n_same + by_chance if n_same > by_chance else 0.0
-    return n_same if math.exp(-excess) < FALSE_ALARM else 0
+    return n_same if chernoff_bound(n_same, by_chance) < FALSE_ALARM else 0
 
 
 def check_published_numbers(released: Released, policy: Policy, findings: Findings) -> None:
-    """Multiples of the precision, as the one double nearest to each, inside the domain, missing only where allowed."""
+    """Checks published ε-quasis: exact multiples of the precision, inside the domain, missing only where allowed.
+
+    An exact multiple is the double nearest to it, and zero has no sign; other digits could tell the original.
+    """
     for name, attribute in policy.epsilon_quasis.items():
         values = released.numbers[name]
         present = values[~np.isnan(values)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which mechanisms' laws the audit states a second time, on its own: what it cannot state it does not judge."""
+"""Lists the mechanisms whose law of noise the audit states for itself; it judges the noise of no others."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kepsilon.auditing import noise_law
 from kepsilon.policy.policy import Policy
 
 SECOND_STATEMENTS: Mapping[str, ModuleType] = {"laplace": noise_law}
-"""By the name of the mechanism."""
+"""Module that states the law again, by name of the mechanism."""
 
 
-def unstated(policy: Policy) -> str | None:
-    """In words, why nothing that depends on the law of the noise is checked; None where everything is."""
+def why_not_judged(policy: Policy) -> str | None:
+    """Why checks that depend on the law of the noise are not made, in words; None where they are made."""
     names = {attribute.mechanism for attribute in policy.epsilon_quasis.values()} - set(SECOND_STATEMENTS)
     if not names:
         return None

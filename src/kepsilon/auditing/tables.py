@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The original and the release as arrays: what the policy says stays, the hierarchies of what stays, and the labels."""
+"""The original and the release as arrays, read the way the policy says."""
 
 from __future__ import annotations
 
@@ -16,44 +16,50 @@ from kepsilon.table.codes import Domain, Label
 from kepsilon.table.domains import domain_of, not_covered, place_values
 
 LEFT_OUT = -1
-"""The code of a record that leaves before anything is counted."""
+"""The code of a record that is left out before counting, because a value is missing or unlisted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Original:
-    """The records before anonymisation, in their order."""
+    """The records before anonymisation, in the order of the input."""
 
     table: AuditedTable
     published: tuple[str, ...]
-    """Columns that the release should have, in their order."""
+    """Columns that the release should have, in the order of the input."""
     n_records: int
     stays: BoolArray
-    """False for records that leave before counting, shape (n_records,)."""
+    """False for records that are left out before counting, shape (n_records,)."""
     n_missing: int
+    """Records left out because an ε-quasi is missing."""
     n_unlisted: int
+    """Records left out because a hierarchy does not list their value."""
     domains: dict[str, Domain]
-    """Hierarchies of the k-quasis, of the values of records that stay."""
+    """Hierarchy of each k-quasi, over the values that occur in records that stay."""
     codes: dict[str, IntArray]
-    """Code in the domain of every record, LEFT_OUT where it does not stay."""
+    """Code of each record in the domain of each k-quasi, LEFT_OUT where it does not stay, shape (n_records,)."""
     numbers: dict[str, FloatArray]
+    """Values of each ε-quasi, NaN where missing, shape (n_records,)."""
 
     @property
     def n_staying(self) -> int:
+        """Number of records that are not left out before counting."""
         return int(np.count_nonzero(self.stays))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released:
-    """The records as published, in their order."""
+    """The records as published, in the order of the release."""
 
     table: AuditedTable
     n_records: int
     labels: dict[str, tuple[tuple[Label, ...], IntArray]]
+    """The different labels of each k-quasi, and the position of each record's label among them."""
     numbers: dict[str, FloatArray]
+    """Published values of each ε-quasi, NaN where missing, shape (n_records,)."""
 
 
 def read_original(table: AuditedTable, policy: Policy) -> Original:
-    """The original as the policy sees it; one that does not fit the policy is refused, for no release can come of it."""
+    """The original, read the way the policy says; raises a DataError if it does not fit the policy."""
     roles = classify(table.column_names, policy, source=table.name)
     if table.n_records == 0:
         raise DataError(Problem(where=table.name, what="has a header, but no records."))
@@ -79,8 +85,8 @@ def read_original(table: AuditedTable, policy: Policy) -> Original:
     coded: dict[str, IntArray] = {}
     for name, (values, codes) in texts.items():
         occurring, positions = np.unique(codes[stays], return_inverse=True)
-        kept_values = tuple(values[i] for i in occurring.tolist())
-        domains[name], code_of = domain_of(place_values(name, policy.k_quasis[name], kept_values))
+        staying_values = tuple(values[i] for i in occurring.tolist())
+        domains[name], code_of = domain_of(place_values(name, policy.k_quasis[name], staying_values))
         coded[name] = np.full(table.n_records, LEFT_OUT, dtype=np.int64)
         coded[name][stays] = code_of[positions]
     return Original(
@@ -94,3 +100,12 @@ def read_original(table: AuditedTable, policy: Policy) -> Original:
         codes=coded,
         numbers=numbers,
     )
+
+
+def codes_of_both(original: Original, released: Released, name: str) -> tuple[IntArray, IntArray, int]:
+    """A kept column as codes of the same values: of the originals, of the released records, and how many values."""
+    texts, theirs = original.table.texts(name)
+    own_texts, own = released.table.texts(name)
+    positions = {text: i for i, text in enumerate(texts)}
+    ours = np.array([positions.setdefault(text, len(positions)) for text in own_texts], dtype=np.int64)[own]
+    return theirs, ours, len(positions)

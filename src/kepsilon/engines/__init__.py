@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moving data: read, count, write. Engines move data; kernels decide."""
+"""Engines read, hold, count and write records; what is done to a record is decided by kernels elsewhere."""

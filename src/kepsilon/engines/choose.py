@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which engine holds the records: the one that was given, or the one that source and memory ask for."""
+"""Chooses the engine: the one that the caller gave, or the one that the source and the limit on memory ask for."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 def local_engine() -> Engine:
+    """The engine that holds all records in memory."""
     from kepsilon.engines.local.engine import LocalEngine
 
     return LocalEngine()
@@ -30,7 +31,11 @@ def engine_for(
     with_linkage: bool = False,
     to_release: bool = False,
 ) -> Engine:
-    """The engine that was given; or where none was, Spark for a Spark DataFrame, and spilling under a limit on memory."""
+    """The engine that was given; else Spark for a Spark DataFrame, spilling under a limit on memory, or in memory.
+
+    `with_linkage` says whether the linkage may be asked for later, `to_release` whether records will be released; a
+    spilling engine needs less disk without them.
+    """
     if engine is not None and memory is not None:
         raise ValueError("an engine has its own limit on memory: give one or the other")
     if engine is not None:
@@ -46,17 +51,17 @@ def engine_for(
 def spilling_engine(
     memory: str | int, folder: str | Path | None, *, linkage: bool, to_release: bool = True
 ) -> SpillingEngine:
-    """The local engine under a limit on memory; a folder that cannot be spilt to is refused before any work."""
+    """The engine that spills records to disk; refuses a folder that cannot be written to before any work."""
     from kepsilon.engines.machine import refuse_more_memory_than_there_is
-    from kepsilon.engines.room import bytes_of
+    from kepsilon.engines.room import parse_bytes
     from kepsilon.engines.spilling.engine import SpillingEngine
     from kepsilon.files.private_folders import SpillFolder
 
-    limit = bytes_of(memory)
-    refuse_more_memory_than_there_is(limit)
+    n_bytes = parse_bytes(memory)
+    refuse_more_memory_than_there_is(n_bytes)
     where = Path(tempfile.gettempdir() if folder is None else folder)
     SpillFolder(where).close()
-    return SpillingEngine(memory=limit, folder=where, linkage=linkage, to_release=to_release)
+    return SpillingEngine(memory=n_bytes, folder=where, linkage=linkage, to_release=to_release)
 
 
 def spark_engine(
@@ -67,11 +72,11 @@ def spark_engine(
     memory: str | int = "4GB",
     with_linkage: bool = True,
 ) -> Engine:
-    """Spark as the engine: on a session that is there, or on a new one at a master (`spark://…`, `local[4]`, `sc://…`).
+    """The Spark engine: on the given session, or on a new one at `master` (`spark://…`, `local[4]`, `sc://…`).
 
-    `staging` is a folder that this machine and all workers see by the same name; records are kept in a private folder
-    inside it until the release is closed. `memory` is for the frequency table here, and for what each task on a worker
-    looks at.
+    `staging` is a folder that this machine and all workers see by the same name; records are stored in a private folder
+    inside it until the release is closed. `memory` is the limit for the frequency table on this machine, and for each
+    task on a worker.
     """
     from kepsilon.engines.spark.session import open_session
 
@@ -80,12 +85,12 @@ def spark_engine(
 
 
 def unstarted_spark(memory: str | int, staging: str | Path | None, *, linkage: bool) -> SparkEngine:
-    """The engine before it has a session; a folder that cannot be written to is refused before any work."""
-    from kepsilon.engines.room import bytes_of
+    """The Spark engine without a session; refuses a folder that cannot be written to before any work."""
+    from kepsilon.engines.room import parse_bytes
     from kepsilon.engines.spark.engine import SparkEngine
     from kepsilon.files.private_folders import SpillFolder
 
-    limit = bytes_of(memory)
+    n_bytes = parse_bytes(memory)
     where = Path(tempfile.gettempdir() if staging is None else staging).absolute()
     SpillFolder(where).close()
-    return SparkEngine(session=None, memory=limit, staging=where, linkage=linkage)
+    return SparkEngine(session=None, memory=n_bytes, staging=where, linkage=linkage)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine has to give: memory, also inside a container, and disk that is not memory by another name."""
+"""How much memory and disk this machine has, and refusals of runs that need more.
+
+Inside a container its limit counts. A folder in tmpfs is memory, not disk.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import os
 import shutil
 from pathlib import Path
 
-from kepsilon.engines.room import in_words
+from kepsilon.engines.room import bytes_in_words
 from kepsilon.errors import EngineError, Problem
 
 _IN_MEMORY = {"tmpfs", "ramfs"}
@@ -17,7 +20,7 @@ _MEMORY = Path("/proc/meminfo")
 
 
 def total_memory() -> int | None:
-    """Bytes that this process may have at all; None where the system does not tell."""
+    """Bytes of memory that this process may use at all; None where the system does not tell."""
     try:
         of_machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -27,7 +30,7 @@ def total_memory() -> int | None:
 
 
 def free_memory() -> int | None:
-    """Bytes that it may have now; None where the system does not tell."""
+    """Bytes of memory that this process may still use now; None where the system does not tell."""
     try:
         lines = _MEMORY.read_text(encoding="utf-8").splitlines()
         of_machine = next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
@@ -38,7 +41,7 @@ def free_memory() -> int | None:
 
 
 def _number_in(file: Path) -> int | None:
-    """None where there is no such file, or no limit in it."""
+    """The number that a file of the system holds; None where the file is missing or holds no number."""
     try:
         return int(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -46,7 +49,7 @@ def _number_in(file: Path) -> int | None:
 
 
 def is_in_memory(folder: Path) -> bool:
-    """Whether files there are kept in memory, as those of /tmp are on many systems."""
+    """Whether the files of a folder are held in memory, as those of /tmp are on many systems."""
     try:
         device = folder.stat().st_dev
         mounts = _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -60,27 +63,27 @@ def is_in_memory(folder: Path) -> bool:
     return False
 
 
-def refuse_more_memory_than_there_is(limit: int) -> None:
-    """A limit above what there is would be none: the system would end the run instead."""
+def refuse_more_memory_than_there_is(memory: int) -> None:
+    """Refuses a limit on memory, in bytes, above what the machine has: the system would end the run instead."""
     total = total_memory()
-    if total is not None and limit > total:
+    if total is not None and memory > total:
         raise EngineError(
             Problem(
                 where="memory",
-                what=f"{in_words(limit)} are more than this machine has, which is {in_words(total)}.",
+                what=f"{bytes_in_words(memory)} are more than this machine has, which is {bytes_in_words(total)}.",
                 fix="Give less, and leave some for the system; or no limit, if the table fits into memory.",
             )
         )
 
 
 def refuse_full_disk(folder: Path, n_bytes: int, *, memory: int) -> None:
-    """What is spilt has to fit. Where the folder is in memory, it has to fit beside what the run may hold."""
+    """Refuses a folder without room for `n_bytes`; a folder in memory needs room for `memory` bytes as well."""
     free = shutil.disk_usage(folder).free
     if free < n_bytes:
         raise EngineError(
             Problem(
                 where=str(folder),
-                what=f"about {in_words(n_bytes)} are needed to spill to, and {in_words(free)} are free.",
+                what=f"about {bytes_in_words(n_bytes)} are needed to spill to, and {bytes_in_words(free)} are free.",
                 fix="Free some space, or spill to another disk.",
             )
         )
@@ -89,8 +92,8 @@ def refuse_full_disk(folder: Path, n_bytes: int, *, memory: int) -> None:
         raise EngineError(
             Problem(
                 where=str(folder),
-                what=f"is kept in memory (tmpfs), so that about {in_words(n_bytes)} spilt there come on top of "
-                f"{in_words(memory)}, and {in_words(available)} are free.",
+                what=f"is kept in memory (tmpfs), so that about {bytes_in_words(n_bytes)} spilt there come on top of "
+                f"{bytes_in_words(memory)}, and {bytes_in_words(available)} are free.",
                 fix="Spill to a folder on a disk: --spill-folder, or spill_folder in Python.",
             )
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The few operations an engine offers; the pipeline is handed an engine and never looks at its type."""
+"""The operations that every engine offers; the pipeline is handed an engine and never asks for its type."""
 
 from __future__ import annotations
 
@@ -17,34 +17,36 @@ from kepsilon.table.frequency import FrequencyTable
 
 
 class Random(Protocol):
-    """Where random bytes come from. Engines that work elsewhere send it there, so it can be pickled."""
+    """A source of random bytes. It can be pickled, because engines send it to the workers that draw noise."""
 
     @property
     def seeded(self) -> bool:
         """Whether somebody who knows the seed can repeat the bytes."""
 
     def bytes(self, n: int) -> bytes:
-        """So many bytes that nobody can guess."""
+        """`n` random bytes that nobody can guess."""
 
     def apart(self, number: int) -> Random:
-        """A source for work that is done elsewhere; no two numbers give the same bytes."""
+        """A source of its own for one piece of work; no two numbers give the same bytes."""
 
 
 class Shuffle(Protocol):
+    """Draws the order of the released records."""
+
     def __call__(self, n: int, *, random_bytes: Callable[[int], bytes]) -> IntArray:
-        """A permutation of so many positions that nobody can guess."""
+        """A random permutation of 0 … n − 1 that nobody can guess, shape (n,)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """Records that leave before anything is counted."""
+    """How many records are left out before combinations are counted."""
 
     missing: int
     unlisted: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distinct:
+class DistinctValues:
     """The distinct values of one k-quasi as text, null as None, and how many records hold each."""
 
     values: tuple[Label, ...]
@@ -53,42 +55,42 @@ class Distinct:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repetition:
-    """Whether the values of a column repeat."""
+    """How far the values of a column repeat."""
 
     n_distinct: int
     """Distinct non-null values."""
     n_records: int
-    """Records that hold one."""
+    """Records that hold a non-null value."""
     is_estimate: bool = False
-    """Whether only a sample of the values was followed; that some repeat, or none, is then all but certain too."""
+    """Whether only a sample of the values was followed. Whether any value repeats is all but certain even then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """The records of some whole classes, or one part of a class that is too large to be looked at whole."""
+    """The records of some whole classes, or one part of a class that is too large for memory."""
 
     classes: slice
     """Which classes of the recoding."""
     class_ids: IntArray
-    """Counted from the first of them, shape (n_records,)."""
+    """Class of every record, counted from the first class of the batch, shape (n_records,)."""
     values: FloatArray
     """ε-quasis as they are in the data, NaN where missing, shape (n_records, n_epsilon_quasis)."""
     coded: tuple[CodedValues, ...] | None = None
-    """The values coded, one for each ε-quasi, by an engine that codes them once for all partitions."""
+    """The values of each ε-quasi, coded; None from an engine that does not code them once for all recodings."""
 
 
 class LargeClass(Protocol):
-    """One class that is looked at in parts."""
+    """A class that is too large for memory and is read in parts."""
 
     @property
     def class_id(self) -> int: ...
 
     @property
     def most_values(self) -> int:
-        """Distinct values that there is room for."""
+        """How many distinct values of the class memory has room for."""
 
     def parts(self) -> Iterator[Batch]:
-        """Its records, as often as asked for and always in the same order."""
+        """The records of the class; may be called often, and always gives them in the same order."""
 
 
 class Merged(Protocol):
@@ -96,128 +98,148 @@ class Merged(Protocol):
 
     n_records: int
     inputs: tuple[Path, ...]
-    """The files that were read, and the folder or pattern that they came from; nothing is written there."""
+    """The files that were read, and the folder or pattern that they came from; outputs may not be written there."""
 
     def frame(self) -> Any:
         """The release as the kind of object that was read."""
 
     def write(self, target: Path, *, final_name: Path) -> None:
-        """Writes to `target` what the suffix of `final_name` asks for; Parquet files into it, if it is a folder."""
+        """Writes the release to `target`, as Parquet files into a folder, else as the suffix of `final_name` says."""
 
     def linkage(self) -> Any:
         """Which original record each released record was: for the curator only."""
 
     def write_linkage(self, target: Path, *, final_name: Path) -> None:
-        """Writes the same to `target`, as the suffix of `final_name` asks for."""
+        """Writes the linkage to `target`, as the suffix of `final_name` says."""
 
     def close(self) -> None:
-        """Removes what was kept on disk; nothing can be written or looked at afterwards."""
+        """Removes the records stored on disk; afterwards the release can neither be written nor read."""
 
 
 class Store(Protocol):
+    """Stores noisy records until they are merged."""
+
     def __call__(self, part: Batch, published: FloatArray, stays: BoolArray) -> None:
-        """Takes what is published of a batch, or of the parts of a large class in their order."""
+        """Stores the published values of a batch, or of one part of a large class; parts come in their order.
+
+        `published` has shape (n_records, n_epsilon_quasis); `stays`, shape (n_records,), says which records are released.
+        """
 
 
 Found = TypeVar("Found")
 Look = Callable[[Batch | LargeClass], Found]
-"""What is to be known of a batch: small, and found without looking at any other."""
+"""Finds something in one batch, without any other batch; small enough to be returned from a worker."""
 
 Draw = Callable[[Batch | LargeClass, Random, Store], Found]
-"""Gives a batch its noise, hands what is published to `Store`, and says what it did."""
+"""Draws the noise of one batch, hands the published values to `Store`, and returns what the noise did."""
 
 
 class Preview(Protocol):
-    """Whole classes to look at, before anything is drawn.
+    """The classes of a recoding, to be looked at before any noise is drawn.
 
-    Engines call what they are handed wherever the records are, so it has to be picklable, and so has what it returns.
+    Engines call a look wherever the records are, so a look and what it returns have to be picklable.
     """
 
     sizes: IntArray
     """Records of every class, shape (n_classes,)."""
 
     def each(self, look: Look[Found]) -> Iterable[Found]:
-        """What is found in every batch, in the order of their classes; as often as asked for."""
+        """What `look` finds in every batch, in the order of the classes; may be called often."""
 
 
 class Classes(Preview, Protocol):
-    """Whole classes to look at, to give noise and to release, with all their columns."""
+    """The classes of a recoding with all their columns: to be looked at, given noise and released."""
 
     def draw(self, draw: Draw[Found], *, random: Random) -> Iterable[Found]:
-        """Every batch gets its noise: once, and what is kept of it is what is released."""
+        """What `draw` returns for every batch. Noise is drawn once, and what is stored is what is released."""
 
     def each_released(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> Iterable[Found]:
-        """What is found in the published values of released records, a part at a time. `new_ids` as for `merge`."""
+        """What `look` finds in the published values of released records, some records at a time.
+
+        `new_ids` as for `merge`.
+        """
 
     def merge(
         self, recoding: Recoding, new_ids: IntArray, *, whole: Collection[str], shuffle: Shuffle, random: Random
     ) -> Merged:
-        """Labels, noisy values and untouched columns of the released records in one shuffled table.
+        """Labels, noisy values and kept columns of the released records in one shuffled table.
 
-        `recoding` is of the classes that are left, and `new_ids` says for each old one which it is now, or SUPPRESSED.
-        `whole` names the ε-quasis with a whole precision.
+        `recoding` is that of the classes that are left; `new_ids` gives the id of every earlier class in it, or
+        SUPPRESSED. `whole` names the ε-quasis whose precision is a whole number.
         """
 
     def close(self) -> None:
-        """Removes what was kept on disk, where it did not come to a release."""
+        """Removes the records stored on disk; for runs that end without a release."""
 
 
 class Columns(Protocol):
-    """A table that has been read: only the columns that will be published."""
+    """The columns of a table that will be published, read and checked; no other column is read."""
 
     n_records: int
 
-    def distinct(self, name: str) -> Distinct: ...
+    def distinct(self, name: str) -> DistinctValues:
+        """The distinct values of a k-quasi."""
 
     def largest(self, name: str) -> float:
-        """The largest absolute value of an ε-quasi, 0 where all are missing; refused where it is not all numbers."""
+        """The largest absolute value of an ε-quasi, 0 where all are missing; DataError where some are no numbers."""
 
     def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
-        """Leaves out records with an unlisted k-quasi value or a missing ε-quasi, before anything is counted.
+        """Leaves out records with an unlisted k-quasi value or a missing ε-quasi, before combinations are counted.
 
-        `is_listed` says for every distinct value of a k-quasi whether it may stay. Afterwards everything speaks only
-        of the records that stay, so that nothing published depends on the others.
+        `is_listed` says for every distinct value of a k-quasi whether its records stay. Afterwards every method
+        answers for the records that stay only, so that nothing published depends on the others.
         """
 
     def count(
         self, domains: Mapping[str, tuple[Domain, IntArray]], *, missing_in_class: Sequence[str]
     ) -> FrequencyTable:
-        """The frequency table. A domain comes with the code of every distinct value."""
+        """The frequency table; `domains` gives the domain of every k-quasi and the code of each distinct value.
+
+        Whether an ε-quasi of `missing_in_class` is missing is counted as one more attribute.
+        """
 
     def n_formulas(self, name: str) -> int:
-        """How many cells of a kept column a spreadsheet would take for formulas."""
+        """How many values of a kept column a spreadsheet would take for formulas."""
 
     def preview(self, recoding: Recoding) -> Preview:
-        """The classes of a recoding, to look at only; for as many recodings as one likes, until `close`.
+        """The classes of a recoding, to be looked at only; may be called for any number of recodings until `close`.
 
         An engine that does not hold the records in memory stores their ε-quasis once, by combination of k-quasi
         values, and not again for another recoding.
         """
 
     def classes(self, recoding: Recoding) -> Classes:
-        """Carries the recoding back to the records, to release them."""
+        """The classes of a recoding with all their columns, to be given noise and released."""
 
     def close(self) -> None:
-        """Removes what previews keep on disk."""
+        """Removes the records that were stored on disk for previews."""
 
 
 class Source(Protocol):
-    """A file or frame that is known by its columns, and not read yet."""
+    """A file or frame whose column names are known and whose records have not been read yet."""
 
     name: str
     column_names: tuple[str, ...]
 
-    def read(self, roles: ColumnRoles) -> Columns: ...
+    def read(self, roles: ColumnRoles) -> Columns:
+        """Reads the columns to publish, and no other."""
 
     def repetition(self, column: str) -> Repetition:
-        """Whether the values of one column repeat; nothing else of it is kept."""
+        """Whether the values of one column repeat; the values themselves are not returned."""
 
     def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
-        """Values the attribute's role cannot place, with how many records hold each; the curator has asked."""
+        """Values that the attribute's role cannot place, with how many records hold each.
+
+        These are values of records, so they are shown only to a curator who asks for them.
+        """
 
 
 class Engine(Protocol):
-    @property
-    def name(self) -> str: ...
+    """Opens sources; everything else is asked of what it opens."""
 
-    def open_source(self, source: object) -> Source: ...
+    @property
+    def name(self) -> str:
+        """The name for the curator's record."""
+
+    def open_source(self, source: object) -> Source:
+        """A path or a frame as a source; refused where the engine cannot read it."""

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a limit on memory leaves room for; said before work starts, and before noise is drawn."""
+"""How many records, values and combinations a limit on memory leaves room for, and refusals of more than that.
+
+What does not fit is refused before work starts where it can be foreseen, and always before noise is drawn.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +19,20 @@ from kepsilon.table.blocks import block_bounds
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
 LEAST = 200 * 10**6
-"""Python and its libraries take as much before there is a single record."""
+"""The smallest limit, in bytes; Python and its libraries take as much before there is a single record."""
 
 _BYTES_PER_RECORD = 120
 _BYTES_PER_VALUE = 120
-"""What the kernels hold at most for a record and each of its ε-quasis; measured."""
+"""What the kernels hold at most for a record, and for each of its ε-quasis; measured."""
 
 _BYTES_WHILE_WRITING = 64
 """What is held of a record, besides its columns, while a bucket is shuffled and written."""
 
 _BYTES_PER_DISTINCT = 160
-"""The same for a distinct value of a class that is too large for a batch."""
+"""What the kernels hold at most for a distinct value of a class that is too large for a batch."""
 
 _BYTES_PER_K_VALUE = 800
-"""What a distinct value of a k-quasi takes with its places in a hierarchy; measured."""
+"""What a distinct value of a k-quasi takes with its labels at all levels of the hierarchy; measured."""
 
 _VALUE_SHARE, _COMBINATION_SHARE = 2, 4
 """Half of the memory is for values of k-quasis, and a quarter for their combinations."""
@@ -37,21 +40,26 @@ _VALUE_SHARE, _COMBINATION_SHARE = 2, 4
 _LARGEST_PART = 1 << 20
 
 LEAST_WIDTH = 24
-"""Bytes that are allowed for a value of no fixed width, however short it is in the file."""
+"""Bytes that are reckoned for a value of no fixed width at the least, however short it is in the file."""
 
 _MOST_BYTES = 1 << 30
-"""Of columns that are moved together: Arrow's text ends at twice as much."""
+"""Bytes of columns that are moved together at the most: Arrow's text ends at twice as much."""
 
 Advice = Callable[[str | None, int, int], str]
-"""How so many of at least so many values of one k-quasi, or combinations of all, would be left: lines for a message."""
+"""Lines for a message on how to coarsen the input.
+
+Called with a k-quasi (None for combinations of all), how many values or combinations may be left, and the least number
+that there are.
+"""
 
 
 def no_advice(_name: str | None, _n_left: int, _n: int) -> str:
+    """An `Advice` without a line, where there was no sample to take advice from."""
     return ""
 
 
-def bytes_of(memory: str | int) -> int:
-    """ "2GB" and the like as bytes; refused where it is no size, or too small to work with."""
+def parse_bytes(memory: str | int) -> int:
+    """The bytes of a size such as "2GB"; refused where it is no size, or too small to work with."""
     text = str(memory).strip().upper()
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?I?B?)", text)
     unit = "" if found is None else found[2] if found[2].endswith("B") or not found[2] else found[2] + "B"
@@ -69,29 +77,33 @@ def bytes_of(memory: str | int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """How much is looked at together."""
+    """How many records, values and combinations fit into memory together."""
 
     memory: int
-    """In bytes."""
+    """The limit, in bytes."""
     n_epsilon_quasis: int
     record_width: int = 0
-    """Bytes of a record as it is spilt."""
+    """Bytes of a record as it is stored on disk."""
     in_blocks: bool = False
-    """Whether batches are whole blocks of classes, because figures are simulated block by block."""
+    """Whether batches are whole blocks of classes (`table.blocks`) where there is room for them.
+
+    They have to be where figures are simulated, which is done block by block.
+    """
 
     @property
     def records_per_part(self) -> int:
-        """Read and moved together, with all their columns."""
+        """Records that are read and moved together, with all their columns."""
         wide = max(1, self.record_width)
         return max(1, min(_LARGEST_PART, self.memory // max(2048, 8 * wide), _MOST_BYTES // wide))
 
     def n_noisy_buckets(self, n_records: int) -> int:
-        """A power of two, so that random bits name one exactly."""
+        """Buckets for the noisy records: a power of two, so that random bits choose one without bias."""
         n_needed = 4 * n_records * (3 * self.record_width + _BYTES_WHILE_WRITING) // self.memory
         return 1 << max(n_needed, n_records * self.record_width // _MOST_BYTES).bit_length()
 
     @property
     def bytes_per_record(self) -> int:
+        """Bytes that the kernels hold for a record at most."""
         return _BYTES_PER_RECORD + _BYTES_PER_VALUE * self.n_epsilon_quasis
 
     @property
@@ -101,16 +113,16 @@ class Room:
 
     @property
     def most_values(self) -> int:
-        """Distinct values that may stand for a class that is too large for a batch."""
+        """Distinct values of a class that is too large for a batch; the kernels hold these instead of its records."""
         return self.memory // 2 // _BYTES_PER_DISTINCT
 
     @property
     def most_slots(self) -> int:
-        """Cells of a table that is looked up by position."""
+        """Slots of a table in which combinations are looked up by position."""
         return self.memory // 16 // 4
 
     def refuse_values(self, values: Mapping[str, int], source: str, advise: Advice = no_advice) -> None:
-        """Distinct values of k-quasis are held in memory, with what they become at every level."""
+        """Refuses too many distinct values of k-quasis: they are held in memory with their labels at every level."""
         n_values = sum(values.values())
         most = self.most_k_values
         if n_values <= most:
@@ -131,7 +143,7 @@ class Room:
     def refuse_combinations(
         self, n_combinations: int, values: Mapping[str, int], source: str, advise: Advice = no_advice
     ) -> None:
-        """The frequency table has to fit into memory, a few times over while it is searched."""
+        """Refuses too many combinations: the frequency table takes its memory a few times over while it is searched."""
         most = self.most_combinations(len(values))
         if n_combinations <= most:
             return
@@ -143,32 +155,33 @@ class Room:
                 where=source,
                 what=f"its k-quasis have at least {n_combinations:,} combinations, and the memory has room for {most:,}.",
                 fix=f"Coarsen the k-quasis with the most values before anything else: {listed}. Their combinations have to "
-                f"become at least {n_combinations / most:.1f} times fewer. Or give more memory, at least {in_words(needed)}."
+                f"become at least {n_combinations / most:.1f} times fewer. Or give more memory, at least {bytes_in_words(needed)}."
                 f"{advise(None, most, n_combinations)}",
             )
         )
 
     @property
     def most_k_values(self) -> int:
-        """Distinct values of all k-quasis together."""
+        """Distinct values of all k-quasis together that fit."""
         return self.memory // _VALUE_SHARE // _BYTES_PER_K_VALUE
 
     def most_combinations(self, n_k_quasis: int) -> int:
+        """Combinations of `n_k_quasis` k-quasis that fit."""
         return self.memory // _COMBINATION_SHARE // _bytes_per_combination(n_k_quasis)
 
     def batches(self, sizes: IntArray, *, n_batches: int = 1) -> list[slice]:
-        """Which classes go through the kernels together: as many as there is room for, and at least one.
+        """The classes of each batch: as many neighbours as there is room for, and at least one.
 
-        At least about `n_batches` are made, if there are as many classes; where figures are simulated, as many blocks.
+        About `n_batches` or more are made, if there are as many classes; with `in_blocks`, as many blocks.
         """
         return self._cut(sizes, block_bounds(sizes) if self.in_blocks else np.arange(len(sizes) + 1), n_batches)
 
     def buckets(self, counts: IntArray, *, n_buckets: int) -> list[slice]:
-        """Which combinations of the frequency table, of so many records each, are stored together."""
+        """The combinations of each bucket, neighbours together; `counts` are the records of every combination."""
         return self._cut(counts, np.arange(len(counts) + 1), n_buckets)
 
     def _cut(self, sizes: IntArray, bounds: IntArray, n_cuts: int) -> list[slice]:
-        """Neighbours together, cut at some of the bounds; elsewhere only where there is no room from one to the next."""
+        """Slices of neighbours, cut at some of the `bounds`, and between two bounds only where one slice has no room."""
         ends = np.cumsum(sizes)
         most = min(self.records_per_batch, -(-int(ends[-1]) // n_cuts))
         planned, first, done = [], 0, 0
@@ -184,7 +197,7 @@ class Room:
         return planned
 
     def refuse_large_class(self, largest: int, source: str) -> None:
-        """With several ε-quasis a class has to be looked at whole."""
+        """Refuses a class that does not fit: with several ε-quasis the kernels need all its records at once."""
         if self.n_epsilon_quasis < 2 or largest <= self.records_per_batch:
             return
         needed = 2 * largest * self.bytes_per_record / 10**9
@@ -199,7 +212,7 @@ class Room:
 
 
 def least_memory(n_values: int, n_combinations: int, *, n_k_quasis: int) -> int:
-    """The least limit under which neither values nor combinations of k-quasis are too many."""
+    """The least limit on memory, in bytes, that has room for `n_values` values and `n_combinations` combinations."""
     for_values = _VALUE_SHARE * _BYTES_PER_K_VALUE * n_values
     return max(LEAST, for_values, _COMBINATION_SHARE * _bytes_per_combination(n_k_quasis) * n_combinations)
 
@@ -208,8 +221,8 @@ def _bytes_per_combination(n_k_quasis: int) -> int:
     return 8 * (2 * n_k_quasis + 4)
 
 
-def in_words(n_bytes: int) -> str:
-    """A size with two digits that count."""
+def bytes_in_words(n_bytes: int) -> str:
+    """A size for messages, such as "1.5 GB", with two significant digits where it is below ten."""
     unit = max((own for own in ("TB", "GB", "MB", "KB") if _UNITS[own] <= n_bytes), key=_UNITS.__getitem__, default="B")
     size = n_bytes / _UNITS[unit]
     return f"{size:.1f} {unit}" if size < 10 and unit != "B" else f"{size:,.0f} {unit}"

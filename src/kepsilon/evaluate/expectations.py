@@ -162,8 +162,7 @@ def expect_of_counts(
 ) -> Expectations:
     """What to expect of one class with at most one ε-quasi, known by its distinct values and how many records hold each.
 
-    `low` and `high` have shape (1, n_epsilon_quasis); the originals differ from the class's values where some were clipped.
-    `blocks` as for `expect`.
+    `low` and `high` have shape (1, n_epsilon_quasis); the originals are those before any was clipped.
     """
     law = mechanism.exponential
     outlook: Outlook

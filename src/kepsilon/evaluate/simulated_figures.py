@@ -176,9 +176,9 @@ def _distances(
     counts: IntArray,
     epsilon: float,
 ) -> FloatArray:
-    """E|published − original|: in closed form if the mechanism has one, or the mean of some draws for every value.
+    """E|published − original|, the mean of some draws for every value; `counts` says how many records hold each.
 
-    `counts` says how many records hold each.
+    A mechanism that has a closed form gives it of what it adds to the values, to which clipping comes on top.
     """
     low, high = drawing.low[class_ids], drawing.high[class_ids]
     known = drawing.mechanism.expected_distances(values, low, high, epsilon=epsilon, steps=drawing.steps)
@@ -231,7 +231,8 @@ def simulated_suppression_of_one(
 ) -> Estimate:
     """Records that confident k is expected to leave out, where there is one ε-quasi, from its distinct values.
 
-    A class of many records stands or falls with the number that is expected to stay: that number then is nearly certain.
+    A class of many records stands or falls with the number that is expected to stay, which then is nearly certain. It
+    is estimated from as many draws as there may be, whatever the share of the class: few would miss those that stay.
     """
     n = int(classes.counts.sum())
     if classes.n_classes > 1 or n <= _LARGE:
@@ -241,7 +242,7 @@ def simulated_suppression_of_one(
     if not drawing.high[0, 0] > drawing.low[0, 0]:
         return Estimate(total=0.0 if n >= confident.k else float(n))
     rng = generator(drawing.stream)
-    strata = draw_records(n, MOST_DRAWS, rng, share=drawing.share)
+    strata = draw_records(n, MOST_DRAWS, rng)
     own = np.searchsorted(np.cumsum(classes.counts), strata.chosen.reshape(-1), side="right")
     ids, source = np.zeros(len(own), dtype=np.int64), SimulatedBytes(rng)
     values = classes.values[own][:, np.newaxis]

@@ -2,7 +2,7 @@
 """What simulated figures share: records drawn from strata, random bytes, and sums that know their variance.
 
 A simulation has a fixed seed and knows nothing of the noise that is released. Classes are simulated in blocks that depend
-on nothing but their sizes, each with random numbers of its own: the figures are the same whichever classes an engine looks
+on nothing but their sizes, each with random numbers of its own: the figures are the same whichever blocks an engine looks
 at together. Different ε share their draws.
 """
 
@@ -21,8 +21,7 @@ from kepsilon.table.blocks import block_bounds
 
 MOST_DRAWS = 10_000
 FEWEST_DRAWS = 64
-"""Of all blocks together, about."""
-
+"""Of all blocks together, about; but no block has fewer than two:"""
 _FEWEST_OF_BLOCK = 2
 _SEED = 20160712
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files and folders that only their owner can read, written whole or not at all."""
+"""Writes files whole or not at all, in private folders that only their owner can read."""

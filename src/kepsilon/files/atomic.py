@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that appear whole or not at all, and nothing left behind by a run that was killed.
+"""Writes files that appear whole or not at all, and removes what a killed run left behind.
 
 All files of a run are written into a private folder inside the output's own folder, synced, and then moved to their
-names, the data file last. The private folder is locked while its run is alive; a folder nobody has locked belongs to
-a run that was killed, and the next run removes it. Locks are taken on the folders themselves, so that no lock file is
-left lying about.
+names, the data file last. The private folder is locked while its run is alive; a folder without a lock belongs to a run
+that was killed, and the next run removes it. Locks are taken on the folders themselves, so that there are no lock files.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ JOURNAL = "journal.json"
 
 
 class Staging:
-    """One private folder beside each place a run writes to; leaving the block removes them."""
+    """A context manager that makes a private folder in each folder a run writes to, and removes them at its end."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
         self._folders = tuple(dict.fromkeys(folders))
@@ -73,7 +72,10 @@ class Staging:
 
     @contextlib.contextmanager
     def new_file(self, final: Path, *, owner_only: bool) -> Iterator[Path]:
-        """A path to write what will become `final`. The private folder is closed to others in any case."""
+        """A path to write the file to that will become `final`, which only its owner may read if `owner_only`.
+
+        Until then it is in a private folder, so nobody else can read it in any case.
+        """
         private, _ = self._private[final.parent]
         temporary = private / f"{len(self._planned)}{final.suffix}"
         with worded(final):
@@ -97,9 +99,9 @@ class Staging:
         self._planned.append((temporary, final))
 
     def publish(self, *, overwrite: bool) -> None:
-        """Moves every file to its name, the one begun first (the data) last; after a failure all is as it was.
+        """Moves every file to its name, the one begun first (the data) last; a failure takes back all moves.
 
-        What is about to happen is written down first, so that the next run can take back what a killed one had begun.
+        The moves are first written to a journal, so that the next run can take back the moves of a run that was killed.
         """
         with worded(self._planned[0][1]), _all_locked(self._folders):
             steps = [self._step(temporary, final, overwrite=overwrite) for temporary, final in reversed(self._planned)]
@@ -127,19 +129,20 @@ class Staging:
         before = None
         if overwrite and os.path.lexists(final):
             before = temporary.with_name(f"before-{temporary.stem}")
-            _keep(final, before)
+            _back_up(final, before)
         return Step(temporary=temporary, final=final, before=before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One file on its way to its name, and what had that name before."""
+    """The move of one file to its name, and a copy of the file that had that name before."""
 
     temporary: Path
     final: Path
     before: Path | None
 
     def take_back(self) -> None:
+        """Undoes the move."""
         if self.before is None and self.final.is_dir():
             shutil.rmtree(self.final)
         elif self.before is None:
@@ -160,13 +163,13 @@ def _write_journal(private: Path, steps: Iterable[Step], *, data: Path, content:
 
 
 def _take_back_unfinished(private: Path) -> None:
-    """Undoes what a run that was killed while publishing had done, unless its data had already appeared."""
+    """Undoes the moves of a run that was killed while publishing, unless the data file had its name already."""
     journal = private / JOURNAL
     if not journal.exists():
         return
     try:
         content = json.loads(journal.read_text(encoding="utf-8"))
-    except ValueError:  # killed while writing it, so nothing had been moved
+    except ValueError:  # killed while the journal was written, so nothing had been moved
         return
     data = Path(content["data"])
     if data.exists() and digest(data) == content["digest"]:
@@ -178,6 +181,7 @@ def _take_back_unfinished(private: Path) -> None:
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
+    """Refuses an output that is a folder, or that exists already without `overwrite`."""
     if path.is_dir():
         raise EngineError(
             Problem(where=str(path), what="is a folder, and a folder is never replaced.", fix="Choose another name.")
@@ -188,8 +192,8 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
         )
 
 
-def _keep(path: Path, copy: Path) -> None:
-    """A second name for a file, or a copy where the file system has no hard links."""
+def _back_up(path: Path, copy: Path) -> None:
+    """Gives a file a second name, or makes a copy where the file system has no hard links."""
     try:
         os.link(path, copy, follow_symlinks=False)
     except OSError:
@@ -197,6 +201,7 @@ def _keep(path: Path, copy: Path) -> None:
 
 
 def _move(temporary: Path, final: Path, *, overwrite: bool) -> None:
+    """Moves a file to its name; without `overwrite` refused where the name is taken."""
     if overwrite:
         temporary.replace(final)
         return
@@ -211,7 +216,7 @@ def _move(temporary: Path, final: Path, *, overwrite: bool) -> None:
 
 @contextlib.contextmanager
 def _all_locked(folders: Iterable[Path]) -> Iterator[None]:
-    """All folders, always in the same order, so that two runs cannot wait for each other."""
+    """Locks all folders, always in the same order, so that two runs cannot wait for each other."""
     with contextlib.ExitStack() as stack:
         for folder in sorted({folder.resolve() for folder in folders}):
             stack.enter_context(locked(folder))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a manifest vouches for the data by."""
+"""The digest by which a manifest identifies its data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file; of a folder, that of the list that `sha256sum *` prints inside it."""
+    """SHA-256 of a file; of a folder, SHA-256 of the list that `sha256sum *` prints inside it."""
     if not path.is_dir():
         return _of_file(path)
     lines = [f"{_of_file(file)}  {file.name}\n" for file in sorted(path.iterdir())]

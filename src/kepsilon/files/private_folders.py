@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders that only their owner can look into, locked while their run is alive, and removed by the next run if it was killed.
+"""Folders that only their owner can read, locked while their run is alive, and removed by the next run if it was killed.
 
-Locks are taken on the folders themselves, so that no lock file is left lying about.
+Locks are taken on the folders themselves, so that there are no lock files.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from kepsilon.errors import EngineError, Problem
 
 try:
     import fcntl
-except ImportError:  # Windows: no such locks, so left-overs of a killed run are left for the user to remove
+except ImportError:  # Windows has no such locks: the user has to remove what a killed run left behind
     fcntl = None  # type: ignore[assignment]
 
 SPILL_PREFIX = ".kepsilon-spill-"
 
 PATIENCE = 30.0
-"""Seconds to wait for whoever else looks after the folder that is spilt to; removing many left-overs takes a few."""
+"""Seconds to wait for another run's lock on the folder; removing the left-overs of many runs takes a few seconds."""
 
 _NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EBADF}
-"""How file systems without locks on folders refuse; NFS wants such a file opened for writing, which a folder cannot be."""
+"""Errors of file systems without locks on folders; NFS locks only what is open for writing, which a folder cannot be."""
 
 
 class SpillFolder:
-    """A private folder for records that do not fit into memory; gone when closed, forgotten, or when the program ends."""
+    """A private folder for records on disk; removed when closed, when no longer referenced, or when the program ends."""
 
     def __init__(self, parent: Path) -> None:
         with worded(parent):
@@ -52,6 +52,7 @@ class SpillFolder:
 
 
 def closed() -> EngineError:
+    """The error for a release that is used after its records on disk were removed."""
     return EngineError(
         Problem(
             where="release",
@@ -62,7 +63,7 @@ def closed() -> EngineError:
 
 
 def owner_only(path: str, flags: int) -> int:
-    """For `open`: a new file that only its owner may read."""
+    """An opener for `open`: a new file is one that only its owner may read."""
     return os.open(path, flags, 0o600)
 
 
@@ -75,9 +76,9 @@ def _remove(folder: Path, held: int | None) -> None:
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Signals wait until what is inside is done: somebody who presses Ctrl-C twice must not keep records from being removed.
+    """Delays signals until the block is done, so that pressing Ctrl-C twice does not leave records on disk.
 
-    Only the main thread can see to that, and only it is interrupted.
+    Only the main thread can do that, and only it is interrupted.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -102,7 +103,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def _remove_now(folder: Path) -> None:
-    """Under another name first: whoever still writes there, such as a worker that was not stopped yet, cannot any more."""
+    """Renames the folder and removes it: a worker that was not stopped yet can no longer write to the old name."""
     going = folder.with_name(f"{folder.name}-going")
     with contextlib.suppress(OSError):
         folder.rename(going)
@@ -111,20 +112,23 @@ def _remove_now(folder: Path) -> None:
 
 
 def _nothing(folder: Path) -> None:
-    """Nothing to do before a folder goes."""
+    """Does nothing before a folder is removed."""
 
 
 def remove_left_overs(
     folder: Path, *, prefix: str, known: Collection[str] = (), before: Callable[[Path], None] = _nothing
 ) -> None:
-    """Removes the private folders of runs that were killed; those of runs that are alive are locked."""
+    """Removes the private folders of runs that were killed; runs that are alive hold a lock on theirs.
+
+    `known` are names of files that such a folder may hold, `before` is called on a folder before it is removed.
+    """
     if fcntl is None:
         return
     for path in folder.glob(f"{prefix}*"):
         if path.is_dir() and not path.is_symlink() and _is_ours(path, known):
             with contextlib.suppress(OSError):
                 held = lock(path, wait=False)
-                if held is None:  # nothing tells whether its run is alive
+                if held is None:  # without locks, nothing tells whether its run is alive
                     continue
                 before(path)
                 _remove_now(path)
@@ -132,7 +136,7 @@ def remove_left_overs(
 
 
 def _is_ours(folder: Path, known: Collection[str]) -> bool:
-    """Made by us and by this user: the mode is what `mkdtemp` gives, and everything inside has a number for a name."""
+    """Whether kepsilon made a folder for this user: its mode is that of `mkdtemp`, and all names inside are numbers."""
     status = folder.stat()
     if status.st_uid != os.geteuid() or status.st_mode & 0o777 != 0o700:
         return False
@@ -141,6 +145,7 @@ def _is_ours(folder: Path, known: Collection[str]) -> bool:
 
 
 def require_folder(folder: Path) -> None:
+    """Refuses a folder that does not exist."""
     if not folder.is_dir():
         raise EngineError(
             Problem(where=str(folder), what="there is no such folder to write to.", fix="Create it first.")
@@ -149,7 +154,7 @@ def require_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def worded(path: Path) -> Iterator[None]:
-    """Trouble with disk or permissions, worded for the user, who knows of no private folder."""
+    """Turns errors of disk and permissions into an EngineError, which names the folder that the user chose."""
     try:
         yield
     except OSError as error:
@@ -163,13 +168,16 @@ def worded(path: Path) -> Iterator[None]:
 
 
 def chosen_place(path: Path) -> Path:
-    """The folder that somebody chose to have a private folder in, of a path inside it; else the path."""
+    """The folder that the user chose, of a path in a private folder inside it; any other path itself."""
     return next((own.parent for own in (path, *path.parents) if own.name.startswith(SPILL_PREFIX)), path)
 
 
 @contextlib.contextmanager
 def locked(folder: Path, *, patience: float | None = None) -> Iterator[None]:
-    """Waits for the lock, for as many seconds as there is patience; where there are no locks, nobody waits."""
+    """Holds the lock on a folder while the block runs; waits for it, at most `patience` seconds if that is given.
+
+    Where the system has no locks, it does not wait.
+    """
     held = lock(folder, wait=True) if patience is None else _lock_soon(folder, patience)
     try:
         yield
@@ -196,7 +204,7 @@ def _lock_soon(folder: Path, patience: float) -> int | None:
 
 
 def lock(folder: Path, *, wait: bool) -> int | None:
-    """What to close to give the lock back; None where the system or the file system has no such locks."""
+    """Locks a folder; the descriptor to close to unlock it, or None where the file system has no such locks."""
     if fcntl is None:
         return None
     descriptor = os.open(folder, os.O_RDONLY)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from kepsilon.count import Counted, read_and_count
@@ -71,7 +70,7 @@ def anonymise(
     except BaseException:
         classes.close()
         raise
-    return Release(merged, record, page=partial(release_page, pictures=pictures))
+    return Release(merged, record, pictures, page=release_page)
 
 
 def _release(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kepsilon.engines.protocol import Merged
+from kepsilon.evaluate.pictures import Pictures
 from kepsilon.files.atomic import Staging
 from kepsilon.files.digests import digest
 from kepsilon.publish.manifest import Manifest, manifest_of
@@ -38,10 +39,13 @@ class Written:
 class Release:
     """A release that was drawn once and is kept; nothing here can draw again, or change what will be written."""
 
-    def __init__(self, merged: Merged, record: Record, *, page: Callable[[Record], str]) -> None:
-        """`page` makes the report, one HTML page, of a record."""
+    def __init__(
+        self, merged: Merged, record: Record, pictures: Pictures, *, page: Callable[[Record, Pictures], str]
+    ) -> None:
+        """`page` makes the report, one HTML page."""
         self._merged = merged
         self._record = record
+        self._pictures = pictures
         self._page = page
 
     @property
@@ -102,7 +106,7 @@ class Release:
                     self._merged.write_linkage(temporary, final_name=linkage_path)
             if report_path is not None:
                 with staging.new_file(report_path, owner_only=True) as temporary:
-                    temporary.write_text(self._page(record), encoding="utf-8")
+                    temporary.write_text(self._page(record, self._pictures), encoding="utf-8")
             staging.publish(overwrite=overwrite)
         self._record = record
         return Written(
@@ -122,7 +126,7 @@ class Release:
         check_report_output(target, overwrite=overwrite)
         with Staging([target.parent]) as staging:
             with staging.new_file(target, owner_only=True) as temporary:
-                temporary.write_text(self._page(self._record), encoding="utf-8")
+                temporary.write_text(self._page(self._record, self._pictures), encoding="utf-8")
             staging.publish(overwrite=overwrite)
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from kepsilon.sources.protocol import Sink, Write
 
 
 class ArrowFiles:
-    """Arrow data in a file, by name."""
+    """Arrow files and streams, known by their suffix."""
 
     name = "Arrow"
     suffixes = (".arrow", ".feather")
@@ -45,7 +45,7 @@ class ArrowFiles:
 
 
 def _read(path: Path, columns: Sequence[str]) -> pa.Table:
-    """Checked in full, because damaged offsets would make whoever follows them read elsewhere in memory."""
+    """The named columns, checked in full: who follows damaged offsets reads elsewhere in memory."""
     try:
         table = _reader(path).read_all().select(list(columns))
         table.validate(full=True)
@@ -65,7 +65,7 @@ def _reader(path: Path) -> Any:
 
 
 def _beside(path: Path) -> tuple[str, ...]:
-    """Names of metadata of the schema, at the end of the file and beside each batch."""
+    """Names of the metadata of the schema, of the file and of each batch."""
     reader = _reader(path)
     more = [getattr(reader, "metadata", None)]
     with contextlib.suppress(OSError, pa.ArrowInvalid):  # such a batch is refused where its records are read
@@ -75,6 +75,7 @@ def _beside(path: Path) -> tuple[str, ...]:
 
 
 def _beside_batches(reader: Any) -> Iterator[Any]:
+    """The metadata of each batch."""
     if hasattr(reader, "num_record_batches"):
         for i in range(reader.num_record_batches):
             yield reader.get_batch_with_custom_metadata(i)[1]
@@ -85,7 +86,7 @@ def _beside_batches(reader: Any) -> Iterator[Any]:
 
 
 class _Writer:
-    """An Arrow file has one dictionary for all its records; in parts there is none, and values are written as they are."""
+    """Writes an Arrow file. It has one dictionary for all records, so a table in parts is written without dictionaries."""
 
     def __init__(self, target: Path, stack: contextlib.ExitStack, *, in_parts: bool) -> None:
         self._target, self._stack, self._in_parts = target, stack, in_parts

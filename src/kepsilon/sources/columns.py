@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrow columns as they come in and go out: text as dictionaries, types that Arrow can move, names of metadata."""
+"""Changes of Arrow columns when they are read and written: text as dictionaries, types that Arrow can move, metadata."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 CODED_TEXT = {b"kepsilon": b"coded text"}
-"""Marks, inside the process, a column that is text outside and a dictionary here; no file ever carries the mark."""
+"""Metadata that marks a column which is a dictionary in memory and text in files; no file ever holds the mark."""
 
 
 def marked(table: pa.Table, coded: Sequence[str]) -> pa.Table:
-    """The table with the mark of coded text on the named columns, in types whose records Arrow can move."""
+    """The table with the named columns marked as coded text, in types whose records Arrow can move."""
     for name in coded:
         if name in table.column_names:
             i = table.schema.get_field_index(name)
@@ -22,9 +22,9 @@ def marked(table: pa.Table, coded: Sequence[str]) -> pa.Table:
 
 
 def movable(table: pa.Table) -> pa.Table:
-    """The table in types whose records Arrow can move: views become text, dictionaries inside others values.
+    """The table in types whose records Arrow can move: views become text, dictionaries in nested types their values.
 
-    Metadata of the file stays behind; it can say anything.
+    Metadata is dropped, because it can hold anything.
     """
     for i, field in enumerate(table.schema):
         if pa.types.is_run_end_encoded(field.type):
@@ -47,7 +47,7 @@ def _movable_type(kind: pa.DataType, *, inside: bool = False) -> pa.DataType:
         return pa.large_binary()
     if pa.types.is_dictionary(kind):
         values = _movable_type(kind.value_type)
-        # Dictionaries of several files have to become one, and 8 or 16 bits may not be enough for that.
+        # The dictionaries of several files become one, which may need more than 8 or 16 bits.
         index = kind.index_type if kind.index_type.bit_width > 16 else pa.int32()
         return values if inside or pa.types.is_nested(values) else pa.dictionary(index, values, ordered=kind.ordered)
     if pa.types.is_struct(kind):
@@ -66,20 +66,20 @@ def decoded(table: pa.Table) -> pa.Table:
 
 
 def shown_schema(table: pa.Table) -> pa.Schema:
-    """The types that others see: coded text is text."""
+    """The schema as files have it: coded text is text."""
     return pa.schema(
         [pa.field(f.name, f.type.value_type if f.metadata == CODED_TEXT else f.type) for f in table.schema]
     )
 
 
 def without_dictionaries(table: pa.Table) -> pa.Table:
-    """The table with the values of every dictionary written out, also of those that are dictionaries outside."""
+    """The table with plain values for every dictionary, also for those that are dictionaries in files."""
     plain = [pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in table.schema]
     return table.cast(pa.schema(plain))
 
 
 def metadata_names(schema: pa.Schema, *more: Mapping[bytes, bytes] | None) -> tuple[str, ...]:
-    """Keys of the metadata of a schema and of its fields, however deep these lie, and of `more` metadata."""
+    """Keys of the metadata of a schema, of its fields at any depth, and of `more` metadata."""
     found: set[bytes] = set()
     for metadata in (schema.metadata, *more):
         found.update(metadata or {})

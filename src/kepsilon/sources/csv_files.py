@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CSV in and out: every column as text, so that 01234 stays 01234; the policy decides what is a number.
+"""Reads and writes CSV. Every column is read as text, so that 01234 stays 01234; the policy decides what is a number.
 
-Arrow's own messages quote the offending line, which is a record, so none of them is passed on.
+Arrow's messages quote the offending line, which is a record, so none of them is passed on.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ BLOCK_BYTES = 1 << 22
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsvDialect:
+    """How a CSV file is written, and its column names."""
+
     delimiter: str
     encoding: str
     """utf-8 or latin-1."""
@@ -39,7 +41,7 @@ class CsvDialect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsvFile:
-    """A file of text, which has to be read whole whatever is asked of it."""
+    """A CSV file, which has to be read whole even for one column."""
 
     path: Path
     dialect: CsvDialect
@@ -59,11 +61,11 @@ class CsvFile:
 
     @property
     def tells_null_from_empty(self) -> bool:
-        """Alone on its line a null is written as an empty text, for an empty line would be skipped."""
+        """Not with a single column: there a null is written as empty text, for an empty line would be skipped."""
         return len(self.column_names) > 1
 
     def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
-        del coded  # text comes as text
+        del coded  # all columns are read as plain text
         with readable(self.path):
             return read_csv(self.path, self.dialect, columns)
 
@@ -75,7 +77,7 @@ class CsvFile:
 
 
 class CsvFiles:
-    """Text with delimiters. A release has the delimiter of the CSV file that it comes from."""
+    """CSV files. A release is written with the delimiter of the CSV file that it comes from."""
 
     name = "CSV"
     suffixes = (".csv", ".tsv")
@@ -99,7 +101,7 @@ class CsvFiles:
 
 
 def sniff(path: Path) -> CsvDialect:
-    """Delimiter, encoding and column names from the head of the file."""
+    """The dialect of a file, found from its beginning."""
     with path.open("rb") as file:
         head = file.read(HEADER_BYTES)
     if not head.strip():
@@ -116,14 +118,14 @@ def sniff(path: Path) -> CsvDialect:
     delimiter = "\t" if _is_tsv(path) else _most_frequent(_first_line(text.lstrip("\r\n")))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
-        header = next((cells for cells in reader if cells), [])
+        header = next((fields for fields in reader if fields), [])
     except csv.Error:
         raise DataError(Problem(where=str(path), what="its header line cannot be read as CSV.")) from None
     return CsvDialect(delimiter=delimiter, encoding=encoding, column_names=tuple(header), header_lines=reader.line_num)
 
 
 def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str]) -> pa.Table:
-    """The named columns as Arrow text; an empty cell is a null, a quoted empty cell is the empty text."""
+    """The named columns as Arrow text; an empty field is null, a quoted empty field is empty text."""
     from pyarrow import csv as arrow_csv
 
     def attempt(encoding: str, block_size: int) -> pa.Table:
@@ -158,7 +160,7 @@ def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str]) -> pa.Tabl
             if encoding == "utf-8" and "UTF8" in str(error):
                 encoding = "latin-1"  # bytes that are not UTF-8 may come only after the head that was sniffed
             elif "straddl" in str(error) and block_size < path.stat().st_size:
-                block_size = path.stat().st_size + 1  # a single cell longer than a block
+                block_size = path.stat().st_size + 1  # a single field is longer than a block
             elif "Empty CSV" in str(error):
                 return pa.table({name: pa.array([], pa.string()) for name in columns})
             else:
@@ -172,10 +174,10 @@ def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str]) -> pa.Tabl
 
 
 def _refuse_swallowed_records(path: Path, dialect: CsvDialect, *, n_records: int) -> None:
-    """Refuses a file in which a stray quote has made one cell of many records.
+    """Refuses a file in which a stray quote has made one field of many records.
 
-    Such a cell would be published as it is, with the identifiers of all those records in it. As many lines as records
-    means that no cell holds a line break; only otherwise is the file read again, slowly and strictly.
+    Such a field would be published as it is, with the identifiers of all those records in it. A file with as many lines
+    as records has no line break inside a field; only other files are read again, slowly and strictly.
     """
     if _n_lines(path) == n_records + dialect.header_lines:
         return
@@ -185,9 +187,9 @@ def _refuse_swallowed_records(path: Path, dialect: CsvDialect, *, n_records: int
         fix="A quote inside a cell must be doubled, and the cell quoted.",
     )
     try:
-        for line, cells in _records(path, dialect):
-            for cell in cells:
-                if ("\n" in cell or "\r" in cell) and _holds_a_record(cell, dialect):
+        for line, fields in _records(path, dialect):
+            for field in fields:
+                if ("\n" in field or "\r" in field) and _holds_a_record(field, dialect):
                     problem = Problem(
                         where=str(path),
                         what=f"a quoted cell that ends on line {line} holds line breaks and what looks like whole records.",
@@ -205,19 +207,19 @@ def _refuse_swallowed_records(path: Path, dialect: CsvDialect, *, n_records: int
     raise DataError(problem)
 
 
-def _holds_a_record(cell: str, dialect: CsvDialect) -> bool:
-    """Whether a cell of several lines has room for whole records.
+def _holds_a_record(field: str, dialect: CsvDialect) -> bool:
+    """Whether a field of several lines may hold whole records.
 
-    A quote that opens in one record and closes in the same column of another swallows n − 1 delimiters for every line
-    break, however they are spread over the lines.
+    A quote that opens in one record and closes in the same column of another encloses n − 1 delimiters for every line
+    break, in a file of n columns, however they are spread over the lines.
     """
     n_delimiters = len(dialect.column_names) - 1
-    lines = [line for line in re.split(r"\r\n|\r|\n", cell) if line]
-    return n_delimiters > 0 and len(lines) > 1 and cell.count(dialect.delimiter) >= n_delimiters * (len(lines) - 1)
+    lines = [line for line in re.split(r"\r\n|\r|\n", field) if line]
+    return n_delimiters > 0 and len(lines) > 1 and field.count(dialect.delimiter) >= n_delimiters * (len(lines) - 1)
 
 
 def _n_lines(path: Path) -> int | None:
-    """Lines of the file, a last one without line break included; None if some end in a bare carriage return."""
+    """How many lines a file has, also counting a last one without line break; None if a line ends in a bare return."""
     n_feeds = n_returns = n_pairs = 0
     last = b"\n"
     with path.open("rb") as file:
@@ -230,7 +232,7 @@ def _n_lines(path: Path) -> int | None:
 
 
 def _n_blank_at_end(path: Path) -> int:
-    """Empty lines after the last one that is not."""
+    """How many empty lines a file ends with."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - HEADER_BYTES))
         tail = file.read().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -238,7 +240,7 @@ def _n_blank_at_end(path: Path) -> int:
 
 
 def write_csv(table: pa.Table, file: BinaryIO, *, delimiter: str) -> None:
-    """Appends the records to a file, after a header if it is empty."""
+    """Appends records to a file, after a header where the file is empty."""
     from pyarrow import csv as arrow_csv
 
     if table.num_columns == 1 and table.column(0).null_count:
@@ -249,8 +251,9 @@ def write_csv(table: pa.Table, file: BinaryIO, *, delimiter: str) -> None:
 
 
 def _writable(table: pa.Table, path: Path) -> pa.Table:
+    """The table without dictionaries; refused where a column is of a type that CSV cannot hold."""
     table = without_dictionaries(table)
-    unfit = [f.name for f in table.schema if not _fits_a_cell(f.type)]
+    unfit = [f.name for f in table.schema if not _fits_a_field(f.type)]
     if unfit:
         listed = ", ".join(f'"{name}"' for name in unfit)
         raise DataError(
@@ -263,16 +266,16 @@ def _writable(table: pa.Table, path: Path) -> pa.Table:
     return table
 
 
-def _fits_a_cell(kind: pa.DataType) -> bool:
+def _fits_a_field(kind: pa.DataType) -> bool:
     is_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
     return not (pa.types.is_nested(kind) or is_bytes or isinstance(kind, pa.BaseExtensionType))
 
 
 def _ragged(path: Path, dialect: CsvDialect) -> Problem:
-    """Which lines have another number of cells than the header: by line number, never by content."""
+    """Says which lines do not have as many fields as the header: by line number, never by content."""
     n_columns = len(dialect.column_names)
     try:
-        wrong = [line for line, cells in _records(path, dialect, strict=False) if len(cells) != n_columns]
+        wrong = [line for line, fields in _records(path, dialect, strict=False) if len(fields) != n_columns]
     except csv.Error:
         wrong = []
     if not wrong:
@@ -289,13 +292,13 @@ def _ragged(path: Path, dialect: CsvDialect) -> Problem:
 
 
 def _records(path: Path, dialect: CsvDialect, *, strict: bool = True) -> Iterator[tuple[int, list[str]]]:
-    """The line each record ends on, and its cells; `strict` raises csv.Error where quotes do not match."""
+    """The line that each record ends on, and its fields; `strict` raises csv.Error where quotes do not match."""
     csv.field_size_limit(1 << 30)
     with path.open(encoding=dialect.encoding, errors="replace", newline="") as file:
         reader = csv.reader(file, delimiter=dialect.delimiter, strict=strict)
-        for cells in reader:
-            if cells:
-                yield reader.line_num, cells
+        for fields in reader:
+            if fields:
+                yield reader.line_num, fields
 
 
 def _is_tsv(path: Path) -> bool:
@@ -303,7 +306,7 @@ def _is_tsv(path: Path) -> bool:
 
 
 def _first_line(text: str) -> str:
-    """The header up to the first line break outside quotes."""
+    """The text up to the first line break outside quotes."""
     in_quotes = False
     for i, character in enumerate(text):
         if character == '"':
@@ -314,6 +317,7 @@ def _first_line(text: str) -> str:
 
 
 def _most_frequent(header: str) -> str:
+    """The delimiter that occurs most often in a header outside quotes; a comma where none occurs."""
     outside = "".join(part for i, part in enumerate(header.split('"')) if i % 2 == 0)
     counts = {delimiter: outside.count(delimiter) for delimiter in DELIMITERS}
     best = max(counts, key=lambda delimiter: counts[delimiter])

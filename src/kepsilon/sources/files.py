@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What files of every kind have in common: a function reads their columns, and what goes wrong is worded for the user."""
+"""A file of any kind, whose columns a function reads, and the errors of reading, worded for the user."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def _nothing() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedFile:
-    """One file, all of whose columns are read by a function; enough for most kinds."""
+    """A `Source` that is one file, whose columns a function reads; enough for most kinds of file."""
 
     path: Path
     column_names: tuple[str, ...]
     read: Callable[[Sequence[str]], pa.Table]
-    """The named columns, in the order asked for."""
+    """Reads the named columns, in the order asked for."""
     by_column: bool = False
     tells_null_from_empty: bool = True
     beside: Callable[[], tuple[str, ...]] = _nothing
@@ -40,7 +40,7 @@ class OpenedFile:
         return (self.path,)
 
     def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
-        del coded  # comes as it is in the file
+        del coded  # text is read as the file holds it
         with readable(self.path):
             return self.read(columns)
 
@@ -50,7 +50,7 @@ class OpenedFile:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Words what the system says while a file is read."""
+    """Turns the system's errors while a file is read into an EngineError."""
     try:
         yield
     except OSError as error:
@@ -58,17 +58,20 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def unreadable(path: Path, error: OSError) -> EngineError:
+    """The error for a file that the system cannot read."""
     return EngineError(Problem(where=str(path), what=f"cannot be read: {error.strerror or 'input/output error'}."))
 
 
 def missing(path: Path) -> DataError:
+    """The error for a file that does not exist."""
     return DataError(Problem(where=str(path), what="there is no such file."))
 
 
-def changed(path: Path) -> EngineError:
+def changed(source: Path | str) -> EngineError:
+    """The error for a table that was changed while it was read; `source` is a path, or the name of a frame."""
     return EngineError(
         Problem(
-            where=str(path),
+            where=str(source),
             what="was changed while it was being read; nothing was released.",
             fix="Start again once nobody writes to it any more.",
         )

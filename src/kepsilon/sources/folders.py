@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders and patterns of Parquet files: which files they stand for, and whether one would read an output."""
+"""Which Parquet files a folder or a pattern stands for, and whether it would also read an output."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 
 def _data_files(path: Path, found: Sequence[Path]) -> list[Path]:
-    """Without marks and left-overs of whoever wrote the folder, which begin with a dot or an underscore."""
+    """The files without those in or under a name with a dot or underscore first, which writers use for their own marks."""
     root = path if path.is_dir() else fixed_part(path)
     below = {file: file.relative_to(root).parts for file in found}
     below = {file: parts for file, parts in below.items() if not any(p.startswith((".", "_")) for p in parts)}
@@ -54,12 +54,12 @@ def _data_files(path: Path, found: Sequence[Path]) -> list[Path]:
 
 
 def fixed_part(pattern: Path) -> Path:
-    """The folder that everything a pattern matches is in."""
+    """The folder that contains everything a pattern can match."""
     return next(folder for folder in pattern.parents if not glob.has_magic(str(folder)))
 
 
 def would_match(pattern: Path, output: Path) -> bool:
-    """Whether the next run by the same pattern would read an output, or what is in it if it is a folder."""
+    """Whether the next run with the same pattern would read an output, or files inside it if it is a folder."""
     root = fixed_part(pattern)
     asked = [*root.resolve().parts, *pattern.relative_to(root).parts]
     there = list((output.parent.resolve() / output.name).parts)
@@ -67,7 +67,7 @@ def would_match(pattern: Path, output: Path) -> bool:
 
 
 def _matches(names: Sequence[str | None], asked: Sequence[str]) -> bool:
-    """Part by part; None is any name."""
+    """Whether the parts of a path match the parts of a pattern; None stands for any name."""
     if not asked:
         return not names
     if asked[0] == "**":
@@ -78,7 +78,10 @@ def _matches(names: Sequence[str | None], asked: Sequence[str]) -> bool:
 
 
 def _each_once(found: Sequence[Path]) -> tuple[Path, ...]:
-    """A pattern may list a name twice. A file of two names would count everybody in it twice, and k with them."""
+    """The files in the order of their names, each once; refuses a file that has two names.
+
+    A pattern may find a name twice. A file with two names would count everybody in it twice, and break k.
+    """
     names: dict[tuple[int, int], Path] = {}
     for file in sorted(set(found)):
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables in memory: Arrow, Polars, pandas and DuckDB in, the same kind back."""
+"""Reads tables in memory (Arrow, Polars, pandas and DuckDB), and gives a release back as the kind that was read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kepsilon.sources.columns import metadata_names
 
 
 class Frames:
-    """Tables in memory; anything that speaks the Arrow C stream is understood."""
+    """Tables in memory: pandas, Polars, and everything that offers an Arrow C stream."""
 
     name = "table in memory"
     suffixes = ()
@@ -30,7 +30,7 @@ class Frames:
 
 
 class FrameSource:
-    """A frame, known by its columns."""
+    """A table in memory."""
 
     name = "table"
     inputs: tuple[Path, ...] = ()
@@ -46,14 +46,14 @@ class FrameSource:
         self.column_names: tuple[str, ...] = tuple(self._table.column_names)
 
     def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
-        del coded  # comes as it is in the frame
+        del coded  # text is read as the frame holds it
         return self._table.select(list(columns))
 
     def beside(self) -> tuple[str, ...]:
         return self._beside
 
     def like(self, table: pa.Table) -> Any:
-        """An Arrow table as the kind of frame that came in."""
+        """An Arrow table as the kind of frame that was read."""
         if self._library == "polars":
             import polars as pl
 
@@ -68,18 +68,19 @@ class FrameSource:
 
 
 def _library(frame: object) -> str:
+    """The name of the library that a frame comes from."""
     return type(frame).__module__.partition(".")[0].lstrip("_")
 
 
 def _as_arrow(frame: Any, library: str) -> pa.Table:
-    """The frame as an Arrow table. Messages of the libraries quote cells, so none is passed on, not even as a cause."""
+    """The frame as an Arrow table. Messages of the libraries quote values, so none is passed on, not even as a cause."""
     if isinstance(frame, pa.Table):
         return frame
     if library == "pandas":
         problem = _unusable_pandas(frame)
         if problem is not None:
             raise DataError(problem)
-        # The index carries record numbers, sometimes names; a column that matters should be a column.
+        # An index holds record numbers, sometimes names; it is dropped, and what matters should be a column.
         return pa.Table.from_pandas(_with_text_names(frame), preserve_index=False)
     if not hasattr(frame, "__arrow_c_stream__"):
         raise not_a_table(frame)
@@ -91,6 +92,7 @@ def _as_arrow(frame: Any, library: str) -> pa.Table:
 
 
 def not_a_table(source: object) -> EngineError:
+    """The error for an object that no kind of table reads."""
     return EngineError(
         Problem(
             where="input",
@@ -113,7 +115,7 @@ def _beside_pandas(frame: Any) -> tuple[str, ...]:
 
 
 def _unusable_pandas(frame: Any) -> Problem | None:
-    """What keeps a pandas frame from being read: names that come twice, or a column of mixed types."""
+    """Why a pandas frame cannot be read: two columns of one name, or a column of mixed types; None if it can."""
     names = [str(name) for name in frame.columns]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of kinds: which one a path or an object is, and which one writes a file, by its suffix or its type."""
+"""The table of kinds of tables: which kind reads a path or an object, and which writes a file, by suffix or type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kepsilon.sources.spark_frames import SPARK_FRAMES
 
 
 class Kinds:
-    """Kinds of tables, in the order in which they were added. No two have a name or a suffix in common."""
+    """Kinds of tables in the order in which they were added; no two share a name or a suffix."""
 
     def __init__(self, *kinds: Kind) -> None:
         self._kinds: list[Kind] = []
@@ -27,6 +27,7 @@ class Kinds:
             self.add(kind)
 
     def add(self, kind: Kind) -> None:
+        """Adds a kind; ValueError where it shares its name or a suffix with another."""
         for suffix in (*kind.suffixes, *kind.other_suffixes):
             if not suffix or suffix != Path(f"table{suffix}").suffix.lower():
                 raise ValueError(f"{suffix!r} is no suffix in lower case")
@@ -38,7 +39,7 @@ class Kinds:
 
     @contextmanager
     def having(self, kind: Kind) -> Iterator[None]:
-        """With one more while the block runs, for whoever tries something out."""
+        """Adds a kind while the block runs, such as in a test."""
         self.add(kind)
         try:
             yield
@@ -50,7 +51,7 @@ class Kinds:
         return next((kind for kind in self._kinds if wanted in (*kind.suffixes, *kind.other_suffixes)), None)
 
     def taking(self, source: object) -> Kind | None:
-        """The kind that says that something is one of its own: the last one that was added, where several say so."""
+        """The kind that takes an object or folder as its own; where several do, the one that was added last."""
         return next((kind for kind in reversed(self._kinds) if kind.takes(source)), None)
 
     def __iter__(self) -> Iterator[Kind]:
@@ -61,7 +62,7 @@ SOURCES = Kinds(CsvFiles(), PARQUET, ArrowFiles(), Frames(), SPARK_FRAMES)
 
 
 def find_kind(source: object) -> Kind | None:
-    """What kind a path or an object is, as far as name and type tell; None if no kind knows it."""
+    """The kind of a path or an object, by its name and type; None if no kind knows it."""
     if not isinstance(source, str | Path):
         return SOURCES.taking(source)
     path = Path(source)
@@ -69,6 +70,7 @@ def find_kind(source: object) -> Kind | None:
 
 
 def kind_of(source: object) -> Kind:
+    """The kind of a path or an object; refused if no kind knows it."""
     kind = find_kind(source)
     if kind is not None:
         return kind
@@ -78,7 +80,7 @@ def kind_of(source: object) -> Kind:
 
 
 def open_source(source: object) -> Source:
-    """A path or an object as a table that is known by its columns; nothing else of it is read yet."""
+    """A path or an object as a `Source`, whose columns are known and whose records are not read yet."""
     kind = kind_of(source)
     if not isinstance(source, str | Path):
         return kind.open(source)
@@ -90,7 +92,7 @@ def open_source(source: object) -> Source:
 
 
 def writer_for(path: Path) -> Writing:
-    """How a file of that name is written; refused where no kind has its suffix."""
+    """What writes a file of that name; refused where no kind that can be written has its suffix."""
     kind = SOURCES.by_suffix(path.suffix)
     written = [own for own in SOURCES if own.suffixes and own.writing is not None]
     if kind is None:
@@ -118,6 +120,6 @@ def _unknown(path: Path, kinds: Sequence[Kind]) -> DataError:
 
 
 def _listed(kinds: Sequence[Kind]) -> str:
-    """Names with their suffixes: "CSV (.csv, .tsv), Parquet (.parquet) or Arrow (.arrow, .feather)"."""
+    """Kinds with their suffixes for a message: "CSV (.csv, .tsv), Parquet (.parquet) or Arrow (.arrow, .feather)"."""
     named = [f"{kind.name} ({', '.join(kind.suffixes)})" for kind in kinds]
     return " or ".join([", ".join(named[:-1]), named[-1]]) if len(named) > 1 else "".join(named)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet in one file, a folder or by a pattern: the same columns in all files, read whole or in parts, and written."""
+"""Reads Parquet from a file, a folder or a pattern, whole or in parts, and writes it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from kepsilon.sources.protocol import Sink, Write
 _MOST_PLACES = 64
 _SAMPLED_AT_ONCE = 1 << 15
 _SAMPLING_SEED = 20160712
-"""The same table gives the same estimate; nothing that is released depends on it."""
+"""Fixed, so that a table always gives the same estimate; nothing that is released depends on it."""
 
 _BYTES_PER_POSITION = 4
-"""Of a value, where a column is read as a dictionary."""
+"""Bytes of a value of a column that is read as a dictionary."""
 
 
 class Parquet:
-    """Parquet files; also what a folder or a pattern stands for."""
+    """Parquet files, by suffix, and all folders and patterns."""
 
     name = "Parquet"
     suffixes = SUFFIXES[:1]
@@ -55,7 +55,7 @@ PARQUET = Parquet()
 
 
 def write_folder(tables: Iterable[pa.Table], folder: Path) -> None:
-    """A Parquet file for each table."""
+    """Writes each table to a Parquet file of its own."""
     for i, table in enumerate(tables):
         file = folder / f"part-{i:05d}.parquet"
         with PARQUET.writing(Sink(target=file, final_name=file)) as write:
@@ -64,7 +64,7 @@ def write_folder(tables: Iterable[pa.Table], folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """What tells whether a file is still what it was when it was opened."""
+    """What shows whether a file was changed since it was opened."""
 
     n_records: int
     size: int
@@ -80,12 +80,12 @@ class Layout:
     groups: tuple[int, ...]
     """Records of each row group."""
     column_bytes: Mapping[str, int]
-    """Of each column, by its path in the schema and uncompressed."""
+    """Uncompressed bytes of each column, by its path in the schema."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A row group that some records are sampled from."""
+    """A row group from which records are sampled."""
 
     file: Path
     group: int
@@ -93,7 +93,7 @@ class Place:
 
 
 class ParquetFiles:
-    """Files with the same columns, read as one table, whole or in parts, and more than once."""
+    """Files with the same columns, read as one table, whole or in parts, any number of times."""
 
     by_column = True
     tells_null_from_empty = True
@@ -106,7 +106,7 @@ class ParquetFiles:
         self._stamps: dict[Path, Stamp] = {}
         self._layouts: dict[Path, Layout] = {}
         for file in self.paths:
-            self._stamps[file], metadata = _look_at(file)
+            self._stamps[file], metadata = _read_footer(file)
             self._layouts[file] = _layout(metadata)
         self.schema: pa.Schema = self._stamps[self.paths[0]].schema
         for file, stamp in self._stamps.items():
@@ -115,18 +115,18 @@ class ParquetFiles:
         self.n_records = sum(stamp.n_records for stamp in self._stamps.values())
 
     def coded(self, columns: Sequence[str], k_quasis: Sequence[str]) -> list[str]:
-        """The columns of text that are worth reading as dictionaries: k-quasis, and whatever repeats often."""
+        """The columns of text that are read faster as dictionaries: k-quasis, and those whose values repeat often."""
         filled = [self._repeating(file) for file, n_records in self.n_records_by_file.items() if n_records]
         few = {*k_quasis, *(set.intersection(*filled) if filled else ())}
         return [name for name in columns if name in few and pa.types.is_string(self.schema.field(name).type)]
 
     def _repeating(self, file: Path) -> set[str]:
-        """Columns whose values repeat so often that the file needs less for each than a position in a dictionary does."""
+        """Columns whose values repeat so often that a value takes no more in the file than a position in a dictionary."""
         most = _BYTES_PER_POSITION * self._stamps[file].n_records
         return {name for name, n_bytes in self._layouts[file].column_bytes.items() if n_bytes <= most}
 
     def width(self, column: str) -> int:
-        """Bytes that a value takes in the files, uncompressed and on average."""
+        """Mean bytes of a value in the files, uncompressed."""
         total = 0
         for layout in self._layouts.values():
             for path, n_bytes in layout.column_bytes.items():
@@ -134,7 +134,7 @@ class ParquetFiles:
         return -(-total // max(1, self.n_records))
 
     def parts(self, columns: Sequence[str], *, coded: Sequence[str], n_records: int) -> Iterator[pa.Table]:
-        """The named columns of all files, so many records at a time; refused where a file is no longer what it was."""
+        """The named columns of all files, `n_records` records at a time; refused where a file was changed."""
         for file in self.paths:
             self._refuse_changed(file)
             n_seen = 0
@@ -146,7 +146,7 @@ class ParquetFiles:
                 raise changed(file)
 
     def places(self) -> list[Place]:
-        """Row groups spread evenly over all records; all of them, if they are few."""
+        """Row groups to sample from: all, or some that are spread evenly over the records where there are many."""
         found = [
             Place(file=file, group=i, n_records=n)
             for file, layout in self._layouts.items()
@@ -160,7 +160,7 @@ class ParquetFiles:
         return [found[i] for i in np.unique(np.searchsorted(ends, wanted, side="right")).tolist()]
 
     def sample(self, columns: Sequence[str], *, coded: Sequence[str], most: int, seen: int) -> Iterator[pa.Table]:
-        """Up to about `most` records, drawn at random from the first in each place.
+        """Up to about `most` records, drawn at random from the first records of some row groups.
 
         About `seen` records are read for that and no more, for row groups can be very long.
         """
@@ -183,7 +183,7 @@ class ParquetFiles:
                         break
 
     def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
-        """All records at once."""
+        """The named columns of all records; text of k-quasis in `coded`, and text that repeats, as dictionaries."""
         texts = self.coded(columns, coded)
         table = pa.concat_tables([self._whole(file, columns, texts) for file in self.paths])
         if columns and table.num_rows != self.n_records:
@@ -197,8 +197,8 @@ class ParquetFiles:
         return marked(table, coded)
 
     def beside(self) -> tuple[str, ...]:
-        """Names of metadata in any of the files."""
-        schemas = [_look_at(file)[1].schema.to_arrow_schema() for file in self.paths]
+        """Names of the metadata of all files."""
+        schemas = [_read_footer(file)[1].schema.to_arrow_schema() for file in self.paths]
         return tuple(sorted({name for schema in schemas for name in metadata_names(schema)}))
 
     def like(self, table: pa.Table) -> pa.Table:
@@ -206,17 +206,17 @@ class ParquetFiles:
 
     @property
     def n_records_by_file(self) -> dict[Path, int]:
-        """In the order that records are read."""
+        """Records of each file, in the order in which files are read."""
         return {file: stamp.n_records for file, stamp in self._stamps.items()}
 
     def refuse_changed(self) -> None:
-        """Refused if a file is no longer what it was when it was first opened."""
+        """Refused where a file was changed since it was opened."""
         for file in self.paths:
             self._refuse_changed(file)
 
     def _refuse_changed(self, file: Path) -> None:
         try:
-            now, _ = _look_at(file)
+            now, _ = _read_footer(file)
         except AnonymisationError:
             raise changed(file) from None
         if now != self._stamps[file]:
@@ -225,7 +225,7 @@ class ParquetFiles:
 
 @contextlib.contextmanager
 def _worded(file: Path) -> Iterator[None]:
-    """What is wrong with a file, worded for the user."""
+    """Words the errors of reading a file for the user."""
     damaged = DataError(Problem(where=str(file), what="is damaged: some of its columns cannot be read."))
     try:
         yield
@@ -246,7 +246,8 @@ def _opened(file: Path, coded: Sequence[str]) -> Iterator[parquet.ParquetFile]:
         yield opened
 
 
-def _look_at(file: Path) -> tuple[Stamp, parquet.FileMetaData]:
+def _read_footer(file: Path) -> tuple[Stamp, parquet.FileMetaData]:
+    """The stamp of a file, and the metadata at its end."""
     try:
         status = file.stat()
         metadata = parquet.read_metadata(file)
@@ -270,6 +271,8 @@ def _layout(metadata: parquet.FileMetaData) -> Layout:
 
 
 def _refuse_other_columns(file: Path, schema: pa.Schema, expected: pa.Schema, *, first: Path) -> None:
+    """Refuses a file whose columns differ from those of the first file."""
+
     def kinds(own: pa.Schema) -> dict[str, pa.DataType]:
         return {field.name: field.type for field in own}
 
@@ -287,7 +290,7 @@ def _refuse_other_columns(file: Path, schema: pa.Schema, expected: pa.Schema, *,
 
 
 class _Writer:
-    """Coded text is handed over as dictionaries, which is fast, but recorded as text, which is what it is."""
+    """Writes a Parquet file. Coded text is written as dictionaries, which is fast, but its schema says text."""
 
     def __init__(self, target: Path, stack: contextlib.ExitStack) -> None:
         self._target, self._stack = target, stack

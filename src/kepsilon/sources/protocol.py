@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kind of table offers: opening one, reading its columns, and writing a release."""
+"""The operations of a kind of table: opening a table, reading its columns, and writing a release."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """A table that is known by its columns, and not read yet."""
+    """A table whose column names are known and whose records have not been read yet."""
 
     @property
     def name(self) -> str:
-        """For messages: the name of the file, without its folder."""
+        """The name for messages: that of the file, without its folder."""
 
     @property
     def column_names(self) -> tuple[str, ...]: ...
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """The files that are read, and the folder or pattern that they come from; nothing is ever written there."""
+        """The files that are read, and the folder or pattern that they come from; outputs may not be written there."""
 
     @property
     def by_column(self) -> bool:
@@ -33,20 +33,20 @@ class Source(Protocol):
 
     @property
     def tells_null_from_empty(self) -> bool:
-        """Whether a null that was written comes back as null, and not as an empty text."""
+        """Whether a null that was written is read as null, and not as empty text."""
 
     def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
-        """All records of the named columns; text in `coded` may come as dictionaries, marked as coded text."""
+        """The named columns of all records; those of text in `coded` may be dictionaries, marked as coded text."""
 
     def beside(self) -> tuple[str, ...]:
         """Names of what the table holds beside its columns, such as metadata or the index of a pandas frame."""
 
     def like(self, table: pa.Table) -> Any:
-        """A released table as the kind of object that was opened; as it is where that was a file."""
+        """A released table as the kind of object that was opened; unchanged where a file was opened."""
 
 
-class InParts(Source, Protocol):
-    """A table that can be read a part at a time and more than once, so that it can be larger than memory."""
+class SourceInParts(Source, Protocol):
+    """A table that can be read a part at a time, any number of times, so that it may be larger than memory."""
 
     @property
     def path(self) -> Path:
@@ -54,7 +54,7 @@ class InParts(Source, Protocol):
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files that it stands for."""
+        """The files that the path stands for."""
 
     @property
     def schema(self) -> pa.Schema: ...
@@ -63,34 +63,34 @@ class InParts(Source, Protocol):
     def n_records(self) -> int: ...
 
     def coded(self, columns: Sequence[str], k_quasis: Sequence[str]) -> list[str]:
-        """The columns of text that are worth reading as dictionaries: k-quasis, and whatever repeats often."""
+        """The columns of text that are read faster as dictionaries: k-quasis, and those whose values repeat often."""
 
     def width(self, column: str) -> int:
-        """Bytes that a value takes in the files, uncompressed and on average."""
+        """Mean bytes of a value in the files, uncompressed."""
 
     def parts(self, columns: Sequence[str], *, coded: Sequence[str], n_records: int) -> Iterator[pa.Table]:
-        """The named columns of all records, so many at a time; refused where the files are no longer what they were."""
+        """The named columns of all records, `n_records` records at a time; refused where the files were changed."""
 
     def sample(self, columns: Sequence[str], *, coded: Sequence[str], most: int, seen: int) -> Iterator[pa.Table]:
-        """Up to about `most` records, drawn at random from about `seen` that are read for it."""
+        """Up to about `most` records, drawn at random from about `seen` records that are read for that."""
 
 
 Write = Callable[[Any], None]
-"""Writes some more records, as an Arrow table; all tables of a file have one schema."""
+"""Appends records, as an Arrow table, to an open file; all tables of a file have one schema."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sink:
-    """Where a table goes, and what is known of it before its first record."""
+    """Where a table is written to, and what is known of it before its first record."""
 
     target: Path
     """The file to write to."""
     final_name: Path
     """What the file will be called in the end, for its suffix and for messages."""
     like: Source | None = None
-    """What was read, for a kind that carries something over, such as the delimiter of a CSV file."""
+    """The source of the release, for kinds that copy something from it, such as the delimiter of a CSV file."""
     in_parts: bool = False
-    """Whether more than one table will be written, so that no table tells what all records hold."""
+    """Whether records come in several tables, so that the first does not hold every entry of a dictionary."""
 
 
 Writing = Callable[[Sink], AbstractContextManager[Write]]
@@ -102,25 +102,25 @@ class Kind(Protocol):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """The name for messages."""
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """Of its files, in lower case and with the dot; none if its tables are not files."""
+        """Suffixes of its files, in lower case and with the dot; none if its tables are not files."""
 
     @property
     def other_suffixes(self) -> tuple[str, ...]:
         """Suffixes that are understood as well, but that no message recommends."""
 
     def takes(self, source: object) -> bool:
-        """Whether something is a table of this kind that no suffix tells: an object, or a folder."""
+        """Whether an object or a folder, which no suffix tells, is a table of this kind."""
 
     def open(self, source: Any) -> Source:
-        """Opens a path (a Path, and the file is there) or what it takes; DataError where that is not such a table."""
+        """Opens an existing path, or an object that it takes; DataError where that is not a table of this kind."""
 
     @property
-    def open_in_parts(self) -> Callable[[Path], InParts] | None:
-        """Opens a path to be read in parts; None for a kind that is read whole."""
+    def open_in_parts(self) -> Callable[[Path], SourceInParts] | None:
+        """Opens a path that will be read in parts; None for a kind that is read whole."""
 
     @property
     def writing(self) -> Writing | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spark DataFrames, told from other frames; the Spark engine reads them where they are, every other engine here."""
+"""Recognises Spark DataFrames. The Spark engine reads them on the cluster, every other engine on this machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kepsilon.sources.frames import FrameSource
 
 
 class SparkFrames:
-    """DataFrames of Spark, of a cluster or of Spark Connect."""
+    """Spark DataFrames, of a classic session or of Spark Connect."""
 
     name = "Spark DataFrame"
     suffixes = ()

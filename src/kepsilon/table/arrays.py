@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The array types the kernels speak."""
+"""The types of arrays that the kernels take and return."""
 
 from __future__ import annotations
 

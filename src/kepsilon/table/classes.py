@@ -12,15 +12,15 @@ from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Label
 
 SUPPRESSED = -1
-"""The class id of combinations, and so of records, that are left out."""
+"""The class id of combinations, and so of records, that are not released."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeLabels:
-    """What one k-quasi shows in every class."""
+    """The label of one k-quasi in every class."""
 
     labels: tuple[Label, ...]
-    """The distinct labels, without those that only suppressed records would have had."""
+    """The distinct labels of the classes, without labels that only suppressed records would have had."""
     of_class: IntArray
     """Position in `labels`, shape (n_classes,)."""
     loss: FloatArray
@@ -29,7 +29,7 @@ class AttributeLabels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recoding:
-    """The small table that carries a search's result back to the records."""
+    """The result of a search: the class of every combination, and the labels of every class."""
 
     class_of: IntArray
     """Class id of every combination, or SUPPRESSED, shape (n_combinations,)."""
@@ -45,20 +45,21 @@ class Recoding:
 
 
 def only_released(recoding: Recoding, sizes: IntArray) -> tuple[Recoding, IntArray]:
-    """The recoding of the records that are still released, so many of every class, and the new id of every class.
+    """The recoding of the classes that still have records, and the new id of every class, or SUPPRESSED.
 
-    Classes that have none left go, and with them labels that nobody else shows: what is written must not hold them.
+    `sizes` are the records of every class that are still released. Classes without any are dropped, and with them labels
+    that no other class has: files must not hold them. The last of the new ids is that of SUPPRESSED, which is −1.
     """
-    kept = sizes > 0
-    new_ids = np.append(np.where(kept, np.cumsum(kept) - 1, SUPPRESSED), SUPPRESSED)  # the last entry is that of −1
+    is_left = sizes > 0
+    new_ids = np.append(np.where(is_left, np.cumsum(is_left) - 1, SUPPRESSED), SUPPRESSED)  # the last is found by −1
     attributes = []
     for attribute in recoding.attributes:
-        used, of_class = np.unique(attribute.of_class[kept], return_inverse=True)
+        used, of_class = np.unique(attribute.of_class[is_left], return_inverse=True)
         labels = tuple(attribute.labels[i] for i in used.tolist())
-        attributes.append(AttributeLabels(labels=labels, of_class=of_class, loss=attribute.loss[kept]))
+        attributes.append(AttributeLabels(labels=labels, of_class=of_class, loss=attribute.loss[is_left]))
     left = Recoding(
         class_of=new_ids[recoding.class_of],
-        sizes=sizes[kept],
+        sizes=sizes[is_left],
         attributes=tuple(attributes),
         levels=recoding.levels,
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which k-quasis to coarsen before anything else, and to which level, so that few enough combinations are left."""
+"""Which k-quasis to coarsen in the input, and to which level, so that few enough combinations are left."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from kepsilon.table.keys import number
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledCombinations:
-    """Combinations of k-quasis in a sample of records, or in all of them, with counts."""
+    """Combinations of k-quasis in a sample of the records, with counts."""
 
     values: Mapping[str, Sequence[Label]]
     """Distinct values by k-quasi."""
     codes: Mapping[str, IntArray]
-    """Positions among them, shape (n_combinations,)."""
+    """Positions among the distinct values by k-quasi, shape (n_combinations,)."""
     counts: IntArray
     n_records: int
-    """Of the whole table."""
+    """Records of the whole table."""
 
     def count(self, name: str, labels: IntArray | None = None) -> DistinctCount:
-        """Distinct values of one k-quasi; or of what they become, where `labels` says that by position."""
+        """How many distinct values a k-quasi has; or distinct labels, where `labels` numbers the label of every value."""
         codes = self.codes[name] if labels is None else labels[self.codes[name]]
         of_value = np.bincount(codes, weights=self.counts)
         return estimate_distinct(of_value[of_value > 0].astype(np.int64), n_records=self.n_records)
 
     def count_combinations(self, labels: Mapping[str, IntArray] | None = None) -> DistinctCount:
-        """Combinations, with some k-quasis replaced by what `labels` says of their values."""
+        """How many combinations there are, with the values of some k-quasis replaced by labels, as for `count`."""
         replaced = labels or {}
         columns = [replaced[name][own] if name in replaced else own for name, own in self.codes.items()]
         sizes = [int(column.max(initial=0)) + 1 for column in columns]
@@ -46,20 +46,21 @@ class SampledCombinations:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coarsening:
-    """Levels that the values of some k-quasis would be replaced by."""
+    """Levels to which some k-quasis would be coarsened."""
 
     levels: Mapping[str, int]
     left: float
-    """Share of combinations, or of values, that would be left, about."""
+    """About which share of the combinations, or of the values, would be left."""
 
 
 def coarsenings_of_combinations(
     sample: SampledCombinations, attributes: Mapping[str, KQuasi], *, share: float
 ) -> tuple[list[Coarsening], bool]:
-    """What leaves no more than a share of the combinations, and whether anything does.
+    """Coarsenings that leave no more than a share of the combinations, and whether there is any.
 
-    For each k-quasi alone the finest level that is enough. If none is, several together: one level higher wherever that
-    leaves fewest, again and again. A level with one label for all is none: the attribute could as well be left out.
+    For each k-quasi alone, the finest level that is enough. If no level of one is, several k-quasis together: the one
+    that then leaves fewest combinations goes one level higher, again and again, and the last result is returned even if
+    it is not enough. A level with one label for all is not tried: the attribute could as well be left out.
     """
     base = sample.count_combinations().about
     labels = {name: _labels(sample.values[name], own) for name, own in attributes.items()}
@@ -90,7 +91,7 @@ def coarsenings_of_combinations(
 def coarsenings_of_values(
     sample: SampledCombinations, attributes: Mapping[str, KQuasi], name: str, *, share: float
 ) -> list[Coarsening]:
-    """The finest level of one k-quasi that leaves no more than a share of its values; none where none does."""
+    """The finest level of one k-quasi that leaves no more than a share of its values; empty where no level does."""
     base = sample.count(name).about
     for level, labels in _labels(sample.values[name], attributes[name]).items():
         left = sample.count(name, labels).about / max(1, base)
@@ -99,8 +100,8 @@ def coarsenings_of_values(
     return []
 
 
-def in_words(found: Coarsening, attributes: Mapping[str, KQuasi], *, of: str) -> str:
-    """Such as: "birth_date" to level 1 (month): about 1/28 of the combinations are left."""
+def coarsening_in_words(found: Coarsening, attributes: Mapping[str, KQuasi], *, of: str) -> str:
+    """A coarsening for a message: "birth_date" to level 1 (month): about 1/28 of the combinations are left."""
     named = []
     for name, level in found.levels.items():
         hierarchy = attributes[name].hierarchy
@@ -112,7 +113,7 @@ def in_words(found: Coarsening, attributes: Mapping[str, KQuasi], *, of: str) ->
 
 
 def _labels(values: Sequence[Label], attribute: KQuasi) -> dict[int, IntArray]:
-    """By level, a number for what each value becomes; null and values that are not covered stay as they are."""
+    """By level, the number of each value's label; null and values that the hierarchy does not list stay themselves."""
     if attribute.hierarchy is None:
         return {}
     placed = place_values("", attribute, values)

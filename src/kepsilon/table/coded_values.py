@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One ε-quasi of many records as positions among its distinct values, so that it is sorted once for all partitions."""
+"""An ε-quasi coded as positions among its distinct values, so that it is sorted once for all recodings."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from kepsilon.policy.exact_bounds import EXACT
 from kepsilon.table.arrays import FloatArray, IntArray
 
 SLOTS_PER_RECORD = 8
-"""Counting slots costs as much as sorting once there are this many of them per record; measured."""
+"""With this many slots for each record, counting takes as long as sorting; measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodedValues:
-    """One ε-quasi of some records as positions among its distinct values: coded once, counted for every recoding."""
+    """One ε-quasi of some records, coded as positions among its distinct values."""
 
     distinct: FloatArray
-    """Rising."""
+    """The distinct values in rising order."""
     codes: IntArray
-    """Position in `distinct` of every record."""
+    """Position in `distinct` of every record's value, shape (n_records,)."""
 
     def of(self, records: IntArray) -> CodedValues:
-        """Only of the records at some positions."""
+        """The coded values of the records at some positions."""
         return CodedValues(distinct=self.distinct, codes=self.codes[records])
 
     def clipped(self, low: float, high: float) -> CodedValues:
-        """Values moved into [low, high]: those beyond an end become one."""
+        """The values clipped to [low, high]; those beyond an end become that end."""
         moved = np.clip(self.distinct, low, high)
         is_new = np.ones(len(moved), dtype=np.bool_)
         is_new[1:] = moved[1:] != moved[:-1]
@@ -37,13 +37,13 @@ class CodedValues:
 
 
 def code_values(values: FloatArray, *, precision: Fraction) -> CodedValues:
-    """The values coded; a missing value stands for itself, all missing alike.
+    """The values, coded; missing values become 0.
 
     Values that are multiples of the precision, as nearly all are, are numbered by counting instead of sorting.
     """
     values = without_missing(values)
     units = np.rint(values * (precision.denominator / precision.numerator))
-    # Written this way round the division rounds once, so that one tenth times 1753 is 175.3 again.
+    # Multiplied before it is divided, a value is rounded once, so that 1753 tenths are 175.3 again.
     if len(values) and np.abs(units).max() * precision.numerator < EXACT:
         low = units.min()
         span = int(units.max() - low) + 1
@@ -59,6 +59,6 @@ def code_values(values: FloatArray, *, precision: Fraction) -> CodedValues:
 
 
 def without_missing(values: FloatArray) -> FloatArray:
-    """0 where a value is missing: a class has all its values missing or none, so that it becomes a constant class."""
+    """The values with 0 for missing ones. A class has all values missing or none, so 0 makes a class of equal values."""
     missing = np.isnan(values)
     return np.where(missing, 0.0, values) if missing.any() else values

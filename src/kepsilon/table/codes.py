@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values ⇄ small integers, one attribute at a time.
+"""Codes of the values of an attribute: small integers in an order that fits its hierarchy.
 
 A `Domain` numbers the values of one k-quasi that occur in the data so that, at every level of its hierarchy, values
-with one parent are neighbours. Two things follow. Rolling a table up one level is a segmented sum (`reduceat`), and
-the lowest common ancestor of a set of values is that of its smallest and its largest code.
+with one parent are neighbours. Therefore counts at the next level are a segmented sum (`reduceat`), and the lowest
+common ancestor of a set of values is that of its smallest and its largest code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Label = str | None
 
 
 class NotNestedError(ValueError):
-    """A level divides what a finer level had merged; the fields say which values and levels."""
+    """A level divides values that a finer level had merged; the fields say which level and labels."""
 
     def __init__(self, level: int, label: Label, parents: tuple[Label, Label]) -> None:
         self.level = level
@@ -31,7 +31,7 @@ class NotNestedError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Domain:
-    """One attribute's values, coded 0 … n_values − 1, with their labels at every level of its hierarchy."""
+    """The values of one attribute, coded 0 … n_values − 1, with their labels at every level of its hierarchy."""
 
     name: str
     levels: tuple[tuple[Label, ...], ...]
@@ -39,9 +39,9 @@ class Domain:
     up: tuple[IntArray, ...]
     """`up[l]` maps codes of level l to codes of level l + 1; non-decreasing, and onto."""
     positions: FloatArray | None = None
-    """Where each value lies on the number line (NaN for null), if it is to be published as an interval."""
+    """The number that each value stands for (NaN for null), if values are to be published as intervals."""
     generalises: bool = True
-    """False where the attribute has no hierarchy: Mondrian then publishes sets, and OLA does not take it."""
+    """False where the attribute has no hierarchy: Mondrian then publishes sets of values, and OLA refuses it."""
 
     @property
     def n_values(self) -> int:
@@ -53,7 +53,7 @@ class Domain:
 
     @property
     def has_null(self) -> bool:
-        """Null, where it occurs, is the smallest code."""
+        """Whether null occurs; its code is then 0."""
         return self.n_values > 0 and self.levels[0][0] is None
 
     def at_level(self, level: int) -> IntArray:
@@ -74,16 +74,16 @@ def code_domain(
     """The domain of one attribute, and the code of each given value, shape (n_values,).
 
     `columns[l][i]` is the label of value i at level l; `columns[0]` holds the distinct values. Values are first put in
-    natural order (null, then by `positions` if given, else as text), which makes the result the same whatever order
-    they arrive in; then siblings are brought together, level by level from the top, each group standing where its
-    first member stood.
+    natural order (null, then by `positions` if given, else as text), so that the result does not depend on the order in
+    which they are given. Then values of one parent are brought together, level by level from the top; each group goes
+    where its first value was.
     """
     values = columns[0]
     natural = _natural_order(values, positions)
     labels = [[column[i] for i in natural] for column in columns]
     _refuse_unless_nested(labels)
-    # Groups are numbered by first member in natural order, so the number is the sort key of its level; the last key,
-    # the top level, sorts first.
+    # Groups are numbered by their first value in natural order, so these numbers are the sort key of a level; `lexsort`
+    # sorts by the last key first, which is the top level.
     groups = [_group_numbers(level) for level in labels]
     order = np.lexsort(groups) if values else np.zeros(0, dtype=np.int64)
 
@@ -124,7 +124,7 @@ def _natural_order(values: Sequence[Label], positions: FloatArray | None) -> Int
 
 
 def _group_numbers(labels: Sequence[Label]) -> IntArray:
-    """Number of each label's group, by first appearance."""
+    """A number for each label; equal labels have one, and numbers go by first appearance."""
     numbers: dict[Label, int] = {}
     return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
 

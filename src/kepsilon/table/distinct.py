@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many distinct values or combinations a table has, from a sample of its records."""
+"""Estimates how many distinct values or combinations a table has, from a sample of its records."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from kepsilon.table.arrays import IntArray
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistinctCount:
-    """What a sample tells of how many there are."""
+    """How many distinct values or combinations a sample has, and estimates for the whole table."""
 
     seen: int
-    """In the sample; there are no fewer."""
+    """The number in the sample; the table has no fewer."""
     low: int
-    """On average no more than there are, if the records were drawn at random."""
+    """The lower estimate: on average no more than the table has, if the records were drawn at random."""
     high: int
-    """May be more or fewer than there are."""
+    """The higher estimate, which may be more or fewer than the table has."""
 
     @property
     def about(self) -> int:
-        """Between the two, off by no more than the square root of what the wrong one of them is off by."""
+        """The geometric mean: if one estimate is right, it is off by the square root of the other one's factor."""
         return round(math.sqrt(self.low * self.high))
 
 
 def estimate_distinct(counts: IntArray, *, n_records: int) -> DistinctCount:
-    """From how often each one came up in a sample of a table of `n_records` records, drawn without replacement.
+    """Estimates for a table of `n_records` records, from the count of each distinct one in a sample of its records.
 
-    `low` is Chao's estimator for samples without replacement [Chao & Lin 2012]: with f₁ that came up once, f₂ twice, and a
-    sampled share q of the records, at least f₁² / (2 f₂ + f₁ q/(1 − q)) never came up. It follows from the inequality of
-    Cauchy and Schwarz whatever the frequencies are, so that its bias is known where records are drawn at random from all of the
-    table: never upwards but for chance, nothing where all are equally frequent, and downwards the more they differ.
+    `low` is Chao's estimator for samples without replacement [Chao & Lin 2012]: with f₁ values that came up once, f₂
+    twice, and a sampled share q of the records, at least f₁² / (2 f₂ + f₁ q/(1 − q)) never came up. It follows from the
+    inequality of Cauchy and Schwarz whatever the frequencies are. So its bias is known where records are drawn at random
+    from the whole table: none where all values are equally frequent, downwards the more they differ, never upwards.
 
-    `high` is GEE [Charikar et al. 2000], which takes those that came up once for √(1/q) each. It is never off by more than
-    about that factor, and no estimator can promise less; where most are rare, as combinations are, it is the nearer one.
+    `high` is GEE [Charikar et al. 2000], which counts each value that came up once as √(1/q) values. It is never off by
+    more than about that factor, and no estimator can promise less. Where most values are rare, as combinations are, it is
+    the better one.
 
-    A sample of the first records of each row group is random only as far as the order of the files is. Where those that lie side
-    by side are alike, as in sorted files, both come out lower; where the records that were not looked at are more alike than
-    those that were, both come out higher, and by any factor. What was never seen cannot be more than the records that were
-    not looked at.
+    A sample of the first records of each row group is random only as far as the order of the files is. Where neighbouring
+    records are alike, as in sorted files, both estimates are too low. Where the records outside the sample are more alike
+    than those in it, both are too high, by any factor. There cannot be more unseen values than records outside the sample.
     """
     seen, n_sampled = len(counts), int(counts.sum())
     n_left = n_records - n_sampled

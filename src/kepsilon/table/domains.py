@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the values of a k-quasi that occur, and its hierarchy, to its domain."""
+"""Makes the domain of a k-quasi from its hierarchy and the values that occur."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedValues:
-    """One k-quasi's distinct values, where the hierarchy puts them, and which it cannot put anywhere."""
+    """The distinct values of one k-quasi, their labels in its hierarchy, and which values the hierarchy lists."""
 
     name: str
     values: tuple[Label, ...]
     levels: Levels
     is_covered: BoolArray
-    """Shape (n_values,)."""
+    """Whether the hierarchy lists each value, shape (n_values,)."""
     generalises: bool
+    """Whether there is a hierarchy."""
 
 
 def place_values(name: str, attribute: KQuasi, values: Sequence[Label]) -> PlacedValues:
-    """Labels of all distinct values; `values` may hold one None, which no hierarchy has to list."""
+    """The distinct values of a k-quasi with their labels; `values` may hold one None, which no hierarchy has to list."""
     known = [value for value in values if value is not None]
     levels = _as_they_are(known) if attribute.hierarchy is None else attribute.hierarchy.place(known)
     is_covered = np.ones(len(values), dtype=np.bool_)
@@ -48,7 +49,7 @@ def place_values(name: str, attribute: KQuasi, values: Sequence[Label]) -> Place
 
 
 def domain_of(placed: PlacedValues) -> tuple[Domain, IntArray]:
-    """The domain of values that are all covered, and the code of each, shape (n_values,)."""
+    """The domain of values that the hierarchy all lists, and the code of each value, shape (n_values,)."""
     columns, positions = _columns(placed)
     try:
         return code_domain(placed.name, columns, positions=positions, generalises=placed.generalises)
@@ -63,7 +64,7 @@ def domain_of(placed: PlacedValues) -> tuple[Domain, IntArray]:
 
 
 def not_covered(placed: PlacedValues, counts: IntArray) -> DataError | None:
-    """The refusal for values the hierarchy lacks, by count; the values themselves are not shown."""
+    """The error for values that the hierarchy does not list, by count, without the values; None if it lists all."""
     if placed.is_covered.all():
         return None
     n_values = int((~placed.is_covered).sum())
@@ -80,7 +81,10 @@ def not_covered(placed: PlacedValues, counts: IntArray) -> DataError | None:
 
 
 def _columns(placed: PlacedValues) -> tuple[list[list[Label]], FloatArray | None]:
-    """Labels by level with null put in: its own value up to a top that has one label for all."""
+    """Labels by level, and positions, with null put in.
+
+    Unless the hierarchy has labels for null, it stays null, except at a top level that has one label for all values.
+    """
     levels = placed.levels
     n_levels = len(levels.labels)
     null_labels: list[Label] = [None] * n_levels
@@ -100,7 +104,7 @@ def _columns(placed: PlacedValues) -> tuple[list[list[Label]], FloatArray | None
 
 
 def _as_they_are(values: Sequence[str]) -> Levels:
-    """No hierarchy: numbers in their order if all are written as numbers are, else text.
+    """The levels of an attribute without hierarchy: with positions if all values are numbers, else as text.
 
     "01234" is a code, not a number, so one such value makes the attribute text.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distinct combinations of k-quasi values and how often each occurs.
+"""The frequency table: distinct combinations of k-quasi values, and how often each occurs.
 
-Neither OLA nor strict Mondrian looks at a record: both need only this table, so the cost of a search grows with the
-number of distinct combinations, not with the number of records.
+OLA and strict Mondrian need only this table and no record, so the cost of a search grows with the number of distinct
+combinations, not with the number of records.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from kepsilon.table.codes import Domain
 from kepsilon.table.keys import Rank, pack, rank, unpack
 
 DENSE_SLOTS = 1 << 26
-"""Largest product of domain sizes counted by one `bincount` over all slots (512 MB of counters at most)."""
+"""Up to this product of domain sizes, combinations are counted by one `bincount` (512 MB of counts at most)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrequencyTable:
-    """Which combinations occur, and how often; combinations are in rising lexicographic order of their codes."""
+    """The combinations that occur and their counts, in rising lexicographic order of their codes."""
 
     domains: tuple[Domain, ...]
     codes: tuple[IntArray, ...]
-    """One array per attribute, each of shape (n_combinations,)."""
+    """Codes of the combinations, one array per attribute, each of shape (n_combinations,)."""
     counts: IntArray
+    """Records of every combination, shape (n_combinations,)."""
 
     @property
     def n_combinations(self) -> int:
@@ -42,10 +43,10 @@ class FrequencyTable:
 def count_combinations(
     code_columns: Sequence[IntArray], domains: Sequence[Domain], *, n_records: int, rank: Rank = rank
 ) -> tuple[FrequencyTable, IntArray]:
-    """The frequency table, and the combination of every record, shape (n_records,).
+    """The frequency table, and the position of every record's combination in it, shape (n_records,).
 
     Codes are packed into one integer per record, and counted by `bincount` where there are few enough slots, else by
-    rank. `rank` may be an engine's own, faster one.
+    rank. An engine may pass a faster `rank` of its own.
     """
     sizes = [domain.n_values for domain in domains]
     slots = math.prod(sizes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One integer for a whole combination of codes, and consecutive numbers for those that are equal."""
+"""Packs a combination of codes into one integer, and numbers distinct combinations."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ import numpy as np
 from kepsilon.table.arrays import IntArray
 
 LARGEST_KEY = 1 << 62
-"""Keys are ranked before their bound reaches this."""
+"""A key is replaced by its rank before the bound of all keys reaches this."""
 
-_CELLS_PER_COMBINATION = 16
+_SLOTS_PER_COMBINATION = 16
 """Marking this many slots takes as long as sorting one combination; measured."""
 
 Rank = Callable[[IntArray], tuple[IntArray, IntArray]]
-"""Distinct keys in rising order, and the position of each given key among them."""
+"""Returns the distinct keys in rising order, and the position of each given key among them."""
 
 
 def rank(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """A `Rank` by sorting."""
     distinct, positions = np.unique(keys, return_inverse=True)
     return distinct, positions
 
 
 def pack(columns: Sequence[IntArray], *, sizes: Sequence[int], length: int, rank: Rank = rank) -> tuple[IntArray, int]:
-    """One integer per record or combination that orders like its codes, shape (length,), and a bound that all are below.
+    """A key for each combination, in the lexicographic order of its codes, shape (length,), and a bound above all keys.
 
-    Where the next product could overflow, the key so far is replaced by its rank, which is below `length`; so no
-    product ever exceeds `length` times one domain. Small keys are 32 bits wide, which halves the time and the memory.
+    `columns` holds the codes of one attribute each, of records or combinations. Where the next product could overflow,
+    the key so far is replaced by its rank, which is below `length`; so no product exceeds `length` times one size. Small
+    keys have 32 bits, which halves time and memory.
     """
     key: IntArray = np.zeros(length, dtype=np.int32 if math.prod(sizes) < 1 << 31 else np.int64)
     bound = 1
@@ -44,7 +46,7 @@ def pack(columns: Sequence[IntArray], *, sizes: Sequence[int], length: int, rank
 
 
 def unpack(keys: IntArray, *, sizes: Sequence[int]) -> tuple[IntArray, ...]:
-    """The codes that were packed without ranking, one array per attribute."""
+    """The codes of keys that were packed without ranking, one array per attribute."""
     codes: list[IntArray] = []
     for size in reversed(sizes):
         keys, code = np.divmod(keys, size)
@@ -53,9 +55,9 @@ def unpack(keys: IntArray, *, sizes: Sequence[int]) -> tuple[IntArray, ...]:
 
 
 def number(columns: Sequence[IntArray], *, sizes: Sequence[int], length: int) -> tuple[IntArray, int]:
-    """Numbers 0 … n − 1 for the distinct combinations in lexicographic order, shape (length,), and n."""
+    """The number of each combination among the n distinct ones in lexicographic order, shape (length,), and n."""
     key, bound = pack(columns, sizes=sizes, length=length)
-    if bound > _CELLS_PER_COMBINATION * length:
+    if bound > _SLOTS_PER_COMBINATION * length:
         distinct, numbers = rank(key)
         return numbers, len(distinct)
     occurs = np.zeros(bound, dtype=np.bool_)
@@ -65,7 +67,10 @@ def number(columns: Sequence[IntArray], *, sizes: Sequence[int], length: int) ->
 
 
 def number_by_first(numbers: IntArray, *, n_distinct: int) -> IntArray:
-    """New numbers for 0 … n_distinct − 1, each of which occurs, by where they occur first; shape (n_distinct,)."""
+    """The new number of each of 0 … n_distinct − 1, in the order in which they first occur, shape (n_distinct,).
+
+    Each of them has to occur in `numbers`.
+    """
     first = np.empty(n_distinct, dtype=np.int64)
     first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)  # the last assignment, from the front, stays
     new = np.empty(n_distinct, dtype=np.int64)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Round numbers: widths of cells and steps of axes that tell nothing about the data."""
+"""Round numbers for the widths of bins and the steps of axes, so that these tell nothing about the data."""
 
 from __future__ import annotations
 

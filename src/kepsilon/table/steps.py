@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may be published of an ε-quasi: multiples of its precision, clamped to a public domain."""
+"""The values that may be published of an ε-quasi: multiples of its precision inside a public domain."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from kepsilon.policy.roles import EpsilonQuasi, fraction
 from kepsilon.table.arrays import FloatArray
 
 _ON_STEP = 1e-9
-"""An end that misses a multiple of the precision by this part of it is on it, but for a double's rounding."""
+"""An end of an interval this close to a multiple, as a share of the precision, is on it: doubles are rounded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """What may be published: multiples of the precision, clamped to a public domain."""
+    """The values that may be published of an ε-quasi: multiples of the precision, clamped to a public domain."""
 
     precision: Fraction
     domain: tuple[Fraction, Fraction] | None = None
 
     @classmethod
     def of(cls, attribute: EpsilonQuasi) -> Steps:
+        """The steps of an ε-quasi of a policy."""
         domain = attribute.domain
         return cls(
             precision=fraction(attribute.precision),
@@ -33,10 +34,10 @@ class Steps:
         )
 
     def leading_into(self, opens: FloatArray, closes: FloatArray, far: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The intervals of unrounded values that are published inside the given ones, ends included.
+        """The intervals of unrounded values that are published inside the given intervals, ends included.
 
-        An interval without any multiple is left empty, and one that has the end of the domain in it goes as far as noise
-        does: `far` beyond.
+        An interval without a multiple of the precision gives an empty one. An interval that holds an end of the domain
+        is extended by `far`, which is as far as noise reaches, because values beyond are clamped to that end.
         """
         step = float(self.precision)
         first, last = np.ceil(opens / step - _ON_STEP), np.floor(closes / step + _ON_STEP)
@@ -53,5 +54,5 @@ class Steps:
 
 
 def steps_of(policy: Policy) -> tuple[Steps, ...]:
-    """How each ε-quasi of a policy is published."""
+    """The steps of each ε-quasi of a policy."""
     return tuple(Steps.of(attribute) for attribute in policy.epsilon_quasis.values())

@@ -39,25 +39,25 @@ def watch_noise() -> None:
     """In every worker process: they are forked, and import the package only when they are."""
     from kepsilon.engines.on_disk.batches import NoisyBuckets
 
-    keeper = NoisyBuckets.keeper
+    store_for = NoisyBuckets.store_for
 
-    def keeper_with_trouble(self, stored, random):
-        keep = keeper(self, stored, random)
+    def store_for_with_trouble(self, stored, random):
+        store = store_for(self, stored, random)
 
-        def keep_with_trouble(part, published, stays):
+        def store_with_trouble(part, published, stays):
             if is_mine("full disk"):
                 before = resource.getrlimit(resource.RLIMIT_FSIZE)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
                 try:
-                    keep(part, published, stays)
+                    store(part, published, stays)
                 finally:
                     resource.setrlimit(resource.RLIMIT_FSIZE, before)
-            keep(part, published, stays)
+            store(part, published, stays)
             after_noise(part)
 
-        return keep_with_trouble
+        return store_with_trouble
 
-    NoisyBuckets.keeper = keeper_with_trouble
+    NoisyBuckets.store_for = store_for_with_trouble
 
 
 os.register_at_fork(after_in_child=watch_noise)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +19,7 @@ from kepsilon.evaluate.expectations import expect, expect_of_counts
 from kepsilon.evaluate.large_class import LargeClassFigures, one_class
 from kepsilon.evaluate.linking import likelihood_links
 from kepsilon.evaluate.pictures import picture_release
+from kepsilon.evaluate.simulated_figures import Drawing
 from kepsilon.evaluate.simulation import Blocks, SimulatedBytes
 from kepsilon.evaluate.tally import realise
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
@@ -240,6 +242,55 @@ def test_one_class_in_parts_is_attacked_too():
     assert found.sizes == whole.sizes
 
 
+class Silent(Unsolved):
+    """Publishes what it is given: whatever is off was clipped."""
+
+    def draw(self, values, *others, **options):
+        return values.copy()
+
+
+def clipped_errors(d, *, by_counts):
+    """Errors that are simulated with declared bounds, with a zero and a value far outside."""
+    rng = np.random.default_rng(SEED)
+    originals = np.column_stack([rng.normal(70, 12, 400), rng.normal(20, 30, 400)]).round()[:, :d]
+    originals[0], originals[200] = 300.0, 0.0
+    low, high = np.array([[60.0, 0.0], [50.0, 10.0]])[:, :d], np.array([[75.0, 40.0], [95.0, 20.0]])[:, :d]
+    ids = np.repeat([0, 1], 200)
+    steps = [Steps(precision=Fraction(1))] * d
+    if by_counts:
+        ids, low, high = np.zeros(400, dtype=np.int64), low[:1], high[:1]
+        (before, n_before), (after, n_after) = (
+            np.unique(own, return_counts=True) for own in (originals, originals.clip(low[0, 0], high[0, 0]))
+        )
+        found = expect_of_counts(
+            one_class(after, n_after), mechanism=Silent(), low=low, high=high, steps=steps,
+            original_values=before, original_counts=n_before,
+        )  # fmt: skip
+        return originals, originals.clip(low[ids], high[ids]), found.at(4.0).errors
+    values = originals.clip(low[ids], high[ids])
+    coded = [code_values(values[:, j], precision=Fraction(1)) for j in range(d)]
+    found = expect(
+        values, coded[: d == 1], ids, mechanism=Silent(), low=low, high=high, steps=steps, originals=originals
+    )
+    return originals, values, found.at(4.0).errors
+
+
+@pytest.mark.parametrize(
+    ("d", "by_counts"), [(1, False), (2, False), (1, True)], ids=["one", "two", "one class known by counts"]
+)
+def test_errors_that_are_simulated_are_those_of_the_originals(d, by_counts):
+    """To the last digits, because nothing but clipping moves a value: distance, what it is relative to, and the range."""
+    originals, values, errors = clipped_errors(d, by_counts=by_counts)
+    assert len(errors) == d
+    for j, found in enumerate(errors):
+        before, moved = originals[:, j], np.abs(values[:, j] - originals[:, j])
+        assert np.count_nonzero(moved) > 40
+        assert found.distance_sum == pytest.approx(moved.sum(), rel=1e-12)
+        assert found.relative == pytest.approx(np.mean(moved[before != 0] / np.abs(before[before != 0])), rel=1e-12)
+        assert (found.n_values, found.n_zeros) == (400, np.count_nonzero(before == 0))
+        assert (found.low, found.high) == (before.min(), before.max())
+
+
 def test_error_curves_are_drawn_where_they_are_not_known():
     """Within five standard errors of the closed forms, for the classes and for the whole dataset."""
     values, ids, low, high = some_classes(2)
@@ -260,3 +311,23 @@ def test_error_curves_are_drawn_where_they_are_not_known():
             for i, j in shared:
                 p = getattr(closed, name)[i]
                 assert abs(getattr(drawn, name)[j] - p) <= 5 * math.sqrt(p * (1 - p) / n) + 1e-3
+
+
+def test_a_large_class_is_not_taken_for_gone_because_it_is_a_small_part_of_the_table(monkeypatch):
+    """Those that stay may be one in a hundred: too few draws would meet none of them, and say that all go."""
+    monkeypatch.setattr(simulated_figures, "_LARGE", 1_000)
+    counts = np.array([150, 9_850])
+    classes = one_class(np.array([0.0, 100.0]), counts)
+    asked = confident(1, k=5, precision=Fraction(1, 100), rule=ZeroRule.STRICT)
+
+    class Far(Unsolved):
+        """Nobody who had the larger value is near an original any more."""
+
+        def draw(self, values, class_ids, low, high, *, epsilon, steps, source):
+            return np.where(values == 0, 0.0, 1e6)
+
+    whole = Drawing(mechanism=Far(), low=np.zeros((1, 1)), high=np.full((1, 1), 100.0), steps=[Steps(precision=FINE)])
+    for stream in range(20):
+        drawing = dataclasses.replace(whole, stream=stream, share=1e-3)
+        found = simulated_figures.simulated_suppression_of_one(drawing, classes, epsilon=20.0, confident=asked)
+        assert found.total < 5_000

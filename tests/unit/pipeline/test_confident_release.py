@@ -111,6 +111,43 @@ def test_a_class_that_confidence_removes_leaves_no_label_behind(tmp_path):
     assert set(linkage["class_id"].to_pylist()) == {0}
 
 
+def outlying_heights():
+    """The six districts, but one height is missing, one is far above all others, and a taller one is in a rare district."""
+    heights = six_districts()["height"].to_numpy().copy()
+    heights[0], heights[1], heights[N - 1] = np.nan, 260.0, 300.0
+    return six_districts().set_column(2, "height", pa.array(heights, from_pandas=True))
+
+
+def test_figures_say_which_records_they_are_of():
+    """By an oracle: links per record read, and errors in the range of the records that got noise, not of the released."""
+    data = outlying_heights()
+    release = kepsilon.anonymise(data, confident(), unsafe_seed=SEED)
+    person, district, height = (data[name].to_pylist() for name in ("person", "district", "height"))
+    entering = [i for i in range(N) if height[i] is not None and district[i] not in ("d6", "d7")]
+    records = release.record["records"]
+    assert (records["read"], records["suppressed_missing"], records["suppressed_by_k"]) == (N, 1, 3)
+    assert 0 < records["suppressed_by_confidence"] == len(entering) - records["released"]
+
+    values, ids = [height[i] for i in entering], [district[i] for i in entering]
+    members = {label: [v for v, own in zip(values, ids, strict=True) if own == label] for label in set(ids)}
+    scales = {label: (max(own) - min(own)) / EPSILON for label, own in members.items()}
+    fair, _ = attacks.expected_links(values, ids, scales=scales)
+    published = dict(zip(*(release.frame[name].to_pylist() for name in ("person", "height")), strict=True))
+    centres = [published.get(person[i]) for i in entering]
+    links = [attacks.link(values, centres, ids, i)[0] for i, x in enumerate(centres) if x is not None]
+    risk = release.record["linking_risk"]
+    assert risk["expected"] == pytest.approx(sum(fair.values()) / len(entering))
+    assert risk["per_original"]["expected"] == pytest.approx(sum(fair.values()) / N)
+    assert risk["realised"] == pytest.approx(sum(links) / len(published))
+    assert risk["per_original"]["realised"] == pytest.approx(sum(links) / N)
+
+    moved = [abs(x - v) for v, x in zip(values, centres, strict=True) if x is not None]
+    width = max(values) - min(values)
+    released = [v for v, x in zip(values, centres, strict=True) if x is not None]
+    assert max(released) < max(values) == 260 < np.nanmax(np.array(height, dtype=float)), "three ranges that differ"
+    assert release.record["error"]["height"]["realised_range_relative"] == pytest.approx(np.mean(moved) / width)
+
+
 def test_a_cap_on_all_suppression_refuses_before_noise_is_drawn(monkeypatch):
     """On the expected figure, with the figures and an ε that would do; just above it passes."""
     expected = kepsilon.anonymise(six_districts(), confident(), unsafe_seed=1).record["confident_k"]["total_expected"]
@@ -127,6 +164,38 @@ def test_a_cap_on_all_suppression_refuses_before_noise_is_drawn(monkeypatch):
     suggested = float(message.split("epsilon = ")[1].split(";", maxsplit=1)[0])
     monkeypatch.undo()
     assert kepsilon.anonymise(six_districts(), confident(max_total_suppression=0.01, epsilon=suggested), unsafe_seed=4)
+
+
+def two_measures():
+    """The six districts with a second ε-quasi, so that what goes for confidence is simulated; and their policy."""
+    data = six_districts().append_column("weight", pa.array(np.random.default_rng(SEED).normal(70, 12, N).round(1)))
+    return data, confident(attributes={"weight": HEIGHT})
+
+
+@pytest.mark.parametrize("run", [kepsilon.check, kepsilon.anonymise])
+def test_what_is_simulated_has_to_stay_below_the_cap_for_certain(run, monkeypatch):
+    """Three standard errors above the figure that is expected: a cap between the two refuses."""
+    monkeypatch.setattr("kepsilon.evaluate.confident_k.simulated_suppression._SIMULATED", 20_000)
+    data, chosen = two_measures()
+    found = kepsilon.check(data, chosen).confident_k
+    expected, certain = found.total_expected, found.total_expected + 3 * found.of_counted.standard_error
+    assert expected < 0.99 * certain
+    with pytest.raises(kepsilon.UnsatisfiableError, match="with three standard errors of what was simulated") as caught:
+        run(data, chosen.with_changes(max_total_suppression=(expected + certain) / 2))
+    assert f"{expected:.2%} together ({certain:.2%} with three standard errors" in str(caught.value)
+    assert run(data, chosen.with_changes(max_total_suppression=certain * 1.0001))
+
+
+def test_an_epsilon_is_only_suggested_if_it_keeps_the_cap_for_certain(monkeypatch):
+    """Half of ε is expected to keep it, though not by three standard errors: a quarter is what would work."""
+    monkeypatch.setattr("kepsilon.evaluate.confident_k.simulated_suppression._SIMULATED", 20_000)
+    data, chosen = two_measures()
+    half, quarter = (kepsilon.check(data, chosen.with_changes(epsilon=EPSILON / n)).confident_k for n in (2, 4))
+    cap = half.total_expected + 1.5 * half.of_counted.standard_error
+    assert quarter.total_expected + 3 * quarter.of_counted.standard_error < cap
+    with pytest.raises(kepsilon.UnsatisfiableError, match=f"epsilon = {EPSILON / 4:g}; or a higher confidence"):
+        kepsilon.check(data, chosen.with_changes(max_total_suppression=cap))
+    assert kepsilon.check(data, chosen.with_changes(max_total_suppression=cap, epsilon=EPSILON / 4))
 
 
 def test_the_cap_holds_without_confidence_too():

@@ -10,9 +10,9 @@ from kepsilon.policy.hierarchies import DatesHierarchy, IntervalsHierarchy, Mask
 from kepsilon.policy.roles import KQuasi
 from kepsilon.table.coarsening import (
     SampledCombinations,
+    coarsening_in_words,
     coarsenings_of_combinations,
     coarsenings_of_values,
-    in_words,
 )
 
 DAYS = [f"2024-{month:02d}-{day:02d}" for month in (1, 2, 3, 4) for day in range(1, 29)]
@@ -46,7 +46,7 @@ def test_the_finest_level_that_is_enough_alone(everybody):
     found, is_enough = coarsenings_of_combinations(everybody, ATTRIBUTES, share=0.11)
     assert is_enough
     assert [(dict(own.levels), own.left) for own in found] == [({"born": 1}, 4 / 112), ({"zip": 1}, 4 / 40)]
-    words = [in_words(own, ATTRIBUTES, of="combinations") for own in found]
+    words = [coarsening_in_words(own, ATTRIBUTES, of="combinations") for own in found]
     assert words == [
         '"born" to level 1 (month): about 1/28 of the combinations are left',
         '"zip" to level 1 (its last character masked): about 1/10 of the combinations are left',
@@ -86,4 +86,7 @@ def test_null_and_unlisted_values_stay_as_they_are():
     assert (dict(found.levels), found.left) == ({"age": 1}, 1.0)
     (found,), is_enough = coarsenings_of_combinations(sample, age, share=1.0)
     assert is_enough
-    assert in_words(found, age, of="values") == '"age" to level 1 (intervals of 2): about 1/1.0 of the values are left'
+    assert (
+        coarsening_in_words(found, age, of="values")
+        == '"age" to level 1 (intervals of 2): about 1/1.0 of the values are left'
+    )

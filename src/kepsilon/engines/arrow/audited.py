@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table as an auditor reads it: every column on its own, by record, with nothing changed and nothing left out."""
+"""A table as the audit reads it: each column by itself, with every record, unchanged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kepsilon.table.codes import Label
 
 
 class AuditedTable:
-    """A file or frame; columns are read when they are asked for."""
+    """A file or frame whose columns are read when they are asked for."""
 
     def __init__(self, source: object) -> None:
         self.path: Path | None = Path(source) if isinstance(source, str | Path) else None
@@ -41,11 +41,11 @@ class AuditedTable:
 
     @property
     def metadata(self) -> tuple[str, ...]:
-        """Names of what the table says beside its columns, such as the index of a pandas frame."""
+        """Names of what the table holds beside its columns, such as the index of a pandas frame."""
         return self._source.beside()
 
     def n_hidden_values(self, name: str) -> int:
-        """Entries in the dictionary of a column that no record shows."""
+        """How many entries of a column's dictionary no record holds."""
         # Text of a Parquet file comes with the dictionary of its pages, where it is coded as one.
         by_column = self._source.by_column
         column = self._source.arrow_table([name], coded=[name]).column(0) if by_column else self._column(name)
@@ -87,7 +87,7 @@ class AuditedTable:
 
     def _column(self, name: str) -> Any:
         if not self._source.by_column and len(set(self.column_names)) == len(self.column_names):
-            if self._whole is None:  # what is read in full, whatever is asked of it, is read once
+            if self._whole is None:  # a kind that reads all columns for any one of them is read once
                 self._whole = self._source.arrow_table(self.column_names)
             column = movable(self._whole.select([name])).column(0)
         else:

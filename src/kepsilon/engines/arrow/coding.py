@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernels need of an Arrow column: codes of its values, or doubles."""
+"""Arrow columns as the kernels need them: as codes of their values, or as doubles."""
 
 from __future__ import annotations
 
@@ -52,6 +52,7 @@ def only_occurring(values: tuple[Label, ...], codes: IntArray) -> tuple[tuple[La
 
 
 def as_doubles(column: pa.ChunkedArray, name: str, source: str) -> FloatArray:
+    """A column as doubles, NaN where it is null; DataError where some values are no numbers."""
     values, wrong = read_doubles(column, name, source)
     wrong.refuse(name, source)
     return values
@@ -59,15 +60,18 @@ def as_doubles(column: pa.ChunkedArray, name: str, source: str) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrongNumbers:
-    """Records whose ε-quasi cannot be given noise; they add up over parts of a column."""
+    """How many records hold an ε-quasi that cannot be given noise; the parts of a column add up."""
 
     n_texts: int = 0
+    """Records with text that is no number."""
     n_not_finite: int = 0
+    """Records with NaN or an infinity."""
 
     def __add__(self, other: WrongNumbers) -> WrongNumbers:
         return WrongNumbers(n_texts=self.n_texts + other.n_texts, n_not_finite=self.n_not_finite + other.n_not_finite)
 
     def refuse(self, name: str, source: str) -> None:
+        """Raises DataError where there is such a record."""
         where = f'{source}: column "{name}"'
         if self.n_texts:
             raise DataError(
@@ -89,7 +93,7 @@ class WrongNumbers:
 
 
 def read_doubles(column: pa.ChunkedArray, name: str, source: str) -> tuple[FloatArray, WrongNumbers]:
-    """A column as doubles, NaN where it is null, and what in it is no number; where something is, do not use the doubles."""
+    """A column as doubles, NaN where it is null, and how many values are no numbers; if any is, ignore the doubles."""
     if pa.types.is_null(column.type):
         column = column.cast(pa.float64())
     if pa.types.is_dictionary(column.type):
@@ -109,14 +113,14 @@ def read_doubles(column: pa.ChunkedArray, name: str, source: str) -> tuple[Float
                 fix="Give it another role.",
             )
         )
-    # A null becomes NaN here, so NaN in excess of the nulls was NaN in the data.
+    # A null becomes NaN here, so if there are more NaN than nulls, some were NaN in the data.
     values: FloatArray = to_doubles(column)
     n_wrong = len(values) - int(np.count_nonzero(np.isfinite(values))) - column.null_count
     return values, WrongNumbers(n_not_finite=n_wrong)
 
 
 def _parsed(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, int]:
-    """Numbers given as text, blank being missing, and how many texts are no numbers."""
+    """Text as numbers, null where it is blank, and how many texts are no numbers."""
     try:
         return column.cast(pa.float64()), 0
     except pa.ArrowInvalid:  # blanks around numbers, or instead of them
@@ -130,12 +134,15 @@ def _parsed(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, int]:
 
 
 def is_finite_number(text: str) -> bool:
-    """Whether text would be read as a number, or as missing."""
+    """Whether text is read as a finite number, or as missing because it is blank."""
     return not text.strip() or re.match(NUMBER, text.strip()) is not None
 
 
 def missingness(name: str, is_missing: BoolArray) -> tuple[Domain, IntArray]:
-    """Whether an ε-quasi is missing, as an attribute of one level: it is visible, so it is part of the class."""
+    """The domain and the codes of "is this ε-quasi missing?", as one more attribute without hierarchy.
+
+    A missing value is visible in the release, so it has to be part of what makes a class.
+    """
     texts = ["present", "missing"]
     occurring = [i for i, found in enumerate([not is_missing.all(), bool(is_missing.any())]) if found]
     domain, codes = code_domain(f"{name} is missing", [[texts[i] for i in occurring]], generalises=False)
@@ -145,7 +152,7 @@ def missingness(name: str, is_missing: BoolArray) -> tuple[Domain, IntArray]:
 
 
 def rank_by_hash(keys: IntArray) -> tuple[IntArray, IntArray]:
-    """Distinct keys in rising order and the position of each, by Arrow's hash table instead of a sort of all keys."""
+    """A `Rank` that uses Arrow's hash table, which is faster than sorting all keys."""
     coded = from_numpy(keys).dictionary_encode()
     distinct = to_positions(coded.dictionary, null=0)
     order = np.argsort(distinct)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of a single column before anything is released: does it repeat, and would a spreadsheet run it?"""
+"""Facts about a single column: whether its values repeat, which its role cannot place, which look like formulas."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from kepsilon.table.arrays import IntArray
 from kepsilon.table.domains import place_values
 
 FORMULA = r"^([=@\t\r]|[+-][^0-9.])"
-"""How a formula begins; a sign before a digit is a number."""
+"""How a formula begins in a spreadsheet; a sign before a digit begins a number."""
 
 _MIXING = np.uint64(0x9E3779B97F4A7C15)
 
 
 def n_formulas(column: pa.ChunkedArray) -> int:
-    """Cells of a column of text that a spreadsheet would take for formulas."""
+    """How many values of a column a spreadsheet would take for formulas; 0 where it is not text."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
@@ -33,10 +33,10 @@ def n_formulas(column: pa.ChunkedArray) -> int:
 
 
 def repetition(parts: Iterable[pa.ChunkedArray], *, most: int) -> Repetition:
-    """Whether the values of a column that comes in parts repeat.
+    """Whether the values of a column repeat; the column comes in parts.
 
     About `most` values are held at a time, as hashes. Where there are more, only a sample of the values is followed,
-    each with all its records, so that values that repeat still show; how many are distinct is then an estimate.
+    each in all its records, so that repeated values still show; the number of distinct values is then an estimate.
     """
     followed = _Followed()
     n_records = n_waiting = 0
@@ -56,9 +56,9 @@ def repetition(parts: Iterable[pa.ChunkedArray], *, most: int) -> Repetition:
 
 
 def offending(table: pa.Table, attribute: Attribute, source: str) -> list[tuple[str, int]]:
-    """Values of the only column that its attribute's role cannot place, with how many records hold each.
+    """Values of the table's only column that its role cannot place, with how many records hold each.
 
-    The most frequent come first. This gives back values of records: only a curator who asks may see them.
+    The most frequent come first. These are values of records: only a curator who asks may see them.
     """
     (name,) = table.column_names
     values, codes = encode(movable(table).column(0), name, source)
@@ -74,7 +74,7 @@ def offending(table: pa.Table, attribute: Attribute, source: str) -> list[tuple[
 
 
 def _hashes(values: pa.ChunkedArray) -> IntArray:
-    """64 bits of every value. Numbers are hashed as text: Python's hash of −1 is that of −2, and a NaN has its own."""
+    """A hash of 64 bits of every value. Numbers are hashed as text: to Python −1 and −2 have one hash, and each NaN another."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if not (_is_text(values.type) or _is_bytes(values.type)):
@@ -102,12 +102,12 @@ class _Followed:
         """One value in 2^halvings is followed."""
 
     def add(self, hashes: IntArray) -> None:
-        # Mixed, because values are followed by the first bits.
+        # The first bits decide which values are followed, so they are mixed with the others.
         mixed = hashes * _MIXING
         self._waiting.append(mixed[self._is_followed(mixed)])
 
     def shrink(self, most: int) -> None:
-        """Adds up what waits, and follows fewer values where there are more than so many."""
+        """Adds up the hashes that wait, and follows fewer values where there are more than `most`."""
         hashes, places = np.unique(np.concatenate([self._hashes, *self._waiting]), return_inverse=True)
         before = np.concatenate([self._counts, np.ones(len(places) - len(self._counts), dtype=np.int64)])
         counts = np.bincount(places, weights=before, minlength=len(hashes)).astype(np.int64)
@@ -124,7 +124,7 @@ class _Followed:
 
     @property
     def n_repeated(self) -> int:
-        """Records whose value another record before them has, in the whole column."""
+        """How many records of the whole column hold a value that a record before them holds."""
         return int(self._counts.sum() - len(self._counts)) << self._halvings
 
     def _is_followed(self, mixed: IntArray) -> IntArray | slice:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labels, noisy values and untouched columns of released records side by side. Algorithm 1, lines 8 and 9."""
+"""The table of released records: labels, noisy values and kept columns side by side. Algorithm 1, lines 8 and 9."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 
 Kept = Callable[[str], tuple[pa.Field, pa.Array | pa.ChunkedArray]]
-"""A column that is kept as it is, taken anew so that nothing of other records comes along."""
+"""Gives a kept column of the released records by name, copied so that nothing of other records comes along."""
 
 
 def merged_table(
@@ -28,7 +28,10 @@ def merged_table(
     *,
     integers: Collection[str],
 ) -> pa.Table:
-    """Some released records in the order of `class_ids`; `integers` names the ε-quasis that stay whole numbers."""
+    """The table of some released records, in the order of `class_ids` and `published`.
+
+    `integers` names the ε-quasis that are published as whole numbers.
+    """
     labels = dict(zip(roles.k_quasis, recoding.attributes, strict=True))
     fields, columns = [], []
     for name in roles.published:
@@ -47,7 +50,7 @@ def merged_table(
 
 
 def linkage_table(original_rows: IntArray, class_ids: IntArray, *, first: int) -> pa.Table:
-    """One line for each released record, from the first-th on."""
+    """The linkage of some released records, whose rows in the release are numbered from `first`."""
     columns = {
         "original_row": original_rows.astype(np.int64),
         "released_row": np.arange(first, first + len(original_rows), dtype=np.int64),

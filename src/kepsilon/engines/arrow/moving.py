@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrow columns of released records, made anew so that nothing of the other records comes along."""
+"""Arrow columns of released records, copied so that nothing of other records comes along."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.codes import Label
 
 _MOST_TEXT = 1 << 30
-"""Bytes of text that are put together; twice as much would be more than Arrow has offsets for."""
+"""Bytes of text in one array at the most; Arrow's offsets of 32 bits end at twice as much."""
 
 
 def with_one_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Chunks that share a dictionary; one that lists null is made anew, for Arrow can neither unify nor write it."""
+    """The column with one dictionary for all chunks; without a null entry, which Arrow can neither unify nor write."""
     if any(chunk.dictionary.null_count for chunk in column.chunks):
         return column.cast(column.type.value_type).dictionary_encode()
     return column.unify_dictionaries()
 
 
 def stored(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column in the plain type its extension type, such as UUID, is stored in."""
+    """The column in the plain type that its extension type, such as UUID, is stored in."""
     if not isinstance(column.type, pa.BaseExtensionType):
         return column
     return pa.chunked_array([chunk.storage for chunk in column.chunks], type=column.type.storage_type)
 
 
 def label_column(labels: Sequence[Label], of_class: IntArray, class_ids: IntArray) -> pa.DictionaryArray:
-    """What a k-quasi shows in every record; a null label is a null, not an entry of the dictionary."""
+    """The label of a k-quasi in every record; a null label is a null, not an entry of the dictionary."""
     index_type = np.int8 if len(labels) < 1 << 7 else np.int16 if len(labels) < 1 << 15 else np.int32
     texts = [label for label in labels if label is not None]
     position = np.zeros(len(labels), dtype=index_type)
@@ -44,20 +44,20 @@ def label_column(labels: Sequence[Label], of_class: IntArray, class_ids: IntArra
 
 
 def number_column(values: FloatArray, *, stays_whole: bool) -> pa.Array:
-    """Noisy values; integers stay integers where the precision (not the noise) says so."""
+    """A column of noisy values, null for NaN; as integers if `stays_whole`, which input and precision decide, not noise."""
     column = from_numpy(values, is_null=np.isnan(values))
     return column.cast(pa.int64()) if stays_whole else column
 
 
 def taken(column: pa.ChunkedArray, rows: IntArray) -> pa.Array | pa.ChunkedArray:
-    """The values of some records, with nothing of the others; text that repeats comes as a dictionary."""
+    """The values at some rows, with nothing of other rows; text that repeats comes as a dictionary."""
     if (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)) and _repeats(column):
         return _taken_dictionary(in_one_piece(column.dictionary_encode()), rows)
     return taken_as_is(column, rows)
 
 
 def taken_as_is(column: pa.ChunkedArray, rows: IntArray) -> pa.Array | pa.ChunkedArray:
-    """The same, and of the same type: dictionaries hold used entries only."""
+    """The values at some rows, with nothing of other rows, in the type of the column; dictionaries hold used entries."""
     if pa.types.is_dictionary(column.type):
         return _taken_dictionary(in_one_piece(with_one_dictionary(column)), rows)
     if (pa.types.is_string(column.type) or pa.types.is_binary(column.type)) and column.nbytes > _MOST_TEXT:
@@ -66,7 +66,7 @@ def taken_as_is(column: pa.ChunkedArray, rows: IntArray) -> pa.Array | pa.Chunke
 
 
 def _taken_large(column: pa.ChunkedArray, rows: IntArray) -> pa.ChunkedArray:
-    """In pieces, none of which is more than Arrow's offsets of 32 bits can tell apart."""
+    """The values at some rows of a column of much text, in chunks that fit Arrow's offsets of 32 bits."""
     is_text = pa.types.is_string(column.type)
     together = in_one_piece(column.cast(pa.large_string() if is_text else pa.large_binary()))
     lengths = to_positions(pc.binary_length(together), null=0)[rows]
@@ -77,16 +77,16 @@ def _taken_large(column: pa.ChunkedArray, rows: IntArray) -> pa.ChunkedArray:
 
 
 def _repeats(column: pa.ChunkedArray) -> bool:
-    """Whether text repeats so often that moving positions in a dictionary is faster than moving text."""
+    """Whether text repeats so often that moving it as a dictionary is faster."""
     head = column.slice(0, 100_000)
     return len(head) > 0 and pc.count_distinct(head).as_py() < len(head) / 20
 
 
 def _taken_dictionary(array: pa.DictionaryArray, rows: IntArray) -> pa.DictionaryArray:
-    """Used entries only, in an order of their own.
+    """The values at some rows, with a dictionary of used entries in sorted order.
 
-    A dictionary lists values as they first came up in the input, which is an order of records; only one that was
-    declared to be ordered is kept as it was.
+    A dictionary lists values as they first came up, which would show the order of the input. Only a dictionary that
+    was declared to be ordered stays in its order.
     """
     positions = array.indices.take(from_numpy(rows))
     used = np.unique(to_positions(positions.drop_null(), null=0))
@@ -102,7 +102,7 @@ def _taken_dictionary(array: pa.DictionaryArray, rows: IntArray) -> pa.Dictionar
 
 
 def used_entries(column: pa.ChunkedArray, *, least: int) -> pa.ChunkedArray:
-    """The same values with dictionaries of used entries only, where a dictionary has more than `least`."""
+    """The column with only used entries in its dictionaries; dictionaries of `least` entries or fewer stay as they are."""
     return pa.chunked_array(
         [chunk if len(chunk.dictionary) <= least else _with_used_entries(chunk) for chunk in column.chunks],
         type=column.type,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrow arrays ⇄ NumPy arrays through their buffers; Arrow's own ways import pandas first, which takes half a second."""
+"""Arrow arrays ⇄ NumPy arrays through their buffers; Arrow's own functions import pandas, which takes half a second."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def from_numpy(values: NDArray[np.generic], *, is_null: BoolArray | None = None)
     validity = None
     if is_null is not None and is_null.any():
         validity = pa.py_buffer(np.packbits(~is_null, bitorder="little"))
-        values = np.where(is_null, values.dtype.type(0), values)  # what lies under a null travels too
+        values = np.where(is_null, values.dtype.type(0), values)  # a value under a null would be written to files
     return pa.Array.from_buffers(kind, len(values), [validity, pa.py_buffer(np.ascontiguousarray(values))])
 
 
@@ -34,7 +34,7 @@ def from_texts(texts: Sequence[str]) -> pa.Array:
 
 
 def null_mask(array: pa.Array) -> BoolArray:
-    """True where there is no value, shape (len(array),)."""
+    """True where the array is null, shape (len(array),)."""
     validity = array.buffers()[0]
     if array.null_count == 0 or validity is None:
         return np.zeros(len(array), dtype=np.bool_)
@@ -51,7 +51,7 @@ def to_doubles(column: pa.ChunkedArray) -> FloatArray:
 
 
 def to_positions(indices: pa.Array, *, null: int) -> IntArray:
-    """Positions in a dictionary, `null` where there is none."""
+    """An Arrow array of integers as NumPy array, `null` where it is null."""
     raw: IntArray = _raw(indices)
     if not indices.null_count:
         return raw
@@ -68,7 +68,7 @@ def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _raw(array: pa.Array) -> Any:
-    """What the buffer holds, also under nulls; `to_pandas_dtype` is NumPy's type, and needs no pandas."""
+    """The array's buffer, also under nulls. `to_pandas_dtype` gives NumPy's type, and needs no pandas."""
     kind = np.dtype(array.type.to_pandas_dtype())
     buffer = array.buffers()[1]
     if buffer is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts about each column of a file or frame, from which roles can be proposed: counts and shapes, hardly any value."""
+"""Profiles of the columns of a file or frame, from which roles are proposed: counts and shapes, and few values."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kepsilon.engines.arrow.coding import NUMBER
 from kepsilon.errors import DataError, Problem
 from kepsilon.sources.kinds import open_source
 from kepsilon.sources.protocol import Source
 
 FEW = 30
-"""Up to so many distinct values are listed, and counted one by one."""
+"""The values of a column are listed, with counts, where there are at most this many distinct ones."""
 SAMPLE = 100_000
-"""Shapes are looked for among so many distinct values, and among all only if none of these differs."""
+"""Shapes are tried on a sample of about this many distinct values, and on all only where the whole sample has one."""
 
 
 class Kind(Enum):
+    """What the values of a column are."""
+
     TEXT = "text"
     WHOLE = "whole numbers"
     DECIMAL = "decimal numbers"
@@ -33,6 +36,8 @@ class Kind(Enum):
 
 
 class Shape(Enum):
+    """What a value looks like as text; a value may have several shapes."""
+
     EMAIL = "e-mail addresses"
     PHONE = "phone numbers"
     SSN = "social security numbers"
@@ -69,12 +74,11 @@ PATTERNS = {
 }
 HINTS = (Shape.EMAIL, Shape.PHONE, Shape.SSN, Shape.UUID)
 DATES = (Shape.DATE_ISO, Shape.DATE_DOTS, Shape.DATE_DAY_FIRST, Shape.DATE_MONTH_FIRST, Shape.DATE_COMPACT)
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnProfile:
-    """One column, spoken of by counts; values only where few, for hierarchies that must list them."""
+    """Counts and shapes of one column; its values only where they are few, for hierarchies that list them."""
 
     name: str
     n_records: int
@@ -82,11 +86,11 @@ class ColumnProfile:
     n_blank: int = 0
     """Records that hold empty text or white space only, which is not null."""
     n_distinct: int = 0
-    """Distinct values that are neither null nor blank, and so for all that follows."""
+    """Distinct values. Here and below, null and blank are not counted as values."""
     n_repeated: int = 0
     """Distinct values that several records hold."""
     n_unique: int = 0
-    """Values that one record alone holds."""
+    """Values that only one record holds."""
     kind: Kind = Kind.TEXT
     n_numbers: int = 0
     """Records that hold a number, also where others hold text."""
@@ -99,7 +103,7 @@ class ColumnProfile:
     low: float = 0.0
     high: float = 0.0
     shapes: Mapping[Shape, float] = field(default_factory=lambda: MappingProxyType({}))
-    """Share of the distinct values that look so; shapes nothing has are left out."""
+    """By shape, the share of the distinct values that have it; shapes that no value has are left out."""
     values: tuple[tuple[str, int], ...] = ()
     """Up to `FEW` distinct values with how many records hold each, blanks included; empty where there are more."""
 
@@ -108,6 +112,7 @@ class ColumnProfile:
         return self.n_records - self.n_null - self.n_blank
 
     def is_all(self, shape: Shape) -> bool:
+        """Whether all distinct values have a shape."""
         return self.shapes.get(shape, 0.0) == 1.0
 
 
@@ -130,7 +135,7 @@ def profile_columns(source: object) -> tuple[str, list[ColumnProfile]]:
 
 
 def profile_column(name: str, column: pa.ChunkedArray) -> ColumnProfile:
-    """The profile of one column: values are counted once, and everything else is read off the distinct ones."""
+    """The profile of one column, found from its distinct values and their counts."""
     try:
         counted = _value_counts(column)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -159,7 +164,7 @@ def profile_column(name: str, column: pa.ChunkedArray) -> ColumnProfile:
 
 
 def _columns(opened: Source) -> Iterator[tuple[str, pa.ChunkedArray]]:
-    """Columns one at a time where the file allows it; what has to be read whole, such as CSV, is read once."""
+    """The columns with their names, read one at a time; a kind that is read whole, such as CSV, is read once."""
     whole = None if opened.by_column else opened.arrow_table(opened.column_names)
     for name in opened.column_names:
         table = opened.arrow_table([name]) if whole is None else whole
@@ -187,7 +192,7 @@ def _value_counts(column: pa.ChunkedArray) -> pa.Table:
 
 
 def _with_values(profile: ColumnProfile, texts: pa.ChunkedArray, counts: pa.ChunkedArray) -> ColumnProfile:
-    """The profile with what the distinct values look like."""
+    """The profile with lengths, shapes and numbers of the distinct values added."""
     trimmed = pc.utf8_trim_whitespace(texts)
     sample = trimmed.take(pa.array(np.arange(0, len(trimmed), max(1, len(trimmed) // SAMPLE))))
     lengths = pc.utf8_length(trimmed)
@@ -210,7 +215,7 @@ def _with_values(profile: ColumnProfile, texts: pa.ChunkedArray, counts: pa.Chun
 
 
 def _share(pattern: str, sample: pa.ChunkedArray, texts: pa.ChunkedArray) -> float:
-    """Share of texts that look so, from the sample; 1 only if all do."""
+    """Share of texts that match a pattern, estimated from the sample; 1 only if all texts match."""
     share: float = pc.mean(pc.match_substring_regex(sample, pattern)).as_py()
     return share if share < 1 else pc.mean(pc.match_substring_regex(texts, pattern)).as_py()
 
@@ -220,7 +225,7 @@ def _has_leading_zeros(texts: pa.ChunkedArray) -> bool:
 
 
 def _with_numbers(profile: ColumnProfile, texts: pa.ChunkedArray) -> ColumnProfile:
-    """The profile with the ends and the decimals of values that are all numbers."""
+    """The profile of a column of numbers, with the smallest, the largest and the decimals added."""
     extremes = pc.min_max(pc.cast(texts, pa.float64()))
     has_exponent = pc.or_(pc.match_substring(texts, "e"), pc.match_substring(texts, "E"))
     plain = texts.filter(pc.and_(pc.invert(has_exponent), pc.match_substring(texts, ".")))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NumPy arrays by name as one Arrow table."""
+"""An Arrow table from NumPy arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kepsilon.engines.arrow.numpy_arrays import from_numpy, from_texts
 
 
 def table_from(columns: Mapping[str, NDArray[Any]]) -> pa.Table:
-    """Columns of text or of numbers, all of one length and without missing values, in their order."""
+    """An Arrow table of columns of text or numbers, which have one length and no missing values."""
     arrays = [
         from_texts(column.tolist()) if column.dtype.kind == "U" else from_numpy(column) for column in columns.values()
     ]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Combinations of k-quasi values, counted while records go by."""
+"""Counts combinations of k-quasi values while records are read, for engines that do not hold them in memory."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Combinations as they are in the data, with counts: all that is asked of records before they get a class.
+"""Counted combinations, from which everything follows that is asked of records before they get a class.
 
-An engine that does not hold the records counts them by the values of their k-quasis and by which ε-quasis are missing; who is
-left out, the frequency table, and the class of every such combination follow from that.
+An engine that does not hold the records counts them by the values of their k-quasis and by which ε-quasis are missing.
+Which records are left out, the frequency table, and the class of every combination follow from these counts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kepsilon.engines.arrow.coding import WrongNumbers, missingness
-from kepsilon.engines.protocol import Distinct, LeftOut
+from kepsilon.engines.protocol import DistinctValues, LeftOut
 from kepsilon.errors import DataError
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
@@ -22,7 +22,7 @@ from kepsilon.table.keys import number
 
 
 class CountedCombinations:
-    """Codes of k-quasi values and of missing ε-quasis; after `leave_out` only of the records that stay."""
+    """Combinations of k-quasi values and missing ε-quasis, with counts; after `leave_out` only those that stay."""
 
     def __init__(
         self,
@@ -35,12 +35,12 @@ class CountedCombinations:
         self._values, self._codes, self._is_missing, self._counts = values, codes, is_missing, counts
         self._stays: BoolArray = np.ones(len(counts), dtype=np.bool_)
         self._combination: IntArray = np.zeros(0, dtype=np.int64)
-        """In the frequency table, of every combination that stays."""
+        """Position in the frequency table of every combination that stays."""
 
-    def distinct(self, name: str) -> Distinct:
+    def distinct(self, name: str) -> DistinctValues:
         values, positions = self._occurring(name)
         counts = np.bincount(positions, weights=self._counts[self._stays], minlength=len(values))
-        return Distinct(values=values, counts=counts.astype(np.int64))
+        return DistinctValues(values=values, counts=counts.astype(np.int64))
 
     def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
         unlisted = np.zeros(len(self._counts), dtype=np.bool_)
@@ -66,7 +66,7 @@ class CountedCombinations:
         counts = self._counts[self._stays]
         self._combination, n = number(columns, sizes=[d.n_values for d in all_domains], length=len(counts))
         first = np.empty(n, dtype=np.int64)
-        first[self._combination] = np.arange(len(counts))  # any of those that are one now will do
+        first[self._combination] = np.arange(len(counts))  # any of those with the same codes will do
         return FrequencyTable(
             domains=tuple(all_domains),
             codes=tuple(column[first] for column in columns),
@@ -74,7 +74,7 @@ class CountedCombinations:
         )
 
     def class_of(self, recoding: Recoding) -> IntArray:
-        """Class id of every combination, also of those that do not stay: SUPPRESSED."""
+        """Class id of every combination; SUPPRESSED for those that do not stay."""
         return self._answers(recoding.class_of[self._combination])
 
     def place_of(self) -> IntArray:
@@ -82,34 +82,35 @@ class CountedCombinations:
         return self._answers(self._combination)
 
     def counts_in_table(self) -> IntArray:
-        """Records at every position of the frequency table."""
+        """How many records every combination of the frequency table has."""
         counts = np.bincount(self._combination, weights=self._counts[self._stays])
         return counts.astype(np.int64)
 
     def _answers(self, of_staying: IntArray) -> IntArray:
+        """The given number of every combination that stays; SUPPRESSED for the others."""
         answers: IntArray = np.full(len(self._counts), SUPPRESSED, dtype=np.int64)
         answers[self._stays] = of_staying
         return answers
 
     def _occurring(self, name: str) -> tuple[tuple[Label, ...], IntArray]:
-        """The values that some record that stays holds, and the position of every such combination's among them."""
+        """The values of a k-quasi that occur where combinations stay, and the position of each combination's value."""
         occurring, positions = np.unique(self._codes[name][self._stays], return_inverse=True)
         return tuple(self._values[name][i] for i in occurring.tolist()), positions
 
 
 class CountedColumns:
-    """What is asked of columns whose engine counts combinations; it fills in the rest while it counts."""
+    """The methods of `Columns` that counted combinations can answer; engines fill in the fields while they count."""
 
     _combinations: CountedCombinations
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._refused: dict[str, DataError] = {}
-        """ε-quasis that are no numbers at all."""
+        """By ε-quasi whose type holds no numbers, the error that says so."""
         self._wrong: dict[str, WrongNumbers] = {}
         self._largest: dict[str, float] = {}
 
-    def distinct(self, name: str) -> Distinct:
+    def distinct(self, name: str) -> DistinctValues:
         return self._combinations.distinct(name)
 
     def largest(self, name: str) -> float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Combinations counted while records go by: codes grow as values come up, and the table of counts with them."""
+"""Counts combinations part by part: new values get new codes as they come up, and the table of counts grows."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from kepsilon.table.codes import Label
 from kepsilon.table.keys import LARGEST_KEY, number, pack, unpack
 
 _SLOTS_PER_RECORD = 4
-"""Up to so many slots for each record of a part, counters for all slots cost less than sorting."""
+"""Up to this many slots for each record of a part, counting in slots takes less time than sorting."""
 
 _FOLD_AT = 1 << 22
-"""Combinations, with repetitions, that may wait to be added up."""
+"""Combinations, with repetitions, that wait before they are added up."""
 
 UNKNOWN = -1
+"""The code of a value that never came up."""
 
 
 class GrowingCodes:
-    """Values of one k-quasi as text, numbered as they come up."""
+    """Codes of the values of one k-quasi, as text, numbered as they come up."""
 
     def __init__(self, name: str, source: str) -> None:
         self._name, self._source = name, source
@@ -58,9 +59,10 @@ class GrowingCounts:
         self._n_waiting = 0
         self._sizes: tuple[int, ...] = ()
         self._slots: IntArray | None = None
-        """Counters of all slots, while the sizes stay as they are."""
+        """Counts of all slots; moved to `_waiting` when the sizes grow."""
 
     def add(self, columns: Sequence[IntArray], sizes: Sequence[int], *, n_records: int) -> None:
+        """Counts the records of one part; codes of each column are below its size."""
         sizes = tuple(sizes)
         n_slots = math.prod(sizes)
         if n_slots <= max(_SLOTS_PER_RECORD * n_records, 1 << 16):
@@ -87,7 +89,7 @@ class GrowingCounts:
 
     @property
     def n_combinations(self) -> int:
-        """At least; those that wait may be new or not."""
+        """How many combinations there are at least; those that wait may be new or not."""
         return len(self._counts)
 
     def _empty_slots(self) -> None:
@@ -120,14 +122,17 @@ class GrowingCounts:
 
 
 class CombinationIndex:
-    """Finds combinations of codes in a table of them; what is found is what `answers` says of the combination."""
+    """Looks up combinations of codes; `answers`, shape (n_combinations,), is what each combination is looked up for.
+
+    Answers are at least −1. The codes of a combination are packed into one key, as by `table.keys.pack`.
+    """
 
     def __init__(
         self, columns: Sequence[IntArray], sizes: Sequence[int], answers: IntArray, *, most_slots: int
     ) -> None:
         self._sizes = tuple(sizes)
         self._ranked: dict[int, IntArray] = {}
-        """Before which columns the key so far is replaced by its rank, so that no product overflows."""
+        """By column, the sorted keys of the columns before it; there the key becomes its rank, so that none overflows."""
         key: IntArray = np.zeros(len(answers), dtype=np.int64)
         bound = 1
         for i, (column, size) in enumerate(zip(columns, self._sizes, strict=True)):
@@ -146,11 +151,11 @@ class CombinationIndex:
             self._keys, self._answers = key[order], answers[order].astype(np.int32)
 
     def find(self, columns: Sequence[IntArray], *, n_records: int) -> IntArray | None:
-        """What the table says of every record's combination; None if one of them is not in the table."""
+        """The answer for every record's combination, shape (n_records,); None if one of them is not in the index."""
         pairs = zip(columns, self._sizes, strict=True)
         if any(column.min(initial=0) < 0 or column.max(initial=0) >= size for column, size in pairs):
             return None
-        # Before it is ranked, a key may be as large as a product of sizes that is just not too large for 64 bits.
+        # Before it is ranked, a key may need all of 64 bits.
         is_small = self._slots is not None and not self._ranked and len(self._slots) < 1 << 31
         key: IntArray = np.zeros(n_records, dtype=np.int32 if is_small else np.int64)
         for i, (column, size) in enumerate(zip(columns, self._sizes, strict=True)):
@@ -170,6 +175,6 @@ class CombinationIndex:
 
 
 def _search(rising: IntArray, keys: IntArray) -> IntArray | None:
-    """Where each key stands; None if one is not there."""
+    """The position of each key among rising keys; None if one is not among them."""
     places: IntArray = np.minimum(np.searchsorted(rising, keys), max(0, len(rising) - 1))
     return places if len(rising) and bool(np.array_equal(rising[places], keys)) else None if len(keys) else places

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All classes in one batch, in memory: looked at, given noise, merged."""
+"""The classes of a recoding in memory, in one batch: looked at, given noise and merged."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.coded_values import CodedValues
 
 
-class InMemory(Protocol):
-    """The columns that classes are of; records are known by position among those that were not left out."""
+class ColumnsInMemory(Protocol):
+    """What classes need of the columns in memory; `records` are positions among the records that were not left out."""
 
     def epsilon_quasis(self, records: IntArray) -> FloatArray:
         """The ε-quasis of some records, shape (n_records, n_epsilon_quasis)."""
 
     def coded(self, records: IntArray) -> tuple[CodedValues, ...]:
-        """The ε-quasis of some records, coded once for whatever is asked."""
+        """The ε-quasis of some records, coded once for all recodings."""
+
+    def forget_codes(self) -> None:
+        """Frees the memory that codes take; they are made anew if they are asked for again."""
 
     def merge(
         self,
@@ -35,13 +38,13 @@ class InMemory(Protocol):
         whole: Collection[str],
         order: IntArray,
     ) -> LocalMerged:
-        """Labels, noisy values and untouched columns of the released records in one shuffled table."""
+        """Labels, noisy values and kept columns of the released records in one shuffled table."""
 
 
 class LocalClasses:
-    """All classes in one batch, its records in the order of the input."""
+    """The classes of a recoding in memory, in one batch with its records in the order of the input."""
 
-    def __init__(self, columns: InMemory, class_ids: IntArray, *, sizes: IntArray) -> None:
+    def __init__(self, columns: ColumnsInMemory, class_ids: IntArray, *, sizes: IntArray) -> None:
         self.sizes = sizes
         self._columns = columns
         self._released = np.flatnonzero(class_ids != SUPPRESSED)
@@ -54,8 +57,9 @@ class LocalClasses:
         return [look(self._whole())]
 
     def draw(self, draw: Draw[Found], *, random: Random) -> list[Found]:
-        self._batch = dataclasses.replace(self._whole(), coded=None)  # drawing needs the room, not the codes
-        return [draw(self._batch, random, self._keep)]
+        self._batch = dataclasses.replace(self._whole(), coded=None)  # drawing needs the memory that the codes take
+        self._columns.forget_codes()
+        return [draw(self._batch, random, self._store)]
 
     def _whole(self) -> Batch:
         if self._batch is None:
@@ -67,13 +71,13 @@ class LocalClasses:
             )
         return self._batch
 
-    def _keep(self, part: Batch, published: FloatArray, stays: BoolArray) -> None:
+    def _store(self, part: Batch, published: FloatArray, stays: BoolArray) -> None:
         del part
         self._published = published
         self._stays = None if stays.all() else stays
 
     def each_released(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> list[Found]:
-        del new_ids  # classes that lost all their records have none that stayed
+        del new_ids  # a class that is suppressed now has no record that stayed
         return [look(self._published if self._stays is None else self._published[self._stays])]
 
     def merge(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns in memory: counted, and given the classes of their records."""
+"""The columns to publish, held in memory and counted there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kepsilon.engines.arrow.merging import merged_table
 from kepsilon.engines.arrow.moving import taken
 from kepsilon.engines.local.classes import LocalClasses
 from kepsilon.engines.local.merged import LocalMerged
-from kepsilon.engines.protocol import Distinct, LeftOut
+from kepsilon.engines.protocol import DistinctValues, LeftOut
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import CODED_TEXT
 from kepsilon.sources.protocol import Source as OpenedSource
@@ -26,7 +26,7 @@ from kepsilon.table.frequency import FrequencyTable, count_combinations
 
 
 class LocalColumns:
-    """The columns that will be published; after `leave_out` only of the records that stay."""
+    """The columns to publish, in memory; after `leave_out` only of the records that stay."""
 
     def __init__(self, table: pa.Table, roles: ColumnRoles, source: OpenedSource) -> None:
         self._table = table
@@ -40,14 +40,15 @@ class LocalColumns:
         self._coded: tuple[CodedValues, ...] | None = None
         self._combination: IntArray = np.zeros(0, dtype=np.int32)
 
-    def distinct(self, name: str) -> Distinct:
+    def distinct(self, name: str) -> DistinctValues:
         if name not in self._distinct:
             self._distinct[name] = encode(self._table.column(name), name, self._source.name)
             self._table = self._table.drop_columns([name])  # codes are all that is needed from here on
         values, codes = self._distinct[name]
-        return Distinct(values=values, counts=np.bincount(codes, minlength=len(values)))
+        return DistinctValues(values=values, counts=np.bincount(codes, minlength=len(values)))
 
     def numbers(self, name: str) -> FloatArray:
+        """An ε-quasi as doubles, NaN where it is missing; DataError where some values are no numbers."""
         if name not in self._numbers:
             column = self._table.column(name)
             self._numbers[name] = as_doubles(column, name, self._source.name)
@@ -111,13 +112,17 @@ class LocalColumns:
         """Nothing is on disk."""
 
     def coded(self, records: IntArray) -> tuple[CodedValues, ...]:
-        """The ε-quasis of some of the records that stayed, coded once for whatever is asked."""
+        """The ε-quasis of some of the records that stayed, coded once for all recodings."""
         if self._coded is None:
             self._coded = tuple(
                 code_values(self.numbers(name), precision=self._roles.precisions[name])
                 for name in self._roles.epsilon_quasis
             )
         return tuple(own if len(records) == len(own.codes) else own.of(records) for own in self._coded)
+
+    def forget_codes(self) -> None:
+        """Frees the memory that codes take; they are made anew if they are asked for again."""
+        self._coded = None
 
     def epsilon_quasis(self, records: IntArray) -> FloatArray:
         """The ε-quasis of some of the records that stayed, shape (n_records, n_epsilon_quasis)."""
@@ -138,11 +143,11 @@ class LocalColumns:
         whole: Collection[str],
         order: IntArray,
     ) -> LocalMerged:
-        """Labels, noisy values and untouched columns of the released records in one shuffled table.
+        """Labels, noisy values and kept columns of the released records in one shuffled table.
 
-        Algorithm 1, lines 8 to 10. Every column is taken anew, so that no value of a record that was left out is
-        kept alive by a shared buffer, a dictionary or metadata. `released` says which of the records that stayed they
-        are, and the other arrays go with it.
+        Algorithm 1, lines 8 to 10. Every column is copied, so that no shared buffer, dictionary or metadata holds a
+        value of a record that was left out. `released` are the positions of the released records among those that
+        stayed; `class_ids` and `published` are in the order of `released`, and `order` is the shuffle.
         """
         self._numbers.clear()
         self._coded = None

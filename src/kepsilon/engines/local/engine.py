@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrow and NumPy on this machine, in memory."""
+"""The engine in memory: opens every kind of table."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kepsilon.sources import kinds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalEngine:
-    """Holds all records in memory."""
+    """The engine that holds all records in memory, as Arrow and NumPy arrays."""
 
     name: str = "local"
 
     def open_source(self, source: object) -> LocalSource:
-        """A path or a frame, known by its columns and not read yet."""
+        """A path or a frame whose columns are known and whose records are not read yet."""
         return LocalSource(kinds.open_source(source))

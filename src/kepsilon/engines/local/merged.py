@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The released records in memory, shuffled, and how they are written."""
+"""The released records in memory, and how they are written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RECORDS_PER_FILE = 1 << 22
 
 
 class LocalMerged:
-    """The released records, shuffled, not yet written."""
+    """The released records in memory, shuffled, not yet written."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class LocalMerged:
         self.class_ids = class_ids
 
     def frame(self) -> Any:
-        """The release as the kind of object that was read; Arrow where a file was read."""
+        """The release as the kind of object that was read; an Arrow table where a file was read."""
         return self._source.like(decoded(self._table))
 
     def write(self, target: Path, *, final_name: Path) -> None:
@@ -49,7 +49,7 @@ class LocalMerged:
             write(self._table)
 
     def linkage(self) -> pa.Table:
-        """Which original record each released record was: for the curator only."""
+        """As `Merged.linkage`, as an Arrow table."""
         return linkage_table(self.original_rows, self.class_ids, first=0)
 
     def write_linkage(self, target: Path, *, final_name: Path) -> None:

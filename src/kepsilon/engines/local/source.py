@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file or frame that is known by its columns, and read into memory as a whole."""
+"""A file or frame that is read into memory as a whole."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kepsilon.sources.protocol import Source as OpenedSource
 
 
 class LocalSource:
-    """A file or frame that is read as a whole."""
+    """A file or frame that is read into memory as a whole."""
 
     def __init__(self, source: OpenedSource) -> None:
         self._source = source
@@ -25,7 +25,7 @@ class LocalSource:
         self.column_names = source.column_names
 
     def read(self, roles: ColumnRoles) -> LocalColumns:
-        """The columns to publish; identifiers are not even taken from the file."""
+        """Reads the columns to publish; identifiers are not even taken from the file."""
         table = self._source.arrow_table(roles.published, coded=roles.k_quasis)
         if table.num_rows == 0:
             raise DataError(Problem(where=self.name, what="has a header, but no records."))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches of whole classes in buckets on disk, and the buckets their noisy records go to, drawn for each record alone.
+"""Batches of whole classes in buckets on disk, and the buckets that their noisy records go to.
 
-The last order is drawn in two steps, which is as good as one: every record goes to a bucket drawn for it alone, and the
-records of a bucket are shuffled. All orders are equally likely, and no more than a bucket is in memory.
+The last order of the records is drawn in two steps: a bucket is drawn for each record by itself, and then the records of
+a bucket are shuffled. All orders are equally likely, as if drawn in one step, and one bucket at a time is in memory.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class StoredBatch:
     classes: slice
     bucket: Bucket
 
-    def look(self, room: Room) -> Batch | StoredLargeClass:
+    def read(self, room: Room) -> Batch | StoredLargeClass:
+        """The batch in memory, or a class to be read in parts where there is no room for it."""
         if self.bucket.n_records > room.records_per_batch:
             return StoredLargeClass(class_id=self.classes.start, bucket=self.bucket, room=room)
         return Batch(
@@ -44,7 +45,7 @@ class StoredBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredLargeClass:
-    """A class that fills a bucket of its own, and more than a batch."""
+    """A `LargeClass` in a bucket of its own."""
 
     class_id: int
     bucket: Bucket
@@ -66,18 +67,18 @@ class StoredLargeClass:
 
 
 class NoisyBuckets:
-    """Where noisy records go: each to a bucket drawn for it."""
+    """Buckets of noisy records; the bucket of each record is drawn at random."""
 
     def __init__(self, folder: Path, *, first_number: int, n_buckets: int, n_values: int, room: Room) -> None:
         """`n_buckets` is a power of two."""
         self.buckets = [Bucket(folder, first_number + i, n_values=n_values) for i in range(n_buckets)]
         self._room = room
 
-    def keeper(self, stored: StoredBatch, random: Random) -> Store:
-        """Takes the records of one batch, with the columns that go with them."""
+    def store_for(self, stored: StoredBatch, random: Random) -> Store:
+        """Stores the noisy records of one batch, with their kept columns and positions in the input."""
         reader = _KeptColumns(stored.bucket)
 
-        def keep(part: Batch, published: FloatArray, stays: BoolArray) -> None:
+        def store(part: Batch, published: FloatArray, stays: BoolArray) -> None:
             for first in range(0, len(stays), self._room.records_per_part):
                 rows = slice(first, min(first + self._room.records_per_part, len(stays)))
                 original_rows, kept = reader.next(rows.stop - rows.start)
@@ -90,7 +91,7 @@ class NoisyBuckets:
                 staying = np.flatnonzero(stays[rows])
                 scatter(records.take(staying), self._drawn_places(len(staying), random), self.buckets)
 
-        return keep
+        return store
 
     def _drawn_places(self, n: int, random: Random) -> IntArray:
         kind = np.dtype("<u2" if len(self.buckets) <= 1 << 16 else "<u4")
@@ -99,7 +100,7 @@ class NoisyBuckets:
 
 
 class _KeptColumns:
-    """The columns that are not looked at, in the order of a bucket, as many records as are asked for."""
+    """Reads positions in the input and kept columns from a bucket, in its order, some records at a time."""
 
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
@@ -108,7 +109,7 @@ class _KeptColumns:
         self._left: list[pa.Table] = []
 
     def next(self, n: int) -> tuple[IntArray | None, pa.Table]:
-        """Positions in the input, where they are known, and columns of the next records."""
+        """Positions in the input, where they are stored, and kept columns of the next `n` records."""
         first, self._n_passed = self._n_passed, self._n_passed + n
         return self._bucket.rows(first, self._n_passed), self._columns(n)
 
@@ -130,7 +131,7 @@ class _KeptColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyRecords:
-    """Records that drew the same place, in one bucket or in several."""
+    """Noisy records that drew the same place in the last order, in one bucket or, from several tasks, in several."""
 
     buckets: Sequence[Bucket]
 
@@ -142,28 +143,31 @@ class NoisyRecords:
         return np.concatenate([np.zeros(0, dtype=np.int32), *(own.class_ids() for own in self._filled())])
 
     def published(self, new_ids: IntArray) -> FloatArray:
-        """What is published of those that are released."""
+        """The published values of the records that are released, shape (n_released, n_epsilon_quasis)."""
         values: FloatArray = self._values()[new_ids[self.class_ids()] != SUPPRESSED]
         return values
 
     def released(self, new_ids: IntArray) -> IntArray:
-        """Positions of those that are released."""
+        """The positions, among these records, of those that are released."""
         return np.flatnonzero(new_ids[self.class_ids()] != SUPPRESSED)
 
     def rows(self) -> IntArray | None:
-        """Positions in the input, where they were wanted."""
+        """Positions in the input; None where they were not stored."""
         rows = [own.rows() for own in self._filled()]
         known = [own for own in rows if own is not None]
         if rows and not known:
             return None
-        if len(known) != len(rows):  # they were wanted of all records or of none
+        if len(known) != len(rows):  # positions are stored for all records or for none
             raise self.buckets[0].damaged()
         return np.concatenate([np.zeros(0, dtype=np.int64), *known])
 
     def table(
         self, order: IntArray, roles: ColumnRoles, recoding: Recoding, new_ids: IntArray, *, integers: Collection[str]
     ) -> pa.Table:
-        """Algorithm 1, lines 8 to 10; columns are taken anew, so that nothing else comes along."""
+        """Labels, noisy values and kept columns of the records at the positions `order`, in that order.
+
+        Algorithm 1, lines 8 to 10. Every column is copied, so that nothing of other records comes along.
+        """
         parts = [part for own in self._filled() for part in own.kept()]
         columns = pa.concat_tables(parts) if parts else pa.table({})
         if parts and columns.num_rows != self.n_records:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records on disk in buckets: whole numbers and doubles as they are in memory, other columns as Arrow, appended to files."""
+"""Buckets of records on disk: numbers as they are in memory, kept columns as Arrow streams, appended to files."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ from kepsilon.files.private_folders import chosen_place, closed, owner_only, wor
 from kepsilon.table.arrays import FloatArray, IntArray
 
 LARGE_DICTIONARY = 8
-"""Entries of a dictionary that are left alone if there are at least so many records for each."""
+"""A dictionary is stored whole if there are at least this many records for each of its entries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
-    """Some records: class ids, ε-quasis, positions in the input where they are wanted, and the columns kept as they are."""
+    """Some records in memory, as they are stored in buckets."""
 
     class_ids: IntArray
     values: FloatArray
-    """Shape (n_records, n_epsilon_quasis)."""
+    """ε-quasis, shape (n_records, n_epsilon_quasis)."""
     rows: IntArray | None
+    """Positions in the input; None where nobody will ask for the linkage."""
     kept: pa.Table
-    """With as many rows, unless it has no column."""
+    """Kept columns, with a row for each record; without rows where no column is kept."""
 
     def take(self, order: IntArray) -> Records:
+        """The records at some positions, in their order."""
         return Records(
             class_ids=self.class_ids[order],
             values=self.values[order],
@@ -39,6 +41,7 @@ class Records:
         )
 
     def part(self, first: int, last: int) -> Records:
+        """The records at the positions from `first` up to, not including, `last`."""
         return Records(
             class_ids=self.class_ids[first:last],
             values=self.values[first:last],
@@ -47,29 +50,17 @@ class Records:
         )
 
 
-def joined(parts: list[Records]) -> Records:
-    if len(parts) == 1:
-        return parts[0]
-    rows = [part.rows for part in parts if part.rows is not None]
-    return Records(
-        class_ids=np.concatenate([part.class_ids for part in parts]),
-        values=np.concatenate([part.values for part in parts]),
-        rows=np.concatenate(rows) if rows else None,
-        kept=pa.concat_tables([part.kept for part in parts]),
-    )
-
-
 class Bucket:
-    """Records in files of their own, which only grow. Nothing stays open, so that there may be many buckets."""
+    """Records on disk that belong together, in files that only grow. No file stays open, so there may be many buckets."""
 
     def __init__(self, folder: Path, number: int, *, n_values: int) -> None:
         self._path = folder / str(number)
         self.n_values = n_values
-        """ε-quasis of a record."""
+        """How many ε-quasis a record has."""
         self._n_ordered = 0
         self._has_rows = False
         self.has_kept = False
-        """Whether columns that are kept as they are went there."""
+        """Whether kept columns are stored."""
         self.n_records = 0
 
     def append(self, records: Records) -> None:
@@ -84,15 +75,18 @@ class Bucket:
         self.n_records += len(records.class_ids)
 
     def class_ids(self, first: int = 0, last: int | None = None) -> IntArray:
+        """Class ids of the records from `first` up to, not including, `last`; of all by default."""
         ids: IntArray = self._read(".c", np.dtype(np.int32), first, self._end(last))
         return ids
 
     def values(self, first: int = 0, last: int | None = None) -> FloatArray:
+        """ε-quasis of the records from `first` up to, not including, `last`, shape (n_records, n_values)."""
         end = self._end(last)
         values: FloatArray = self._read(".e", np.dtype(np.float64), first * self.n_values, end * self.n_values)
         return values.reshape(end - first, self.n_values)
 
     def rows(self, first: int = 0, last: int | None = None) -> IntArray | None:
+        """Positions in the input of the records from `first` up to, not including, `last`; None where not stored."""
         self._refuse_closed()
         if not self._has_rows:
             return None
@@ -100,7 +94,7 @@ class Bucket:
         return rows
 
     def kept(self) -> Iterator[pa.Table]:
-        """The other columns, as many records at a time as were appended at a time."""
+        """The kept columns, as many records at a time as were appended at a time."""
         self._refuse_closed()
         if not self.has_kept:
             return
@@ -128,16 +122,17 @@ class Bucket:
             raise self.damaged() from None
 
     def remove_kept(self) -> None:
-        """All but class ids and ε-quasis."""
+        """Removes kept columns and positions in the input; class ids and ε-quasis stay."""
         self.remove((".r", ".k"))
 
-    def keep_order(self, order: IntArray) -> int:
-        """Which of the records are released, in their last order; and how many they are."""
+    def store_order(self, order: IntArray) -> int:
+        """Stores the positions of the released records, in their last order; returns how many they are."""
         self._append(".o", order.astype(np.int32))
         self._n_ordered = len(order)
         return len(order)
 
     def order(self) -> IntArray:
+        """The positions of the released records, in their last order."""
         order: IntArray = self._read(".o", np.dtype(np.int32), 0, self._n_ordered)
         return order
 
@@ -150,7 +145,7 @@ class Bucket:
 
     @property
     def _folder(self) -> Path:
-        """The one that the private folder is in; that is what the user knows."""
+        """The folder that the private folder is in, for messages: the user knows of no private folder."""
         return self._path.parent.parent
 
     def _append(self, suffix: str, content: IntArray | FloatArray | pa.Buffer) -> None:
@@ -174,6 +169,7 @@ class Bucket:
             raise closed()
 
     def damaged(self) -> EngineError:
+        """The error for files that do not hold what was written to them."""
         return EngineError(
             Problem(
                 where=str(chosen_place(self._folder)),
@@ -184,7 +180,10 @@ class Bucket:
 
 
 def scatter(records: Records, places: IntArray, buckets: list[Bucket]) -> None:
-    """Appends every record to the bucket it belongs in; a place beyond the last bucket is none. Order is kept."""
+    """Appends every record to the bucket at its place, in their order; a place beyond the last bucket stores nothing.
+
+    `places` has shape (n_records,).
+    """
     order = np.argsort(places, kind="stable")
     ends = np.cumsum(np.bincount(places, minlength=len(buckets)))[: len(buckets)]
     ordered = records.take(order[: int(ends[-1])])
@@ -196,7 +195,10 @@ def scatter(records: Records, places: IntArray, buckets: list[Bucket]) -> None:
 
 
 def _as_stream(table: pa.Table) -> pa.Buffer:
-    """With the entries of dictionaries that occur: all of them, in every part of every bucket, would outgrow the records."""
+    """The table as an Arrow stream, whose dictionaries hold the entries that occur.
+
+    All entries, written again for every part of every bucket, could take more room than the records.
+    """
     for i, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             table = table.set_column(i, field, used_entries(table.column(i), least=len(table) // LARGE_DICTIONARY))
@@ -207,5 +209,5 @@ def _as_stream(table: pa.Table) -> pa.Buffer:
 
 
 def stream_overhead(schema: pa.Schema) -> int:
-    """Bytes that appended columns take besides their values."""
+    """Bytes that kept columns take each time they are appended, besides their values."""
     return int(_as_stream(pa.table([pa.nulls(1, own.type) for own in schema], schema=schema)).size)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ε-quasis on disk by combination of k-quasi values: stored once, looked at under as many recodings as one likes.
+"""ε-quasis stored on disk by combination of k-quasi values, once for any number of recodings.
 
-A class holds whole combinations, so its records are those of its combinations, whatever the recoding. Nothing is
-written again for another recoding; a batch of classes reads the buckets that some of its combinations are in.
+A class consists of whole combinations, whatever the recoding. So nothing is stored again for another recoding: a batch
+of classes reads the buckets that hold its combinations.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ _FEWEST_BUCKETS = 16
 
 
 def combinations_of_buckets(counts: IntArray, room: Room) -> list[slice]:
-    """Which combinations of the frequency table go into each bucket, neighbours together; `counts` are their records."""
+    """The combinations of each bucket, neighbours together; `counts` are the records of every combination."""
     n_batches = -(-int(counts.sum()) // room.records_per_batch)
     return room.buckets(counts, n_buckets=max(_FEWEST_BUCKETS, _BUCKETS_PER_BATCH * n_batches))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredCombinations:
-    """Buckets that hold the records of neighbouring combinations; each record with the position of its own."""
+    """Buckets of neighbouring combinations; the class id of a record is its combination's place in the frequency table."""
 
     combinations: Sequence[slice]
-    """Of each bucket."""
+    """The combinations of each bucket."""
     buckets: Sequence[Bucket]
 
     def batch(self, classes: slice, recoding: Recoding, room: Room) -> Batch | LargeClass:
-        """Some whole classes of a recoding."""
+        """Some whole classes of a recoding, in memory, or a class to be read in parts where there is no room for it."""
         n_records = int(recoding.sizes[classes].sum())
         members = _Members(
             classes=classes,
@@ -53,20 +53,21 @@ class StoredCombinations:
 
 
 def _meets(class_of: IntArray, classes: slice) -> bool:
+    """Whether some combination is in one of the classes."""
     return bool(np.any((class_of >= classes.start) & (class_of < classes.stop)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Members:
-    """The records of some classes, wherever they are."""
+    """The records of some classes, in buckets that hold records of other classes too."""
 
     classes: slice
     class_of: IntArray
-    """Of every combination."""
+    """Class of every combination."""
     buckets: Sequence[Bucket]
 
     def parts(self, step: int) -> Iterator[Batch]:
-        """So many stored records at a time, less those of other classes."""
+        """The records of the classes, as found among `step` stored records at a time."""
         for bucket in self.buckets:
             for first in range(0, bucket.n_records, step):
                 class_ids = self.class_of[bucket.class_ids(first, first + step)]
@@ -80,6 +81,7 @@ class _Members:
                 )
 
     def together(self, n_records: int) -> Batch:
+        """All `n_records` records of the classes in one batch."""
         class_ids: IntArray = np.empty(n_records, dtype=np.int32)
         values = np.empty((n_records, self.buckets[0].n_values))
         done = 0
@@ -94,7 +96,7 @@ class _Members:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LargeClass:
-    """A class of more records than a batch."""
+    """A `LargeClass` whose records are stored by combination."""
 
     class_id: int
     members: _Members

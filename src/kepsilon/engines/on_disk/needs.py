@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a table will take under a limit on memory, estimated from a sample of its files before any work starts."""
+"""The memory and disk that a table will take, estimated from a sample of its files before any work starts."""
 
 from __future__ import annotations
 
@@ -11,34 +11,38 @@ from pathlib import Path
 from kepsilon.engines.counts.growing import GrowingCodes, GrowingCounts
 from kepsilon.engines.machine import refuse_full_disk
 from kepsilon.engines.on_disk.sizes import SpillSizes
-from kepsilon.engines.room import Advice, Room, in_words, least_memory
+from kepsilon.engines.room import Advice, Room, bytes_in_words, least_memory
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import ColumnRoles, KQuasi
-from kepsilon.sources.protocol import InParts
-from kepsilon.table.coarsening import SampledCombinations, coarsenings_of_combinations, coarsenings_of_values
-from kepsilon.table.coarsening import in_words as words
+from kepsilon.sources.protocol import SourceInParts
+from kepsilon.table.coarsening import (
+    SampledCombinations,
+    coarsening_in_words,
+    coarsenings_of_combinations,
+    coarsenings_of_values,
+)
 from kepsilon.table.distinct import DistinctCount
 
 _SAMPLED = 200_000
 _SEEN = 1 << 20
-"""Records of a sample, and records that it is drawn from."""
+"""Records in the sample, and records that are read to draw it from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """Estimates; the true numbers of values and combinations are known once all records have been read."""
+    """Estimates of what a release takes; the true numbers are known once all records have been read."""
 
     n_records: int
     n_sampled: int
     values: Mapping[str, DistinctCount]
-    """By k-quasi."""
+    """Distinct values by k-quasi."""
     combinations: DistinctCount
     memory: int
     """The least limit, in bytes, under which the frequency table has room."""
     disk: int
-    """Bytes that are spilt at the most at one time."""
+    """Bytes that are on disk at the most at one time."""
     fits: bool
-    """Whether the lower estimates, of values and of combinations, are within what there is room for."""
+    """Whether memory has room for the lower estimates of values and of combinations."""
 
     def __str__(self) -> str:
         low, high = self.combinations.low, self.combinations.high
@@ -50,20 +54,20 @@ class Needs:
             n_combinations = f"about {_rounded(low)} to {_rounded(high)}"
         return (
             f"{self.n_records:,} records, {n_combinations} combinations of k-quasis; "
-            f"needs about {in_words(self.memory)} of memory"
-            f"{'' if self.fits else ', which may be more than there is room for,'} and {in_words(self.disk)} of disk"
+            f"needs about {bytes_in_words(self.memory)} of memory"
+            f"{'' if self.fits else ', which may be more than there is room for,'} and {bytes_in_words(self.disk)} of disk"
         )
 
 
 class Foreseen:
-    """What is known before the first full reading: how columns are read, what there is room for, what will be needed.
+    """What is known before the first full reading: how columns are read, what memory has room for, what will be needed.
 
-    `at_once` as for `SpillSizes.disk`; `to_release` says whether records are released or only looked at.
+    `at_once` as for `SpillSizes.disk`; `to_release` says whether records will be released or only previewed.
     """
 
     def __init__(
         self,
-        files: InParts,
+        files: SourceInParts,
         roles: ColumnRoles,
         *,
         memory: int,
@@ -88,13 +92,13 @@ class Foreseen:
         self._source = files.name
 
     def refuse(self, folder: Path) -> None:
-        """What cannot go well with records in that folder, before any work."""
+        """Refuses, before any work, what will not fit into memory, or onto the disk of that folder."""
         refuse_full_disk(folder, self.needs.disk, memory=self.room.memory)
         refuse_too_much(self.needs, self.room, self._source, self.advise)
 
 
-def sample_combinations(files: InParts, roles: ColumnRoles) -> SampledCombinations:
-    """Combinations of k-quasis in the records that are looked at. Which ε-quasis are missing is not asked."""
+def sample_combinations(files: SourceInParts, roles: ColumnRoles) -> SampledCombinations:
+    """Combinations of k-quasis in a sample of the records. Whether ε-quasis are missing is not counted."""
     codes = {name: GrowingCodes(name, files.name) for name in roles.k_quasis}
     counts = GrowingCounts(len(codes))
     texts = files.coded(roles.k_quasis, roles.k_quasis)
@@ -111,6 +115,7 @@ def sample_combinations(files: InParts, roles: ColumnRoles) -> SampledCombinatio
 
 
 def needs_of(sample: SampledCombinations, room: Room, *, disk: int) -> Needs:
+    """The needs of a table, from a sample of its combinations; `disk` is in bytes."""
     values = {name: sample.count(name) for name in sample.codes}
     found = sample.count_combinations()
     most = max(found.seen, math.prod(own.high for own in values.values()))
@@ -129,11 +134,10 @@ def needs_of(sample: SampledCombinations, room: Room, *, disk: int) -> Needs:
 
 
 def refuse_too_much(needs: Needs, room: Room, source: str, advise: Advice) -> None:
-    """What the sample has shown, and nothing else.
+    """Refuses a table whose sample alone has more values or combinations than there is room for.
 
-    Records in the sample are real, so that more values or combinations among them than there is room for settle it. What
-    is only extrapolated settles nothing, however much it is: records come in the order of their files, and those that were
-    not looked at may all be alike. Counting decides.
+    An estimate for the whole table refuses nothing, however large it is: records come in the order of their files, and
+    those outside the sample may all be alike. Whether these fit is known once all records are counted.
     """
     seen = {name: own.seen for name, own in needs.values.items()}
     room.refuse_values(seen, source, advise)
@@ -141,26 +145,28 @@ def refuse_too_much(needs: Needs, room: Room, source: str, advise: Advice) -> No
 
 
 def advice_from(sample: SampledCombinations, attributes: Mapping[str, KQuasi]) -> Advice:
-    """Levels of the policy's own hierarchies that would leave few enough."""
+    """Advice on levels of the policy's own hierarchies that would leave few enough values or combinations."""
 
     def advise(name: str | None, n_left: int, n_at_least: int) -> str:
         if name is not None:
             n = max(n_at_least, sample.count(name).high)
             found = coarsenings_of_values(sample, attributes, name, share=n_left / n)
-            return "".join(f"\nEnough, in the input: {words(own, attributes, of='values')}." for own in found)
+            return "".join(
+                f"\nEnough, in the input: {coarsening_in_words(own, attributes, of='values')}." for own in found
+            )
         n = max(n_at_least, sample.count_combinations().high)
         found, is_enough = coarsenings_of_combinations(sample, attributes, share=n_left / n)
-        memory = in_words(least_memory(0, n, n_k_quasis=len(sample.codes)))
+        memory = bytes_in_words(least_memory(0, n, n_k_quasis=len(sample.codes)))
         lines = [f"\nThere are about {_rounded(n)} combinations in all, which take about {memory} of memory."]
         if len(found) > 1:
             lines.append("Any one of these is enough, in the input:")
-            lines += [f"- {words(own, attributes, of='combinations')}" for own in found]
+            lines += [f"- {coarsening_in_words(own, attributes, of='combinations')}" for own in found]
         elif found and is_enough:
-            lines.append(f"Enough, in the input: {words(found[0], attributes, of='combinations')}.")
+            lines.append(f"Enough, in the input: {coarsening_in_words(found[0], attributes, of='combinations')}.")
         elif found:
             lines.append(
-                f"Not even the coarsest levels are enough: {words(found[0], attributes, of='combinations')}. Give one of the "
-                "k-quasis another role."
+                f"Not even the coarsest levels are enough: {coarsening_in_words(found[0], attributes, of='combinations')}. "
+                "Give one of the k-quasis another role."
             )
         return "\n".join(lines)
 
@@ -168,6 +174,6 @@ def advice_from(sample: SampledCombinations, attributes: Mapping[str, KQuasi]) -
 
 
 def _rounded(n: int) -> str:
-    """Two digits that count; more would claim to be known."""
+    """A count with two significant digits; more would pretend to be exact."""
     step = 10 ** max(0, len(str(n)) - 2)
     return f"{round(n / step) * step:,}"

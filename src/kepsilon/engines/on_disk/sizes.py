@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many bytes records take on disk while they are spilt, estimated from a sample of the columns that are kept."""
+"""How many bytes records take on disk, estimated from a sample of the kept columns."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from kepsilon.engines.on_disk.buckets import LARGE_DICTIONARY, stream_overhead
 from kepsilon.engines.room import LEAST_WIDTH, Room
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import movable
-from kepsilon.sources.protocol import InParts
+from kepsilon.sources.protocol import SourceInParts
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.distinct import estimate_distinct
 
 _SAMPLED = 1 << 14
 _SAMPLED_BYTES = 32 << 20
-"""As far as the files tell how long values are."""
+"""Records and bytes in a sample at the most; the bytes are reckoned from the widths that the files tell."""
 
 _TOGETHER = 1 << 12
-"""Records that share a dictionary, about; how many exactly depends on the limit."""
+"""About how many records share a dictionary; the exact number depends on the limit on memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptColumn:
-    """What the values of a column that is kept take."""
+    """How many bytes the values of a kept column take."""
 
     each: float
-    """Bytes of a value or of its position in a dictionary."""
+    """Bytes of a value, or of its position in a dictionary."""
     counts: IntArray | None = None
     """How often each entry of the dictionary came up in the sample."""
     entry: float = 0.0
-    """Bytes of an entry."""
+    """Bytes of an entry of the dictionary."""
     n_entries: int = 0
-    """In the whole table, about."""
+    """About how many entries the whole table has."""
 
     def dictionary(self, n_records: float) -> float:
-        """Bytes of the dictionary that goes with so many records: the entries that occur, or all where they are few."""
+        """Bytes of the dictionary of `n_records` records: of the entries that occur, or of all where they are few."""
         if self.counts is None or not self.n_entries:
             return 0.0
         if self.n_entries <= n_records / LARGE_DICTIONARY:
@@ -52,9 +52,9 @@ class KeptColumn:
 
 
 class SpillSizes:
-    """Of a record, and of all of them; k-quasis are not spilt, a class id stands for them."""
+    """Bytes on disk, of a record and of all records; of k-quasis only a class id is stored."""
 
-    def __init__(self, files: InParts, roles: ColumnRoles, coded: list[str], *, linkage: bool) -> None:
+    def __init__(self, files: SourceInParts, roles: ColumnRoles, coded: list[str], *, linkage: bool) -> None:
         self._files, self._linkage = files, linkage
         self._numbers = 4 + 8 * len(roles.epsilon_quasis)
         self._kept = _kept_columns(files, roles, coded)
@@ -62,7 +62,7 @@ class SpillSizes:
 
     @property
     def record(self) -> int:
-        """Bytes of a record in memory, with room for what the sample did not show."""
+        """Bytes of a record in memory, with a margin for values longer than those of the sample."""
         width = float(self._numbers + 8 * self._linkage)
         for name, own in self._kept.items():
             is_fixed = own.counts is None and _is_fixed(self._files.schema.field(name).type)
@@ -73,15 +73,15 @@ class SpillSizes:
 
     @property
     def numbers(self) -> int:
-        """Bytes of all records that are only looked at: a combination and the ε-quasis of each."""
+        """Bytes of all records for a preview: the place of the combination and the ε-quasis of each."""
         return self._files.n_records * self._numbers
 
     def disk(self, room: Room, *, at_once: bool = False) -> int:
-        """Bytes at the most at one time.
+        """Bytes that are on disk at the most at one time.
 
-        Class ids and ε-quasis are there twice, by class and with noise. What is kept moves from one to the other, a bucket
-        at a time: what counts is the larger of the two, and one bucket. Where all batches are given noise `at_once`, what is
-        kept by class stays until the last of them has it, and is there twice as well.
+        Class ids and ε-quasis are stored twice, by class and with noise. Kept columns move from one to the other a bucket
+        at a time, so the larger of the two counts, and one bucket more. Where all batches are given noise `at_once`, kept
+        columns stay by class until the last batch has its noise, so they are stored twice as well.
         """
         n = self._files.n_records
         n_buckets = 1 + n // room.records_per_batch
@@ -93,7 +93,7 @@ class SpillSizes:
         return int(2 * n * self._numbers + kept)
 
     def _kept_bytes(self, n_chunks: int) -> float:
-        """Of all records, in so many pieces, with positions in the input."""
+        """Bytes of kept columns and positions in the input of all records, appended in `n_chunks` pieces."""
         n = self._files.n_records
         n_chunks = max(1, min(n, n_chunks))
         shared = sum(own.dictionary(n / n_chunks) for own in self._kept.values())
@@ -101,8 +101,8 @@ class SpillSizes:
         return n * moved + n_chunks * (self._overhead + shared)
 
 
-def _kept_columns(files: InParts, roles: ColumnRoles, coded: list[str]) -> dict[str, KeptColumn]:
-    """By name; those of no fixed width are looked at, for dictionaries in a file make long values look short."""
+def _kept_columns(files: SourceInParts, roles: ColumnRoles, coded: list[str]) -> dict[str, KeptColumn]:
+    """Kept columns by name. Those of no fixed width are sampled, for dictionaries in a file make long values look short."""
     asked = [name for name in roles.kept if not _is_fixed(files.schema.field(name).type)]
     found = {
         name: KeptColumn(each=files.schema.field(name).type.bit_width / 8) for name in roles.kept if name not in asked
@@ -112,7 +112,7 @@ def _kept_columns(files: InParts, roles: ColumnRoles, coded: list[str]) -> dict[
         n_sampled = max(1, min(_SAMPLED, _SAMPLED_BYTES // max(1, longest)))
         parts = files.sample(asked, coded=[n for n in coded if n in asked], most=n_sampled, seen=n_sampled)
         sample = pa.concat_tables(parts)
-        found |= {name: _looked_at(sample.column(name), files.n_records) for name in asked}
+        found |= {name: _sampled_column(sample.column(name), files.n_records) for name in asked}
     return found
 
 
@@ -120,7 +120,8 @@ def _is_fixed(kind: pa.DataType) -> bool:
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
 
 
-def _looked_at(column: pa.ChunkedArray, n_records: int) -> KeptColumn:
+def _sampled_column(column: pa.ChunkedArray, n_records: int) -> KeptColumn:
+    """The sizes of a kept column, from a sample of it; `n_records` is that of the whole table."""
     if not pa.types.is_dictionary(column.type):
         return KeptColumn(each=column.nbytes / max(1, len(column)))
     array = in_one_piece(with_one_dictionary(column))
@@ -135,7 +136,8 @@ def _looked_at(column: pa.ChunkedArray, n_records: int) -> KeptColumn:
     )
 
 
-def _kept_schema(files: InParts, roles: ColumnRoles, coded: list[str]) -> pa.Schema:
+def _kept_schema(files: SourceInParts, roles: ColumnRoles, coded: list[str]) -> pa.Schema:
+    """The schema of the kept columns as they are stored."""
     schema: pa.Schema = movable(files.schema.empty_table().select(list(roles.kept))).schema
     return pa.schema(
         [pa.field(own.name, pa.dictionary(pa.int32(), own.type) if own.name in coded else own.type) for own in schema]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine for tables larger than a machine: Spark moves records, its workers run the kernels."""
+"""The engine that stores records on a disk shared by a Spark cluster, whose workers hold some classes at a time."""

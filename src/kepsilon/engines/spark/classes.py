@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classes on a cluster's file system: its workers look at them, give them noise and write them in their last order."""
+"""The classes of a recoding on a disk that workers share, some batches for each: looked at, given noise and merged."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
 from kepsilon.engines.room import Room
 from kepsilon.engines.spark.jobs import Workers
 from kepsilon.engines.spark.merged import SparkMerged
-from kepsilon.engines.spark.tables import OnSpark
+from kepsilon.engines.spark.tables import SparkTable
 from kepsilon.engines.spark.tasks import (
     Drawing,
     Merging,
     WrittenPart,
     draw_all,
-    look_at_all,
-    look_at_combinations,
-    look_at_released,
+    find_in_batches,
+    find_in_combinations,
+    find_in_released,
     write_parts,
 )
 from kepsilon.files.private_folders import SpillFolder
@@ -34,14 +34,14 @@ from kepsilon.table.classes import Recoding
 T = TypeVar("T")
 
 BATCHES_PER_TASK = 4
-"""A few for every task, so that one that is slow does not keep all others waiting."""
+"""Several for every task, so that no task waits long for a slow one."""
 
 _MOST_SHUFFLING = 64
-"""Tasks that the last step needs at the most: it takes a tenth of the time of bringing classes together."""
+"""Tasks that shuffle and write at the most: that takes a tenth of the time of storing records by class."""
 
 
 class SparkPreview:
-    """The classes of one recoding, read by the workers from what is stored by combination."""
+    """The classes of a recoding, read by the workers from ε-quasis that are stored by combination."""
 
     def __init__(
         self, stored: StoredCombinations, recoding: Recoding, room: Room, workers: Workers, *, n_tasks: int
@@ -51,14 +51,14 @@ class SparkPreview:
         self._workers, self._n_tasks = workers, n_tasks
 
     def each(self, look: Look[Found]) -> list[Found]:
-        # One for each task, not more: each reads the buckets that some of its combinations are in, which can be most.
+        # One batch for each task, not more: a batch reads every bucket that holds one of its combinations, often most.
         batches = self._room.batches(self.sizes, n_batches=self._n_tasks)
-        work = partial(look_at_combinations, look=look, stored=self._stored, recoding=self._recoding, room=self._room)
+        work = partial(find_in_combinations, look=look, stored=self._stored, recoding=self._recoding, room=self._room)
         return _flat(self._workers.run(work, _groups(batches, self._n_tasks)))
 
 
 class SparkClasses:
-    """Whole classes in buckets that all workers see; and once they have noise, buckets of records in any order."""
+    """The classes of a recoding on disk, one bucket for each batch; noisy records go to buckets of their own."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class SparkClasses:
         room: Room,
         integers: frozenset[str],
         n_tasks: int,
-        table: OnSpark,
+        table: SparkTable,
     ) -> None:
         self.sizes = sizes
         self._stored, self._folder, self._workers = stored, folder, workers
@@ -80,11 +80,11 @@ class SparkClasses:
         self._places: list[NoisyRecords] = []
 
     def each(self, look: Look[Found]) -> list[Found]:
-        work = partial(look_at_all, look=look, room=self._room)
+        work = partial(find_in_batches, look=look, room=self._room)
         return _flat(self._workers.run(work, _groups(self._stored, self._n_tasks)))
 
     def draw(self, draw: Draw[Found], *, random: Random) -> list[Found]:
-        """The only action that draws noise. What it wrote is what is measured, shown and released."""
+        """As `Classes.draw`. This one Spark action draws all noise; what its tasks stored is measured and released."""
         groups = _groups(self._stored, self._n_tasks)
         work = partial(
             draw_all,
@@ -102,7 +102,7 @@ class SparkClasses:
         return _flat(found for found, _ in drawn)
 
     def each_released(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> list[Found]:
-        work = partial(look_at_released, look=look, new_ids=new_ids)
+        work = partial(find_in_released, look=look, new_ids=new_ids)
         return _flat(self._workers.run(work, _groups(self._places, self._n_tasks)))
 
     def merge(
@@ -119,7 +119,7 @@ class SparkClasses:
             integers=self._integers.intersection(whole),
             shuffle=shuffle,
         )
-        first = len(self._stored)  # numbers that no drawing had
+        first = len(self._stored)  # tasks that drew noise had smaller numbers
         items = [Merging(place=place, random=random.apart(first + i)) for i, place in enumerate(self._places)]
         parts: list[WrittenPart] = _flat(self._workers.run(work, _groups(items, self._n_tasks)))
         for place in self._places:
@@ -132,7 +132,7 @@ class SparkClasses:
 
 
 def _groups(items: Sequence[T], n_groups: int) -> list[Sequence[T]]:
-    """As many neighbours in each group as in the others."""
+    """The items in at most twice `n_groups` groups of neighbours, all of about the same size."""
     n_groups = max(1, min(2 * n_groups, len(items)))
     cuts = [i * len(items) // n_groups for i in range(n_groups + 1)]
     return [items[first:last] for first, last in itertools.pairwise(cuts) if last > first]
@@ -143,5 +143,5 @@ def _flat(groups: Any) -> list[Any]:
 
 
 def _power_of_two(n_tasks: int) -> int:
-    """Buckets that give every task some to shuffle, but no more: each task of the draw writes files into all of them."""
+    """Enough noisy buckets for every task to shuffle some, and no more: each task that draws writes to all of them."""
     return 1 << (min(n_tasks, _MOST_SHUFFLING) - 1).bit_length()

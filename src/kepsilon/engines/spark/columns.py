@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table on a cluster, counted by its workers, and brought together by class or by combination on a disk they share."""
+"""The columns to publish, counted on a cluster, and stored by class or by combination on a disk its workers share."""
 
 from __future__ import annotations
 
@@ -21,50 +21,50 @@ from kepsilon.engines.on_disk.combinations import StoredCombinations, combinatio
 from kepsilon.engines.spark.classes import BATCHES_PER_TASK, SparkClasses, SparkPreview
 from kepsilon.engines.spark.jobs import Workers
 from kepsilon.engines.spark.session import as_hadoop, parallelism, settled
-from kepsilon.engines.spark.tables import ROW, OnSpark
+from kepsilon.engines.spark.tables import ROW, SparkTable
 from kepsilon.engines.spark.tasks import (
-    UNKNOWN,
+    UNCOUNTED,
     BringTogether,
     ReadNumbers,
     StoreCounts,
     as_input,
-    changed_meanwhile,
     read_counts,
 )
 from kepsilon.errors import DataError, EngineError, Problem
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.files import changed
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.keys import number
 
 _PART_BYTES = 1 << 28
-"""Of records that one task brings together."""
+"""Bytes of records that one task stores by class, at the most."""
 
 
 class Cluster(Protocol):
-    """Where the work is done, and with how much memory."""
+    """What columns need to know of the Spark engine: its session, where records are stored, and its limit on memory."""
 
     @property
     def session(self) -> Any: ...
 
     @property
     def memory(self) -> int:
-        """In bytes."""
+        """The limit, in bytes."""
 
     @property
     def staging(self) -> Path:
-        """A folder that this machine and all workers see by the same name."""
+        """Where a private folder is made for records on disk; this machine and all workers see it by the same name."""
 
     @property
     def linkage(self) -> bool:
-        """Whether it may be asked later which record was which."""
+        """Whether the linkage may be asked for later."""
 
 
 class SparkColumns(CountedColumns):
-    """What a group-by on the cluster tells: combinations of k-quasis with counts. Records stay where they are."""
+    """The columns to publish, known by the counts of their combinations; records stay where they are."""
 
-    def __init__(self, table: OnSpark, roles: ColumnRoles, engine: Cluster) -> None:
+    def __init__(self, table: SparkTable, roles: ColumnRoles, engine: Cluster) -> None:
         super().__init__(table.name)
         self._table, self._roles, self._engine = table, roles, engine
         self._with_rows = engine.linkage and table.has_rows
@@ -75,12 +75,12 @@ class SparkColumns(CountedColumns):
         self._stored: tuple[SpillFolder, Workers, StoredCombinations] | None = None
         self._room, self._advise = table.room(roles, engine.memory, engine.staging, linkage=engine.linkage)
         self._keys = self._count_all()
-        """Codes of k-quasis and flags of missing ε-quasis as Spark gave them, a row for every combination."""
+        """Values of k-quasis and flags of missing ε-quasis as Spark returned them, one row for every combination."""
         self.n_records = int(self._counts.sum())
         table.refuse_changed(self.n_records)
 
     def _is_text(self, name: str) -> bool:
-        """Whether an ε-quasi has to be read from text; what is no number at all is said when numbers are asked for."""
+        """Whether an ε-quasi has to be read from text. A type that holds no numbers is noted for `largest` to refuse."""
         kind = self._table.schema.field(name).type
         try:
             read_doubles(pa.chunked_array([], type=kind), name, self._table.name)
@@ -89,7 +89,10 @@ class SparkColumns(CountedColumns):
         return _is_text(kind)
 
     def _columns(self, names: Sequence[str], *, rows: bool) -> Any:
-        """As c0, c1 …, with ε-quasis as doubles; then what is wrong with those that were text, and the position."""
+        """A Spark frame of the named columns as c0, c1 …, with ε-quasis as doubles.
+
+        Beside them are the counts of `ReadNumbers` for ε-quasis that were text, and the position in the input if `rows`.
+        """
         frame = self._table.columns(names, rows=rows)
         texts = [name for name in names if name in self._texts]
         if texts:
@@ -102,6 +105,7 @@ class SparkColumns(CountedColumns):
         return frame
 
     def _count_all(self) -> pa.Table:
+        """Counts all records on the cluster; values of k-quasis and flags of missing ε-quasis of every combination."""
         from pyspark.sql import functions as f
 
         k_quasis, epsilon_quasis = self._roles.k_quasis, self._usable()
@@ -126,15 +130,15 @@ class SparkColumns(CountedColumns):
                         figures.append(f.sum(f"wrong{at + 1}").alias(f"not_finite_texts{j}"))
                 counted = frame.groupBy(*keys).agg(*figures)
                 found = workers.collect(counted, StoreCounts(parent=folder.path))
-            return self._take([path for path in found if path.stat().st_size], epsilon_quasis)
+            return self._read_counted([path for path in found if path.stat().st_size], epsilon_quasis)
         finally:
             folder.close()
 
     def _usable(self) -> tuple[str, ...]:
         return tuple(name for name in self._roles.epsilon_quasis if name not in self._refused)
 
-    def _take(self, files: Sequence[Path], epsilon_quasis: Sequence[str]) -> pa.Table:
-        """The counts of all combinations, once they are known to be few enough to be held here."""
+    def _read_counted(self, files: Sequence[Path], epsilon_quasis: Sequence[str]) -> pa.Table:
+        """Reads the counts that tasks stored; refused where there are more combinations than this machine has room for."""
         tables = (read_counts(file) for file in files)
         parts, n_combinations = [], 0
         for part in tables:
@@ -175,11 +179,10 @@ class SparkColumns(CountedColumns):
                 Problem(where="spark", what="some combinations were counted twice; nothing was released.")
             )
         self._combinations = CountedCombinations(values, codes, self._is_missing, self._counts)
-        kept = [*(f"c{i}" for i in range(len(k_quasis))), *(f"m{j}" for j in range(len(epsilon_quasis)))]
-        return table.select(kept)
+        return table.select([*(f"c{i}" for i in range(len(k_quasis))), *(f"m{j}" for j in range(len(epsilon_quasis)))])
 
     def preview(self, recoding: Recoding) -> SparkPreview:
-        """Joins positions in the frequency table to the records when first asked, and stores their ε-quasis by them."""
+        """As `Columns.preview`; the first call has the cluster store the ε-quasis of all records by combination."""
         self._room.refuse_large_class(int(recoding.sizes.max()), self._table.name)
         if self._stored is None:
             counts = self._combinations.counts_in_table()
@@ -196,7 +199,7 @@ class SparkColumns(CountedColumns):
             self._stored = None
 
     def n_formulas(self, name: str) -> int:
-        """Counted on the cluster."""
+        """As `Columns.n_formulas`, counted on the cluster."""
         from pyspark.sql import functions as f
 
         if not _is_text(self._table.schema.field(name).type):
@@ -207,7 +210,7 @@ class SparkColumns(CountedColumns):
         return found.column(0).to_pylist()[0] or 0
 
     def classes(self, recoding: Recoding) -> SparkClasses:
-        """Joins the recoding to the records and brings whole classes together, on disk where all workers see them."""
+        """As `Columns.classes`; has the cluster store all records, those of a batch of classes in one bucket."""
         self._room.refuse_large_class(int(recoding.sizes.max()), self._table.name)
         n_tasks = parallelism(self._engine.session)
         batches = self._room.batches(recoding.sizes, n_batches=BATCHES_PER_TASK * n_tasks)
@@ -230,10 +233,10 @@ class SparkColumns(CountedColumns):
     def _scatter(
         self, answers: IntArray, sizes: IntArray, slices: list[slice], *, to_release: bool
     ) -> tuple[SpillFolder, Workers, list[Bucket]]:
-        """All records on disk in buckets, one for each slice of what `answers` says of their combinations.
+        """A new folder, the workers that share it, and its buckets, one for each slice of answers, with all records.
 
-        Answers are classes, or positions in the frequency table; `sizes` says how many records each of them has. To
-        release them, all columns go along.
+        `answers` gives the class of every combination, or its position in the frequency table, and `sizes` the number
+        of records of each answer. With `to_release` all columns are stored, else only ε-quasis.
         """
         folder = SpillFolder(self._engine.staging)
         workers = Workers(self._engine.session, folder.path)
@@ -266,7 +269,7 @@ class SparkColumns(CountedColumns):
         n_tasks = parallelism(self._engine.session)
         with settled(self._engine.session, settings):
             frame = self._columns(names, rows=with_rows)
-            # Enough for all cores, and none larger than what is soon done again if a worker is lost.
+            # As many tasks as cores or more, and none so large that it takes long to repeat if a worker is lost.
             n_parts = max(n_tasks, -(-self.n_records * self._room.record_width // _PART_BYTES))
             placed = self._by_class(frame, lookup, min(n_parts, len(slices)), kept=kept, rows=with_rows)
             found = workers.collect(placed, work)
@@ -275,13 +278,13 @@ class SparkColumns(CountedColumns):
         for i, own in enumerate(slices):
             counts = brought[i][1] if i in brought else np.zeros(0)
             if not np.array_equal(counts, sizes[own]):
-                raise changed_meanwhile(self._table.name)
+                raise changed(self._table.name)
         return [brought[i][0] for i in range(len(slices))]
 
     def _by_class(self, frame: Any, lookup: Path, n_parts: int, *, kept: Sequence[str], rows: bool) -> Any:
-        """Class id, ε-quasis, position and kept columns, whole batches in a partition.
+        """A Spark frame of class id, ε-quasis, position in the input and kept columns, with whole batches in a partition.
 
-        They need no order there: a worker puts them into one bucket for each batch, and the kernels sort what they look at.
+        Records need no order inside a partition: a worker stores them in one bucket for each batch, and the kernels sort.
         """
         from pyspark.sql import functions as f
 
@@ -289,7 +292,7 @@ class SparkColumns(CountedColumns):
         classes = self._engine.session.read.parquet(as_hadoop(lookup))
         is_same = f.lit(True)
         for i in range(n_k):
-            # Null is a value like any other, but only where there is one: the plain comparison is faster.
+            # Null equals null here. The plain comparison, which is faster, is enough where there is no null.
             has_null = self._keys.column(f"c{i}").null_count > 0
             mine, theirs = frame[f"c{i}"], classes[f"k{i}"]
             is_same &= mine.eqNullSafe(theirs) if has_null else mine == theirs
@@ -297,7 +300,7 @@ class SparkColumns(CountedColumns):
             if self._is_missing[name].any():
                 is_same &= frame[f"c{n_k + j}"].isNull() == classes[f"m{j}"]
         joined = frame.join(f.broadcast(classes), is_same, "left")
-        class_id = f.coalesce(classes["class_id"], f.lit(UNKNOWN))
+        class_id = f.coalesce(classes["class_id"], f.lit(UNCOUNTED))
         others = [frame[f"c{i}"] for i in range(n_k + n_epsilon, n_k + n_epsilon + len(kept))]
         chosen = joined.where(class_id != SUPPRESSED).select(
             class_id.alias("class_id"),
@@ -309,7 +312,7 @@ class SparkColumns(CountedColumns):
         return _placed(chosen, n_parts).drop("batch")
 
     def _lookup(self, answers: IntArray, starts: IntArray, target: Path) -> Path:
-        """The answer for every combination, in a file that Spark reads."""
+        """Writes the answer and the batch of every combination to a file that Spark joins to the records."""
         class_of = answers.astype(np.int32)
         batch = (np.searchsorted(starts, class_of, side="right") - 1).astype(np.int32)
         columns = {name.replace("c", "k"): self._keys.column(name) for name in self._keys.column_names}
@@ -324,14 +327,14 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _placed(frame: Any, n_parts: int) -> Any:
-    """Whole batches together in so many partitions, evenly where Spark lets partitions be named (4.1 and newer)."""
+    """The frame in `n_parts` partitions of whole batches, evenly where Spark has `repartitionById` (4.1 and newer)."""
     if hasattr(frame, "repartitionById"):
         return frame.repartitionById(n_parts, frame["batch"] % n_parts)
     return frame.repartition(n_parts, "batch")
 
 
 def _with_numbers(schema: Any, places: Sequence[int]) -> Any:
-    """What `ReadNumbers` makes of a schema."""
+    """The schema of what `ReadNumbers` returns for frames of a given schema."""
     from pyspark.sql import types
 
     fields = list(schema.fields)

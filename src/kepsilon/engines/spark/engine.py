@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables larger than a machine: counted and brought together by Spark, and given noise by its workers."""
+"""The engine on Spark: opens Parquet and DataFrames, which Spark counts and stores by class for its workers."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from kepsilon.sources.spark_frames import SPARK_FRAMES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkEngine:
-    """Spark, whichever cluster the session is on."""
+    """The engine that has the workers of a session's cluster hold some classes at a time, and all records on disk."""
 
     session: Any
     memory: int
-    """In bytes: for the frequency table here, and for what a task on a worker looks at."""
+    """The limit, in bytes, for the frequency table on this machine and for each task on a worker."""
     staging: Path
-    """A folder that this machine and all workers see by the same name; a private folder is made in it."""
+    """Where a private folder is made for records on disk; this machine and all workers see it by the same name."""
     linkage: bool = True
-    """Whether it may be asked later which record was which."""
+    """Whether the linkage may be asked for later."""
     name: str = "spark"
 
     def open_source(self, source: object) -> SparkSource:
+        """A path to Parquet or a DataFrame whose columns are known and whose records are not read yet."""
         kind = find_kind(source)
         if kind is SPARK_FRAMES:
             return SparkSource(FrameOnSpark(source), self)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work that is handed to a cluster's workers, and what comes back: of every item, from the one attempt that counts."""
+"""Hands work to a cluster's workers, and collects one result for every item, from the attempt that succeeded."""
 
 from __future__ import annotations
 
@@ -20,22 +20,21 @@ from kepsilon.files.private_folders import owner_only, worded
 
 
 class Workers:
-    """The workers of a session's cluster, and the private folder that they share with us."""
+    """The workers of a session's cluster, and the private folder that they share with this machine."""
 
     def __init__(self, session: Any, folder: Path) -> None:
         self.folder = folder
         self._session = session
-        self._n_orders = 0
 
     def refuse_unshared_folder(self, n_tasks: int) -> None:
-        """Refused where workers cannot keep records in the folder; Spark itself would write to disks of their own."""
+        """Refuses a folder in which workers cannot store records. Spark itself would write to the workers' own disks."""
         self.run(partial(try_folder, parent=self.folder), range(n_tasks))
 
     def run(self, work: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
-        """What the work makes of every item, in their order; each item is a task."""
+        """What the work returns for every item, in the order of the items; each item is a task."""
         if not items:
             return []
-        # A plan is too small a parcel for ranges of many classes; files that workers read have room.
+        # Items can be larger than a Spark plan may be, so workers read them from files.
         orders = own_folder(self.folder)
         for name, content in [(WORK, work), *((str(i), item) for i, item in enumerate(items))]:
             with worded(self.folder.parent), open(orders / name, "wb", opener=owner_only) as file:
@@ -49,12 +48,12 @@ class Workers:
         return found
 
     def collect(self, frame: Any, work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> list[Any]:
-        """What the work returns from every partition. One action, so whatever it draws is drawn once."""
+        """What the work returns for every partition. It is one Spark action, so that noise is drawn once."""
         table = frame.mapInArrow(work, RESULT).toArrow()
         outcomes: list[Outcome] = [pickle.loads(own) for own in table.column(0).to_pylist()]  # noqa: S301 (our own)
         return [own.result() for own in sorted(outcomes, key=lambda own: own.number)]
 
     def read(self, paths: Sequence[Path]) -> Any:
-        """Files that workers wrote, as a DataFrame."""
+        """Files that workers wrote, as a Spark DataFrame."""
         with settled(self._session, {}):
             return self._session.read.parquet(*(as_hadoop(path) for path in paths))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The released records as the workers wrote them, and how they are given to the curator."""
+"""The released records on disk, as the workers wrote them, and how they are written to their place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, to_positions
 from kepsilon.engines.spark.jobs import Workers
-from kepsilon.engines.spark.tables import FrameOnSpark, OnSpark
+from kepsilon.engines.spark.tables import FrameOnSpark, SparkTable
 from kepsilon.engines.spark.tasks import (
     WrittenPart,
 )
@@ -24,24 +24,27 @@ from kepsilon.sources.kinds import writing
 from kepsilon.sources.parquet_files import ParquetFiles
 from kepsilon.sources.protocol import Sink
 
-_KEPT: list[SpillFolder] = []
-"""Folders that a DataFrame may still be read from; they go when the program ends, unless they are closed before."""
+_OPEN_FOLDERS: list[SpillFolder] = []
+"""Folders that a released DataFrame still reads; removed when the program ends, unless they are closed before."""
 
 
 class SparkMerged:
-    """The released records in Parquet files in their last order, written once, not yet given their name."""
+    """The released records on disk, in Parquet files that are shuffled, not yet written to their place."""
 
     def __init__(
-        self, parts: list[WrittenPart], folder: SpillFolder, workers: Workers, *, table: OnSpark, roles: ColumnRoles
+        self, parts: list[WrittenPart], folder: SpillFolder, workers: Workers, *, table: SparkTable, roles: ColumnRoles
     ) -> None:
         self.n_records = sum(part.n_records for part in parts)
         self.inputs = table.inputs
         self._parts, self._folder, self._workers, self._table, self._roles = parts, folder, workers, table, roles
         if isinstance(table, FrameOnSpark):
-            _KEPT.append(folder)
+            _OPEN_FOLDERS.append(folder)
 
     def frame(self) -> Any:
-        """A DataFrame where one was given, to be used until the release is closed; else all of it in memory, as Arrow."""
+        """The release as a Spark DataFrame, to be used until the release is closed, where a DataFrame was read.
+
+        Where files were read, an Arrow table, which has to fit into memory.
+        """
         self._refuse_closed()
         if isinstance(self._table, FrameOnSpark):
             return self._workers.read([part.path for part in self._parts])
@@ -59,12 +62,12 @@ class SparkMerged:
 
     def _tables(self) -> Iterator[pa.Table]:
         for part in self._parts:
-            # Labels repeat, and are moved faster as dictionaries.
+            # Labels repeat, so they are moved faster as dictionaries.
             files = ParquetFiles(part.path)
             yield from files.parts(self._roles.published, coded=self._roles.k_quasis, n_records=1 << 20)
 
     def linkage(self) -> pa.Table:
-        """All of it in memory."""
+        """As `Merged.linkage`, as an Arrow table, which has to fit into memory."""
         return pa.concat_tables(self._linkage())
 
     def write_linkage(self, target: Path, *, final_name: Path) -> None:
@@ -88,8 +91,8 @@ class SparkMerged:
             first += part.n_records
 
     def close(self) -> None:
-        if self._folder in _KEPT:
-            _KEPT.remove(self._folder)
+        if self._folder in _OPEN_FOLDERS:
+            _OPEN_FOLDERS.remove(self._folder)
         self._folder.close()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Spark session, the settings our jobs need while they run, and Spark's own errors without what they quote."""
+"""Opens a Spark session, changes its settings while a job runs, and words Spark's errors without the values they quote."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from kepsilon.errors import EngineError, Problem
 
 
 def require_spark() -> None:
+    """Refuses to go on where PySpark is not installed."""
     try:
         import pyspark  # noqa: F401
     except ImportError:
@@ -27,7 +28,7 @@ def require_spark() -> None:
 
 
 def open_session(master: str | None) -> Any:
-    """The session that is there, or a new one on a master; `sc://` asks a Spark Connect server."""
+    """A session at `master`, of Spark Connect where that is `sc://…`; without a master the active one, or a local one."""
     require_spark()
     with worded_spark(), _without_warnings():
         from pyspark.sql import SparkSession
@@ -52,7 +53,7 @@ def open_session(master: str | None) -> Any:
 def _classic(master: str) -> Any:
     from pyspark.sql import SparkSession
 
-    # The page of a running job shows plans, and with them names of columns; nobody asked for it.
+    # Spark's web page of a running job would show plans, and with them names of columns.
     builder = SparkSession.builder.master(master).appName("kepsilon").config("spark.ui.enabled", "false")
     builder = builder.config("spark.ui.showConsoleProgress", "false")
     if master.startswith("local"):
@@ -63,23 +64,23 @@ def _classic(master: str) -> Any:
 
 @contextlib.contextmanager
 def _silent_children() -> Iterator[None]:
-    """Java keeps the standard error that it is started with, and would mix its log into what the user sees.
+    """Gives processes that are started inside the block no standard error, which Java would fill with its log.
 
-    Errors come back to us and are worded here.
+    Errors of Spark reach this process in another way, and are worded by `worded_spark`.
     """
-    kept = os.dup(2)
+    before = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(before, 2)
+        os.close(before)
         os.close(nowhere)
 
 
 def parallelism(session: Any) -> int:
-    """How many tasks the cluster works on at once."""
+    """How many tasks the cluster runs at once."""
     from pyspark.sql import functions
 
     with worded_spark(), _without_warnings():
@@ -92,7 +93,7 @@ def parallelism(session: Any) -> int:
 
 @contextlib.contextmanager
 def settled(session: Any, settings: Mapping[str, str]) -> Iterator[None]:
-    """Settings while a job of ours runs; afterwards the session is as it was. Errors come out in our words."""
+    """Changes settings of the session while the block runs, and words Spark's errors; the settings are put back after."""
     before = {}
     with worded_spark(), _without_warnings():
         try:
@@ -110,7 +111,7 @@ def settled(session: Any, settings: Mapping[str, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _without_warnings() -> Iterator[None]:
-    """PySpark warns of versions of pandas that it has not been tried with; nothing of pandas is used here."""
+    """Silences PySpark's warnings of untested versions of pandas, which is not used here."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
         warnings.filterwarnings("ignore", message=".*pandas.*", category=FutureWarning)
@@ -119,7 +120,7 @@ def _without_warnings() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _without_log() -> Iterator[None]:
-    """PySpark prints errors of queries, with the values that they quote, before it raises them."""
+    """Silences PySpark's log, which prints errors of queries, with the values that they quote, before it raises them."""
     from pyspark.logger import PySparkLogger
 
     logs = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
@@ -135,7 +136,7 @@ def _without_log() -> Iterator[None]:
 
 @contextlib.contextmanager
 def worded_spark() -> Iterator[None]:
-    """Messages of Spark quote values and plans; only the name of what went wrong is passed on."""
+    """Turns Spark's errors into an EngineError that names the kind of error only, for their texts quote values and plans."""
     try:
         with _without_log():
             yield
@@ -148,7 +149,7 @@ def worded_spark() -> Iterator[None]:
         lacking = re.search(r"No module named '(\w+)", str(error))
     else:
         return
-    # What was thrown in here is Spark's error, and a traceback would show it beside ours.
+    # Raised outside the except block: inside it a traceback would show Spark's error beside ours.
     if lacking is not None:
         raise EngineError(
             Problem(
@@ -176,13 +177,14 @@ def worded_spark() -> Iterator[None]:
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
-    """PySpark waits for a job to end after it was interrupted, and then tells only that the job failed."""
+    """Whether the user interrupted the job: PySpark then waits for it to end, and reports only that it failed."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
 
 
 def _condition(error: BaseException) -> str:
+    """Spark's name for the kind of an error, or the name of its class."""
     ask = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)
     with contextlib.suppress(Exception):
         return str((ask() if ask is not None else None) or type(error).__name__)
@@ -190,5 +192,5 @@ def _condition(error: BaseException) -> str:
 
 
 def as_hadoop(file: Path) -> str:
-    """A path as Spark's file systems write it, with nothing in it taken for a pattern."""
+    """A path as Spark's file systems write it, escaped so that no character is taken for a pattern."""
     return "file:" + "".join(f"\\{c}" if c in "\\*?[]{}," else c for c in str(file.absolute()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet files or a Spark DataFrame that are known by their columns."""
+"""Parquet files or a Spark DataFrame that the workers of a cluster read."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from kepsilon.engines.on_disk.needs import Needs
 from kepsilon.engines.protocol import Repetition
 from kepsilon.engines.spark.columns import Cluster, SparkColumns
 from kepsilon.engines.spark.session import settled
-from kepsilon.engines.spark.tables import OnSpark
+from kepsilon.engines.spark.tables import SparkTable
 from kepsilon.engines.spark.tasks import as_input
 from kepsilon.policy.roles import Attribute, ColumnRoles
 
 
 class SparkSource:
-    """A table that Spark reads, known by its columns."""
+    """Parquet files or a Spark DataFrame that the workers of a cluster read."""
 
-    def __init__(self, table: OnSpark, engine: Cluster) -> None:
+    def __init__(self, table: SparkTable, engine: Cluster) -> None:
         self._table, self._engine = table, engine
         self.name = table.name
         self.column_names: tuple[str, ...] = tuple(table.schema.names)
 
     def read(self, roles: ColumnRoles) -> SparkColumns:
-        """Counts on the cluster; identifiers are not even taken from the files."""
+        """Counts the columns to publish on the cluster; identifiers are not even taken from the files."""
         return SparkColumns(self._table, roles, self._engine)
 
     def needs(self, roles: ColumnRoles) -> Needs:
-        """What that will take; refused at once where it cannot be had."""
+        """The memory and disk that a release will take; refused at once where there is too little."""
         return self._table.needs(roles, self._engine.memory, self._engine.staging, linkage=self._engine.linkage)
 
     def repetition(self, column: str) -> Repetition:
-        """Counted on the cluster; values that Spark cannot compare are taken for different."""
+        """As `Source.repetition`, counted on the cluster; values that Spark cannot compare are taken for different."""
         from pyspark.sql import functions as f
 
         with settled(self._engine.session, self._table.settings):
@@ -44,7 +44,7 @@ class SparkSource:
         return Repetition(n_distinct=n_distinct, n_records=n_records)
 
     def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
-        """This one column has to fit into memory."""
+        """As `Source.offending`; the column has to fit into memory."""
         with settled(self._engine.session, self._table.settings):
             table = self._table.columns([column], rows=False).toArrow()
         kind = self._table.schema.field(column).type

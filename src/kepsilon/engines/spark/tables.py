@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet files and Spark DataFrames as Spark reads them, their columns by number: names may hold anything."""
+"""Parquet files and DataFrames as Spark reads them, with columns named c0, c1 …, because real names may hold anything."""
 
 from __future__ import annotations
 
@@ -19,40 +19,43 @@ from kepsilon.sources.files import changed
 from kepsilon.sources.parquet_files import ParquetFiles
 
 ROW = "original_row"
+"""The column with the position of a record in the input."""
 
 
-class OnSpark(Protocol):
-    """A table that Spark can read, as often as asked for."""
+class SparkTable(Protocol):
+    """A table that Spark can read any number of times."""
 
     name: str
     schema: pa.Schema
-    """In the types of the input."""
+    """Types as they are in the input."""
     inputs: tuple[Path, ...]
     has_rows: bool
     """Whether a record has a position in the input."""
     settings: Mapping[str, str]
-    """Of the session, while it is read."""
+    """Settings that the session needs while the table is read."""
 
     def columns(self, names: Sequence[str], *, rows: bool) -> Any:
-        """The named columns as c0, c1 and so on, and the position in the input beside them if it is wanted."""
+        """A Spark frame of the named columns as c0, c1 …, with the position in the input beside them if `rows`."""
 
     def coded(self, columns: Sequence[str]) -> list[str]:
-        """Columns of text whose values repeat so often that they are better moved as dictionaries."""
+        """Columns of text whose values repeat so often that they are moved faster as dictionaries."""
 
     def room(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> tuple[Room, Advice]:
-        """What there is room for, and what to do where it is too little; refused at once where that is foreseen."""
+        """What memory has room for, and advice where that is too little; refused at once where a sample shows it."""
 
     def needs(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> Needs:
-        """What it will take."""
+        """The memory and disk that a release will take."""
 
     def refuse_changed(self, n_records: int) -> None:
-        """Refused if there are other records than when it was opened, as far as that can be told without reading."""
+        """Refused where the records differ from those when the table was opened, as far as that shows without reading."""
 
 
 class FilesOnSpark:
+    """Parquet files that Spark reads."""
+
     has_rows = True
     settings: Mapping[str, str] = {"spark.sql.caseSensitive": "true", "spark.sql.session.timeZone": "UTC"}
-    """Names that differ in their case are different columns, and a moment is the same moment wherever it is read."""
+    """Column names may differ in case only, and a time stamp means the same moment on every worker."""
 
     def __init__(self, files: ParquetFiles, session: Any) -> None:
         _refuse_kinds(files.name, [field.name for field in files.schema if not _is_read(field.type)])
@@ -74,7 +77,7 @@ class FilesOnSpark:
         return _numbered(numbered, frame.columns, names, (functions.col("first") + functions.col("row")).alias(ROW))
 
     def _first_rows(self, with_rows: Any) -> list[tuple[str, int]]:
-        """Spark's names of the files, and how many records the files before each hold."""
+        """The path of every file as Spark spells it, and the position of the file's first record in the input."""
         spelled = [row[0] for row in with_rows.select("file").distinct().collect()]
         paths = {Path(unquote(urlparse(own).path)).resolve(): own for own in spelled}
         first, found = 0, []
@@ -106,11 +109,11 @@ class FilesOnSpark:
 
 
 class FrameOnSpark:
-    """A DataFrame. Spark makes its records anew whenever it is asked for them, and in any order."""
+    """A Spark DataFrame. Spark computes its records anew each time they are read, and in any order."""
 
     has_rows = False
     settings: Mapping[str, str] = {}
-    """None of ours: what its expressions mean may depend on them."""
+    """The session's settings are left alone, because the DataFrame's expressions may depend on them."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -134,7 +137,7 @@ class FrameOnSpark:
         return []
 
     def room(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> tuple[Room, Advice]:
-        """There is nothing to look at before work starts: values of no fixed width are taken for short texts."""
+        """As `SparkTable.room`, without a sample: values of no fixed width are taken for short texts."""
         del folder, linkage
         width = 4 + 8 * len(roles.epsilon_quasis)
         for name in roles.kept:
@@ -153,11 +156,11 @@ class FrameOnSpark:
         raise DataError(Problem(where=self.name, what="nothing is known of a DataFrame before it is counted."))
 
     def refuse_changed(self, n_records: int) -> None:
-        """Only counting tells, and that is done class by class."""
+        """Nothing shows a change without reading; the counts of all classes are compared instead."""
 
 
 def _numbered(frame: Any, all_names: Sequence[str], names: Sequence[str], *more: Any) -> Any:
-    """Some columns by their position among all, numbered anew."""
+    """The named columns as c0, c1 …, of a frame that has all columns as c0, c1 … in the order of `all_names`."""
     position = {name: i for i, name in enumerate(all_names)}
     return frame.select(*(frame[f"c{position[name]}"].alias(f"c{i}") for i, name in enumerate(names)), *more)
 
@@ -178,7 +181,7 @@ _CARRIED = (
 
 
 def _refuse_kinds(source: str, others: Sequence[str]) -> None:
-    """Types that Spark does not read at all, or that would come back as something else."""
+    """Refuses columns of types that Spark does not read, or that would come back as another type."""
     if others:
         listed = ", ".join(f'"{name}"' for name in others)
         raise DataError(
@@ -191,7 +194,7 @@ def _refuse_kinds(source: str, others: Sequence[str]) -> None:
 
 
 def _is_read(kind: pa.DataType) -> bool:
-    """Whether Spark reads a column of a Parquet file; if it does not, it does not even read the others."""
+    """Whether Spark reads a column of this type from Parquet; where one is not read, Spark reads none of the file."""
     if pa.types.is_dictionary(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return _is_read(kind.value_type)
     if pa.types.is_struct(kind):
@@ -205,7 +208,7 @@ def _is_read(kind: pa.DataType) -> bool:
 
 
 def _refuse_names(files: Sequence[Path]) -> None:
-    """Names that Spark's file systems cannot spell, or pass over in silence."""
+    """Refuses files with names that Spark cannot spell, or that it skips without a word."""
     for file in files:
         if ":" in str(file.absolute()) or file.name.startswith(("_", ".")):
             raise DataError(
@@ -218,7 +221,7 @@ def _refuse_names(files: Sequence[Path]) -> None:
 
 
 def _is_carried(kind: Any, *, inside: bool = False) -> bool:
-    """Intervals, variants, times of day and text that is compared by rules of its own come back as something else."""
+    """Whether a Spark type comes back unchanged; intervals, variants, times of day and collated text do not."""
     name = type(kind).__name__.removesuffix("Type")
     if name == "Array":
         return _is_carried(kind.elementType, inside=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What workers of a cluster do. Nothing here needs Spark: a worker has kepsilon, Arrow and NumPy.
+"""The tasks that workers of a cluster run. Nothing here needs Spark: a worker has kepsilon, Arrow and NumPy.
 
-Every attempt at a task writes into a folder of its own, and only what the attempt that succeeded returns is ever looked
-at. A task that is tried again, or run twice at once, so leaves one version.
+Every attempt at a task writes into a folder of its own, and only the folder of the attempt that succeeded is ever read.
+So a task that is tried again, or run twice at once, has one result.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from kepsilon.errors import AnonymisationError, EngineError, Problem
 from kepsilon.files.private_folders import chosen_place, owner_only, worded
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import CODED_TEXT
+from kepsilon.sources.files import changed
 from kepsilon.sources.kinds import writing
 from kepsilon.sources.protocol import Sink
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -39,31 +40,32 @@ from kepsilon.table.classes import Recoding
 Item = TypeVar("Item")
 
 RESULT = "result binary"
-"""The only column that tasks return."""
+"""The schema of what tasks return: one column, with a pickled `Outcome`."""
 
 WORK = "work"
-"""What the work is called beside its items, which are called by their numbers."""
+"""The file name of the pickled work; the items beside it are named by their numbers."""
 
-UNKNOWN = -2
-"""The class of a record whose combination was not counted."""
+UNCOUNTED = -2
+"""The class id of a record whose combination was not there when combinations were counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a task comes back with: what it found, or why it could not."""
+    """What a task returns: what it found, or the error that it ended with."""
 
     number: int
     found: Any = None
     error: BaseException | None = None
 
     def result(self) -> Any:
+        """What the task found; raises the error that it ended with."""
         if self.error is not None:
             raise self.error
         return self.found
 
 
 def attempt(number: int, work: Callable[[], Any]) -> pa.RecordBatch:
-    """One row with the outcome. What goes wrong comes back in it, because a traceback in a cluster's log quotes values."""
+    """One row with the outcome of `work`. An error is returned, not raised: a traceback in Spark's log quotes values."""
     try:
         outcome = Outcome(number=number, found=work())
     except (MemoryError, AnonymisationError) as error:
@@ -75,7 +77,7 @@ def attempt(number: int, work: Callable[[], Any]) -> pa.RecordBatch:
 
 
 def run_items(batches: Iterator[pa.RecordBatch], *, orders: str) -> Iterator[pa.RecordBatch]:
-    """The items whose numbers come in, through the work that lies beside them in a folder."""
+    """The outcomes of the items whose numbers come in; the work and the items are files in the folder `orders`."""
     for batch in batches:
         for number in batch.column(0).to_pylist():
             yield attempt(number, partial(_run_item, Path(orders), number))
@@ -105,13 +107,13 @@ def _not_shared(place: Path) -> EngineError:
 
 
 def try_folder(number: int, *, parent: Path) -> None:
-    """Whether a worker can keep records there; that it sees the folder it has shown by now."""
+    """Fails where a worker cannot write to the folder; that the worker sees it, reading this task has shown."""
     del number
     own_folder(parent).rmdir()
 
 
 def own_folder(parent: Path) -> Path:
-    """A new folder for one attempt; its name is a number, as in all private folders."""
+    """A new folder for one attempt; it is named by a number, as everything inside private folders is."""
     folder = parent / str(secrets.randbits(62))
     with worded(parent):
         folder.mkdir(mode=0o700)
@@ -120,7 +122,7 @@ def own_folder(parent: Path) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreCounts:
-    """Counted combinations, put on disk where the driver sees them and nobody else does."""
+    """Task: stores counted combinations in a file that only this user can read, and returns its path."""
 
     parent: Path
 
@@ -138,27 +140,27 @@ class StoreCounts:
 
 
 def read_counts(path: Path) -> pa.Table:
-    """What `StoreCounts` put there."""
+    """The counted combinations that `StoreCounts` stored."""
     with pa.OSFile(str(path), "rb") as file, pa.ipc.open_stream(file) as stream:
         return stream.read_all()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BringTogether:
-    """Records of whole batches of classes, in any order, put on disk batch by batch.
+    """Task: stores records of whole batches of classes, which come in any order, in one bucket for each batch.
 
-    Columns come in the order: class id, ε-quasis, position in the input where it is wanted, kept columns.
+    Columns come in the order: class id, ε-quasis, position in the input if `has_rows`, kept columns.
     """
 
     parent: Path
     starts: IntArray
-    """First class of every batch."""
+    """The first class of every batch, shape (n_batches,)."""
     epsilon_quasis: tuple[str, ...]
     may_miss: tuple[bool, ...]
-    """Whether some counted record missed the ε-quasi."""
+    """Whether any record missed each ε-quasi when combinations were counted."""
     has_rows: bool
     kept: pa.Schema
-    """What kept columns are called, and the types they have in the input."""
+    """Names of the kept columns, and their types in the input."""
     coded: tuple[str, ...]
     source: str
 
@@ -166,7 +168,7 @@ class BringTogether:
         yield attempt(0, lambda: self._store(batches))
 
     def _store(self, batches: Iterator[pa.RecordBatch]) -> dict[int, tuple[Bucket, IntArray]]:
-        """By the number of a batch, its bucket and the records of each of its classes."""
+        """By the number of a batch, its bucket and how many records each of its classes has."""
         folder = own_folder(self.parent)
         buckets: dict[int, Bucket] = {}
         counts: dict[int, IntArray] = {}
@@ -182,21 +184,21 @@ class BringTogether:
                 more = np.bincount(own, minlength=len(counts[number]))
                 more[: len(counts[number])] += counts[number]
                 counts[number] = more
-            # NumPy sorts 16 bits by counting; more batches than they can name must not become others.
+            # NumPy sorts 16 bits by counting; more batches than 16 bits can number stay in wider numbers.
             narrow = places.astype(np.uint16) if len(met) < 1 << 16 else places
             scatter(records, narrow, [buckets[number] for number in met.tolist()])
         return {number: (bucket, counts[number]) for number, bucket in buckets.items()}
 
     def _records(self, table: pa.Table) -> Records:
-        class_ids = to_positions(in_one_piece(table.column(0)), null=UNKNOWN).astype(np.int32)
+        class_ids = to_positions(in_one_piece(table.column(0)), null=UNCOUNTED).astype(np.int32)
         values = np.empty((len(table), len(self.epsilon_quasis)))
         for j, name in enumerate(self.epsilon_quasis):
             values[:, j] = as_doubles(table.column(1 + j), name, self.source)
-        is_new = (class_ids == UNKNOWN).any()
+        is_new = (class_ids == UNCOUNTED).any()
         for j, may_miss in enumerate(self.may_miss):
             is_new |= not may_miss and np.isnan(values[:, j]).any()
         if is_new:
-            raise changed_meanwhile(self.source)
+            raise changed(self.source)
         first_kept = 1 + len(self.epsilon_quasis) + self.has_rows
         rows = to_positions(in_one_piece(table.column(first_kept - 1)), null=-1) if self.has_rows else None
         columns, fields = [], []
@@ -210,22 +212,12 @@ class BringTogether:
         return Records(class_ids=class_ids, values=values, rows=rows, kept=kept)
 
 
-def changed_meanwhile(source: str) -> EngineError:
-    return EngineError(
-        Problem(
-            where=source,
-            what="was changed while it was being read; nothing was released.",
-            fix="Start again once nobody writes to it any more.",
-        )
-    )
-
-
 def as_input(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """A column that went through Spark, in the type that it has in the input."""
+    """A column that Spark returned, in the type that it has in the input."""
     if column.type == kind:
         return column
     if pa.types.is_dictionary(kind):
-        # Positions in 32 bits: narrower ones might not be enough once records of several files are together.
+        # Positions in 32 bits: fewer might not be enough for the dictionaries of several files together.
         values = column.cast(kind.value_type).dictionary_encode()
         return values.cast(pa.dictionary(pa.int32(), kind.value_type, ordered=kind.ordered))
     return column.cast(kind)
@@ -233,7 +225,7 @@ def as_input(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadNumbers:
-    """ε-quasis that are text become doubles, in their places; two more columns for each tell what in it is no number."""
+    """Task: turns ε-quasis that are text into doubles, and adds two columns for each that count what is no number."""
 
     places: tuple[int, ...]
     names: tuple[str, ...]
@@ -249,26 +241,27 @@ class ReadNumbers:
                 columns[place] = from_numpy(usable, is_null=np.isnan(usable))
                 for n in (wrong.n_texts, wrong.n_not_finite):
                     told = np.zeros(len(text), dtype=np.int64)
-                    told[:1] = n  # of the whole batch, in its first row
+                    told[:1] = n  # the count of the whole batch stands in its first row
                     names.append(f"wrong{len(columns)}")
                     columns.append(from_numpy(told))
             yield pa.RecordBatch.from_arrays(columns, names=names)
 
 
-def look_at_all(stored: Sequence[StoredBatch], *, look: Look[Found], room: Room) -> list[Found]:
-    return [look(own.look(room)) for own in stored]
+def find_in_batches(stored: Sequence[StoredBatch], *, look: Look[Found], room: Room) -> list[Found]:
+    """Task: what `look` finds in some batches that are stored by class."""
+    return [look(own.read(room)) for own in stored]
 
 
-def look_at_combinations(
+def find_in_combinations(
     batches: Sequence[slice], *, look: Look[Found], stored: StoredCombinations, recoding: Recoding, room: Room
 ) -> list[Found]:
-    """What is found in some batches of classes, whose records are stored by combination."""
+    """Task: what `look` finds in some batches of classes, whose records are stored by combination."""
     return [look(stored.batch(own, recoding, room)) for own in batches]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """Some batches that are given noise together, and where their random bytes come from."""
+    """The batches that one task gives noise, and its source of random bytes."""
 
     stored: Sequence[StoredBatch]
     random: Random
@@ -277,21 +270,22 @@ class Drawing:
 def draw_all(
     drawing: Drawing, *, draw: Draw[Found], parent: Path, n_buckets: int, n_values: int, room: Room
 ) -> tuple[list[Found], list[Bucket]]:
-    """Noise for some batches, in buckets of this attempt."""
+    """Task: gives some batches noise; what `draw` returned for each, and this attempt's buckets of noisy records."""
     noisy = NoisyBuckets(own_folder(parent), first_number=0, n_buckets=n_buckets, n_values=n_values, room=room)
-    found = [draw(own.look(room), drawing.random, noisy.keeper(own, drawing.random)) for own in drawing.stored]
+    found = [draw(own.read(room), drawing.random, noisy.store_for(own, drawing.random)) for own in drawing.stored]
     return found, noisy.buckets
 
 
-def look_at_released(
+def find_in_released(
     places: Sequence[NoisyRecords], *, look: Callable[[FloatArray], Found], new_ids: IntArray
 ) -> list[Found]:
+    """Task: what `look` finds in the published values of released records, bucket by bucket."""
     return [look(own.published(new_ids)) for own in places if own.n_records]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merging:
-    """Records that drew the same place, and where the bytes for their order come from."""
+    """Records that drew the same place in the last order, and the source of random bytes for shuffling them."""
 
     place: NoisyRecords
     random: Random
@@ -299,7 +293,7 @@ class Merging:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenPart:
-    """Released records in their last order, in a Parquet file, and which they were in another."""
+    """A Parquet file of released records in their last order, and the file of their linkage."""
 
     path: Path
     linkage: Path | None
@@ -316,7 +310,7 @@ def write_parts(
     integers: frozenset[str],
     shuffle: Shuffle,
 ) -> list[WrittenPart]:
-    """Shuffles places and writes them, each to a file of this attempt."""
+    """Task: shuffles the records of each place and writes them to a file of this attempt."""
     folder = own_folder(parent)
     written = []
     for i, merging in enumerate(mergings):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine for Parquet larger than memory: records go to disk, and some classes at a time into memory."""
+"""The engine that stores records on disk, and holds some classes at a time in memory."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records on disk by class, given noise a batch at a time, and then in an order nobody can guess."""
+"""The classes of a recoding on disk, a batch at a time in memory: looked at, given noise and merged."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from kepsilon.engines.room import Room
 from kepsilon.engines.spilling.merged import SpilledMerged
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
-from kepsilon.sources.protocol import InParts
+from kepsilon.sources.protocol import SourceInParts
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 
 
 class SpilledPreview:
-    """The classes of one recoding, read from what is stored by combination."""
+    """The classes of a recoding, read from ε-quasis that are stored by combination."""
 
     def __init__(self, stored: StoredCombinations, recoding: Recoding, room: Room) -> None:
         self.sizes = recoding.sizes
@@ -33,7 +33,7 @@ class SpilledPreview:
 
 
 class SpilledClasses:
-    """Buckets of whole classes, one for each batch; and once they have noise, buckets of records in any order."""
+    """The classes of a recoding on disk, one bucket for each batch; noisy records go to buckets of their own."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class SpilledClasses:
         folder: SpillFolder,
         *,
         sizes: IntArray,
-        files: InParts,
+        files: SourceInParts,
         roles: ColumnRoles,
         room: Room,
     ) -> None:
@@ -57,11 +57,11 @@ class SpilledClasses:
         )
 
     def each(self, look: Look[Found]) -> Iterator[Found]:
-        return (look(own.look(self._room)) for own in self._stored)
+        return (look(own.read(self._room)) for own in self._stored)
 
     def draw(self, draw: Draw[Found], *, random: Random) -> Iterator[Found]:
         for own in self._stored:
-            yield draw(own.look(self._room), random, self._noisy.keeper(own, random))
+            yield draw(own.read(self._room), random, self._noisy.store_for(own, random))
             own.bucket.remove_kept()
 
     def each_released(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> Iterator[Found]:
@@ -77,7 +77,7 @@ class SpilledClasses:
         for bucket in self._noisy.buckets:
             released = NoisyRecords(buckets=[bucket]).released(new_ids)
             if len(released):
-                n_records += bucket.keep_order(released[shuffle(len(released), random_bytes=random.bytes)])
+                n_records += bucket.store_order(released[shuffle(len(released), random_bytes=random.bytes)])
                 filled.append(bucket)
         integers = {n for n in self._roles.epsilon_quasis if pa.types.is_integer(self._files.schema.field(n).type)}
         return SpilledMerged(

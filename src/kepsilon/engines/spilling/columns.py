@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns that are counted in one reading, and put on disk by class or by combination in a second."""
+"""The columns to publish, counted in one reading, and stored on disk by class or by combination in a second."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ from kepsilon.errors import DataError
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.files import changed
-from kepsilon.sources.protocol import InParts
+from kepsilon.sources.protocol import SourceInParts
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 
 
 class Disk(Protocol):
-    """Where records go that do not fit into memory, and how much of it there is."""
+    """What columns need to know of the spilling engine: where records are stored, and under which limit on memory."""
 
     @property
     def memory(self) -> int:
-        """In bytes."""
+        """The limit, in bytes."""
 
     @property
     def folder(self) -> Path:
-        """Where a private folder is made for what does not fit."""
+        """Where a private folder is made for records on disk."""
 
     @property
     def linkage(self) -> bool:
-        """Whether it may be asked later which record was which."""
+        """Whether the linkage may be asked for later."""
 
-    def foresee(self, files: InParts, roles: ColumnRoles) -> Foreseen:
-        """What it will take; refused at once where it cannot be had."""
+    def foresee(self, files: SourceInParts, roles: ColumnRoles) -> Foreseen:
+        """The memory and disk that a run will take; refused at once where there is too little."""
 
 
 class SpilledColumns(CountedColumns):
-    """What one reading tells: combinations of k-quasis with counts. Records stay in their files."""
+    """The columns to publish, known by the counts of their combinations; records stay in their files."""
 
-    def __init__(self, files: InParts, roles: ColumnRoles, engine: Disk) -> None:
+    def __init__(self, files: SourceInParts, roles: ColumnRoles, engine: Disk) -> None:
         super().__init__(files.name)
         self._files, self._roles, self._engine = files, roles, engine
         self.n_records = files.n_records
@@ -63,7 +63,7 @@ class SpilledColumns(CountedColumns):
         foreseen = engine.foresee(files, roles)
         self._coded, self._room, self._advise = foreseen.coded, foreseen.room, foreseen.advise
         self._columns, counts = self._count_all()
-        """Codes of all combinations: of k-quasi values, and of whether an ε-quasi is missing."""
+        """Codes of all combinations, one array for each k-quasi, and one for each ε-quasi: 1 where it is missing."""
         n_k_quasis = len(roles.k_quasis)
         self._combinations = CountedCombinations(
             {name: own.values for name, own in self._values.items()},
@@ -73,6 +73,7 @@ class SpilledColumns(CountedColumns):
         )
 
     def _count_all(self) -> tuple[tuple[IntArray, ...], IntArray]:
+        """Reads all records; the codes of all combinations, one array per column, and their counts."""
         names = (*self._roles.k_quasis, *self._roles.epsilon_quasis)
         counts = GrowingCounts(len(names))
         for part in self._parts(names):
@@ -93,7 +94,7 @@ class SpilledColumns(CountedColumns):
         self._room.refuse_combinations(n_combinations, values, self._files.name, self._advise)
 
     def _learn(self, column: pa.ChunkedArray, name: str) -> IntArray:
-        """Which records miss an ε-quasi; what is wrong with its numbers is said when they are asked for."""
+        """1 where an ε-quasi is missing, else 0. Values that are no numbers are noted for `largest` to refuse."""
         try:
             values, wrong = read_doubles(column, name, self._files.name)
         except DataError as error:
@@ -108,6 +109,7 @@ class SpilledColumns(CountedColumns):
         return is_missing.astype(np.int32)
 
     def _parts(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """The named columns of all records, as many records at a time as there is room for."""
         coded = [name for name in self._coded if name in columns]
         if not columns:  # nothing to read, but records to count
             for first in range(0, self.n_records, self._room.records_per_part):
@@ -117,7 +119,7 @@ class SpilledColumns(CountedColumns):
         yield from self._files.parts(columns, coded=coded, n_records=self._room.records_per_part)
 
     def preview(self, recoding: Recoding) -> SpilledPreview:
-        """Reads all ε-quasis again when first asked, and puts them on disk by combination."""
+        """As `Columns.preview`; the first call reads all records again and stores their ε-quasis by combination."""
         self._room.refuse_large_class(int(recoding.sizes.max()), self._files.name)
         if self._stored is None:
             counts = self._combinations.counts_in_table()
@@ -135,7 +137,7 @@ class SpilledColumns(CountedColumns):
         return sum(n_formulas(part.column(0)) for part in self._parts([name]))
 
     def classes(self, recoding: Recoding) -> SpilledClasses:
-        """Reads all records again and puts them on disk, those of a batch of classes together."""
+        """As `Columns.classes`; reads all records again and stores them, those of a batch of classes in one bucket."""
         self._room.refuse_large_class(int(recoding.sizes.max()), self._files.name)
         slices = self._room.batches(recoding.sizes)
         folder, buckets = self._scatter(self._combinations.class_of(recoding), recoding.sizes, slices, to_release=True)
@@ -151,10 +153,10 @@ class SpilledColumns(CountedColumns):
     def _scatter(
         self, answers: IntArray, sizes: IntArray, slices: list[slice], *, to_release: bool
     ) -> tuple[SpillFolder, list[Bucket]]:
-        """All records on disk in buckets, one for each slice of what `answers` says of their combinations.
+        """A new folder and its buckets, one for each slice of answers, with all records in them.
 
-        Answers are classes, or positions in the frequency table; `sizes` says how many records each of them has. To
-        release them, all columns go along.
+        `answers` gives the class of every combination, or its position in the frequency table, and `sizes` the number
+        of records of each answer. With `to_release` all columns are stored, else only ε-quasis.
         """
         folder = SpillFolder(self._engine.folder)
         n_values = len(self._roles.epsilon_quasis)
@@ -170,7 +172,7 @@ class SpilledColumns(CountedColumns):
         self, buckets: list[Bucket], answers: IntArray, sizes: IntArray, slices: list[slice], *, to_release: bool
     ) -> None:
         bucket_of_answer = np.repeat(np.arange(len(slices)), [own.stop - own.start for own in slices])
-        # The last entry is that of SUPPRESSED, which is −1: no bucket. NumPy sorts 16 bits by counting.
+        # The last entry is found by SUPPRESSED, which is −1, and stands for no bucket. NumPy sorts 16 bits by counting.
         places: IntArray = np.append(bucket_of_answer, len(slices))
         places = places.astype(np.uint16) if len(slices) < 1 << 16 else places
         found = np.zeros(len(sizes) + 1, dtype=np.int64)
@@ -186,7 +188,10 @@ class SpilledColumns(CountedColumns):
         return CombinationIndex(self._columns, sizes, answers, most_slots=self._room.most_slots)
 
     def _records(self, index: CombinationIndex, *, to_release: bool) -> Iterator[Records]:
-        """All records with what the index answers, a part at a time; refused where they are not those that were counted."""
+        """All records a part at a time, with the answer of their combination as class id.
+
+        Refused where a record was not there when combinations were counted.
+        """
         names = self._roles.published if to_release else (*self._roles.k_quasis, *self._roles.epsilon_quasis)
         with_rows = to_release and self._engine.linkage
         first = 0

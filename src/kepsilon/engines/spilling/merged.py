@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The released records in buckets on disk, and how they are written, one bucket after the other."""
+"""The released records on disk, and how they are written, one bucket after the other."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import decoded
 from kepsilon.sources.kinds import writing
 from kepsilon.sources.parquet_files import write_folder
-from kepsilon.sources.protocol import InParts, Sink
+from kepsilon.sources.protocol import Sink, SourceInParts
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import Recoding
 
 
 class SpilledMerged:
-    """The released records on disk, in buckets with an order drawn for each, not yet written."""
+    """The released records on disk, in buckets that are shuffled, not yet written."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class SpilledMerged:
         folder: SpillFolder,
         *,
         n_records: int,
-        files: InParts,
+        files: SourceInParts,
         roles: ColumnRoles,
         recoding: Recoding,
         new_ids: IntArray,
@@ -44,7 +44,7 @@ class SpilledMerged:
         self._recoding, self._new_ids, self._integers = recoding, new_ids, integers
 
     def frame(self) -> Any:
-        """All of it in memory, as Arrow."""
+        """The release as an Arrow table, which has to fit into memory."""
         return decoded(pa.concat_tables(self._tables())).unify_dictionaries()
 
     def write(self, target: Path, *, final_name: Path) -> None:
@@ -56,7 +56,7 @@ class SpilledMerged:
                 write(table)
 
     def linkage(self) -> pa.Table:
-        """All of it in memory."""
+        """As `Merged.linkage`, as an Arrow table, which has to fit into memory."""
         return pa.concat_tables(self._linkage())
 
     def write_linkage(self, target: Path, *, final_name: Path) -> None:
