@@ -311,7 +311,7 @@ def test_a_large_class_comes_in_parts_from_what_is_stored(tmp_path):
     case = CASES["giant among others"]()
     source = case.write(tmp_path)
     seen: list[tuple[bool, int]] = []
-    honest = outlook.look_at
+    honest = outlook.outlook_of_batch
 
     def look(batch, **rest):
         is_large = not hasattr(batch, "values")
@@ -320,7 +320,7 @@ def test_a_large_class_comes_in_parts_from_what_is_stored(tmp_path):
         return honest(batch, **rest)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outlook, "look_at", look)
+        patch.setattr(outlook, "outlook_of_batch", look)
         found = kepsilon.check(source, policy_of(case), engine=ENGINES["spilling"](tmp_path, case.memory))
     assert any(is_large for is_large, _ in seen)
     assert sum(n for _, n in seen) == found.records.entering
@@ -370,7 +370,7 @@ def test_what_is_found_of_a_batch_is_small():
     import pickle
 
     sizes = []
-    honest = outlook.look_at
+    honest = outlook.outlook_of_batch
 
     def look(batch, **rest):
         found = honest(batch, **rest)
@@ -378,7 +378,7 @@ def test_what_is_found_of_a_batch_is_small():
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outlook, "look_at", look)
+        patch.setattr(outlook, "outlook_of_batch", look)
         kepsilon.check(pa.table(people(20_000)), policy_of(plain()))
     assert all(n_bytes < n_records for n_bytes, n_records in sizes)
 

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK
-from kepsilon.evaluate.confident_k.expected_suppression import PreparedClasses, prepare
+from kepsilon.evaluate.confident_k.expected_suppression import PreparedClasses, prepare_classes
 from kepsilon.evaluate.confident_k.simulated_suppression import Layouts, expected_suppression
 from kepsilon.evaluate.error.relative_error import ErrorSums, expected_errors, expected_errors_of_counts
 from kepsilon.evaluate.estimate import Estimate
@@ -241,7 +241,7 @@ class _OneQuasi:
 
     def _suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
         if confident.k not in self.crowds:
-            self.crowds[confident.k] = prepare(self.classes, k=confident.k)
+            self.crowds[confident.k] = prepare_classes(self.classes, k=confident.k)
         by_class = self.crowds[confident.k].expected(
             ranges=self.ranges,
             reach=confident.reach(self.mechanism, self.low, self.high, epsilon=epsilon)[:, 0],

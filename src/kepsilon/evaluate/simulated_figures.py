@@ -23,9 +23,9 @@ from kepsilon.evaluate.linking.linking_risk import ExpectedLinks
 from kepsilon.evaluate.linking.simulated_links import COMPARISONS
 from kepsilon.evaluate.noise_law import NoiseLaw
 from kepsilon.evaluate.originals.class_values import ClassValues
-from kepsilon.evaluate.originals.rings import lay_out
+from kepsilon.evaluate.originals.rings import lay_out_rings
 from kepsilon.evaluate.originals.sorted_classes import SortedClasses
-from kepsilon.evaluate.simulation import MOST_DRAWS, Block, SimulatedBytes, Strata, draw_records, generator, parts
+from kepsilon.evaluate.simulation import MOST_DRAWS, Block, SimulatedBytes, Strata, sample_records, generator, sampled_classes
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
@@ -99,11 +99,11 @@ def simulated_links(drawing: Drawing, values: FloatArray, class_ids: IntArray, *
     """
     rng = generator(drawing.stream)
     sizes = np.bincount(class_ids).astype(np.float64)
-    strata = draw_records(len(values), COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng, share=drawing.share)
+    strata = sample_records(len(values), COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng, share=drawing.share)
     fair, paper = np.empty((2, *strata.chosen.shape))
     source = SimulatedBytes(rng)
-    for part in parts(values, class_ids, strata, n_classes=len(drawing.low)):
-        classes = lay_out(np.nan_to_num(part.values), part.class_ids, n_classes=part.classes.stop - part.classes.start)
+    for part in sampled_classes(values, class_ids, strata, n_classes=len(drawing.low)):
+        classes = lay_out_rings(np.nan_to_num(part.values), part.class_ids, n_classes=part.classes.stop - part.classes.start)
         ids = part.class_ids[part.chosen]
         published = drawing.draw(
             np.ascontiguousarray(part.values[:, part.chosen].T),
@@ -123,7 +123,7 @@ def simulated_links_of_one(drawing: Drawing, classes: ClassValues, *, epsilon: f
     rng = generator(drawing.stream)
     sizes = classes.sizes
     n = int(sizes.sum())
-    strata = draw_records(n, COMPARISONS / (np.dot(sizes, classes.n_distinct) / n), rng, share=drawing.share)
+    strata = sample_records(n, COMPARISONS / (np.dot(sizes, classes.n_distinct) / n), rng, share=drawing.share)
     own = np.searchsorted(np.cumsum(classes.counts), strata.chosen.reshape(-1), side="right")
     ids = classes.class_ids[own]
     values = np.where(np.isnan(drawing.low[ids, 0]), np.nan, classes.values[own])
@@ -241,7 +241,7 @@ def simulated_suppression_of_one(
     if not drawing.high[0, 0] > drawing.low[0, 0]:
         return Estimate(total=0.0 if n >= confident.k else float(n))
     rng = generator(drawing.stream)
-    strata = draw_records(n, MOST_DRAWS, rng, share=drawing.share)
+    strata = sample_records(n, MOST_DRAWS, rng, share=drawing.share)
     own = np.searchsorted(np.cumsum(classes.counts), strata.chosen.reshape(-1), side="right")
     ids, source = np.zeros(len(own), dtype=np.int64), SimulatedBytes(rng)
     values = classes.values[own][:, np.newaxis]

@@ -100,7 +100,7 @@ class Strata:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DrawnClasses:
+class SampledClasses:
     """Some whole classes, their records in order of classes, and which of these were drawn."""
 
     values: FloatArray
@@ -137,7 +137,7 @@ class SimulatedBytes:
         return SimulatedBytes(np.random.default_rng([*own.tolist(), number]))
 
 
-def draw_records(
+def sample_records(
     n: int, affordable: float, rng: np.random.Generator, *, fewest: int = FEWEST_DRAWS, share: float = 1.0
 ) -> Strata:
     """About as many draws as are affordable, from n records: a block makes its share of them."""
@@ -149,14 +149,14 @@ def draw_records(
     return Strata(chosen=bounds[:-1, np.newaxis] + within.astype(np.int64), sizes=sizes)
 
 
-def parts(values: FloatArray, class_ids: IntArray, strata: Strata, *, n_classes: int) -> Iterator[DrawnClasses]:
+def sampled_classes(values: FloatArray, class_ids: IntArray, strata: Strata, *, n_classes: int) -> Iterator[SampledClasses]:
     """The classes of which something was drawn, some at a time."""
     done = 0
     for records, ids, classes in blocks_of_classes(class_ids, n_classes=n_classes):
         draws = (strata.chosen >= done) & (strata.chosen < done + len(records))
         if draws.any():
             chosen = strata.chosen[draws] - done
-            yield DrawnClasses(
+            yield SampledClasses(
                 values=np.ascontiguousarray(values[records].T),
                 class_ids=ids,
                 classes=classes,

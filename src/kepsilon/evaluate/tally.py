@@ -20,7 +20,7 @@ from kepsilon.evaluate.linking.likelihood_links import Originals, weigh_original
 from kepsilon.evaluate.linking.linking_risk import ExpectedLinks, LinkSums, link_sums
 from kepsilon.evaluate.linking.reidentification import ClassSizes, class_sizes
 from kepsilon.evaluate.noise_law import NoiseLaw
-from kepsilon.evaluate.originals.rings import lay_out
+from kepsilon.evaluate.originals.rings import lay_out_rings
 from kepsilon.evaluate.originals.sorted_classes import blocks_of_classes, sort_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
@@ -184,7 +184,7 @@ def _attack_by_likelihood(
         released = np.flatnonzero(stays[records])
         if not released.size:
             continue
-        classes = lay_out(np.nan_to_num(values[records].T), own_ids, n_classes=block.stop - block.start)
+        classes = lay_out_rings(np.nan_to_num(values[records].T), own_ids, n_classes=block.stop - block.start)
         links += weigh_originals(
             Originals.of_several(classes, low[block], high[block]),
             published[records[released]],

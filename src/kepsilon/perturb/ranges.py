@@ -18,12 +18,12 @@ from kepsilon.table.arrays import FloatArray
 
 
 class Range(Protocol):
-    """What may set the range of one ε-quasi."""
+    """A rule that sets the range of one ε-quasi in every class."""
 
     def of_classes(self, low: FloatArray, high: FloatArray, *, precision: Fraction) -> tuple[FloatArray, FloatArray]:
         """Both ends for every class, from the smallest and largest value of its records; all shape (n_classes,).
 
-        A class without any value has NaN for both, and keeps it: it receives no noise and takes no share of ε.
+        A class without any value has NaN for both ends, before and after: it receives no noise and takes no share of ε.
         """
         ...
 

@@ -18,8 +18,8 @@ from kepsilon.evaluate.confident_k.confident_k import ZeroRule, suppressed_for_c
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.several_attributes import count_in_boxes, with_slack
 from kepsilon.evaluate.noise_law import ExponentialLaw, NoiseLaw
-from kepsilon.evaluate.originals.rings import Rings, lay_out
-from kepsilon.evaluate.simulation import FEWEST_DRAWS, DrawnClasses, SimulatedBytes, draw_records, generator, parts
+from kepsilon.evaluate.originals.rings import Rings, lay_out_rings
+from kepsilon.evaluate.simulation import FEWEST_DRAWS, SampledClasses, SimulatedBytes, sample_records, generator, sampled_classes
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
@@ -146,10 +146,10 @@ def _simulated(
         draws: float, fewest: int, rng: np.random.Generator, rest: np.random.Generator
     ) -> tuple[Estimate, float]:
         """The estimate, and how many comparisons a draw took."""
-        strata = draw_records(len(class_ids), draws, rng, fewest=fewest, share=share)
+        strata = sample_records(len(class_ids), draws, rng, fewest=fewest, share=share)
         shares = np.empty(strata.chosen.shape)
         n_compared = 0
-        for part in parts(values, class_ids, strata, n_classes=len(ranges)):
+        for part in sampled_classes(values, class_ids, strata, n_classes=len(ranges)):
             noisy = _noisy_classes(part, ranges, linking_ranges, k=k, rule=rule, noise=noise, layouts=layouts)
             shares[part.draws], n_more = noisy.shares_gone(part.chosen, rng=rng, rest=rest)
             n_compared += n_more
@@ -251,7 +251,7 @@ class _DrawnNoise:
 
 
 def _noisy_classes(
-    part: DrawnClasses,
+    part: SampledClasses,
     ranges: FloatArray,
     linking_ranges: FloatArray,
     *,
@@ -264,7 +264,7 @@ def _noisy_classes(
     first = part.classes.start
     if first not in layouts:
         places = np.where(tells[part.class_ids].T, part.values, 0.0)
-        layouts[first] = lay_out(places, part.class_ids, n_classes=len(tells))
+        layouts[first] = lay_out_rings(places, part.class_ids, n_classes=len(tells))
     return _NoisyClasses(
         classes=layouts[first],
         class_ids=part.class_ids,

@@ -74,7 +74,7 @@ class LinkGaps:
     that is not yet rounded to the precision or clamped to a domain.
     """
 
-    halves: FloatArray
+    half_gaps: FloatArray
     """gap/(2R), shape (n_gaps,)."""
     weights: FloatArray
     """Mean of the records on either side of the gap."""
@@ -90,7 +90,7 @@ class LinkGaps:
 
     def by_class(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
         """Both rules, two arrays of shape (n_classes,)."""
-        within = self.law.within(epsilon * self.halves)
+        within = self.law.within(epsilon * self.half_gaps)
         n_classes = len(self.outward_fair)
         fair = self.outward_fair + np.bincount(self.class_ids, weights=within, minlength=n_classes)
         paper = self.outward_paper + np.bincount(self.class_ids, weights=within * self.weights, minlength=n_classes)
@@ -105,7 +105,7 @@ def link_gaps(classes: ClassValues, *, ranges: FloatArray, law: ExponentialLaw) 
     firsts, lasts = classes.starts[:-1][has_records], classes.starts[1:][has_records] - 1
     outward_paper[has_records] = (classes.counts[firsts] + classes.counts[lasts]) / 2
     return LinkGaps(
-        halves=gaps / ranges[class_ids] / 2,
+        half_gaps=gaps / ranges[class_ids] / 2,
         weights=(classes.counts[before] + classes.counts[before + 1]) / 2,
         class_ids=class_ids,
         outward_fair=has_records.astype(np.float64),

@@ -17,7 +17,7 @@ import numpy as np
 
 from kepsilon.evaluate.linking.linking_risk import ABOVE, LinkSums
 from kepsilon.evaluate.originals.regions import put_in_regions
-from kepsilon.evaluate.originals.rings import Rings, lay_out, total
+from kepsilon.evaluate.originals.rings import Rings, lay_out_rings, sum_over_originals
 from kepsilon.evaluate.originals.sorted_classes import ROUNDING, blocks_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
@@ -121,7 +121,7 @@ def originals_in_reach(
         r = by_record(linking_ranges[chosen], ids)
         x, v = published.take(records, axis=0).T, values.take(records, axis=0).T
         tells = ~np.isnan(r) & ~np.isnan(v)
-        classes = lay_out(np.where(tells, v, 0.0), ids, n_classes=chosen.stop - chosen.start)
+        classes = lay_out_rings(np.where(tells, v, 0.0), ids, n_classes=chosen.stop - chosen.start)
         reach = np.where(tells, with_slack(r, x, precisions), np.inf)
         centres = np.where(tells, x, 0.0)
         counts[records], _ = count_in_boxes(classes, classes.point_of, centres, reach, cap=cap)
@@ -154,9 +154,9 @@ def count_in_boxes(
     asked = np.flatnonzero(~misses.any(axis=0))  # who has left the class altogether need not meet all of it to know
     is_large = classes.sizes[positions] > _LARGE
 
-    def look(numbers: IntArray, first: int, width: int) -> BoolArray:
+    def compare(numbers: IntArray, first: int, width: int) -> BoolArray:
         rows = asked[numbers]
-        steps = classes.apart(positions[rows], centres[:, rows], first=first, width=width)
+        steps = classes.coordinate_distances(positions[rows], centres[:, rows], first=first, width=width)
         inside = np.ones((len(rows), width), dtype=np.bool_)
         for step, limit in zip(steps, reach[:, rows], strict=True):
             inside &= step <= limit[:, np.newaxis]
@@ -164,13 +164,13 @@ def count_in_boxes(
         if beyond is not None:
             inside &= ~beyond
         n_met = classes.n_met(positions[rows], first=first, width=width)
-        counts[rows] += total(inside, n_met).astype(np.int64)
+        counts[rows] += sum_over_originals(inside, n_met).astype(np.int64)
         goes_on: BoolArray = counts[rows] < cap
         if first + width >= _MET_OF_LARGE:
             goes_on &= ~is_large[rows]
         return goes_on
 
-    n_compared = classes.meet(positions[asked], look, first=0, width=max(8, min(2 * cap, 64)))
+    n_compared = classes.meet(positions[asked], compare, first=0, width=max(8, min(2 * cap, 64)))
     left = asked[is_large[asked] & (counts[asked] < cap)]
     class_ids = classes.class_ids[positions[left]]
     for class_id in np.unique(class_ids):
@@ -246,7 +246,7 @@ def _blocks(values: FloatArray, published: FloatArray, class_ids: IntArray, *, r
         low, high = class_extremes(v, ids, n_classes=n_classes)
         lows, widths = by_record(low, ids), by_record(ranges[chosen], ids)
         places, moved = in_units_of_ranges(v, lows, widths), in_units_of_ranges(x, lows, widths)
-        classes = lay_out(places, ids, n_classes=n_classes)
+        classes = lay_out_rings(places, ids, n_classes=n_classes)
         own = np.abs(moved - places).max(axis=0)
         # Decimals are off by their rounding, and so are ranges, which are differences of decimals.
         magnitude = np.maximum(np.abs(x), by_record(np.maximum(np.abs(low), np.abs(high)), ids))
@@ -260,7 +260,7 @@ def _nearest(block: _Block, asked: IntArray, *, epsilon: float) -> tuple[IntArra
     ties = block.classes.counts[block.points[asked]]
     weights = ties.astype(np.float64)
 
-    def look(rows: IntArray, first: int, width: int) -> BoolArray:
+    def compare(rows: IntArray, first: int, width: int) -> BoolArray:
         members = asked[rows]
         margin = block.margins(members, first=first, width=width)
         tolerance = block.tolerance[members, np.newaxis]
@@ -271,12 +271,12 @@ def _nearest(block: _Block, asked: IntArray, *, epsilon: float) -> tuple[IntArra
         ties[rows[~wins]] = 0
         margin, rows = margin[wins], rows[wins]
         n_met = block.classes.n_met(block.points[asked[rows]], first=first, width=width)
-        ties[rows] += total(margin == 0, n_met).astype(np.int64)
+        ties[rows] += sum_over_originals(margin == 0, n_met).astype(np.int64)
         margin *= -epsilon
-        weights[rows] += total(np.exp(margin, out=margin), n_met)
+        weights[rows] += sum_over_originals(np.exp(margin, out=margin), n_met)
         return wins
 
-    block.classes.meet(block.points[asked], look, first=1)
+    block.classes.meet(block.points[asked], compare, first=1)
     return ties, 1 / weights[ties > 0]
 
 
@@ -332,17 +332,17 @@ def _largest(
     left = classes.n_originals[points] - classes.counts[points]
     weights = classes.counts[points].astype(np.float64)
 
-    def look(rows: IntArray, first: int, width: int) -> BoolArray:
+    def compare(rows: IntArray, first: int, width: int) -> BoolArray:
         nonlocal largest
         margin = block.margins(asked[rows], first=first, width=width)
         n_met = classes.n_met(points[rows], first=first, width=width)
-        left[rows] -= total(np.isfinite(margin), n_met).astype(np.int64)
+        left[rows] -= sum_over_originals(np.isfinite(margin), n_met).astype(np.int64)
         margin *= -epsilon
-        weights[rows] += total(np.exp(margin, out=margin), n_met)
+        weights[rows] += sum_over_originals(np.exp(margin, out=margin), n_met)
         at_most = 1 / (weights[rows] + left[rows] * least[asked[rows]])
         largest = max(largest, float(at_most[left[rows] == 0].max(initial=0.0)))
         may_exceed: BoolArray = at_most > largest
         return may_exceed
 
-    classes.meet(points, look, first=1)
+    classes.meet(points, compare, first=1)
     return largest

@@ -13,9 +13,9 @@ import numpy as np
 from kepsilon.evaluate.linking.linking_risk import ExpectedLinks, link_gaps
 from kepsilon.evaluate.linking.several_attributes import by_record, class_extremes, in_units_of_ranges
 from kepsilon.evaluate.noise_law import ExponentialLaw
-from kepsilon.evaluate.originals.rings import WIDEST, Rings, lay_out, total
+from kepsilon.evaluate.originals.rings import WIDEST, Rings, lay_out_rings, sum_over_originals
 from kepsilon.evaluate.originals.sorted_classes import blocks_of_classes, sort_classes
-from kepsilon.evaluate.simulation import DrawnClasses, draw_records, generator, parts
+from kepsilon.evaluate.simulation import SampledClasses, sample_records, generator, sampled_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 COMPARISONS = 25_000_000
@@ -58,9 +58,9 @@ def expected_links_at_each(
     values, class_ids = values[simulated], class_ids[simulated]
     rng = generator(stream)
     sizes = np.bincount(class_ids).astype(np.float64)
-    strata = draw_records(len(values), COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng, share=share)
+    strata = sample_records(len(values), COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng, share=share)
     fair, paper = np.empty((2, len(epsilons), *strata.chosen.shape))
-    for part in parts(values, class_ids, strata, n_classes=len(ranges)):
+    for part in sampled_classes(values, class_ids, strata, n_classes=len(ranges)):
         guesses = _best_guesses(part, ranges[part.classes], epsilons=epsilons, law=law, rng=rng)
         for i, (certainty, n_nearest) in enumerate(guesses):
             fair[i][part.draws], paper[i][part.draws] = certainty, certainty * n_nearest
@@ -93,7 +93,7 @@ def _exact_links(
 
 
 def _best_guesses(
-    part: DrawnClasses, ranges: FloatArray, *, epsilons: Sequence[float], law: ExponentialLaw, rng: np.random.Generator
+    part: SampledClasses, ranges: FloatArray, *, epsilons: Sequence[float], law: ExponentialLaw, rng: np.random.Generator
 ) -> Iterator[tuple[FloatArray, IntArray]]:
     """For noise added to each record drawn: the largest posterior of all originals, and how many originals share it.
 
@@ -102,7 +102,7 @@ def _best_guesses(
     """
     low, _ = class_extremes(part.values, part.class_ids, n_classes=len(ranges))
     lows, widths = by_record(low, part.class_ids), by_record(ranges, part.class_ids)
-    classes = lay_out(in_units_of_ranges(part.values, lows, widths), part.class_ids, n_classes=len(ranges))
+    classes = lay_out_rings(in_units_of_ranges(part.values, lows, widths), part.class_ids, n_classes=len(ranges))
     noise = law.unit_noise(widths[:, part.chosen].T > 0, rng).T
     for epsilon in epsilons:
         yield _meet_all(classes, classes.point_of[part.chosen], noise / epsilon, epsilon=epsilon)
@@ -116,19 +116,19 @@ def _meet_all(classes: Rings, positions: IntArray, noise: FloatArray, *, epsilon
     n_nearest = np.zeros(len(positions), dtype=np.int64)
     weights = np.zeros(len(positions))
 
-    def look(rows: IntArray, first: int, width: int) -> BoolArray:
+    def compare(rows: IntArray, first: int, width: int) -> BoolArray:
         far = classes.distances(positions[rows], published[:, rows], first=first, width=width)
         here = far.min(axis=1)
         n_met = classes.n_met(positions[rows], first=first, width=width)
-        n_here = total(far == here[:, np.newaxis], n_met).astype(np.int64)
+        n_here = sum_over_originals(far == here[:, np.newaxis], n_met).astype(np.int64)
         n_nearest[rows] = np.where(here < nearest[rows], 0, n_nearest[rows]) + np.where(
             here <= nearest[rows], n_here, 0
         )
         nearest[rows] = np.minimum(nearest[rows], here)
         far -= own[rows, np.newaxis]
         far *= -epsilon
-        weights[rows] += total(np.exp(far, out=far), n_met)
+        weights[rows] += sum_over_originals(np.exp(far, out=far), n_met)
         return np.ones(len(rows), dtype=np.bool_)
 
-    classes.meet(positions, look, first=0, width=WIDEST)
+    classes.meet(positions, compare, first=0, width=WIDEST)
     return np.exp(-epsilon * (nearest - own)) / weights, n_nearest
