@@ -13,7 +13,7 @@ import numpy as np
 from kepsilon.engines.protocol import Batch, Classes, LargeClass, Random, Store
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.large_class import LargeClassFigures, merge_counts, one_class
-from kepsilon.evaluate.pictures import Bins, Sample, Spread, sample_positions, spread
+from kepsilon.evaluate.pictures import Bins, Sample, Spread, sample_positions, spread_of
 from kepsilon.evaluate.tally import Realised, realise
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
@@ -134,7 +134,7 @@ def perturb_batch(
                 stays = figures.measure(noisy.values, noisy.columns, originals=noisy.originals)
             staying = part.class_ids if stays.all() else part.class_ids[stays]
             measured.sizes += np.bincount(staying, minlength=len(measured.sizes))
-            measured.spreads = [one + spread(noisy.values[:, j]) for j, one in enumerate(measured.spreads)]
+            measured.spreads = [one + spread_of(noisy.values[:, j]) for j, one in enumerate(measured.spreads)]
             measured.samples.append(_sample(part, noisy, stays, sampled=sampled, n_passed=n_passed))
             n_passed += len(stays)
         with clock.step("keep"):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate.confident_k.reach_probabilities import Noise, probability_of_at_least, crowds_of, outer_ends
+from kepsilon.evaluate.confident_k.reach_probabilities import Noise, crowds_of, outer_ends, probability_of_at_least
 from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from noisy_classes import noisy_classes

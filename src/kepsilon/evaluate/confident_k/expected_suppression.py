@@ -14,7 +14,13 @@ import numpy as np
 
 from kepsilon.evaluate.confident_k.class_rule import lost_with_class, may_fall, may_stand
 from kepsilon.evaluate.confident_k.confident_k import ZeroRule
-from kepsilon.evaluate.confident_k.reach_probabilities import Crowds, Noise, probability_of_at_least, crowds_of, outer_ends
+from kepsilon.evaluate.confident_k.reach_probabilities import (
+    Crowds,
+    Noise,
+    crowds_of,
+    outer_ends,
+    probability_of_at_least,
+)
 from kepsilon.evaluate.noise_law import ExponentialLaw
 from kepsilon.evaluate.originals.class_values import ClassValues
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -132,7 +138,11 @@ class PreparedClasses:
             chosen = np.flatnonzero((is_open | is_near)[noise.ids])
             ids = noise.ids[chosen]
             many = probability_of_at_least(crowds, noise, of_k, chosen)
-            some = np.ones_like(many) if rule is ZeroRule.SUPPRESS_ZERO else probability_of_at_least(ones, noise, of_one, chosen)
+            some = (
+                np.ones_like(many)
+                if rule is ZeroRule.SUPPRESS_ZERO
+                else probability_of_at_least(ones, noise, of_one, chosen)
+            )
         goes = some - many
         stays = 1 - goes if rule is ZeroRule.TEXT else many
         own_counts = counts[chosen]

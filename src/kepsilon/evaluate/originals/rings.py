@@ -61,7 +61,9 @@ class Rings:
     halves: dict[int, Halves] = field(default_factory=dict)
     """Boxes of the points of large classes, by class, made when first asked for."""
 
-    def coordinate_distances(self, positions: IntArray, centres: FloatArray, *, first: int, width: int) -> list[FloatArray]:
+    def coordinate_distances(
+        self, positions: IntArray, centres: FloatArray, *, first: int, width: int
+    ) -> list[FloatArray]:
         """|point − centre| in each attribute, for `width` points along the ring: one array (n_positions, width) each.
 
         Along the ring from a position, number 0 is the point there, number 1 the next; the points returned are those
