@@ -244,6 +244,7 @@ def _count_before(batch: Batch | LargeClass, *, bins: Mapping[int, Bins], policy
 
 
 def _count(values: FloatArray, *, bins: Mapping[int, Bins]) -> dict[int, IntArray]:
+    """How many values each bin holds, by the number of the ε-quasi."""
     return {j: own.count(values[:, j]) for j, own in bins.items()}
 
 

@@ -59,7 +59,7 @@ class NoiseLaw(Protocol):
         """E|published − value| by record and ε-quasi; None where it has to be simulated."""
 
     def reach(self, low: FloatArray, high: FloatArray, *, epsilon: float, confidence: float) -> FloatArray:
-        """Distances that drawn values keep to the true ones with this probability, (n_classes, n_attributes)."""
+        """Distances within which drawn values lie of the true ones with this probability, (n_classes, n_attributes)."""
 
 
 class ExponentialLaw(Protocol):

@@ -229,7 +229,7 @@ class Bins:
 
 
 def _bins(before: FloatArray, after: FloatArray, *, precision: Fraction) -> Bins:
-    """Bins with round edges over the bulk of the values, and of noisy values as far as the former keep a third of the width."""
+    """Bins with round edges over the bulk of the values, and of noisy values, which take two thirds of the width at most."""
     low, high = _bulk(before)
     bulk = high - low
     if not np.isnan(after).all():

@@ -25,15 +25,7 @@ from kepsilon.evaluate.noise_law import NoiseLaw
 from kepsilon.evaluate.originals.class_values import ClassValues
 from kepsilon.evaluate.originals.rings import lay_out_rings
 from kepsilon.evaluate.originals.sorted_classes import SortedClasses
-from kepsilon.evaluate.simulation import (
-    MOST_DRAWS,
-    Block,
-    SimulatedBytes,
-    Strata,
-    generator,
-    sample_records,
-    sampled_classes,
-)
+from kepsilon.evaluate.simulation import MOST_DRAWS, Block, SimulatedBytes, Strata, generator, sample_records
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
@@ -112,7 +104,7 @@ def simulated_links(drawing: Drawing, values: FloatArray, class_ids: IntArray, *
     strata = sample_records(len(values), COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng, share=drawing.share)
     fair, paper = np.empty((2, *strata.chosen.shape))
     source = SimulatedBytes(rng)
-    for part in sampled_classes(values, class_ids, strata, n_classes=len(drawing.low)):
+    for part in strata.sampled_classes(values, class_ids, n_classes=len(drawing.low)):
         classes = lay_out_rings(
             np.nan_to_num(part.values), part.class_ids, n_classes=part.classes.stop - part.classes.start
         )

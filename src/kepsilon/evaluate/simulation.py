@@ -99,6 +99,22 @@ class Strata:
             variance=float(np.dot(sizes**2, figures.var(axis=1, ddof=1)) / figures.shape[1]),
         )
 
+    def sampled_classes(self, values: FloatArray, class_ids: IntArray, *, n_classes: int) -> Iterator[SampledClasses]:
+        """The classes of which a record was sampled, a few at a time. `values` has shape (n_records, n_attributes)."""
+        done = 0
+        for records, ids, classes in blocks_of_classes(class_ids, n_classes=n_classes):
+            draws = (self.chosen >= done) & (self.chosen < done + len(records))
+            if draws.any():
+                chosen = self.chosen[draws] - done
+                yield SampledClasses(
+                    values=np.ascontiguousarray(values[records].T),
+                    class_ids=ids,
+                    classes=classes,
+                    draws=draws,
+                    chosen=chosen,
+                )
+            done += len(records)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledClasses:
@@ -149,22 +165,3 @@ def sample_records(
     sizes = np.diff(bounds)
     within = rng.random((n_strata, n_draws // n_strata)) * sizes[:, np.newaxis]
     return Strata(chosen=bounds[:-1, np.newaxis] + within.astype(np.int64), sizes=sizes)
-
-
-def sampled_classes(
-    values: FloatArray, class_ids: IntArray, strata: Strata, *, n_classes: int
-) -> Iterator[SampledClasses]:
-    """The classes of which a record was sampled, a few at a time. `values` has shape (n_records, n_attributes)."""
-    done = 0
-    for records, ids, classes in blocks_of_classes(class_ids, n_classes=n_classes):
-        draws = (strata.chosen >= done) & (strata.chosen < done + len(records))
-        if draws.any():
-            chosen = strata.chosen[draws] - done
-            yield SampledClasses(
-                values=np.ascontiguousarray(values[records].T),
-                class_ids=ids,
-                classes=classes,
-                draws=draws,
-                chosen=chosen,
-            )
-        done += len(records)

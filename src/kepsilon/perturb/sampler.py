@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact integer noise: geometric variables digit by digit, a sign, and the radius of a whole record.
+"""Exact integer noise: geometric variables drawn digit by digit, with a sign, or as the radius of a whole record.
 
 The binary digits of a geometric variable are independent; digit i is 1 with probability 1/(1 + exp(ε·2^(i − 32))).
 They are drawn eight at a time: a group of eight is a value 0 … 255 whose distribution function is known to any number

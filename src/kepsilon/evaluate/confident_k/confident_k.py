@@ -62,7 +62,7 @@ class ConfidentK:
         )
 
     def reach(self, mechanism: NoiseLaw, low: FloatArray, high: FloatArray, *, epsilon: float) -> FloatArray:
-        """r_c: the distance that published values keep to a record's own with probability c; shaped like `low`.
+        """r_c: published values lie within this distance of a record's own with probability c; shaped like `low`.
 
         Paper Eq. (9). Half a unit of the precision is added to the reach of what is drawn because rounding moves values
         too: without it 0.99 can be 0.93. Where there is no noise the reach is infinite: a value that all records of the

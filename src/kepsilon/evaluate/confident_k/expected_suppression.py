@@ -14,13 +14,7 @@ import numpy as np
 
 from kepsilon.evaluate.confident_k.class_rule import lost_with_class, may_fall, may_stand
 from kepsilon.evaluate.confident_k.confident_k import ZeroRule
-from kepsilon.evaluate.confident_k.reach_probabilities import (
-    Crowds,
-    Noise,
-    crowds_of,
-    outer_ends,
-    probability_of_at_least,
-)
+from kepsilon.evaluate.confident_k.reach_probabilities import Crowds, Noise, chance_at_least, crowds_of, outer_ends
 from kepsilon.evaluate.noise_law import ExponentialLaw
 from kepsilon.evaluate.originals.class_values import ClassValues
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -137,11 +131,9 @@ class PreparedClasses:
             is_near = is_moved & ~is_open & self._is_on_edge(n_stays, sizes)
             chosen = np.flatnonzero((is_open | is_near)[noise.ids])
             ids = noise.ids[chosen]
-            many = probability_of_at_least(crowds, noise, of_k, chosen)
+            many = chance_at_least(crowds, noise, of_k, chosen)
             some = (
-                np.ones_like(many)
-                if rule is ZeroRule.SUPPRESS_ZERO
-                else probability_of_at_least(ones, noise, of_one, chosen)
+                np.ones_like(many) if rule is ZeroRule.SUPPRESS_ZERO else chance_at_least(ones, noise, of_one, chosen)
             )
         goes = some - many
         stays = 1 - goes if rule is ZeroRule.TEXT else many

@@ -92,7 +92,7 @@ class Noise:
     ids: IntArray
     """The class of every distinct value, counted from 0 among these."""
     heights: FloatArray
-    """Of every distinct value; from 0 to ε, because noise is scaled to no less than the diameter."""
+    """The height of every distinct value; from 0 to ε, because noise is scaled to no less than the diameter."""
     powers: FloatArray
     """e^height of every distinct value."""
     low: FloatArray
@@ -139,7 +139,7 @@ def outer_ends(crowds: Crowds, noise: Noise) -> Ends:
     return Ends(is_open=~is_inside & is_moved, below=np.exp(opens) / 2, above=np.exp(-closes) / 2)
 
 
-def probability_of_at_least(crowds: Crowds, noise: Noise, ends: Ends, chosen: IntArray) -> FloatArray:
+def chance_at_least(crowds: Crowds, noise: Noise, ends: Ends, chosen: IntArray) -> FloatArray:
     """P(ℓ ≥ n) for a record of each chosen distinct value; without meaning where a class has fewer than n records."""
     ids, powers = noise.ids[chosen], noise.powers[chosen]
     probability: FloatArray = 1 - ends.below[ids] / powers - ends.above[ids] * powers

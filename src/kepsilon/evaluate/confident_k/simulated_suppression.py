@@ -19,14 +19,7 @@ from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.several_attributes import count_in_boxes, with_slack
 from kepsilon.evaluate.noise_law import ExponentialLaw, NoiseLaw
 from kepsilon.evaluate.originals.rings import Rings, lay_out_rings
-from kepsilon.evaluate.simulation import (
-    FEWEST_DRAWS,
-    SampledClasses,
-    SimulatedBytes,
-    generator,
-    sample_records,
-    sampled_classes,
-)
+from kepsilon.evaluate.simulation import FEWEST_DRAWS, SampledClasses, SimulatedBytes, generator, sample_records
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
@@ -74,8 +67,8 @@ def expected_suppression(
 
     `values` has shape (n_records, n_attributes), `ranges` (R) and `linking_ranges` (r_c) have the shape (n_classes,
     n_attributes); `stream` and `share` as in `simulation.Block`. With `precisions` and `domains`, one per attribute, noisy
-    values are rounded and clamped as for publishing. Whoever asks about one block several times hands in `layouts`, empty
-    at first, so that its classes are laid out once.
+    values are rounded and clamped as for publishing. A caller who asks about one block several times hands in
+    `layouts`, empty at first, so that its classes are laid out once.
     """
     publishing = _Publishing(precisions=precisions, domains=domains)
     noise = _ExponentialNoise(law=law, ranges=ranges, epsilon=epsilon, publishing=publishing)
@@ -157,7 +150,7 @@ def _simulated(
         strata = sample_records(len(class_ids), draws, rng, fewest=fewest, share=share)
         shares = np.empty(strata.chosen.shape)
         n_compared = 0
-        for part in sampled_classes(values, class_ids, strata, n_classes=len(ranges)):
+        for part in strata.sampled_classes(values, class_ids, n_classes=len(ranges)):
             noisy = _noisy_classes(part, ranges, linking_ranges, k=k, rule=rule, noise=noise, layouts=layouts)
             shares[part.draws], n_more = noisy.shares_gone(part.chosen, rng=rng, rest=rest)
             n_compared += n_more

@@ -159,6 +159,7 @@ def count_in_boxes(
     is_large = classes.sizes[positions] > _LARGE
 
     def compare(numbers: IntArray, first: int, width: int) -> BoolArray:
+        """Counts originals in reach; rows go on until they have `cap`, or are left to the halves of a large class."""
         rows = asked[numbers]
         steps = classes.coordinate_distances(positions[rows], centres[:, rows], first=first, width=width)
         inside = np.ones((len(rows), width), dtype=np.bool_)
@@ -269,6 +270,7 @@ def _nearest(block: _Block, asked: IntArray, *, epsilon: float) -> tuple[IntArra
     weights = ties.astype(np.float64)
 
     def compare(rows: IntArray, first: int, width: int) -> BoolArray:
+        """Counts ties and adds weights; rows go on until an original is nearer than their own."""
         members = asked[rows]
         margin = block.margins(members, first=first, width=width)
         tolerance = block.tolerance[members, np.newaxis]
@@ -344,6 +346,7 @@ def _largest(
     weights = classes.counts[points].astype(np.float64)
 
     def compare(rows: IntArray, first: int, width: int) -> BoolArray:
+        """Adds weights and raises `largest`; rows go on while their posterior may exceed it."""
         nonlocal largest
         margin = block.margins(asked[rows], first=first, width=width)
         n_met = classes.n_met(points[rows], first=first, width=width)

@@ -15,7 +15,7 @@ from kepsilon.evaluate.linking.several_attributes import by_record, class_extrem
 from kepsilon.evaluate.noise_law import ExponentialLaw
 from kepsilon.evaluate.originals.rings import WIDEST, Rings, lay_out_rings, sum_over_originals
 from kepsilon.evaluate.originals.sorted_classes import blocks_of_classes, sort_classes
-from kepsilon.evaluate.simulation import SampledClasses, generator, sample_records, sampled_classes
+from kepsilon.evaluate.simulation import SampledClasses, generator, sample_records
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 COMPARISONS = 25_000_000
@@ -47,7 +47,7 @@ def expected_links_at_each(
     sizes = np.bincount(class_ids).astype(np.float64)
     strata = sample_records(len(values), COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng, share=share)
     fair, paper = np.empty((2, len(epsilons), *strata.chosen.shape))
-    for part in sampled_classes(values, class_ids, strata, n_classes=len(ranges)):
+    for part in strata.sampled_classes(values, class_ids, n_classes=len(ranges)):
         guesses = _best_guesses(part, ranges[part.classes], epsilons=epsilons, law=law, rng=rng)
         for i, (certainty, n_nearest) in enumerate(guesses):
             fair[i][part.draws], paper[i][part.draws] = certainty, certainty * n_nearest
@@ -112,6 +112,7 @@ def _meet_all(classes: Rings, positions: IntArray, noise: FloatArray, *, epsilon
     weights = np.zeros(len(positions))
 
     def compare(rows: IntArray, first: int, width: int) -> BoolArray:
+        """Follows the nearest original and adds weights; all rows meet their whole class."""
         far = classes.distances(positions[rows], published[:, rows], first=first, width=width)
         here = far.min(axis=1)
         n_met = classes.n_met(positions[rows], first=first, width=width)

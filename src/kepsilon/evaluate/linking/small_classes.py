@@ -50,7 +50,7 @@ def attack_small_classes(
     epsilon: float,
     stays: BoolArray | None = None,
 ) -> SmallClasses:
-    """Both attacks on every class of at most eight originals.
+    """The links of both attackers in every class of at most eight originals.
 
     `values` (what received noise) and `published` have shape (n_records, n_attributes), `ranges` (R) the shape (n_classes,
     n_attributes). An attribute without a range has one value for all of a class, and tells nothing.

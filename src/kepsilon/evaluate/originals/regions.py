@@ -113,6 +113,7 @@ class Halves:
         return counts, n_compared
 
     def _count(self, centres: FloatArray, reach: FloatArray, *, cap: int) -> tuple[IntArray, int]:
+        """What `count` returns, for a few centres at a time."""
         counts = np.zeros(centres.shape[1], dtype=np.int64)
         rows = np.arange(len(counts))
         boxes = np.zeros(len(counts), dtype=np.int64)

@@ -78,7 +78,7 @@ class Rings:
         return steps
 
     def distances(self, positions: IntArray, centres: FloatArray, *, first: int, width: int) -> FloatArray:
-        """The largest coordinate distance to the same points, (n_positions, width); infinite for numbers beyond the class."""
+        """The largest coordinate distance to points first … first + width − 1, (n_positions, width); infinite beyond the class."""
         far, *others = self.coordinate_distances(positions, centres, first=first, width=width)
         for step in others:
             np.maximum(far, step, out=far)
@@ -118,6 +118,7 @@ class Rings:
         return slice(*np.searchsorted(self.class_ids, [class_id, class_id + 1]))
 
     def halves_of(self, class_id: int) -> Halves:
+        """The points of one class in a tree of boxes, made when first asked for."""
         if class_id not in self.halves:
             members = self.members(class_id)
             self.halves[class_id] = cut_in_halves(self.points[:, members], self.counts[members])

@@ -81,7 +81,7 @@ class Mechanism(Protocol):
         """
 
     def reach(self, low: FloatArray, high: FloatArray, *, epsilon: float, confidence: float) -> FloatArray:
-        """The distances that drawn values of all ε-quasis together keep to a record's own with this probability.
+        """Distances within which drawn values of all ε-quasis together lie of a record's own with this probability.
 
         By class and ε-quasi, before rounding; all have the shape (n_classes, n_attributes).
         """
