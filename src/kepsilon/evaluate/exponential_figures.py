@@ -35,7 +35,7 @@ class ExponentialOne:
     low: FloatArray
     """Ends of the ranges, shape (n_classes, 1)."""
     high: FloatArray
-    crowds: dict[int, PreparedClasses] = field(default_factory=dict)
+    prepared: dict[int, PreparedClasses] = field(default_factory=dict)
     """The classes prepared for confident k, by k, made when first asked for."""
 
     @property
@@ -58,9 +58,9 @@ class ExponentialOne:
 
     def _suppressed(self, epsilon: float, confident: ConfidentK) -> Estimate:
         """Expected suppressed records in one setting."""
-        if confident.k not in self.crowds:
-            self.crowds[confident.k] = prepare_classes(self.classes, k=confident.k)
-        by_class = self.crowds[confident.k].expected(
+        if confident.k not in self.prepared:
+            self.prepared[confident.k] = prepare_classes(self.classes, k=confident.k)
+        by_class = self.prepared[confident.k].expected(
             ranges=self.ranges,
             reach=confident.reach(self.mechanism, self.low, self.high, epsilon=epsilon)[:, 0],
             epsilon=epsilon,
