@@ -106,7 +106,9 @@ def test_the_same_values_in_other_classes_are_simulated_apart():
     def look(first):
         own = Batch(classes=slice(first, first + 3), class_ids=class_ids, values=values)
         blocks = Blocks.of(np.full(6, 30))
-        return outlook_of_batch(own, policy=wanted, settings=settings, mechanism=mechanism_of(wanted), blocks=blocks).expected
+        return outlook_of_batch(
+            own, policy=wanted, settings=settings, mechanism=mechanism_of(wanted), blocks=blocks
+        ).expected
 
     one, again, other = look(0), look(0), look(3)
     assert one == again
