@@ -13,7 +13,7 @@ import numpy as np
 
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
-from kepsilon.evaluate.pictures import KQuasiPicture, picture_release
+from kepsilon.evaluate.pictures import KQuasiPicture
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.choice import Limits
 from kepsilon.grid.grid import ExploredRecords, Grid
@@ -42,6 +42,7 @@ from kepsilon.publish.record import (
 )
 from kepsilon.table.steps import Steps
 from oracles.noise import SEED
+from pictured_release import picture_release
 
 K = 10
 

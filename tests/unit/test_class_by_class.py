@@ -101,12 +101,14 @@ def test_the_same_values_in_other_classes_are_simulated_apart():
     rng = np.random.default_rng(SEED)
     wanted = policy("height", "weight")
     class_ids, values = np.repeat(np.arange(3), 30), np.round(rng.normal(100, 10, (90, 2)), 1)
-    cells = ((2.0, None), (2.0, ConfidentK.asked_by(wanted)))
+    settings = ((2.0, None), (2.0, ConfidentK.asked_by(wanted)))
 
     def look(first):
         own = Batch(classes=slice(first, first + 3), class_ids=class_ids, values=values)
         blocks = Blocks.of(np.full(6, 30))
-        return outlook_of_batch(own, policy=wanted, cells=cells, mechanism=mechanism_of(wanted), blocks=blocks).expected
+        return outlook_of_batch(
+            own, policy=wanted, settings=settings, mechanism=mechanism_of(wanted), blocks=blocks
+        ).expected
 
     one, again, other = look(0), look(0), look(3)
     assert one == again

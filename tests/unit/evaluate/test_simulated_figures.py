@@ -18,7 +18,6 @@ from kepsilon.evaluate.confident_k.confident_k import ConfidentK, ZeroRule
 from kepsilon.evaluate.expectations import expect, expect_of_counts
 from kepsilon.evaluate.large_class import LargeClassFigures, one_class
 from kepsilon.evaluate.linking import likelihood_links
-from kepsilon.evaluate.pictures import picture_release
 from kepsilon.evaluate.simulated_figures import Drawing
 from kepsilon.evaluate.simulation import Blocks, SimulatedBytes
 from kepsilon.evaluate.tally import realise
@@ -27,6 +26,7 @@ from kepsilon.table.coded_values import code_values
 from kepsilon.table.steps import Steps
 from noisy_classes import noisy_classes
 from oracles.noise import SEED
+from pictured_release import picture_release
 from several_classes import several_classes
 
 FINE = Fraction(1, 10_000)

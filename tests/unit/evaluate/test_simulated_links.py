@@ -15,7 +15,7 @@ from kepsilon.evaluate.expectations import expect
 from kepsilon.evaluate.linking import linking_risk, simulated_links
 from kepsilon.evaluate.linking.linking_risk import ExpectedLinks
 from kepsilon.evaluate.linking.several_attributes import nearest_originals
-from kepsilon.evaluate.linking.simulated_links import expected_links_at_each, expected_links_of_several
+from kepsilon.evaluate.linking.simulated_links import expected_links_at_each
 from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.evaluate.simulation import Blocks
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
@@ -24,7 +24,7 @@ from noisy_classes import EPSILONS, fixed_classes, noisy_classes
 from noisy_classes import diameters as diameters_of_one
 from oracles import several
 from oracles.noise import ALPHA, SEED
-from several_classes import diameters, fixed_several, publish, several_classes
+from several_classes import diameters, expected_links_of_several, fixed_several, publish, several_classes
 
 
 def of_one_attribute(values, class_ids, ranges, epsilon):
