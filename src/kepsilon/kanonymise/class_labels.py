@@ -28,7 +28,7 @@ NULL = "null"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartCodes:
+class TableParts:
     """One attribute of a partition. `first` and `last` bound what the label of every part has to cover."""
 
     part_of: IntArray
@@ -40,7 +40,7 @@ class PartCodes:
     last: IntArray
 
 
-def label_parts(domain: Domain, parts: PartCodes, *, style: LabelStyle) -> AttributeLabels:
+def label_parts(domain: Domain, parts: TableParts, *, style: LabelStyle) -> AttributeLabels:
     """The label and the precision loss of every part."""
     if domain.positions is not None:
         line = number_line(domain, domain.positions)
@@ -104,7 +104,7 @@ def number_line(domain: Domain, given: FloatArray) -> NumberLine:
     )
 
 
-def _tight_intervals(domain: Domain, line: NumberLine, parts: PartCodes) -> AttributeLabels:
+def _tight_intervals(domain: Domain, line: NumberLine, parts: TableParts) -> AttributeLabels:
     has_null = parts.first < line.n_nulls
     is_null = parts.last < line.n_nulls
     first_number = parts.first.copy()
@@ -127,7 +127,7 @@ def _tight_intervals(domain: Domain, line: NumberLine, parts: PartCodes) -> Attr
     return _from_distinct(label, (has_null.astype(np.int64), first_number, parts.last), loss=loss)
 
 
-def _cut_intervals(line: NumberLine, parts: PartCodes) -> AttributeLabels:
+def _cut_intervals(line: NumberLine, parts: TableParts) -> AttributeLabels:
     edge = len(line.labels) - 1
 
     def label(first: int, last: int) -> Label:
@@ -153,7 +153,7 @@ def _cut_intervals(line: NumberLine, parts: PartCodes) -> AttributeLabels:
     return _from_distinct(label, (parts.first, parts.last), loss=loss)
 
 
-def _common_ancestors(domain: Domain, parts: PartCodes, *, style: LabelStyle) -> AttributeLabels:
+def _common_ancestors(domain: Domain, parts: TableParts, *, style: LabelStyle) -> AttributeLabels:
     """The lowest level at which the first and the last code agree; all codes between them agree there too."""
     level_of = np.full(len(parts.first), -1)
     code_of = np.zeros(len(parts.first), dtype=np.int64)
@@ -179,7 +179,7 @@ def _common_ancestors(domain: Domain, parts: PartCodes, *, style: LabelStyle) ->
     return _from_distinct(label, (level_of, code_of), loss=loss)
 
 
-def _sets(domain: Domain, parts: PartCodes, *, style: LabelStyle) -> AttributeLabels:
+def _sets(domain: Domain, parts: TableParts, *, style: LabelStyle) -> AttributeLabels:
     """The values of a part's records, or all values of its region, as a set."""
     if style == "cut":
         n_values = parts.last - parts.first + 1

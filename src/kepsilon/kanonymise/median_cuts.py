@@ -44,16 +44,16 @@ class Runs:
     weights: IntArray
     """Records of each member."""
     lengths: IntArray
-    """Members of each partition, shape (n_partitions,)."""
+    """Members of each partition, shape (n_parts,)."""
     sizes: IntArray
     """Records of each partition."""
     low: IntArray
-    """First code of each partition's region, shape (n_attributes, n_partitions)."""
+    """First code of each partition's region, shape (n_attributes, n_parts)."""
     high: IntArray
     """Last code of each partition's region."""
 
     @property
-    def n_partitions(self) -> int:
+    def n_parts(self) -> int:
         return len(self.sizes)
 
     @property
@@ -61,7 +61,7 @@ class Runs:
         return np.cumsum(self.lengths) - self.lengths
 
     def extremes(self) -> tuple[IntArray, IntArray]:
-        """Smallest and largest code in every partition, two arrays of shape (n_attributes, n_partitions)."""
+        """Smallest and largest code in every partition, two arrays of shape (n_attributes, n_parts)."""
         starts = self.starts
         smallest = np.empty_like(self.low)
         largest = np.empty_like(self.low)
@@ -124,7 +124,7 @@ def cut(
     Every attribute with two codes in a partition is tried, also one whose width is 0 because its codes lie at one
     position. With `parts_meet`, both sides of a cut have to meet the further requirements too.
     """
-    is_cut: BoolArray = np.zeros(runs.n_partitions, dtype=np.bool_)
+    is_cut: BoolArray = np.zeros(runs.n_parts, dtype=np.bool_)
     candidates = np.flatnonzero(runs.sizes >= 2 * k)
     width_of = np.empty((len(runs.codes), len(candidates)))
     for attribute, relative in enumerate(widths):
@@ -190,8 +190,8 @@ def _cut_along(
     high[attribute_of[works], left] = last_left
     low[attribute_of[works], left + 1] = last_left + 1
     if not works.all():
-        is_kept = np.repeat(works, lengths)
-        members, weights = members[is_kept], weights[is_kept]
+        is_cut_member = np.repeat(works, lengths)
+        members, weights = members[is_cut_member], weights[is_cut_member]
     both_sides = Runs(
         combinations=runs.combinations.take(members),
         codes=tuple(column.take(members) for column in runs.codes),
@@ -216,7 +216,7 @@ def _sides_meet(
 
 def _members(runs: Runs, chosen: IntArray, *, lengths: IntArray) -> IntArray | None:
     """Positions of the chosen partitions' members, run by run; None where all are chosen."""
-    if len(chosen) == runs.n_partitions:
+    if len(chosen) == runs.n_parts:
         return None
     ends = np.cumsum(lengths)
     offsets = runs.starts[chosen] - (ends - lengths)

@@ -105,7 +105,7 @@ class NodeCounter:
                 for attribute, (column, level, to) in enumerate(zip(counts.codes, source, node, strict=True))
             )
             rolled = self._from_codes(codes, counts.counts, node=node)
-            self._keep(node, rolled)
+            self._store(node, rolled)
             return rolled
         return self._roll_up(counts, source=source, node=node)
 
@@ -134,7 +134,7 @@ class NodeCounter:
             is_total = len(starts) == 1
             cube = cube.sum(axis=axis, keepdims=True) if is_total else np.add.reduceat(cube, starts, axis=axis)
             reached = (*reached[:axis], node[axis], *reached[axis + 1 :])
-            self._keep(reached, cube)
+            self._store(reached, cube)
         return cube
 
     def _from_codes(
@@ -165,7 +165,7 @@ class NodeCounter:
             self._starts[key] = np.flatnonzero(np.diff(self._map(*key), prepend=-1))
         return self._starts[key]
 
-    def _keep(self, node: Node, counts: _Dense | _Sparse) -> None:
+    def _store(self, node: Node, counts: _Dense | _Sparse) -> None:
         if node in self._counted:
             return
         self._counted[node] = counts

@@ -39,7 +39,7 @@ class PolicyDocument(JsonMapping):
         attributes: Mapping[str, Mapping[str, Any]] = self.document["attributes"]
         return attributes
 
-    def having(self, role: str) -> tuple[str, ...]:
+    def attributes_with_role(self, role: str) -> tuple[str, ...]:
         """Names of the attributes with this role."""
         return tuple(name for name, attribute in self.attributes.items() if attribute["role"] == role)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from kepsilon.errors import AnonymisationError, Problem, UnsatisfiableError
 from kepsilon.kanonymise.algorithms.protocol import KAnonymised, Request
-from kepsilon.kanonymise.class_labels import LabelStyle, PartCodes, label_parts
+from kepsilon.kanonymise.class_labels import LabelStyle, TableParts, label_parts
 from kepsilon.kanonymise.median_cuts import PartsMeet, cut, relative_width, whole_table
 from kepsilon.kanonymise.node_counts import sum_of_squares
 from kepsilon.kanonymise.requirements.protocol import Requirement, all_met
@@ -103,7 +103,7 @@ def partition(
         raise FixedPartTooSmallError(n_records=int(runs.sizes[too_small].sum()), n_parts=int(too_small.sum()))
     for requirement in further:
         meets = _parts_meet([requirement], table)(
-            runs.combinations, np.repeat(np.arange(runs.n_partitions), runs.lengths), runs.n_partitions
+            runs.combinations, np.repeat(np.arange(runs.n_parts), runs.lengths), runs.n_parts
         )
         if not meets.all():
             raise FixedPartUnmetError(requirement=requirement, n_records=int(runs.sizes[~meets].sum()))
@@ -112,7 +112,7 @@ def partition(
     part_of: IntArray = np.zeros(table.n_combinations, dtype=np.int64)
     finished: list[_Finished] = []
     n_finished = 0
-    while runs.n_partitions:
+    while runs.n_parts:
         smallest, largest = runs.extremes()
         both_sides, is_cut = cut(runs, smallest=smallest, largest=largest, widths=widths, k=k, parts_meet=parts_meet)
         done = np.flatnonzero(~is_cut)
@@ -171,7 +171,7 @@ def recode(table: FrequencyTable, partition: Partition, *, labels: LabelStyle = 
     for attribute, domain in enumerate(table.domains):
         # An attribute that must not be generalised shows its value, whatever the style.
         is_tight = labels == "tight" or attribute in partition.fixed
-        codes = PartCodes(
+        codes = TableParts(
             part_of=partition.part_of,
             codes=table.codes[attribute],
             first=(partition.smallest if is_tight else partition.low)[attribute],

@@ -113,7 +113,7 @@ def search(
     if tells_of_others:
         _bisect(lattice, counter, tags, max_suppressed=max_suppressed)
     else:
-        _look_at_all(lattice, counter, tags, max_suppressed=max_suppressed)
+        _count_all(lattice, counter, tags, max_suppressed=max_suppressed)
 
     results: dict[int, OlaResult | Unmet] = {}
     for k in ks:
@@ -171,7 +171,7 @@ def _bisect(lattice: Lattice, counter: _Counter, tags: Mapping[int, _Tags], *, m
                 low, high = (low, middle) if suppressed[k] <= max_suppressed else (middle + 1, high)
 
 
-def _look_at_all(lattice: Lattice, counter: _Counter, tags: Mapping[int, _Tags], *, max_suppressed: int) -> None:
+def _count_all(lattice: Lattice, counter: _Counter, tags: Mapping[int, _Tags], *, max_suppressed: int) -> None:
     """Marks the nodes that pass for every k, counting all of them."""
     for node in lattice.nodes():
         suppressed = counter.summary(node).suppressed

@@ -21,7 +21,7 @@ def tiles(record: Record) -> Iterator[Tile]:
     share = percent(left_out / counts.read) if left_out else "none"
     are = "record read is" if counts.read == 1 else "records read are"
     yield Tile(value=released_words(record), meaning=f"{are} released; {share} left out")
-    has_k_quasis = bool(record.policy.having("k-quasi"))
+    has_k_quasis = bool(record.policy.attributes_with_role("k-quasi"))
     if has_k_quasis:
         yield Tile(
             value=f"{record.classes.smallest:,}",

@@ -23,7 +23,7 @@ from kepsilon.publish.record import Record
 def linking_figure(record: Record, pictures: Pictures) -> Figure:
     risk, predicted = record.linking_risk, record.linking_risk.predicted
     expected = predicted.fair.total
-    names = listed(record.policy.having("epsilon-quasi"))
+    names = listed(record.policy.attributes_with_role("epsilon-quasi"))
     known = f"everybody's true {names}" if names else "everybody's generalised attributes"
     spread = give(predicted.fair.standard_error).strip()
     simulated = f" ({spread}, estimated by simulation)" if spread else ""
