@@ -69,7 +69,7 @@ def linking_figure(record: Record, pictures: Pictures) -> Figure:
 
 
 def _guessing(record: Record) -> str:
-    """Words for the share of records that guessing links: one in every class, whatever values got noise."""
+    """Words for the share of records that guessing links: one in every class, without the values that got noise."""
     return f"; guessing within a class would link {out_of(record.classes.count / record.records.released)}"
 
 

@@ -16,10 +16,10 @@ _ISOLATED = ("\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}")
 
 
 def visible(words: str) -> str:
-    """The text with line breaks, control and direction characters as escapes; backslashes are doubled, so that no two
-    texts look alike.
+    """The text with line breaks, control and direction characters as escapes.
 
-    Text that is written from right to left is isolated from its sentence, as <bdi> does in HTML; this works in SVG too.
+    Backslashes are doubled, so that no two texts look alike. Text that is written from right to left is isolated from its
+    sentence, as <bdi> does in HTML; this works in SVG too.
     """
     return _isolated(_written_out(words.replace("\\", r"\\")))
 
