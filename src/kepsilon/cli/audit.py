@@ -65,4 +65,4 @@ def _show(found: kepsilon.Audit) -> None:
             f"{n_broken} {'promise is' if n_broken == 1 else 'promises are'} broken: do not give this release away."
         )
     else:
-        click.echo("No promise was found broken. These findings are for you only: they come from the originals too.")
+        click.echo("No promise was found broken. The findings are for you only, because the audit read the originals.")

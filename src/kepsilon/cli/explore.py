@@ -20,18 +20,14 @@ from kepsilon.cli.screen import progress, show_table, show_wrapped
 @click.option(
     "-p", "--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (TOML)."
 )
-@click.option(
-    "--k", "ks", type=Listed("whole numbers", int), metavar="LIST", help="Values of k to compare, such as 5,10,20."
-)
-@click.option(
-    "--epsilon", "epsilons", type=Listed("numbers"), metavar="LIST", help="Values of ε to compare, such as 0.5,1,2."
-)
+@click.option("--k", "ks", type=Listed("whole numbers", int), metavar="LIST", help="Compare these k, such as 5,10,20.")
+@click.option("--epsilon", "epsilons", type=Listed("numbers"), metavar="LIST", help="Compare these ε, such as 0.5,1,2.")
 @click.option(
     "--algorithm",
     "algorithms",
     type=Listed("names", str),
     metavar="LIST",
-    help="Algorithms to compare, by their names in a policy, such as ola,mondrian; all of them by default.",
+    help="Compare these algorithms, by their names in a policy, such as ola,mondrian; all of them by default.",
 )
 @click.option(
     "--confidence", type=float, metavar="C", help="Confidence of confident k, such as 0.99, in place of the policy's."
@@ -40,10 +36,7 @@ from kepsilon.cli.screen import progress, show_table, show_wrapped
     "--max-risk", type=float, metavar="SHARE", help="Largest expected share of records that an attacker links."
 )
 @click.option(
-    "--max-suppression",
-    type=float,
-    metavar="SHARE",
-    help="Largest expected share of records left out, for k and confidence.",
+    "--max-suppression", type=float, metavar="SHARE", help="Largest expected share left out, for k and confidence."
 )
 @click.option("--max-error", type=float, metavar="SHARE", help="Largest expected relative error of any epsilon-quasi.")
 @click.option(

@@ -14,10 +14,7 @@ from kepsilon.cli.screen import progress
 @click.command()
 @click.argument("input_path", metavar="INPUT", type=click.Path(path_type=Path))
 @click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="Where to write the policy; without it the policy is printed.",
+    "-o", "--output", type=click.Path(path_type=Path), help="Write the policy to this file instead of the screen."
 )
 def init(input_path: Path, output: Path | None) -> None:
     """Propose a policy for INPUT.

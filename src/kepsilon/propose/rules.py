@@ -180,14 +180,14 @@ def _sensitive(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal 
     private = meanings & PRIVATE
     if not private or (Meaning.DEMOGRAPHIC in meanings and column.kind is Kind.TEXT):
         return None
-    subject = "clinical" if Meaning.CLINICAL in private else "financial"
+    topic = "clinical" if Meaning.CLINICAL in private else "financial"
     otherwise = (
         "even roughly, make it an epsilon-quasi"
         if is_numeric(column) and column.n_distinct > FEW
         else "make it a k-quasi"
     )
     reason = (
-        f"Its name looks {subject}: what the data is about, published as it is. If others could know it, {otherwise}."
+        f"Its name looks {topic}: what the data is about, published as it is. If others could know it, {otherwise}."
     )
     return Proposal(column=column, role="sensitive", reason=reason, notes=_advice(column))
 

@@ -138,9 +138,7 @@ def _line(one: Series, x: Axis, y: Axis) -> list[str]:
         dots.append((x.place(at), y.place(value)))
         pen_down = True
     parts = [path("".join(steps), f"line s{one.style.colour}", dash=one.style.dash)] if steps and one.has_line else []
-    if (
-        one.has_dots and dots
-    ):  # all dots are one path, of lines without length but with round ends: the page stays small
+    if one.has_dots and dots:  # one path of lines without length but with round ends: the page stays small
         parts.append(path("".join(f"M{xy(a)} {xy(b)}h0" for a, b in dots), f"dots s{one.style.colour}"))
     return parts + _runs(one, x, y)
 

@@ -59,12 +59,12 @@ class DatesHierarchy(Specification):
 
     def place(self, values: Sequence[str]) -> Levels:
         dates = [self._parse(value) for value in values]
-        placed = [datetime.min if date is None else date for date in dates]  # noqa: DTZ901 (never compared with aware dates)
+        placed = [datetime.min if date is None else date for date in dates]  # noqa: DTZ901 (all dates are naive)
         labels = [tuple(LABELS[unit](date) for date in placed) for unit in self.units]
         return Levels(
             labels=(*labels, (self.label,) * len(values)),
             not_covered=tuple(i for i, date in enumerate(dates) if date is None),
-            positions=tuple((date - datetime.min).total_seconds() for date in placed),  # noqa: DTZ901 (never compared with aware dates)
+            positions=tuple((date - datetime.min).total_seconds() for date in placed),  # noqa: DTZ901 (all dates are naive)
             top=self.label,
         )
 
