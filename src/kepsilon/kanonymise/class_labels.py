@@ -53,7 +53,7 @@ def label_parts(domain: Domain, parts: TableParts, *, style: LabelStyle) -> Attr
 
 
 def place_of_code(domain: Domain) -> IntArray | None:
-    """Rank of every code on the number line, null first; None where codes already are in that order.
+    """Rank of every code on the number line, null first; None where the place of a value is its code.
 
     Codes of siblings in a hierarchy are neighbours, and a hierarchy may group numbers that are not. An interval from the
     smallest to the largest code would then leave out some of its own records.

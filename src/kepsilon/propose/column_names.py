@@ -8,6 +8,8 @@ from enum import Enum
 
 
 class Meaning(Enum):
+    """What a column may hold, going by its name."""
+
     PERSON_ID = "a person's number"
     NAME = "a name"
     CONTACT = "a way to reach a person"

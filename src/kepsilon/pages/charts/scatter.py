@@ -25,6 +25,8 @@ SHAPES = ("circle", "square", "triangle", "diamond")
 
 @dataclass(frozen=True, slots=True)
 class Dot:
+    """A dot of a scatter chart; `is_front` puts it on the line of those that no other beats."""
+
     x: float
     y: float
     colour: int

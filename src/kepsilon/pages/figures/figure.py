@@ -21,6 +21,8 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
+    """A figure of a page: sentences, a chart, and the table behind it."""
+
     title: str
     sentences: Sequence[str]
     drawing: Drawing | None
@@ -29,6 +31,8 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
+    """A section of a page, with its figures."""
+
     title: str
     figures: Sequence[Figure]
     sentences: Sequence[str] = ()
