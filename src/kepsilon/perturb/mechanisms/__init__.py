@@ -8,7 +8,7 @@ from typing import cast
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.choices import MECHANISMS
-from kepsilon.policy.mechanisms import BuiltIn
+from kepsilon.policy.mechanisms import BuiltInMechanism
 from kepsilon.policy.policy import Policy
 
 
@@ -21,4 +21,4 @@ def mechanism_of(policy: Policy) -> Mechanism:
 def mechanism_named(name: str) -> Mechanism:
     """The mechanism with the name that policies use for it."""
     found = MECHANISMS[name]
-    return cast(Mechanism, found.mechanism if isinstance(found, BuiltIn) else found)
+    return cast(Mechanism, found.mechanism if isinstance(found, BuiltInMechanism) else found)
