@@ -171,7 +171,7 @@ def two_measures():
 @pytest.mark.parametrize("run", [kepsilon.check, kepsilon.anonymise])
 def test_what_is_simulated_has_to_stay_below_the_cap_for_certain(run, monkeypatch):
     """Three standard errors above the figure that is expected: a cap between the two refuses."""
-    monkeypatch.setattr("kepsilon.evaluate.simulated_suppression._SIMULATED", 20_000)
+    monkeypatch.setattr("kepsilon.evaluate.confident_k.simulated_suppression._SIMULATED", 20_000)
     data, chosen = two_measures()
     found = kepsilon.check(data, chosen).confident_k
     expected, certain = found.total_expected, found.total_expected + 3 * found.of_counted.standard_error
@@ -184,7 +184,7 @@ def test_what_is_simulated_has_to_stay_below_the_cap_for_certain(run, monkeypatc
 
 def test_an_epsilon_is_only_suggested_if_it_keeps_the_cap_for_certain(monkeypatch):
     """Half of ε is expected to keep it, though not by three standard errors: a quarter is what would work."""
-    monkeypatch.setattr("kepsilon.evaluate.simulated_suppression._SIMULATED", 20_000)
+    monkeypatch.setattr("kepsilon.evaluate.confident_k.simulated_suppression._SIMULATED", 20_000)
     data, chosen = two_measures()
     half, quarter = (kepsilon.check(data, chosen.with_changes(epsilon=EPSILON / n)).confident_k for n in (2, 4))
     cap = half.total_expected + 1.5 * half.of_counted.standard_error
