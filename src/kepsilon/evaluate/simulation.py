@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.evaluate.estimate import Estimate
-from kepsilon.evaluate.originals.sorted_classes import blocks_of_classes
+from kepsilon.evaluate.originals.sorted_classes import runs_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.blocks import block_bounds
 
@@ -101,7 +101,7 @@ class Strata:
     def sampled_classes(self, values: FloatArray, class_ids: IntArray, *, n_classes: int) -> Iterator[SampledClasses]:
         """The classes of which a record was sampled, a few at a time. `values` has shape (n_records, n_attributes)."""
         done = 0
-        for records, ids, classes in blocks_of_classes(class_ids, n_classes=n_classes):
+        for records, ids, classes in runs_of_classes(class_ids, n_classes=n_classes):
             draws = (self.chosen >= done) & (self.chosen < done + len(records))
             if draws.any():
                 chosen = self.chosen[draws] - done

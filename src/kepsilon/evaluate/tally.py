@@ -21,7 +21,7 @@ from kepsilon.evaluate.linking.linking_risk import ExpectedLinks, LinkSums, link
 from kepsilon.evaluate.linking.reidentification import ClassSizes, class_sizes
 from kepsilon.evaluate.noise_law import NoiseLaw
 from kepsilon.evaluate.originals.rings import lay_out_rings
-from kepsilon.evaluate.originals.sorted_classes import blocks_of_classes, sort_classes
+from kepsilon.evaluate.originals.sorted_classes import runs_of_classes, sort_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
 
@@ -180,7 +180,7 @@ def _attack_by_likelihood(
 ) -> LinkSums:
     """Links of the records that stay, by the mechanism's own likelihood, a few whole classes at a time."""
     links = LinkSums()
-    for records, own_ids, block in blocks_of_classes(class_ids, n_classes=len(low)):
+    for records, own_ids, block in runs_of_classes(class_ids, n_classes=len(low)):
         released = np.flatnonzero(stays[records])
         if not released.size:
             continue
@@ -211,7 +211,7 @@ def _attack_one(
     n_classes = len(ranges)
     stays = np.ones(len(class_ids), dtype=np.bool_)
     links = LinkSums()
-    for records, own_ids, block in blocks_of_classes(class_ids, n_classes=n_classes):
+    for records, own_ids, block in runs_of_classes(class_ids, n_classes=n_classes):
         n_own = block.stop - block.start
         own_values, own_published = _only_attribute(values, published, records)
         classes = sort_classes(own_values, own_ids, n_classes=n_own)

@@ -9,6 +9,10 @@ from kepsilon.json_values import Json, JsonValue, json_of
 from kepsilon.policy.roles import written
 from kepsilon.predict.prediction import Prediction
 
+PAPER_KS = (2, 5, 10, 20, 50, 100)
+PAPER_EPSILONS = (0.05, 0.5, 1, 2, 4, 8, 16)
+"""The k and ε of the paper's evaluation."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell(JsonValue):

@@ -21,7 +21,7 @@ from kepsilon.table.codes import Domain
 Node = tuple[int, ...]
 """One level per attribute, in the order of the table's attributes."""
 
-Region = tuple[slice, ...]
+NodeSlices = tuple[slice, ...]
 """Selects some nodes of an array that has one axis per attribute and one slot per node."""
 
 
@@ -69,12 +69,12 @@ def is_finer(node: Node, other: Node) -> bool:
     return all(map(operator.le, node, other))
 
 
-def at_or_above(node: Node) -> Region:
+def at_or_above(node: Node) -> NodeSlices:
     """The node and all nodes above it."""
     return tuple(slice(level, None) for level in node)
 
 
-def at_or_below(node: Node) -> Region:
+def at_or_below(node: Node) -> NodeSlices:
     """The node and all nodes below it."""
     return tuple(slice(None, level + 1) for level in node)
 

@@ -14,6 +14,7 @@ from kepsilon.errors import EngineError, Problem, UnsatisfiableError
 from kepsilon.evaluate.loss.precision_loss import precision_loss
 from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, picture_sample
 from kepsilon.evaluate.tally import Tally
+from kepsilon.grid.cells import PAPER_EPSILONS
 from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
 from kepsilon.pages.render import release_page
 from kepsilon.perturb.mechanisms import mechanism_of
@@ -29,9 +30,6 @@ from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import Recoding, only_released
 from kepsilon.table.steps import steps_of
-
-EPSILONS = (0.05, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
-"""The paper's values of ε; the report shows the linking risk at each of them."""
 
 
 def anonymise(
@@ -115,7 +113,7 @@ def _release(
 def _other_epsilons(policy: Policy) -> list[float]:
     """Values of ε other than the policy's at which the report shows the linking risk."""
     own = float(policy.exact_epsilon)
-    return [epsilon for epsilon in EPSILONS if epsilon != own] if policy.epsilon_quasis else []
+    return [float(epsilon) for epsilon in PAPER_EPSILONS if epsilon != own] if policy.epsilon_quasis else []
 
 
 def _risk_by_epsilon(predicted: Predicted, policy: Policy) -> list[tuple[float, float]]:

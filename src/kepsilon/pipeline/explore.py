@@ -12,7 +12,7 @@ from kepsilon.count import Counted, read_and_count
 from kepsilon.engines.choose import engine_for
 from kepsilon.engines.protocol import Engine
 from kepsilon.errors import AnonymisationError, MemoryLimitError, PolicyError, Problem
-from kepsilon.grid.cells import Cell
+from kepsilon.grid.cells import PAPER_EPSILONS, PAPER_KS, Cell
 from kepsilon.grid.grid import ExploredRecords, Grid
 from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k
 from kepsilon.pages.render import explore_page
@@ -20,9 +20,6 @@ from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.predict import predict
 from kepsilon.stopwatch import Stopwatch, ignore_step
-
-KS = (2, 5, 10, 20, 50, 100)
-EPSILONS = (0.05, 0.5, 1, 2, 4, 8, 16)
 
 Number = TypeVar("Number", int, float)
 
@@ -46,9 +43,9 @@ def explore(
     if `algorithm` is None, all algorithms are. `confidence` replaces the policy's.
     `engine`, `memory` and `spill_folder` are as for `anonymise`.
     """
-    ks = _distinct("k", [k] if isinstance(k, int) else k, (*KS, policy.k))
+    ks = _distinct("k", [k] if isinstance(k, int) else k, (*PAPER_KS, policy.k))
     epsilons = _distinct(
-        "epsilon", [epsilon] if isinstance(epsilon, int | float) else epsilon, (*EPSILONS, policy.epsilon)
+        "epsilon", [epsilon] if isinstance(epsilon, int | float) else epsilon, (*PAPER_EPSILONS, policy.epsilon)
     )
     if not policy.epsilon_quasis:
         epsilons = (policy.epsilon,)  # no figure depends on ε

@@ -239,7 +239,7 @@ def test_blocks_and_preparing_change_nothing(rule, monkeypatch):
     arguments = {"ranges": ranges, "reach": reach_at(ranges, 8.0, 0.7), "epsilon": 8.0, "rule": rule}
     prepared = prepare_classes(sort_classes(values, ids, n_classes=n_classes), k=4)
     together = prepared.expected(law=LAPLACE, **arguments)
-    monkeypatch.setattr(expected_confident_k, "_BLOCK", 1)
+    monkeypatch.setattr(expected_confident_k, "_IN_CACHE", 1)
     np.testing.assert_allclose(prepared.expected(law=LAPLACE, **arguments), together, rtol=1e-13)
     prepared.expected(law=LAPLACE, **(arguments | {"epsilon": 1.0}))
     np.testing.assert_allclose(prepared.expected(law=LAPLACE, **arguments), together, rtol=1e-13)

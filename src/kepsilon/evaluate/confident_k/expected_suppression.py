@@ -20,7 +20,7 @@ from kepsilon.evaluate.originals.class_values import ClassValues
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
 
-_BLOCK = 1 << 15
+_IN_CACHE = 1 << 15
 """Distinct values worked on together: few enough to stay in a processor's cache."""
 
 
@@ -69,7 +69,7 @@ class PreparedClasses:
         on_edge = np.zeros(len(expected), dtype=np.bool_)
         stays: list[FloatArray] = []
         zeros: list[FloatArray] = []
-        for block in _blocks(self.classes.starts):
+        for block in _runs(self.classes.starts):
             if not is_moved[block].any():
                 continue
             noise = self._noise(block, scales=scales[block], reach=reach[block], law=law, steps=steps)
@@ -176,11 +176,11 @@ def _sums(ids: IntArray, weights: FloatArray, n_classes: int) -> FloatArray:
     return sums
 
 
-def _blocks(starts: IntArray) -> Iterator[slice]:
-    """Ranges of whole classes with about _BLOCK distinct values each."""
+def _runs(starts: IntArray) -> Iterator[slice]:
+    """Ranges of whole classes with about _IN_CACHE distinct values each."""
     first, n_classes = 0, len(starts) - 1
     while first < n_classes:
-        last = int(np.searchsorted(starts, starts[first] + _BLOCK, side="right")) - 1
+        last = int(np.searchsorted(starts, starts[first] + _IN_CACHE, side="right")) - 1
         last = min(max(first + 1, last), n_classes)
         yield slice(first, last)
         first = last

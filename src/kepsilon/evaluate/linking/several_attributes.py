@@ -18,7 +18,7 @@ import numpy as np
 from kepsilon.evaluate.linking.linking_risk import ABOVE, LinkSums
 from kepsilon.evaluate.originals.regions import put_in_regions
 from kepsilon.evaluate.originals.rings import Rings, lay_out_rings, sum_over_originals
-from kepsilon.evaluate.originals.sorted_classes import ROUNDING, blocks_of_classes
+from kepsilon.evaluate.originals.sorted_classes import ROUNDING, runs_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 _FARTHEST = 1e16
@@ -118,7 +118,7 @@ def originals_in_reach(
     double's rounding, as for one ε-quasi, but no more than a quarter of the precision, if that is known.
     """
     counts = np.zeros(len(class_ids), dtype=np.int64)
-    for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(linking_ranges)):
+    for records, ids, chosen in runs_of_classes(class_ids, n_classes=len(linking_ranges)):
         if not records.size:
             continue
         r = by_record(linking_ranges[chosen], ids)
@@ -244,7 +244,7 @@ def _blocks(values: FloatArray, published: FloatArray, class_ids: IntArray, *, r
     """A few whole classes at a time, laid out in rings, in units of their ranges."""
     if values.shape != published.shape or values.shape != (len(class_ids), ranges.shape[1]):
         raise ValueError("every record needs a class, and every ε-quasi a value, what was published of it and a range")
-    for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(ranges)):
+    for records, ids, chosen in runs_of_classes(class_ids, n_classes=len(ranges)):
         if not records.size:
             continue
         n_classes = chosen.stop - chosen.start

@@ -14,7 +14,7 @@ from kepsilon.evaluate.linking.linking_risk import ExpectedLinks, link_gaps
 from kepsilon.evaluate.linking.several_attributes import by_record, class_extremes, in_units_of_ranges
 from kepsilon.evaluate.noise_law import ExponentialLaw
 from kepsilon.evaluate.originals.rings import WIDEST, Rings, lay_out_rings, sum_over_originals
-from kepsilon.evaluate.originals.sorted_classes import blocks_of_classes, sort_classes
+from kepsilon.evaluate.originals.sorted_classes import runs_of_classes, sort_classes
 from kepsilon.evaluate.simulation import SampledClasses, generator, sample_records
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
@@ -63,7 +63,7 @@ def _exact_links(
     """Expected links of the classes that have a closed form, one for each ε, and which classes these are."""
     links = [ExpectedLinks() for _ in epsilons]
     is_simple = np.zeros(len(ranges), dtype=np.bool_)
-    for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(ranges)):
+    for records, ids, chosen in runs_of_classes(class_ids, n_classes=len(ranges)):
         active = ranges[chosen] > 0
         low, high = class_extremes(values[records].T, ids, n_classes=len(active))
         differs = np.any(active & (high > low), axis=1)

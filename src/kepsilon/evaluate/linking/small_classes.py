@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.evaluate.linking.several_attributes import by_record, class_extremes, in_units_of_ranges
-from kepsilon.evaluate.originals.sorted_classes import ROUNDING, blocks_of_classes
+from kepsilon.evaluate.originals.sorted_classes import ROUNDING, runs_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 MOST = 8
@@ -88,7 +88,7 @@ def _shapes(
     values: FloatArray, published: FloatArray, class_ids: IntArray, released: BoolArray, *, ranges: FloatArray
 ) -> Iterator[_Shape]:
     """The classes by number of released records and of originals, a few at a time."""
-    for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(ranges)):
+    for records, ids, chosen in runs_of_classes(class_ids, n_classes=len(ranges)):
         if not records.size:
             continue
         r = ranges[chosen]

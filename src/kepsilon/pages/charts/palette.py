@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from kepsilon.grid.cells import PAPER_EPSILONS
+
 
 @dataclass(frozen=True, slots=True)
 class Style:
@@ -47,7 +49,6 @@ _OF_K = {
 }
 _OTHER_DASHES = ("1 3", "9 3", "5 2 1 2", "")
 
-_PAPERS_EPSILONS = (0.05, 0.5, 1, 2, 4, 8, 16)
 _EPSILON_DASHES = ("", "6 2", "2 2")
 
 N_COLOURS = len(_LIGHT)
@@ -77,10 +78,10 @@ def style_of_k(k: int, ks: Sequence[int] = ()) -> Style:
 def styles_of_epsilon(epsilons: Sequence[float]) -> dict[float, Style]:
     """A style for every ε of one grid, paler as ε grows; the paper's seven ε have the same style in every grid."""
     ordered = sorted(epsilons)
-    shades = [_PAPERS_EPSILONS.index(one) for one in ordered if one in _PAPERS_EPSILONS]
+    shades = [PAPER_EPSILONS.index(one) for one in ordered if one in PAPER_EPSILONS]
     if len(shades) < len(ordered):
         last = max(len(ordered) - 1, 1)
-        shades = [round(i * (len(_PAPERS_EPSILONS) - 1) / last) for i in range(len(ordered))]
+        shades = [round(i * (len(PAPER_EPSILONS) - 1) / last) for i in range(len(ordered))]
     return {
         epsilon: Style(_FIRST_EPSILON + shade, _EPSILON_DASHES[shade % len(_EPSILON_DASHES)])
         for epsilon, shade in zip(ordered, shades, strict=True)
