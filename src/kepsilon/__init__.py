@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """(k,ε)-anonymity: turns a table about people into one that can be given away.
 
-The public names in one list. They are imported when first used, so that `kepsilon --help` does not wait for Arrow.
+This module lists the public names. Each is imported when it is first used, so that `kepsilon --help` does not wait for
+Arrow.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Noise for every record, drawn once, a batch of whole classes at a time, and what it did."""
+"""Draws the noise of every record, once, a batch of whole classes at a time, and measures what it did."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from kepsilon.engines.protocol import Batch, Classes, LargeClass, Random, Store
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.large_class import LargeClassFigures, merge_counts, one_class
-from kepsilon.evaluate.pictures import Bins, Sample, Spread, sample_positions, spread
+from kepsilon.evaluate.pictures import Bins, Sample, Spread, sample_positions, spread_of
 from kepsilon.evaluate.tally import Realised, realise
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
@@ -27,17 +27,17 @@ from kepsilon.table.steps import steps_of
 
 @dataclass(slots=True, kw_only=True)
 class BatchMeasured:
-    """What became of one batch."""
+    """What became of the records of one batch."""
 
     classes: slice
     realised: Realised | None
-    """None for a class that was taken back as a whole."""
+    """None for a large class of which confident k leaves fewer than k records, so that none of it is released."""
     sizes: IntArray
     """Records of every class that are still released."""
     spreads: list[Spread]
     samples: list[Sample]
     seconds: dict[str, float]
-    """By step, wherever it was done."""
+    """Time by step, whichever worker took it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,6 +51,7 @@ class Measured:
     samples: list[Sample] = field(default_factory=list)
 
     def add(self, own: BatchMeasured) -> None:
+        """Adds what became of one batch."""
         self.sizes[own.classes] = own.sizes
         self.spreads = [one + more for one, more in zip(self.spreads, own.spreads, strict=True)]
         self.samples += own.samples
@@ -58,7 +59,7 @@ class Measured:
             self.realised = own.realised if self.realised is None else self.realised + own.realised
 
     def sample(self) -> Sample:
-        """Records of a class that was taken back as a whole do not stay after all."""
+        """The sampled records of all batches. Those of a class that is not released at all count as records that do not stay."""
         class_ids = np.concatenate([own.class_ids for own in self.samples])
         return Sample(
             values=np.concatenate([own.values for own in self.samples]),
@@ -71,7 +72,7 @@ class Measured:
 def perturb_and_measure(
     classes: Classes, outlook: Outlook, policy: Policy, *, random: Random, clock: Stopwatch
 ) -> Measured:
-    """Noise for every record, drawn once, and what it did. Algorithm 1, lines 6 and 7."""
+    """Draws the noise of every record, once, and returns what it did. Algorithm 1, lines 6 and 7."""
     n_before = np.cumsum(classes.sizes) - classes.sizes
     draw = partial(
         perturb_batch,
@@ -97,7 +98,7 @@ def perturb_and_measure(
 def perturb_batch(
     batch: Batch | LargeClass,
     random: Random,
-    keep: Store,
+    store: Store,
     *,
     low: FloatArray,
     high: FloatArray,
@@ -106,10 +107,10 @@ def perturb_batch(
     sampled: IntArray,
     n_before: IntArray,
 ) -> BatchMeasured:
-    """Noise for one batch of classes, and what it did.
+    """Draws the noise of one batch of classes, hands the records to `store`, and returns what the noise did.
 
-    `low` and `high` are of all classes, and so is `n_before`, the records of classes before it; `sampled` are the
-    positions among all records of those that pictures show.
+    `low` and `high` are the ends of the ranges of all classes, and `n_before` says for each class how many records the
+    classes before it have. `sampled` are the positions, among all records, of those that pictures show.
     """
     clock = Stopwatch(ignore_step)
     figures = None if isinstance(batch, Batch) else _figures_of_large(batch, low, high, policy, mechanism)
@@ -133,38 +134,39 @@ def perturb_batch(
                 stays = figures.measure(noisy.values, noisy.columns, originals=noisy.originals)
             staying = part.class_ids if stays.all() else part.class_ids[stays]
             measured.sizes += np.bincount(staying, minlength=len(measured.sizes))
-            measured.spreads = [one + spread(noisy.values[:, j]) for j, one in enumerate(measured.spreads)]
+            measured.spreads = [one + spread_of(noisy.values[:, j]) for j, one in enumerate(measured.spreads)]
             measured.samples.append(_sample(part, noisy, stays, sampled=sampled, n_passed=n_passed))
             n_passed += len(stays)
         with clock.step("keep"):
-            keep(part, noisy.published, stays)
+            store(part, noisy.published, stays)
     if figures is not None:
         measured.realised = figures.realised()
         if measured.realised is None:
-            measured.sizes[:] = 0  # `merge` leaves out what was kept of it
+            measured.sizes[:] = 0  # `merge` leaves out what was stored of it
     return measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Noisy:
-    """Values of some records that got noise, and what they became."""
+    """The values of some records before noise and as published."""
 
     values: FloatArray
     """Shape (n_records, n_epsilon_quasis); clipped where bounds were declared."""
     originals: FloatArray | None
-    """As they were, where some were clipped."""
+    """The values before clipping; None where none was clipped."""
     published: FloatArray
+    """Shaped like `values`."""
 
     @property
     def columns(self) -> list[FloatArray]:
-        """What is published, one array per ε-quasi."""
+        """The published values, one array per ε-quasi."""
         return [self.published[:, j] for j in range(self.published.shape[1])]
 
 
 def _perturb(
     part: Batch, low: FloatArray, high: FloatArray, policy: Policy, mechanism: Mechanism, *, random: Random
 ) -> _Noisy:
-    """Noise on the ε-quasis of records, each record as one unit."""
+    """Draws noise for the ε-quasis of some records, each record as one unit."""
     values, clipped = clip(part.values, policy)
     published = values
     if policy.epsilon_quasis:
@@ -183,6 +185,7 @@ def _perturb(
 def _realise(
     part: Batch, noisy: _Noisy, low: FloatArray, high: FloatArray, policy: Policy, mechanism: Mechanism
 ) -> tuple[BoolArray, Realised]:
+    """Which records of a batch stay once confident k is applied, and the figures of those."""
     return realise(
         noisy.values,
         noisy.columns,
@@ -200,6 +203,7 @@ def _realise(
 def _figures_of_large(
     batch: LargeClass, low: FloatArray, high: FloatArray, policy: Policy, mechanism: Mechanism
 ) -> LargeClassFigures:
+    """The figures of a large class, which has to be read once for its distinct values before parts can be measured."""
     values, counts = count_large(batch, policy)
     own = slice(batch.class_id, batch.class_id + 1)
     moved, _ = clip(values[:, np.newaxis][:, : len(policy.epsilon_quasis)], policy)
@@ -217,7 +221,7 @@ def _figures_of_large(
 def count_in_bins(
     classes: Classes, bins: Mapping[int, Bins], policy: Policy, *, new_ids: IntArray
 ) -> dict[int, tuple[IntArray, IntArray]]:
-    """Records in the bins of a picture, before noise and as published. `new_ids` as for `merge`."""
+    """How many records each bin of a picture holds, before noise and as published. `new_ids` as for `merge`."""
     before = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in bins.items()}
     after = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in bins.items()}
     for counts in classes.each(partial(_count_before, bins=bins, policy=policy)):
@@ -230,6 +234,7 @@ def count_in_bins(
 
 
 def _count_before(batch: Batch | LargeClass, *, bins: Mapping[int, Bins], policy: Policy) -> dict[int, IntArray]:
+    """How many records of one batch each bin holds before noise, clipped where bounds were declared."""
     counts: dict[int, IntArray] = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in bins.items()}
     for part in _parts(batch):
         moved, _ = clip(part.values, policy)
@@ -239,10 +244,12 @@ def _count_before(batch: Batch | LargeClass, *, bins: Mapping[int, Bins], policy
 
 
 def _count(values: FloatArray, *, bins: Mapping[int, Bins]) -> dict[int, IntArray]:
+    """How many values each bin holds, by the number of the ε-quasi."""
     return {j: own.count(values[:, j]) for j, own in bins.items()}
 
 
 def _parts(batch: Batch | LargeClass) -> Iterator[Batch]:
+    """The batch itself, or the parts of a large class."""
     if isinstance(batch, Batch):
         yield batch
     else:
@@ -250,7 +257,7 @@ def _parts(batch: Batch | LargeClass) -> Iterator[Batch]:
 
 
 def _sample(part: Batch, noisy: _Noisy, stays: BoolArray, *, sampled: IntArray, n_passed: int) -> Sample:
-    """The sampled records of a part that so many records come before."""
+    """The sampled records of a part; `n_passed` records come before it."""
     first, last = np.searchsorted(sampled, [n_passed, n_passed + len(stays)])
     chosen = sampled[first:last] - n_passed
     return Sample(

@@ -33,7 +33,7 @@ class ByteSource(Protocol):
 
     @property
     def seeded(self) -> bool:
-        """True if somebody who knows the seed can repeat the bytes: a release must then say so."""
+        """True if somebody who knows the seed can repeat the bytes; a release made of them says so."""
         ...
 
     def bytes(self, n: int) -> bytes:
@@ -41,7 +41,7 @@ class ByteSource(Protocol):
         ...
 
     def apart(self, number: int) -> ByteSource:
-        """A source for work that is done elsewhere; those of two numbers have nothing in common."""
+        """A source for work that is done elsewhere; sources of different numbers are independent."""
         ...
 
 
@@ -61,12 +61,12 @@ class _SystemBytes:
         return b"".join(self._request(size) for size in sizes)
 
     def apart(self, number: int) -> ByteSource:
-        """The system's own, wherever it is asked."""
+        """The system's own source: it gives fresh bytes wherever it is asked."""
         del number
         return self
 
     def __reduce__(self) -> tuple[Callable[[], ByteSource], tuple[()]]:
-        """Whoever unpickles it asks the system that it is on."""
+        """A process that unpickles this source asks the system it runs on."""
         return system_bytes, ()
 
 
@@ -84,7 +84,7 @@ class _SeededBytes:
         return self._generator.bytes(n)
 
     def apart(self, number: int) -> ByteSource:
-        # A path, not a longer seed: NumPy takes a seed with zeros behind it for the same seed.
+        # A path, not a longer seed: to NumPy a seed with zeros behind it is the same seed.
         return _SeededBytes(self._seed, (*self._path, number))
 
 
@@ -94,7 +94,7 @@ def system_bytes() -> ByteSource:
 
 
 def unsafe_seeded_bytes(seed: int) -> ByteSource:
-    """A source that repeats itself, so that whoever knows the seed can take the noise off again."""
+    """A source that repeats itself: whoever knows the seed can take the noise off again."""
     return _SeededBytes(seed)
 
 
@@ -107,8 +107,8 @@ def uniform_uint64(n: int, source: ByteSource) -> NDArray[np.uint64]:
 def uniform_below(bounds: NDArray[np.int64] | NDArray[np.uint64], source: ByteSource) -> NDArray[np.uint64]:
     """Integers uniform on 0 … bound − 1, one for each bound, exactly; the shape of `bounds`.
 
-    As many random bits as the largest allowed value has; a number that is still too large is drawn again, which
-    happens to less than half of them. (A remainder or a scaled float would favour some values.)
+    Each is drawn with as many random bits as its largest allowed value has; a number that is too large is drawn again,
+    which happens to less than half of them. (A remainder or a scaled float would favour some values.)
     """
     if bounds.size and bounds.min() < 1:
         raise ValueError("a uniform integer below a bound needs a bound of at least 1")
@@ -121,6 +121,7 @@ def uniform_below(bounds: NDArray[np.int64] | NDArray[np.uint64], source: ByteSo
 
 
 def _uniform_below(bounds: NDArray[np.uint64], source: ByteSource) -> NDArray[np.uint64]:
+    """Integers uniform on 0 … bound − 1 for one chunk of bounds."""
     largest = bounds - np.uint64(1)
     masks = largest.copy()
     for shift in (1, 2, 4, 8, 16, 32):

@@ -13,7 +13,7 @@ import numpy as np
 
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
-from kepsilon.evaluate.pictures import KQuasiPicture, picture_release
+from kepsilon.evaluate.pictures import KQuasiPicture
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.choice import Limits
 from kepsilon.grid.grid import ExploredRecords, Grid
@@ -41,6 +41,7 @@ from kepsilon.publish.record import (
     Record,
 )
 from kepsilon.table.steps import Steps
+from material.pictured_release import picture_release
 from oracles.noise import SEED
 
 K = 10

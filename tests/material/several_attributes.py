@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
+from kepsilon.evaluate.linking.simulated_links import expected_links_at_each
 from material.noisy_classes import EPSILONS
 from oracles import several
 from oracles.noise import SEED
@@ -108,3 +109,8 @@ def publish(rng, values, class_ids, ranges, epsilon, times=1):
             noise = several.draw_noise(rng, times * len(records), active.size).reshape(times, len(records), -1)
             published[np.ix_(np.arange(times), records, active)] += noise * widths[active] / epsilon
     return published
+
+
+def expected_links_of_several(values, class_ids, *, ranges, epsilon, law, stream=0):
+    """Expected links of a block at one ε; see `expected_links_at_each`."""
+    return expected_links_at_each(values, class_ids, ranges=ranges, epsilons=[epsilon], law=law, stream=stream)[0]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: one module per command."""
+"""The command line, with one module per command."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kepsilon anonymise`: from a file and a policy to a release."""
+"""`kepsilon anonymise`: makes a release of a file as a policy says."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ from kepsilon.cli.screen import progress, show_record
     "--output",
     required=True,
     type=click.Path(path_type=Path),
-    help="The release: CSV, Parquet or Arrow by suffix; a folder of Parquet files without one.",
+    help="Where to write the release. The suffix chooses CSV, Parquet or Arrow; without suffix it is a folder of Parquet "
+    "files.",
 )
 @click.option(
     "--linkage",
     type=click.Path(path_type=Path),
-    help="Also write which original record (counted from 0, blank lines left out) each released one was. For the curator "
-    "only; never give it away.",
+    help="Also write which original record (counted from 0, without blank lines) each released record was. For you only; "
+    "never give it away.",
 )
 @click.option(
     "--report",
     type=click.Path(path_type=Path),
     metavar="R.html",
-    help="Also write a page with pictures of what changed, what it cost and what risk is left. For the curator only.",
+    help="Also write a page with charts of what changed, what it cost and what risk is left. For you only.",
 )
 @engine_options("beside the output")
 @click.option("--overwrite", is_flag=True, help="Replace an existing release.")
@@ -44,7 +45,7 @@ from kepsilon.cli.screen import progress, show_record
     "--unsafe-seed",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Repeatable noise, for tests: whoever knows the seed can undo it. Marks the manifest as seeded.",
+    help="Draw noise that can be repeated, for tests only: whoever knows the seed can undo it. The manifest says so.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the curator's record as JSON.")
 def anonymise(
@@ -61,10 +62,10 @@ def anonymise(
     unsafe_seed: int | None,
     as_json: bool,
 ) -> None:
-    """Release INPUT under a policy.
+    """Make a release of INPUT as a policy says.
 
-    Writes OUTPUT, OUTPUT.manifest.json (to be given away with it) and OUTPUT.curator.json (for you only). The release
-    appears whole or not at all. Also spelled anonymize.
+    Writes OUTPUT, OUTPUT.manifest.json (its public description, to be given away with it) and OUTPUT.curator.json (all
+    that is known about it, for you only). The release appears whole or not at all. `kepsilon anonymize` works too.
     """
     refuse_misfits(engine, master, memory, spill_folder)
     policy = kepsilon.Policy.from_file(policy_path)
@@ -99,7 +100,7 @@ def anonymise(
     except BrokenPipeError:
         raise
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (its text is not shown)
-        # Whatever it is, the release is there: to say that it is not would have somebody draw a second one.
+        # The release was written. If the message denied it, the curator would draw a second one of the same records.
         why = error.strerror if isinstance(error, OSError) else type(error).__name__
         problem = kepsilon.Problem(where=str(output), what=f"was released, but its summary was not shown: {why}.")
         raise kepsilon.EngineError(problem) from None

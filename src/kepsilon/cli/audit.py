@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kepsilon audit`: a release checked against its original and its policy by a code path of its own."""
+"""`kepsilon audit`: checks a release against its original and its policy with code of its own."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ COLOURS = {"broken": "red", "warning": "yellow", "note": "cyan", "passed": "gree
 @click.option(
     "--linkage",
     type=click.Path(path_type=Path),
-    help="Which original record each released one was, as `anonymise --linkage` writes it. With it more can be seen.",
+    help="The file that `anonymise --linkage` wrote: which original record each released one was. It allows more checks.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def audit(original_path: Path, release_path: Path, policy_path: Path, linkage: Path | None, as_json: bool) -> int:
-    """Check whether RELEASE keeps what the policy promises about ORIGINAL.
+    """Check whether RELEASE keeps the promises of a policy.
 
-    Loads nothing of what makes classes, noise and releases. Exit code 0: no promise is broken; 3: one is;
-    2: something cannot be read.
+    ORIGINAL is the table that RELEASE was made from. The audit uses none of the code that makes classes, noise and
+    releases. Exit code 0: no promise was found broken; 3: a promise is broken; 2: something cannot be read.
     """
     policy = kepsilon.Policy.from_file(policy_path)
     with progress() as on_step:
@@ -65,4 +65,4 @@ def _show(found: kepsilon.Audit) -> None:
             f"{n_broken} {'promise is' if n_broken == 1 else 'promises are'} broken: do not give this release away."
         )
     else:
-        click.echo("No promise was found broken. The audit is for you only: it looked at the originals.")
+        click.echo("No promise was found broken. The findings are for you only, because the audit read the originals.")

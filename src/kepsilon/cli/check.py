@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kepsilon check`: everything wrong with data and policy at once, and what the policy can achieve."""
+"""`kepsilon check`: everything that is wrong with data and policy, or what a release would be like."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kepsilon.cli.screen import progress, show_lines
 @click.option(
     "--show-values",
     metavar="COLUMN",
-    help="Show the values of COLUMN that the policy cannot place. They are values of records: for your eyes only.",
+    help="Only show the values of COLUMN that the policy does not cover. They come from records: for your eyes only.",
 )
 @engine_options("in the system's folder for temporary files")
 @click.option("--json", "as_json", is_flag=True, help="Print the prediction as JSON.")
@@ -37,7 +37,8 @@ def check(
 ) -> None:
     """Check INPUT against a policy without releasing anything.
 
-    Says everything that is wrong at once (exit code 2), that the policy cannot be met (3), or what it would achieve.
+    Reports every mistake in data and policy at once (exit code 2), or that the policy cannot be met (exit code 3), or what
+    a release would be like (exit code 0).
     """
     refuse_misfits(engine, master, memory, spill_folder)
     policy = kepsilon.Policy.from_file(policy_path)
@@ -68,7 +69,7 @@ def _lines(found: kepsilon.Prediction) -> list[tuple[str, str]]:
     lines += [
         ("combinations of k-quasis", f"{found.n_combinations:,}"),
         ("left out for k", f"{records.suppressed_by_k:,}  ({found.suppressed_by_k:.2%}{of})"),
-        ("classes", f"{classes.count:,} of {classes.smallest:,} to {classes.largest:,} records"),
+        ("classes", f"{classes.count:,}, with {classes.smallest:,} to {classes.largest:,} records each"),
     ]
     if found.levels:
         lines.append(("levels", ", ".join(f"{name} {level}" for name, level in found.levels.items())))
@@ -82,6 +83,6 @@ def _lines(found: kepsilon.Prediction) -> list[tuple[str, str]]:
     if found.confident_k is not None:
         share, total = found.confident_k.of_entering.total, found.confident_k.total_expected
         lines.append(
-            ("left out for confidence", f"{share:.2%} of the rest, expected; {total:.2%}{of} with those for k")
+            ("left out for confidence", f"{share:.2%} of those left, expected; {total:.2%}{of} with those for k")
         )
     return lines

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kepsilon demo`: the whole story on made-up patients."""
+"""`kepsilon demo`: a complete release of made-up patients."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ N_SHOWN = 3
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("kepsilon-demo"),
     show_default=True,
-    help="The folder to write to; it is made if it is not there.",
+    help="The folder to write to; it is created if it does not exist.",
 )
 def demo(folder: Path) -> None:
     """Release 20,000 made-up patients and show what happened.
 
-    Writes patients.csv, policy.toml, release.csv with its manifest and record, and report.html. Running it again replaces them, but
-    never a file that the demo did not write.
+    Writes patients.csv, policy.toml, release.csv with its manifest and record, and report.html. A second run replaces
+    these files, but no file that the demo did not write.
     """
     data, policy, output = folder / "patients.csv", folder / "policy.toml", folder / "release.csv"
     report = folder / "report.html"
@@ -67,7 +67,10 @@ def _as_csv(columns: Mapping[str, Any]) -> str:
 
 
 def _write_own(content: dict[Path, str], results: list[Path]) -> None:
-    """Writes files that are not there; those that are must be the demo's own, and results must lie beside their data."""
+    """Writes the files of `content` that do not exist yet.
+
+    Refuses to go on if one that exists has other content, or if `results` exist without the files that they came from.
+    """
     strange = [path for path, text in content.items() if path.exists() and not _holds(path, text)]
     if not all(path.exists() for path in content):
         strange += [path for path in results if path.exists()]
@@ -85,7 +88,7 @@ def _write_own(content: dict[Path, str], results: list[Path]) -> None:
     for path, text in content.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            # By way of another name: what an interrupted demo left must not be taken for somebody else's file.
+            # Written under another name first, so that an interrupted demo leaves no file that a later one would refuse.
             unfinished = path.with_name(path.name + ".unfinished")
             unfinished.write_bytes(text.encode())
             unfinished.replace(path)
@@ -96,10 +99,10 @@ def _holds(path: Path, text: str) -> bool:
 
 
 def _show_head(path: Path) -> None:
-    """The first records, one below each attribute's name, so that they fit a narrow window."""
+    """Prints the first records as columns beside the attributes' names, so that they fit a narrow window."""
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.reader(file)
         lines = [next(reader) for _ in range(N_SHOWN + 1)]
     widths = [max(map(len, line)) for line in lines]
-    for cells in zip(*lines, strict=True):
-        click.echo("  " + "   ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())
+    for fields in zip(*lines, strict=True):
+        click.echo("  " + "   ".join(field.ljust(width) for field, width in zip(fields, widths, strict=True)).rstrip())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options that say where the work is done, the same for `check`, `explore` and `anonymise`."""
+"""The options of `check`, `explore` and `anonymise` that say where the work is done."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def engine_options(beside: str) -> Callable[[Command], Command]:
-    """Adds --engine, --master, --memory and --spill-folder; `beside` says where records are put unless told otherwise."""
+    """Adds --engine, --master, --memory and --spill-folder; `beside` names the default place of records on disk."""
     options = (
         click.option(
             "--engine",
@@ -32,15 +32,15 @@ def engine_options(beside: str) -> Callable[[Command], Command]:
         click.option(
             "--memory",
             metavar="SIZE",
-            help=f"For Parquet larger than memory: hold no more than this (2GB, 500MB) and put the rest {beside}, in a "
-            "folder for you only that is gone afterwards. With --engine spark: what one task may hold (4GB unless given).",
+            help=f"For Parquet larger than memory: use no more memory than this (such as 2GB) and put records {beside}, in "
+            "a private folder that is removed afterwards. With --engine spark: memory of one task (4GB by default).",
         ),
         click.option(
             "--spill-folder",
             type=click.Path(path_type=Path),
             metavar="FOLDER",
-            help=f"With --memory: put the rest there instead of {beside}. With --engine spark: a folder that all workers "
-            "see by the same name, if they do not see that one.",
+            help=f"With --memory: put records into this folder instead of {beside}. With --engine spark: a folder that all "
+            "workers can reach by the same name, if they cannot reach the default one.",
         ),
     )
 
@@ -53,7 +53,7 @@ def engine_options(beside: str) -> Callable[[Command], Command]:
 
 
 def refuse_misfits(engine: str, master: str | None, memory: str | None, spill_folder: Path | None) -> None:
-    """Options that go together and were not given together."""
+    """Refuses an option that is given without the one that it needs."""
     if master is not None and engine != "spark":
         raise click.UsageError("--master goes with --engine spark.")
     if spill_folder is not None and memory is None and engine != "spark":
@@ -61,7 +61,7 @@ def refuse_misfits(engine: str, master: str | None, memory: str | None, spill_fo
 
 
 class EngineArguments(TypedDict, total=False):
-    """What `kepsilon.check`, `explore` and `anonymise` take about where the work is done."""
+    """Arguments of `kepsilon.check`, `explore` and `anonymise` that say where the work is done."""
 
     engine: Any
     memory: str | None
@@ -77,7 +77,7 @@ def engine_arguments(
     *,
     with_linkage: bool = False,
 ) -> EngineArguments:
-    """What to hand to `kepsilon.check`, `explore` or `anonymise`, a Spark session started if one is asked for."""
+    """Arguments for `kepsilon.check`, `explore` or `anonymise`; starts a Spark session if `engine` is "spark"."""
     if engine != "spark":
         return {"memory": memory, "spill_folder": place}
     on_step("start Spark")

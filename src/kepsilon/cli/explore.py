@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kepsilon explore`: what every k, ε and algorithm would cost, and the least distorted within limits."""
+"""`kepsilon explore`: what every k, ε and algorithm would cost, and the least distorted cell within limits."""
 
 from __future__ import annotations
 
@@ -20,34 +20,36 @@ from kepsilon.cli.screen import progress, show_table, show_wrapped
 @click.option(
     "-p", "--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (TOML)."
 )
-@click.option("--k", "ks", type=Listed("whole numbers", int), metavar="LIST", help="Values of k, such as 5,10,20.")
-@click.option("--epsilon", "epsilons", type=Listed("numbers"), metavar="LIST", help="Values of ε, such as 0.5,1,2.")
+@click.option("--k", "ks", type=Listed("whole numbers", int), metavar="LIST", help="Compare these k, such as 5,10,20.")
+@click.option("--epsilon", "epsilons", type=Listed("numbers"), metavar="LIST", help="Compare these ε, such as 0.5,1,2.")
 @click.option(
     "--algorithm",
     "algorithms",
     type=Listed("names", str),
     metavar="LIST",
-    help="Algorithms as a policy names them, such as ola,mondrian; all of them by default.",
-)
-@click.option("--confidence", type=float, metavar="C", help="Enforce confident k, such as 0.99; replaces the policy's.")
-@click.option(
-    "--max-risk", type=float, metavar="SHARE", help="Largest share of records an attacker may link, expected."
+    help="Compare these algorithms, by their names in a policy, such as ola,mondrian; all of them by default.",
 )
 @click.option(
-    "--max-suppression", type=float, metavar="SHARE", help="Largest share left out, by k and by confidence together."
+    "--confidence", type=float, metavar="C", help="Confidence of confident k, such as 0.99, in place of the policy's."
 )
-@click.option("--max-error", type=float, metavar="SHARE", help="Largest expected relative error of an epsilon-quasi.")
+@click.option(
+    "--max-risk", type=float, metavar="SHARE", help="Largest expected share of records that an attacker links."
+)
+@click.option(
+    "--max-suppression", type=float, metavar="SHARE", help="Largest expected share left out, for k and confidence."
+)
+@click.option("--max-error", type=float, metavar="SHARE", help="Largest expected relative error of any epsilon-quasi.")
 @click.option(
     "--write-policy",
     type=click.Path(path_type=Path),
     metavar="P.toml",
-    help="Write the chosen cell as a policy: yours, with other k, epsilon and algorithm.",
+    help="Write a copy of your policy with the k, epsilon and algorithm of the chosen cell.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="Also write the grid: a page (.html), a table (.csv) or .json.",
+    help="Also write the grid as a page (.html), a table (.csv) or JSON (.json).",
 )
 @engine_options("in the system's folder for temporary files")
 @click.option("--overwrite", is_flag=True, help="Replace an existing page or table.")
@@ -71,12 +73,14 @@ def explore(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Explore k, ε and algorithm for INPUT before releasing anything.
+    """Compare k, ε and algorithms before releasing INPUT.
 
-    Every cell is worked out before any noise is drawn: exactly, but for linking and confidence with several
-    epsilon-quasis, which are simulated and have to keep a limit with three standard errors to spare. Limits choose the
-    least distorted cell that keeps them: distortion is the mean, over quasis, of precision loss and of error relative
-    to the data's range. Exit code 3 if no cell keeps the limits.
+    A cell is one algorithm with one k and one ε. The figures of every cell are predicted, and no noise is drawn. They are
+    exact, but for linking and confidence with several epsilon-quasis: these are simulated, and are within a limit only if
+    they still are with three standard errors added.
+
+    Limits choose the least distorted cell that is within all of them. Distortion is the mean, over quasis, of precision
+    loss and of error relative to the data's range. Exit code 3 if no cell is within the limits.
     """
     refuse_misfits(engine, master, memory, spill_folder)
     policy = kepsilon.Policy.from_file(policy_path)
@@ -145,7 +149,7 @@ def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> 
     if not choice.limits.stated():
         show_wrapped("No limit was stated, so nothing is chosen: try --max-risk 0.05 --max-suppression 0.05.")
     if len(grid.policy.epsilon_quasis) > 1:
-        show_wrapped("±: one standard error of what was simulated; a limit is kept with three to spare.")
+        show_wrapped("± is one standard error of a simulated figure; with three added it has to be within a limit.")
     if not grid.policy.epsilon_quasis:
         show_wrapped("There is no epsilon-quasi, so nothing depends on ε.")
     if output is not None:

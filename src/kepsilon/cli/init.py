@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kepsilon init`: looks at the data and proposes a policy to edit."""
+"""`kepsilon init`: proposes a policy for the curator to edit."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from kepsilon.cli.screen import progress
 @click.command()
 @click.argument("input_path", metavar="INPUT", type=click.Path(path_type=Path))
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Where to write the policy, if not to the screen."
+    "-o", "--output", type=click.Path(path_type=Path), help="Write the policy to this file instead of the screen."
 )
 def init(input_path: Path, output: Path | None) -> None:
     """Propose a policy for INPUT.
 
-    Gives every column a role, a hierarchy or a precision, with the reason as a comment. k, epsilon and max_suppression
-    are left for you to decide, and the policy is refused until you have.
+    Gives every column a role, and the hierarchy or precision that the role needs, with the reason as a comment. You have
+    to set k, epsilon and max_suppression yourself: until then, other commands refuse the policy.
     """
     if output is not None:
         kepsilon.check_new_policy(output)
@@ -29,7 +29,7 @@ def init(input_path: Path, output: Path | None) -> None:
         text = kepsilon.propose_policy(input_path)
     if output is None:
         click.echo(text, nl=False)
-        click.echo("\nNothing was written. Write it with -o policy.toml, then decide what it asks for.", err=True)
+        click.echo("\nNothing was written. To write the policy to a file, add -o policy.toml.", err=True)
         return
     try:
         with output.open("x", encoding="utf-8") as file:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that take several values, separated by commas."""
+"""The type of options that take several values, separated by commas."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 
 class Listed(click.ParamType[list[Any]]):
-    """Values separated by commas."""
+    """Reads values separated by commas into a list; `one` is their type, or None for numbers."""
 
     def __init__(self, name: str, one: type[int | str] | None = None) -> None:
         self.name = name

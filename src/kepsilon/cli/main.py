@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `kepsilon` command: its sub-commands, exit codes, and the one place where errors become messages."""
+"""The `kepsilon` command: its sub-commands and exit codes; all errors become messages here."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DONE, BUG, WRONG, INTERRUPTED = 0, 1, 2, 130
 
 
 class Commands(click.Group):
-    """Sub-commands in the order a newcomer needs them, and both spellings of anonymise."""
+    """Sub-commands in the order in which a newcomer needs them; anonymise has two spellings."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
         return list(self.commands)
@@ -41,15 +41,16 @@ class Commands(click.Group):
 def commands() -> None:
     """Turn a table about people into one that can be given away.
 
-    (k,ε)-anonymity: every combination of k-quasis occurs at least k times, and noise makes epsilon-quasis
-    ε-indistinguishable within each class.
+    (k,ε)-anonymity: k-quasis are columns that others may know, such as a postcode. They are generalised until at least k
+    records share every published combination; records that share one form a class. epsilon-quasis are numbers that
+    others may know, such as a weight. Noise makes them ε-indistinguishable within each class.
 
     \b
     Start here:
-      kepsilon demo                                    the whole story on made-up patients
+      kepsilon demo                                    a complete release of made-up patients
       kepsilon init data.csv -o policy.toml            a policy to edit, proposed from your data
-      kepsilon check data.csv -p policy.toml           what is wrong, and what the policy can achieve
-      kepsilon explore data.csv -p policy.toml         what other k and ε would cost, and which keeps your limits
+      kepsilon check data.csv -p policy.toml           what is wrong, or what a release would be like
+      kepsilon explore data.csv -p policy.toml         what other k and ε would cost, and which suit your limits
       kepsilon anonymise data.csv -p policy.toml -o release.csv
       kepsilon audit data.csv release.csv -p policy.toml
       kepsilon reproduce --data FOLDER                 the paper's figures, and which of its claims hold
@@ -62,16 +63,16 @@ for command in (demo, init, check, explore, anonymise, audit, reproduce, schema)
 
 def main() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup asks to go on
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup has it ignored
         signal.signal(signal.SIGHUP, _interrupt)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a screen that has no ε is no reason to stop
+            stream.reconfigure(errors="replace")  # a terminal that cannot show ε is no reason to stop
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
-    """Runs one command; every way it can end is an exit code and at most one message, never a traceback."""
+    """Runs one command and returns its exit code; however it ends, it prints at most one message and no traceback."""
     try:
         result: Any = commands.main(arguments, prog_name="kepsilon", standalone_mode=False)
     except kepsilon.AnonymisationError as error:
@@ -83,7 +84,7 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("kepsilon: interrupted; nothing was released.", err=True)
         return INTERRUPTED
-    except SystemExit:  # click's answer to a reader that went away, as in `kepsilon … | head`
+    except SystemExit:  # click raises it when nobody reads the output any more, as in `kepsilon … | head`
         return DONE
     except OSError as error:
         click.echo(f"kepsilon: {error.strerror or 'input/output error'}; nothing was released.", err=True)
@@ -91,7 +92,7 @@ def run(arguments: list[str]) -> int:
     except MemoryError:
         click.echo("kepsilon: out of memory; nothing was released.", err=True)
         return WRONG
-    except Exception as error:  # noqa: BLE001 (whatever it is, its text might hold a record)
+    except Exception as error:  # noqa: BLE001 (its text is not shown, because it might hold a record)
         click.echo(f"kepsilon: a bug of ours ({type(error).__name__} {_place(error)}); nothing was released.", err=True)
         click.echo("  The details are not shown, because they might hold records. Please report this line.", err=True)
         return BUG
@@ -99,7 +100,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _place(error: Exception) -> str:
-    """Where in our own code: file and line, without any value."""
+    """File and line of our own code where an error was raised."""
     package = Path(kepsilon.__file__).parent
     frames = [f for f in traceback.extract_tb(error.__traceback__) if package in Path(f.filename).parents]
     if not frames:
@@ -108,7 +109,7 @@ def _place(error: Exception) -> str:
 
 
 def _interrupt(_number: int, frame: FrameType | None) -> None:
-    """As Ctrl-C does: Spark then stops its jobs, which otherwise are waited for."""
+    """Interrupts the command as Ctrl-C does; this also makes Spark stop its jobs, which would be waited for otherwise."""
     on_ctrl_c = signal.getsignal(signal.SIGINT)
     if callable(on_ctrl_c):
         on_ctrl_c(signal.SIGINT, frame)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kepsilon reproduce`: the paper's tables and figures, and which of its claims hold."""
+"""`kepsilon reproduce`: repeats the paper's evaluation, and says which of its claims hold."""
 
 from __future__ import annotations
 
@@ -24,30 +24,31 @@ INTERRUPTED = 130
     type=click.Path(path_type=Path),
     default=Path("reproduction"),
     show_default=True,
-    help="The folder to write to; an interrupted run goes on in it.",
+    help="The folder to write to; an interrupted run is continued there.",
 )
 @click.option(
     "--data",
     type=click.Path(path_type=Path),
     envvar="KEPSILON_DATA",
-    help="The folder (or file) with UCI's Adult; also KEPSILON_DATA.",
+    help="The folder (or file) with the data set Adult of UCI; can also be set as KEPSILON_DATA.",
 )
-@click.option("--runs", type=click.IntRange(min=2), help="How often noise is drawn for each cell (30; 3 with --quick).")
-@click.option("--quick", is_flag=True, help="Fewer cells and 3 runs: to see it work, too few to judge the claims by.")
+@click.option("--runs", type=click.IntRange(min=2), help="How often to draw noise for each cell (30; 3 with --quick).")
+@click.option("--quick", is_flag=True, help="Fewer cells and 3 runs: enough to see it work, too few to judge claims.")
 @click.option(
     "--data-sets",
     type=Listed("names", str),
     metavar="LIST",
-    help="Some of adult,florida,michigan (default: all); the last two need no file.",
+    help="Which data sets to use, such as florida,michigan (default: adult,florida,michigan); only adult needs a file.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace another reproduction in the folder.")
 def reproduce(
     output: Path, data: Path | None, runs: int | None, quick: bool, data_sets: list[str] | None, overwrite: bool
 ) -> int | None:
-    """Reproduce the paper's evaluation: every table and figure, and claim by claim what held.
+    """Reproduce the paper's evaluation.
 
-    Adult is read from a file of yours; Florida and Michigan are made-up stand-ins, because the paper's voter lists name
-    real people. The whole takes some minutes. Exit code 0 whatever holds.
+    Makes every table and figure, and says of each claim whether it held. Adult is read from a file of yours; Florida and
+    Michigan are made-up stand-ins, because the paper's voter lists name real people. All of it takes some minutes. The
+    exit code is 0 whichever claims hold.
     """
     given = {} if data_sets is None else {"data_sets": data_sets}
     try:
@@ -57,7 +58,7 @@ def reproduce(
             )
     except KeyboardInterrupt:
         click.echo(
-            f"kepsilon: interrupted; what was measured is kept in {output}, and the same command goes on.", err=True
+            f"kepsilon: interrupted; what was measured is stored in {output}, and the same command goes on.", err=True
         )
         return INTERRUPTED
     _show(found)

@@ -14,6 +14,6 @@ import kepsilon
 def schema() -> None:
     """Print the JSON Schema of the policy file.
 
-    Editors use it to check and complete TOML.
+    Editors can use it to check and complete policy files.
     """
     click.echo(json.dumps(kepsilon.json_schema(), indent=2, ensure_ascii=False))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people see: progress on stderr where there is a terminal, and small tables on stdout."""
+"""What commands show: progress on stderr if it is a terminal, and small tables on stdout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import kepsilon
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
-    """A function to call with the name of each step; silent unless stderr is a terminal."""
+    """A function that shows the name of the current step; it shows nothing unless stderr is a terminal."""
     if not sys.stderr.isatty():
         yield lambda step: None  # noqa: ARG005 (the name of the step is not shown)
         return
@@ -27,7 +27,10 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, float], None]]:
-    """A function to call with what was done and the share of all that is done; silent unless stderr is a terminal."""
+    """A function that shows what was done last and the share of all work that is done.
+
+    It shows nothing unless stderr is a terminal.
+    """
     if not sys.stderr.isatty():
         yield lambda words, share: None  # noqa: ARG005 (nothing is shown)
         return
@@ -56,20 +59,20 @@ def progress_bar() -> Iterator[Callable[[str, float], None]]:
 
 
 def show_lines(lines: Iterable[tuple[str, str]]) -> None:
-    """Labels and values in two columns, values wrapped to the width of the screen."""
+    """Prints labels and values in two columns, with values wrapped to the width of the screen."""
     rows = list(lines)
     width = max(40, min(110, shutil.get_terminal_size().columns))
     indent = min(max((len(label) for label, _ in rows), default=0) + 2, width // 2)
     for label, value in rows:
         wrapped = click.wrap_text(visible(value), width=width - indent).splitlines() or [""]
-        label_alone = len(label) + 2 > indent  # too long a name to stand beside its value
+        label_alone = len(label) + 2 > indent  # the label is too long to stand beside its value
         click.echo(click.style(visible(label).ljust(indent), bold=True) + ("" if label_alone else wrapped[0]))
         for more in wrapped if label_alone else wrapped[1:]:
             click.echo(" " * indent + more)
 
 
 def visible(text: str) -> str:
-    """Control characters as escapes: a column's name could otherwise forge or reverse what is said."""
+    """The text with control characters as escapes: the name of a column could otherwise forge or reverse a message."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -78,19 +81,19 @@ def show_wrapped(text: str) -> None:
 
 
 def show_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Columns as wide as they need to be, numbers to the right; one that is empty everywhere is not shown."""
+    """Prints a table with numbers aligned to the right; columns that are empty in every row are not shown."""
     lines = [list(names), *([*row, *[""] * (len(names) - len(row))] for row in rows)]
     used = [i for i in range(len(names)) if any(line[i] for line in lines[1:])]
     widths = {i: max(len(line[i]) for line in lines) for i in used}
     numeric = {i: all(line[i][:1].isdigit() or not line[i] for line in lines[1:]) for i in used}
     for n, line in enumerate(lines):
-        cells = [line[i].rjust(widths[i]) if numeric[i] else line[i].ljust(widths[i]) for i in used]
-        text = "  ".join(cells).rstrip()
+        fields = [line[i].rjust(widths[i]) if numeric[i] else line[i].ljust(widths[i]) for i in used]
+        text = "  ".join(fields).rstrip()
         click.echo(click.style(text, bold=True) if n == 0 else text)
 
 
 def show_record(record: kepsilon.Record, *, where: str) -> None:
-    """What happened, in a small table, and what is promised."""
+    """Prints what became of the records in a small table, and what is promised; `where` is printed last."""
     show_lines(_lines(record))
     click.echo()
     width = min(100, shutil.get_terminal_size().columns)
@@ -112,14 +115,14 @@ def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
     confident = record.confident_k
     if confident is not None:
         n, expected = records.suppressed_by_confidence, confident.predicted.of_entering.total
-        yield "left out for confidence", f"{n:,}  ({confident.realised:.2%} of the rest; {expected:.2%} expected)"
+        yield "left out for confidence", f"{n:,}  ({confident.realised:.2%} of those left; {expected:.2%} expected)"
     if records.suppressed_missing:
         yield "left out, value missing", of_those_read(records.suppressed_missing)
     if records.suppressed_unlisted:
         yield "left out, value unlisted", of_those_read(records.suppressed_unlisted)
     yield (
         "classes",
-        f"{classes.count:,} of {classes.smallest:,} to {classes.largest:,} records (k = {guarantee.k})",
+        f"{classes.count:,}, with {classes.smallest:,} to {classes.largest:,} records each (k = {guarantee.k})",
     )
     if record.levels:
         yield "levels", ", ".join(f"{name} {level}" for name, level in record.levels.items())
@@ -137,9 +140,9 @@ def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
         error = record.error[name].predicted
         if error.expected_relative is not None:
             same = error.uniform_equivalent
-            cost = "" if same is None else f"; uniform noise of ±{same:.1%} would cost the same"
+            cost = "" if same is None else f"; uniform noise of ±{same:.1%} would cause as much"
             yield f"error of {name}", f"{error.expected_relative:.1%} expected, relative to the value{cost}"
     yield "linking risk", f"{record.linking_risk.predicted.fair.total:.2%} of released records, expected"
     if record.seeded:
-        yield "SEEDED", "the noise can be repeated by whoever knows the seed: do not publish"
+        yield "SEEDED", "whoever knows the seed can repeat the noise: do not publish"
     yield "seconds", f"{sum(record.seconds.values()):.2f}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A figure that is exact, or was simulated and knows how far off it may be."""
+"""A figure with its variance: 0 where it is exact, more where it was simulated."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A sum over records; it adds up across partitions that were simulated with streams of their own."""
+    """A sum over records, with its variance. Estimates add up if they were simulated with independent random streams."""
 
     total: float = 0.0
     variance: float = 0.0
-    """Of the figure itself: 0 where it is exact."""
+    """Variance of the total: 0 where it is exact."""
 
     def __add__(self, other: Estimate) -> Estimate:
         return Estimate(total=self.total + other.total, variance=self.variance + other.variance)
 
     def per(self, n: int) -> Estimate:
-        """As a share of so many."""
+        """The estimate divided by n."""
         return Estimate(total=self.total / n, variance=self.variance / n**2)
 
     @property
@@ -28,5 +28,5 @@ class Estimate:
 
     @property
     def at_most(self) -> float:
-        """What limits are held against: three standard errors more, where it was simulated."""
+        """The total plus three standard errors: the figure that the curator's limits are compared with."""
         return self.total + 3 * self.standard_error

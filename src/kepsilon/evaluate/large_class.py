@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One class with more records than can be looked at together: its distinct values with counts stand for all of it.
+"""Figures of one class that is too large to be held in memory at once: its distinct values with counts stand for it.
 
-Everything asked about a record is answered from its own value and the distinct values of its class, so the records may
-come in parts. Only whether the class keeps k records is known at the end, and then for all of them.
+The figures of a record depend on its own value and the distinct values of its class, so the records may come in parts.
+Only whether k records of the class stay is known at the end, and then for all of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kepsilon.table.coded_values import without_missing
 from kepsilon.table.steps import Steps
 
 _BLOCK = 1 << 17
-"""Records looked at together, at least: sums over the distinct values are formed anew for each block."""
+"""Records measured together, at least: sums over the distinct values are formed anew for each block."""
 
 
 class TooManyValuesError(Exception):
@@ -45,7 +45,7 @@ def count_parts(parts: Iterable[FloatArray], *, most: int) -> tuple[FloatArray, 
 
 
 def merge_counts(values: FloatArray, counts: IntArray) -> tuple[FloatArray, IntArray]:
-    """Values of which some are equal, each once, and their counts added up."""
+    """Each distinct value once, in rising order, and the sum of its counts."""
     distinct, places = np.unique(values, return_inverse=True)
     merged = np.zeros(len(distinct), dtype=np.int64)
     np.add.at(merged, places, counts)
@@ -53,7 +53,7 @@ def merge_counts(values: FloatArray, counts: IntArray) -> tuple[FloatArray, IntA
 
 
 def one_class(values: FloatArray, counts: IntArray) -> ClassValues:
-    """Distinct values and their counts as those of a single class; missing ones stand for themselves."""
+    """Distinct values and their counts as those of a single class; missing values count as one more value."""
     return ClassValues(
         values=without_missing(values),
         class_ids=np.zeros(len(values), dtype=np.int64),
@@ -63,7 +63,7 @@ def one_class(values: FloatArray, counts: IntArray) -> ClassValues:
 
 
 class LargeClassFigures:
-    """What a large class became, its records measured part by part."""
+    """The realised figures of a large class, whose records are measured part by part."""
 
     def __init__(
         self,
@@ -91,7 +91,10 @@ class LargeClassFigures:
     def measure(
         self, values: FloatArray, published: Sequence[FloatArray], *, originals: FloatArray | None = None
     ) -> BoolArray:
-        """Which records of a part stay, if the class does. Arguments as for `tally.realise`."""
+        """Adds the figures of a part, and returns which of its records stay if the class stays.
+
+        Arguments as for `tally.realise`.
+        """
         stays = np.ones(len(values), dtype=np.bool_)
         for block in self._blocks(len(values)):
             stays[block] = self._measure(values[block], [column[block] for column in published])
@@ -104,7 +107,7 @@ class LargeClassFigures:
         return stays
 
     def realised(self) -> Realised | None:
-        """The figures of the class; None where it has fewer than k records left, so that none of it is released."""
+        """The figures of the class; None where fewer than k records are left, so that none of it is released."""
         if self._confident is not None and self._n_left < self._confident.k:
             return None
         sizes = (np.array([self._n_staying]), np.array([int(self._classes.counts.sum())]))
@@ -113,10 +116,12 @@ class LargeClassFigures:
         )
 
     def _blocks(self, n: int) -> Iterator[slice]:
+        """Slices that together hold n records."""
         step = max(_BLOCK, len(self._classes.values))
         return (slice(start, start + step) for start in range(0, n, step))
 
     def _measure(self, values: FloatArray, published: Sequence[FloatArray]) -> BoolArray:
+        """Adds the links of a block, and returns which of its records stay if the class stays."""
         # Without any ε-quasi all records of a class look alike, as if they agreed on one.
         own = without_missing(values[:, 0]) if published else np.zeros(len(values))
         noisy = published[0] if published else np.zeros(len(values))
@@ -146,6 +151,7 @@ class LargeClassFigures:
         return stays
 
     def _link_sums(self, classes: SortedClasses, noisy: FloatArray, stays: BoolArray) -> LinkSums:
+        """Links of the records of a block that stay."""
         if self._mechanism.exponential is not None:
             return link_sums(
                 classes,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What figures need to know of a mechanism, which is handed in as a value.
+"""What figures need to know of a mechanism: protocols, because `evaluate` imports no mechanism and is handed one.
 
 Figures have closed forms where a mechanism adds exponential noise. Otherwise they are simulated with its own draws, and
-an attacker picks the original that its own likelihood favours.
+the attacker picks the original that the mechanism's own likelihood favours.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from kepsilon.table.steps import Steps
 
 
 class NoiseLaw(Protocol):
-    """How published values come about. `low` and `high` are the ends of ranges; an ε-quasi is active where they differ."""
+    """The law of published values. `low` and `high` are the ends of ranges; an ε-quasi is active where they differ."""
 
     @property
     def exponential(self) -> ExponentialLaw | None:
-        """The law of its noise, where that is exponential; None where figures have to be simulated."""
+        """The law of the noise, where that is exponential; None where figures have to be simulated."""
 
     def coarse_enough(self, low: FloatArray, high: FloatArray, precision: Fraction) -> BoolArray:
-        """Whether it can draw for these ranges in steps of the precision; shaped like `low`."""
+        """Whether the mechanism can draw for these ranges in steps of the precision; shaped like `low`."""
 
     def draw(
         self,
@@ -39,7 +39,7 @@ class NoiseLaw(Protocol):
         steps: Sequence[Steps],
         source: SimulatedBytes,
     ) -> FloatArray:
-        """What might be published, shaped like `values`, (n_records, n_attributes); ends are (n_classes, n_attributes)."""
+        """Published values, shaped like `values`, (n_records, n_attributes); ends are (n_classes, n_attributes)."""
 
     def log_likelihoods(
         self,
@@ -51,7 +51,7 @@ class NoiseLaw(Protocol):
         epsilon: float,
         steps: Sequence[Steps],
     ) -> FloatArray:
-        """ln P(published | original) of pairs, from shape (n_pairs, n_attributes) to (n_pairs,); −∞ for the impossible."""
+        """ln P(published | original) of pairs, from shape (n_pairs, n_attributes) to (n_pairs,); −∞ where it is impossible."""
 
     def expected_distances(
         self, values: FloatArray, low: FloatArray, high: FloatArray, *, epsilon: float, steps: Sequence[Steps]
@@ -59,14 +59,13 @@ class NoiseLaw(Protocol):
         """E|published − value| by record and ε-quasi; None where it has to be simulated."""
 
     def reach(self, low: FloatArray, high: FloatArray, *, epsilon: float, confidence: float) -> FloatArray:
-        """How far what is drawn lies from the values with this probability, at most, (n_classes, n_attributes)."""
+        """Distances within which drawn values lie of the true ones with this probability, (n_classes, n_attributes)."""
 
 
 class ExponentialLaw(Protocol):
     """Noise of density ∝ exp(−max_j|z_j|) over the d active ε-quasis of a record, in units of R_j/ε.
 
-    The likelihood of an original then is exp(−distance), distance being the largest of ε|x_j − v_j|/R_j, and kernels for
-    sorted values and for this norm apply.
+    The likelihood of an original then is exp(−distance), distance being the largest of ε|x_j − v_j|/R_j.
     """
 
     def expected_noise(self, ranges: FloatArray, *, epsilon: float) -> FloatArray:
@@ -82,4 +81,4 @@ class ExponentialLaw(Protocol):
         """e^t·P(|Z_j| > t) for one of d active ε-quasis."""
 
     def unit_noise(self, active: BoolArray, rng: np.random.Generator) -> FloatArray:
-        """Noise over the active ε-quasis of each record, 0 in the others; shaped like them, (n_records, n_attributes)."""
+        """Noise of the active ε-quasis of each record, 0 in the others; shaped like `active`, (n_records, n_attributes)."""

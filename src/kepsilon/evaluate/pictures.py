@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report draws: small sums taken while the arrays are in memory; none counts fewer than k records by value."""
+"""The counts and curves that a report draws, taken while records are in memory; no count by value is below k."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from kepsilon.table.round_numbers import nice_step
 from kepsilon.table.steps import Steps
 
 MOST_SAMPLED = 100_000
-"""Records that the curves of the error are drawn from; more would not move a line by its own width."""
+"""Records that error curves are computed from; more would not move a line by its own width."""
 
 _SAMPLE_SEED = 1
 _CHUNK = 1 << 16
 _BINS = 34
 _FEWEST_BINS = 6
 _BULK = (0.01, 0.99)
+"""Quantiles between which bins lie."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +55,9 @@ class KQuasiPicture:
 
     name: str
     n_levels: int
+    """Levels of its hierarchy."""
     level: int | None
-    """None for Mondrian, which has no level for a whole column."""
+    """The level it was generalised to; None for Mondrian, which has no level for a whole column."""
     n_values_before: int
     n_labels_after: int
     loss: float | None
@@ -63,7 +65,7 @@ class KQuasiPicture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pictures:
-    """All that a report draws and the curator's record does not hold."""
+    """Everything that a report draws and the curator's record does not hold."""
 
     k: int
     epsilon: float
@@ -74,60 +76,9 @@ class Pictures:
     risk_by_epsilon: tuple[tuple[float, float], ...] = ()
 
 
-def picture_release(
-    *,
-    k: int,
-    names: Sequence[str],
-    values: FloatArray,
-    published: Sequence[FloatArray],
-    class_ids: IntArray,
-    stays: BoolArray,
-    mechanism: NoiseLaw,
-    low: FloatArray,
-    high: FloatArray,
-    epsilon: float,
-    steps: Sequence[Steps],
-    k_quasis: Sequence[KQuasiPicture] = (),
-    risk_by_epsilon: Sequence[tuple[float, float]] = (),
-) -> Pictures:
-    """What to draw of a release.
-
-    `values` (n_records, n_epsilon_quasis) is what received noise, `published` one array per ε-quasi, `low` and `high`
-    (n_classes, n_epsilon_quasis) the ends of the range that set the noise, which agree where a class is constant and are
-    NaN where its values are missing.
-    `stays` is False where confidence-based suppression removed the record: it counts before, and not after.
-    """
-    keep = None if bool(stays.all()) else stays
-    sampled = sample_positions(len(values))
-
-    def count(bins: Mapping[int, Bins]) -> dict[int, tuple[IntArray, IntArray]]:
-        return {j: (own.count(values[:, j]), own.count(published[j], keep)) for j, own in bins.items()}
-
-    return picture_sample(
-        k=k,
-        names=names,
-        sample=Sample(
-            values=values[sampled],
-            published=[column[sampled] for column in published],
-            class_ids=class_ids[sampled],
-            stays=stays[sampled],
-        ),
-        spreads=[spread(values[:, j]) for j in range(len(names))],
-        count=count,
-        sizes=np.bincount(class_ids if keep is None else class_ids[keep]),
-        mechanism=mechanism,
-        low=low,
-        high=high,
-        epsilon=epsilon,
-        steps=steps,
-        k_quasis=k_quasis,
-        risk_by_epsilon=risk_by_epsilon,
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """Some records, each as likely as any other."""
+    """A random sample of the records."""
 
     values: FloatArray
     """Shape (n_sampled, n_epsilon_quasis)."""
@@ -138,13 +89,13 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """What the pictures need to know of all values of one ε-quasi; it adds up over parts of the records."""
+    """Extremes and counts of all values of one ε-quasi; they add up over parts of the records."""
 
     low: float = math.inf
-    """(inf, −inf) where all are missing."""
+    """Smallest and largest value; (inf, −inf) where all are missing."""
     high: float = -math.inf
     n_nonzero: int = 0
-    """Neither 0 nor missing."""
+    """Records whose value is neither 0 nor missing."""
     n_zeros: int = 0
 
     def __add__(self, other: Spread) -> Spread:
@@ -156,7 +107,8 @@ class Spread:
         )
 
 
-def spread(values: FloatArray) -> Spread:
+def spread_of(values: FloatArray) -> Spread:
+    """The spread of some values, of which some may be missing."""
     n_zeros = int(np.count_nonzero(values == 0))
     return Spread(
         low=float(np.fmin.reduce(values, initial=math.inf)),
@@ -182,23 +134,25 @@ def picture_sample(
     k_quasis: Sequence[KQuasiPicture] = (),
     risk_by_epsilon: Sequence[tuple[float, float]] = (),
 ) -> Pictures:
-    """The same where not all records are at hand.
+    """The pictures of a release, from a sample of its records and from figures of all of them.
 
-    `count` counts all records, before noise and as published, in the bins of each ε-quasi by its number; `sizes` are
-    of classes as released.
+    `spreads` are of all values, by ε-quasi. `count` returns how many of all records are in each bin, before noise and as
+    published, for bins by the number of the ε-quasi; `sizes` are records by class as released. `low` and `high` (n_classes,
+    n_epsilon_quasis) are the ends of the ranges that set the noise; they agree where a class is constant, and are NaN
+    where its values are missing.
     """
-    kept = None if bool(sample.stays.all()) else sample.stays
+    stays = None if bool(sample.stays.all()) else sample.stays
     present = [j for j, own in enumerate(spreads) if own.low <= own.high]
     bins = {
         j: _bins(
             sample.values[:, j],
-            sample.published[j] if kept is None else sample.published[j][kept],
+            sample.published[j] if stays is None else sample.published[j][stays],
             precision=steps[j].precision,
         )
         for j in present
     }
     counts = count(bins)
-    # What is relative to fewer than k values would tell of them.
+    # A curve of errors relative to fewer than k values would tell about these values.
     drawn_at = [j for j in present if np.count_nonzero(np.abs(sample.values[:, j]) > 0) >= k]
     if mechanism.exponential is not None:
         widths = [own.high - own.low for own in spreads]
@@ -214,7 +168,7 @@ def picture_sample(
             names[j],
             sample.values[:, j],
             sample.published[j],
-            kept=kept,
+            stays=stays,
             per_class=per_class,
             whole=whole,
             k=k,
@@ -235,7 +189,7 @@ def picture_sample(
 
 
 def sample_positions(n: int) -> IntArray:
-    """Which of n records to look at, rising."""
+    """Positions of the sampled records among n, rising."""
     if n <= MOST_SAMPLED:
         return np.arange(n)
     return np.sort(np.random.default_rng(_SAMPLE_SEED).choice(n, MOST_SAMPLED, replace=False, shuffle=False))
@@ -243,22 +197,26 @@ def sample_positions(n: int) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """Edges at first·step, (first + 1)·step and so on."""
+    """Bins of equal width, with edges at first·step, (first + 1)·step and so on; the first and the last bin are open."""
 
     step: float
     first: float
     n_edges: int
 
     def edge(self, i: int) -> float:
+        """Edge number i, rounded to twelve digits."""
         return float(f"{(self.first + i) * self.step:.12g}")
 
-    def count(self, values: FloatArray, keep: BoolArray | None = None) -> IntArray:
-        """Records per bin. A value on an edge in decimals belongs above it, also where binary puts it just below."""
+    def count(self, values: FloatArray, chosen: BoolArray | None = None) -> IntArray:
+        """Records per bin, of all or of the chosen ones; missing values are left out.
+
+        A value on an edge in decimals belongs above it, also where binary puts it just below.
+        """
         counts = np.zeros(self.n_edges + 1, dtype=np.int64)
         for start in range(0, len(values), _CHUNK):
             part = values[start : start + _CHUNK]
-            if keep is not None:
-                part = part[keep[start : start + _CHUNK]]
+            if chosen is not None:
+                part = part[chosen[start : start + _CHUNK]]
             place = part / self.step
             place += 1e-9 - self.first
             np.floor(place, out=place)
@@ -271,7 +229,7 @@ class Bins:
 
 
 def _bins(before: FloatArray, after: FloatArray, *, precision: Fraction) -> Bins:
-    """Round bins over the bulk of the values, and of the noise as far as that leaves a third to the values."""
+    """Bins with round edges over the bulk of the values, and of noisy values, which take two thirds of the width at most."""
     low, high = _bulk(before)
     bulk = high - low
     if not np.isnan(after).all():
@@ -279,7 +237,7 @@ def _bins(before: FloatArray, after: FloatArray, *, precision: Fraction) -> Bins
         low, high = max(min(low, noisy_low), low - bulk), min(max(high, noisy_high), high + bulk)
     step = _step((high - low) / _BINS, precision=precision)
     padding = max(0, _FEWEST_BINS * step - (high - low)) / 2
-    # Bins as fine as the precision lie around what can be published, not between.
+    # Bins as fine as the precision have their edges between the values that can be published.
     offset = 0.5 if step < 2 * precision else 0.0
     first = math.floor((low - padding) / step - offset + 1e-9)
     last = math.ceil((high + padding) / step - offset - 1e-9)
@@ -287,12 +245,13 @@ def _bins(before: FloatArray, after: FloatArray, *, precision: Fraction) -> Bins
 
 
 def _bulk(values: FloatArray) -> tuple[float, float]:
+    """The values between which all but the outermost 2 % lie."""
     low, high = np.nanquantile(values, _BULK)
     return float(low), float(high)
 
 
 def _step(target: float, *, precision: Fraction) -> float:
-    """A round width; where possible a multiple of the precision, so that all bins hold as many publishable values."""
+    """A round width of bins; where possible a multiple of the precision, so that all hold equally many publishable values."""
     step = smallest = nice_step(max(target, float(precision)))
     for _ in range(4):
         if (Fraction(str(step)) / precision).denominator == 1:
@@ -302,7 +261,7 @@ def _step(target: float, *, precision: Fraction) -> float:
 
 
 def _value_picture(name: str, bins: Bins, counts: tuple[IntArray, IntArray], spread: Spread, *, k: int) -> ValuePicture:
-    """Counts in round bins. An edge that is the smallest or largest value is taken out: it would tell that value."""
+    """Counts per bin. Bins that meet at the smallest or largest value are joined: that edge would tell the value."""
     shown = [i for i in range(bins.n_edges) if bins.edge(i) not in (spread.low, spread.high)]
     first_of_bin = [0, *(i + 1 for i in shown)]
     before, after = (np.add.reduceat(own, first_of_bin) for own in counts)
@@ -315,9 +274,11 @@ def _value_picture(name: str, bins: Bins, counts: tuple[IntArray, IntArray], spr
 
 
 def _not_below(counts: IntArray, k: int) -> tuple[int | None, ...]:
-    """Counts of at least k, None elsewhere; and where the hidden ones together are fewer than k, the smallest of the
-    others is hidden too, because the number of all records is known and would tell them. A single one stays: without
-    it there would be no picture."""
+    """Counts of at least k, and None for smaller ones.
+
+    Where the hidden counts together are fewer than k, the smallest of the others is hidden too: the number of all records
+    is known, and would tell the hidden sum. A single shown count stays: without it there would be no picture.
+    """
     shown = [int(count) if count >= k else None for count in counts]
     hidden = sum(int(count) for count in counts if count < k)
     seen = [count for count in shown if count is not None]
@@ -327,7 +288,7 @@ def _not_below(counts: IntArray, k: int) -> tuple[int | None, ...]:
 
 
 def _class_sizes(sizes: IntArray, *, k: int) -> tuple[ClassSizePicture, ...]:
-    """Classes by size, from k to 2k − 1, 5k − 1, 10k − 1 and so on; those that hold no class are left out."""
+    """Classes by size: k to 2k − 1 records, to 5k − 1, to 10k − 1 and so on; steps without a class are left out."""
     sizes = sizes[sizes > 0]
     if not sizes.size:
         return ()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links, errors and the largest posterior to expect of a mechanism that has no closed forms.
+"""Expected links, errors, suppression and largest posterior of a mechanism that has no closed forms.
 
-Links and errors come from draws of the mechanism itself, as rounded and clamped as they would be published, block by
-block; see `simulation`. With one ε-quasi, distinct values and their counts stand for the records of a class.
+Figures come from draws of the mechanism itself, rounded and clamped as for publishing, block by block; see `simulation`.
+With one ε-quasi, distinct values and their counts stand for the records of a class.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from kepsilon.evaluate.linking.linking_risk import ExpectedLinks
 from kepsilon.evaluate.linking.simulated_links import COMPARISONS
 from kepsilon.evaluate.noise_law import NoiseLaw
 from kepsilon.evaluate.originals.class_values import ClassValues
-from kepsilon.evaluate.originals.rings import lay_out
+from kepsilon.evaluate.originals.rings import lay_out_rings
 from kepsilon.evaluate.originals.sorted_classes import SortedClasses
-from kepsilon.evaluate.simulation import MOST_DRAWS, Block, SimulatedBytes, Strata, draw_records, generator, parts
+from kepsilon.evaluate.simulation import MOST_DRAWS, Block, SimulatedBytes, Strata, generator, sample_records
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
 
 _DRAWN = 100_000
-"""Draws that errors are the mean of, at least."""
+"""Draws that expected errors are averaged over, at least."""
 
 _AT_ONCE = 1 << 16
-"""Draws at a time, so that what is in flight stays small."""
+"""Draws at a time, so that arrays stay small."""
 
 _LARGE = 1 << 16
-"""Records of a class known by counts from which on it stands or falls with the number that is expected to stay."""
+"""A class of more records, known by counts, is taken to stay if k records are expected to stay, and to go otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +50,12 @@ class Drawing:
     high: FloatArray
     steps: Sequence[Steps]
     stream: int = 0
+    """As in `simulation.Block`."""
     share: float = 1.0
-    """Both as in `simulation.Block`."""
+    """As in `simulation.Block`."""
 
     def of(self, block: Block) -> Drawing:
-        """For one of the blocks of these classes."""
+        """The mechanism, ready to draw for one block of these classes."""
         return dataclasses.replace(
             self,
             low=self.low[block.classes],
@@ -72,7 +73,7 @@ class Drawing:
     def draw(
         self, values: FloatArray, class_ids: IntArray, *, classes: slice, epsilon: float, source: SimulatedBytes
     ) -> FloatArray:
-        """What might be published of some records, whose classes are counted from the first of `classes` on."""
+        """Simulated published values of some records, whose class ids are counted from the first of `classes`."""
         return self.mechanism.draw(
             values,
             class_ids,
@@ -86,24 +87,27 @@ class Drawing:
     def weigh(
         self, originals: Originals, published: FloatArray, class_ids: IntArray, own: IntArray, *, epsilon: float
     ) -> Weighed:
+        """Likelihoods of the originals of each record's class; arguments as for `weigh_originals`."""
         return weigh_originals(
             originals, published, class_ids, own, mechanism=self.mechanism, epsilon=epsilon, steps=self.steps
         )
 
 
 def simulated_links(drawing: Drawing, values: FloatArray, class_ids: IntArray, *, epsilon: float) -> ExpectedLinks:
-    """Links to expect at one ε, of whole classes; `values` has shape (n_records, n_attributes).
+    """Expected links at one ε, of whole classes; `values` has shape (n_records, n_attributes).
 
-    Whether the attacker is right would be rare in a large class and tell little; how probably he is right has the same
-    expectation, because what was published might come from any record of the class.
+    Averaged is the probability that the attacker is right, not whether he is: both have the same expectation, because a
+    published value might come from any record of the class, and in a large class a right guess is rare and tells little.
     """
     rng = generator(drawing.stream)
     sizes = np.bincount(class_ids).astype(np.float64)
-    strata = draw_records(len(values), COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng, share=drawing.share)
+    strata = sample_records(len(values), COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng, share=drawing.share)
     fair, paper = np.empty((2, *strata.chosen.shape))
     source = SimulatedBytes(rng)
-    for part in parts(values, class_ids, strata, n_classes=len(drawing.low)):
-        classes = lay_out(np.nan_to_num(part.values), part.class_ids, n_classes=part.classes.stop - part.classes.start)
+    for part in strata.sampled_classes(values, class_ids, n_classes=len(drawing.low)):
+        classes = lay_out_rings(
+            np.nan_to_num(part.values), part.class_ids, n_classes=part.classes.stop - part.classes.start
+        )
         ids = part.class_ids[part.chosen]
         published = drawing.draw(
             np.ascontiguousarray(part.values[:, part.chosen].T),
@@ -119,11 +123,11 @@ def simulated_links(drawing: Drawing, values: FloatArray, class_ids: IntArray, *
 
 
 def simulated_links_of_one(drawing: Drawing, classes: ClassValues, *, epsilon: float) -> ExpectedLinks:
-    """Links to expect at one ε, of whole classes with one ε-quasi, from their distinct values and counts."""
+    """Expected links at one ε, of whole classes with one ε-quasi, from their distinct values and counts."""
     rng = generator(drawing.stream)
     sizes = classes.sizes
     n = int(sizes.sum())
-    strata = draw_records(n, COMPARISONS / (np.dot(sizes, classes.n_distinct) / n), rng, share=drawing.share)
+    strata = sample_records(n, COMPARISONS / (np.dot(sizes, classes.n_distinct) / n), rng, share=drawing.share)
     own = np.searchsorted(np.cumsum(classes.counts), strata.chosen.reshape(-1), side="right")
     ids = classes.class_ids[own]
     values = np.where(np.isnan(drawing.low[ids, 0]), np.nan, classes.values[own])
@@ -137,13 +141,14 @@ def simulated_links_of_one(drawing: Drawing, classes: ClassValues, *, epsilon: f
 
 
 def _links_from(strata: Strata, fair: FloatArray, paper: FloatArray) -> ExpectedLinks:
+    """Links of all records, estimated from those of the sampled ones by both rules."""
     return ExpectedLinks(fair=strata.estimate(fair), paper=strata.estimate(paper))
 
 
 def simulated_errors(
     drawing: Drawing, values: FloatArray, originals: FloatArray, class_ids: IntArray, *, epsilon: float
 ) -> tuple[ErrorSums, ...]:
-    """The error to expect of every ε-quasi at one ε.
+    """The expected error of every ε-quasi at one ε.
 
     `values` is what gets noise, and errors are relative to `originals`; both have shape (n_records, n_attributes).
     """
@@ -153,7 +158,7 @@ def simulated_errors(
 
 
 def simulated_errors_of_one(drawing: Drawing, originals: ClassValues, *, epsilon: float) -> tuple[ErrorSums, ...]:
-    """The error to expect of the only ε-quasi, from its distinct values before any was clipped, and their counts."""
+    """The expected error of the only ε-quasi, from its distinct values before clipping, and their counts."""
     low, high = drawing.low[originals.class_ids, 0], drawing.high[originals.class_ids, 0]
     before = np.where(np.isnan(low), np.nan, originals.values)
     distances = _distances(
@@ -176,9 +181,10 @@ def _distances(
     counts: IntArray,
     epsilon: float,
 ) -> FloatArray:
-    """E|published − original|, the mean of some draws for every value; `counts` says how many records hold each.
+    """E|published − original|, shaped like `values`: the mean of some draws for every value.
 
-    A mechanism that has a closed form gives it of what it adds to the values, to which clipping comes on top.
+    `counts` says how many records hold each value; values that many records hold are drawn more often. A mechanism that
+    has a closed form gives it for what it adds to the values; how far clipping moved them is then left out.
     """
     low, high = drawing.low[class_ids], drawing.high[class_ids]
     known = drawing.mechanism.expected_distances(values, low, high, epsilon=epsilon, steps=drawing.steps)
@@ -197,7 +203,7 @@ def _distances(
 
 
 def _parts(n_draws: IntArray) -> Iterator[slice]:
-    """Some values at a time, with about as many draws as are in flight together."""
+    """A few values at a time, with about _AT_ONCE draws together."""
     ends = np.cumsum(n_draws)
     first, done = 0, 0
     while first < len(ends):
@@ -209,7 +215,7 @@ def _parts(n_draws: IntArray) -> Iterator[slice]:
 def simulated_suppression(
     drawing: Drawing, values: FloatArray, class_ids: IntArray, *, epsilon: float, confident: ConfidentK
 ) -> Estimate:
-    """Records that confident k is expected to leave out; `values` has shape (n_records, n_attributes)."""
+    """Expected records suppressed for confident k; `values` has shape (n_records, n_attributes)."""
     return expected_suppression_by_draws(
         values,
         class_ids,
@@ -229,10 +235,10 @@ def simulated_suppression(
 def simulated_suppression_of_one(
     drawing: Drawing, classes: ClassValues, *, epsilon: float, confident: ConfidentK
 ) -> Estimate:
-    """Records that confident k is expected to leave out, where there is one ε-quasi, from its distinct values.
+    """Expected records suppressed for confident k, where there is one ε-quasi, from its distinct values.
 
-    A class of many records stands or falls with the number that is expected to stay, which then is nearly certain. It
-    is estimated from as many draws as there may be, whatever the share of the class: few would miss those that stay.
+    A class of many records is taken to stay if k are expected to stay: the number that stays is then nearly certain. It
+    is estimated from as many draws as there may be, whatever the share of the class: few draws would miss those that stay.
     """
     n = int(classes.counts.sum())
     if classes.n_classes > 1 or n <= _LARGE:
@@ -242,7 +248,7 @@ def simulated_suppression_of_one(
     if not drawing.high[0, 0] > drawing.low[0, 0]:
         return Estimate(total=0.0 if n >= confident.k else float(n))
     rng = generator(drawing.stream)
-    strata = draw_records(n, MOST_DRAWS, rng)
+    strata = sample_records(n, MOST_DRAWS, rng)
     own = np.searchsorted(np.cumsum(classes.counts), strata.chosen.reshape(-1), side="right")
     ids, source = np.zeros(len(own), dtype=np.int64), SimulatedBytes(rng)
     values = classes.values[own][:, np.newaxis]
@@ -267,8 +273,8 @@ def simulated_suppression_of_one(
 def indistinguishable_posterior(class_sizes: IntArray, is_active: BoolArray, *, epsilon: float) -> float:
     """The most that any output of an ε-indistinguishable mechanism can make a record's own original probable.
 
-    No other original of its class is less likely by more than e^ε, so that among m it is 1/(1 + (m − 1)·e^(−ε)) at most;
-    and 1/m where a class has no active ε-quasi. Both arguments have the shape (n_classes,).
+    No other original of its class is less likely by more than a factor e^ε, so that among m originals the posterior is
+    1/(1 + (m − 1)·e^(−ε)) at most; and 1/m where a class has no active ε-quasi. Both arguments have shape (n_classes,).
     """
     sizes = class_sizes[class_sizes > 0]
     least = np.where(is_active[class_sizes > 0], math.exp(-epsilon), 1.0)
@@ -277,11 +283,11 @@ def indistinguishable_posterior(class_sizes: IntArray, is_active: BoolArray, *, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedOne:
-    """Figures of one ε-quasi, from draws of the mechanism itself."""
+    """Expected figures of classes with one ε-quasi, from draws of the mechanism itself."""
 
     classes: ClassValues
     originals: ClassValues
-    """Before any was clipped."""
+    """The values before clipping."""
     drawing: Drawing
 
     def errors(self, epsilon: float) -> tuple[ErrorSums, ...]:
@@ -303,11 +309,12 @@ class SimulatedOne:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedSeveral:
-    """Figures of several ε-quasis, from draws of the mechanism itself."""
+    """Expected figures of classes with several ε-quasis, from draws of the mechanism itself."""
 
     values: FloatArray
-    """What gets noise, shape (n_records, n_attributes), and what errors are relative to."""
+    """The values that get noise, shape (n_records, n_attributes)."""
     originals: FloatArray
+    """The values before clipping, which errors are relative to."""
     class_ids: IntArray
     drawing: Drawing
 

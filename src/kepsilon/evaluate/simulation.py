@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What simulated figures share: records drawn from strata, random bytes, and sums that know their variance.
+"""What simulated figures share: blocks of classes, records sampled from strata, random bytes, and sums with a variance.
 
 A simulation has a fixed seed and knows nothing of the noise that is released. Classes are simulated in blocks that depend
-on nothing but their sizes, each with random numbers of its own: the figures are the same whichever blocks an engine looks
-at together. Different ε share their draws.
+on nothing but their sizes, each with random numbers of its own: the figures are the same whichever blocks an engine puts
+in one batch. Different ε share their sampled records and random numbers.
 """
 
 from __future__ import annotations
@@ -15,40 +15,40 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.evaluate.estimate import Estimate
-from kepsilon.evaluate.originals.sorted_classes import blocks_of_classes
+from kepsilon.evaluate.originals.sorted_classes import runs_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.blocks import block_bounds
 
 MOST_DRAWS = 10_000
 FEWEST_DRAWS = 64
-"""Of all blocks together, about; but no block has fewer than two:"""
+"""Sampled records of all blocks together, about; but no block has fewer than two:"""
 _FEWEST_OF_BLOCK = 2
 _SEED = 20160712
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Some whole classes that are simulated together, and apart from all others."""
+    """Some whole classes that are simulated together, independently of all others."""
 
     classes: slice
     records: slice
-    """Of records in the order of their classes."""
+    """Their records, where all records are in the order of their classes."""
     share: float
-    """Of the records of all classes, and so of all draws."""
+    """Its share of the records of all classes, and so of all draws."""
     stream: int
-    """The number of its random numbers."""
+    """The number of its stream of random numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks:
-    """The blocks of some whole classes."""
+    """How some whole classes are divided into blocks."""
 
     bounds: IntArray
     """The first class of every block, and at last the number of classes."""
     n_records: int
-    """Of all classes there are, these and others."""
+    """Records of all classes there are, these and others."""
     first_class: int = 0
-    """How many classes come before these."""
+    """How many of all classes come before these."""
 
     @classmethod
     def of(cls, sizes: IntArray, *, first_class: int = 0) -> Blocks:
@@ -56,7 +56,7 @@ class Blocks:
         return cls(bounds=block_bounds(sizes), n_records=int(sizes.sum()), first_class=first_class)
 
     def within(self, classes: slice) -> Blocks:
-        """Those of some classes; where they end inside a block, there is less of it."""
+        """The blocks of some of these classes; where they end inside a block, only their part of it."""
         inner = self.bounds[(self.bounds > classes.start) & (self.bounds < classes.stop)]
         return Blocks(
             bounds=np.concatenate([[0], inner - classes.start, [classes.stop - classes.start]]),
@@ -80,46 +80,64 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strata:
-    """Records drawn from strata of neighbours in the order of classes, with replacement: (n_strata, n_draws of each).
+    """Records sampled with replacement from strata, which are runs of neighbours in the order of classes.
 
-    Two draws or more from every stratum, so that the variance is estimated without assuming anything.
+    Every stratum has two draws or more, so that the variance can be estimated without further assumptions.
     """
 
     chosen: IntArray
+    """The sampled records, shape (n_strata, draws of each)."""
     sizes: IntArray
     """Records in each stratum."""
 
     def estimate(self, figures: FloatArray) -> Estimate:
-        """The sum over all records, from the figures of those drawn."""
+        """The sum over all records, estimated from figures of the sampled ones; these are shaped like `chosen`."""
         sizes = self.sizes.astype(np.float64)
         return Estimate(
             total=float(np.dot(sizes, figures.mean(axis=1))),
             variance=float(np.dot(sizes**2, figures.var(axis=1, ddof=1)) / figures.shape[1]),
         )
 
+    def sampled_classes(self, values: FloatArray, class_ids: IntArray, *, n_classes: int) -> Iterator[SampledClasses]:
+        """The classes of which a record was sampled, a few at a time. `values` has shape (n_records, n_attributes)."""
+        done = 0
+        for records, ids, classes in runs_of_classes(class_ids, n_classes=n_classes):
+            draws = (self.chosen >= done) & (self.chosen < done + len(records))
+            if draws.any():
+                chosen = self.chosen[draws] - done
+                yield SampledClasses(
+                    values=np.ascontiguousarray(values[records].T),
+                    class_ids=ids,
+                    classes=classes,
+                    draws=draws,
+                    chosen=chosen,
+                )
+            done += len(records)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DrawnClasses:
-    """Some whole classes, their records in order of classes, and which of these were drawn."""
+class SampledClasses:
+    """Some whole classes with all their records, and which of the records were sampled."""
 
     values: FloatArray
-    """Shape (n_attributes, n_records)."""
+    """All records in order of classes, shape (n_attributes, n_records)."""
     class_ids: IntArray
+    """The class of each record, counted from the first of `classes`."""
     classes: slice
     draws: BoolArray
-    """Which draws they are, shaped like `Strata.chosen`."""
+    """Which draws of the strata fell on these classes, shaped like `Strata.chosen`."""
     chosen: IntArray
-    """The records drawn, by position in that order."""
+    """The sampled records, by position in `values`; a record may come several times."""
 
 
 def generator(stream: int) -> np.random.Generator:
-    """The generator of a block; blocks have streams of their own, or their errors would not be independent."""
+    """The random numbers of a block; every block has its own stream, so that errors of blocks are independent."""
     return np.random.default_rng([_SEED, stream])
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedBytes:
-    """Bytes for a mechanism that draws as it would for a release; never those of a release."""
+    """Random bytes with which a mechanism draws in a simulation; never the bytes of a release."""
 
     rng: np.random.Generator
 
@@ -131,35 +149,18 @@ class SimulatedBytes:
         return self.rng.bytes(n)
 
     def apart(self, number: int) -> SimulatedBytes:
-        """A source of its own for each number, whatever was drawn before."""
+        """A source for each number, independent of the others and of what was drawn before."""
         own = self.rng.bit_generator.seed_seq.generate_state(4)
         return SimulatedBytes(np.random.default_rng([*own.tolist(), number]))
 
 
-def draw_records(
+def sample_records(
     n: int, affordable: float, rng: np.random.Generator, *, fewest: int = FEWEST_DRAWS, share: float = 1.0
 ) -> Strata:
-    """About as many draws as are affordable, from n records: a block makes its share of them."""
+    """A sample from n records: of about as many draws as are affordable for all blocks, the share of one block."""
     n_draws = max(int(min(max(affordable, fewest), MOST_DRAWS) * share), _FEWEST_OF_BLOCK)
     n_strata = min(n, n_draws // 2)
     bounds = np.arange(n_strata + 1) * n // n_strata
     sizes = np.diff(bounds)
     within = rng.random((n_strata, n_draws // n_strata)) * sizes[:, np.newaxis]
     return Strata(chosen=bounds[:-1, np.newaxis] + within.astype(np.int64), sizes=sizes)
-
-
-def parts(values: FloatArray, class_ids: IntArray, strata: Strata, *, n_classes: int) -> Iterator[DrawnClasses]:
-    """The classes of which something was drawn, some at a time."""
-    done = 0
-    for records, ids, classes in blocks_of_classes(class_ids, n_classes=n_classes):
-        draws = (strata.chosen >= done) & (strata.chosen < done + len(records))
-        if draws.any():
-            chosen = strata.chosen[draws] - done
-            yield DrawnClasses(
-                values=np.ascontiguousarray(values[records].T),
-                class_ids=ids,
-                classes=classes,
-                draws=draws,
-                chosen=chosen,
-            )
-        done += len(records)

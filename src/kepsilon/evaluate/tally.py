@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All figures of a release as sums over classes, which add up across partitions: one machine and many run the same code.
+"""All figures of a release as sums over classes, which add up across partitions, on one machine or many.
 
-What is expected is known before any noise is drawn, from the records that get noise; what is realised is of the records
-that are released, which are fewer where confident k leaves some out.
+Expected figures are known before any noise is drawn, and are over the records that get noise. Realised figures are over
+the records that are released, which are fewer where confident k suppresses some.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from kepsilon.evaluate.linking.likelihood_links import Originals, weigh_original
 from kepsilon.evaluate.linking.linking_risk import ExpectedLinks, LinkSums, link_sums
 from kepsilon.evaluate.linking.reidentification import ClassSizes, class_sizes
 from kepsilon.evaluate.noise_law import NoiseLaw
-from kepsilon.evaluate.originals.rings import lay_out
-from kepsilon.evaluate.originals.sorted_classes import blocks_of_classes, sort_classes
+from kepsilon.evaluate.originals.rings import lay_out_rings
+from kepsilon.evaluate.originals.sorted_classes import runs_of_classes, sort_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What whole classes lead to expect; adding those of different classes gives that of all of them."""
+    """Expected figures of whole classes; those of different classes are added to get figures of all of them."""
 
     n_records: int
     """Records that get noise."""
@@ -36,13 +36,13 @@ class Expected:
     """One per ε-quasi."""
     links: ExpectedLinks
     largest_possible: float
-    """The most that any published value can make a record's own original probable, looked at alone."""
+    """The most that any published value can make a record's own original probable, to an attacker who considers one record."""
     suppressed: Estimate | None
-    """Records that confident k will leave out; None where it is not asked for."""
+    """Records that confident k is expected to suppress; None where it is not asked for."""
 
     @property
     def most_suppressed(self) -> float:
-        """What a cap is held against."""
+        """The suppressed records that a cap is compared with: three standard errors more than expected."""
         return 0.0 if self.suppressed is None else self.suppressed.at_most
 
     def __add__(self, other: Expected) -> Expected:
@@ -59,7 +59,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Realised:
-    """What whole classes became; adding those of different classes gives that of all of them."""
+    """Realised figures of whole classes; those of different classes are added to get figures of all of them."""
 
     sizes: ClassSizes
     errors: tuple[ErrorSums, ...]
@@ -76,7 +76,7 @@ class Realised:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Both, for some whole classes."""
+    """Expected and realised figures of some whole classes."""
 
     expected: Expected
     realised: Realised
@@ -98,12 +98,12 @@ def realise(
     confident: ConfidentK | None = None,
     originals: FloatArray | None = None,
 ) -> tuple[BoolArray, Realised]:
-    """Which records stay once confident k is applied, and the figures of those. Classes must be whole.
+    """Which records stay once confident k is applied, and the realised figures of those. Classes must be whole.
 
     `values` and `originals` have shape (n_records, n_epsilon_quasis), `low` and `high` the shape (n_classes,
     n_epsilon_quasis): the ends of the ranges that set the noise. `published` is one array per ε-quasi, as `steps`.
-    `values` is what received noise. Where bounds were declared these are clipped values, between which an attacker cannot
-    tell records apart; `originals` then holds them as they were, to which errors are relative.
+    `values` is what received noise: clipped values where bounds were declared, since an attacker cannot tell apart records
+    that were clipped to one value. `originals` then holds the values before clipping, to which errors are relative.
     """
     ranges = high - low
     reach = None if confident is None else confident.reach(mechanism, low, high, epsilon=epsilon)
@@ -141,7 +141,7 @@ def _attack_several(
     reach: FloatArray | None,
     confident: ConfidentK | None,
 ) -> tuple[BoolArray, LinkSums]:
-    """Who stays, and who of those is linked, with distances in the norm of exponential noise."""
+    """Which records stay, and links of those, for several ε-quasis with exponential noise."""
     together = np.column_stack(published)
     stays = _staying(values, together, class_ids, reach, confident)
     found = several_attributes.nearest_originals(
@@ -157,7 +157,7 @@ def _staying(
     reach: FloatArray | None,
     confident: ConfidentK | None,
 ) -> BoolArray:
-    """Who stays for confident k, for any number of ε-quasis."""
+    """Which records stay for confident k, for any number of ε-quasis."""
     if confident is None or reach is None:
         return np.ones(len(class_ids), dtype=np.bool_)
     in_reach = several_attributes.originals_in_reach(
@@ -178,13 +178,13 @@ def _attack_by_likelihood(
     epsilon: float,
     steps: Sequence[Steps],
 ) -> LinkSums:
-    """Who of those who stay is linked by the mechanism's own likelihood, some whole classes at a time."""
+    """Links of the records that stay, by the mechanism's own likelihood, a few whole classes at a time."""
     links = LinkSums()
-    for records, own_ids, block in blocks_of_classes(class_ids, n_classes=len(low)):
+    for records, own_ids, block in runs_of_classes(class_ids, n_classes=len(low)):
         released = np.flatnonzero(stays[records])
         if not released.size:
             continue
-        classes = lay_out(np.nan_to_num(values[records].T), own_ids, n_classes=block.stop - block.start)
+        classes = lay_out_rings(np.nan_to_num(values[records].T), own_ids, n_classes=block.stop - block.start)
         links += weigh_originals(
             Originals.of_several(classes, low[block], high[block]),
             published[records[released]],
@@ -207,11 +207,11 @@ def _attack_one(
     reach: FloatArray | None,
     confident: ConfidentK | None,
 ) -> tuple[BoolArray, LinkSums]:
-    """Some whole classes at a time: who stays, and who of those is linked."""
+    """Which records stay, and links of those, for at most one ε-quasi with exponential noise."""
     n_classes = len(ranges)
     stays = np.ones(len(class_ids), dtype=np.bool_)
     links = LinkSums()
-    for records, own_ids, block in blocks_of_classes(class_ids, n_classes=n_classes):
+    for records, own_ids, block in runs_of_classes(class_ids, n_classes=n_classes):
         n_own = block.stop - block.start
         own_values, own_published = _only_attribute(values, published, records)
         classes = sort_classes(own_values, own_ids, n_classes=n_own)
@@ -236,13 +236,14 @@ def _attack_one(
 def _only_attribute(
     values: FloatArray, published: Sequence[FloatArray], records: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Without any ε-quasi all records of a class look alike, as if they agreed on one."""
+    """Values of the only ε-quasi, true and published; without one all are 0, since records of a class look alike."""
     if not published:
         return np.zeros(len(records)), np.zeros(len(records))
     return values[records, 0], published[0][records]
 
 
 def _sum_errors(mine: tuple[ErrorSums, ...], theirs: tuple[ErrorSums, ...]) -> tuple[ErrorSums, ...]:
+    """Errors added up by ε-quasi."""
     if len(mine) != len(theirs):
         raise ValueError("tallies of different ε-quasis do not add up")
     return tuple(one + other for one, other in zip(mine, theirs, strict=True))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole grid of k × ε × algorithm at once, before any noise is drawn, and the choice of a cell by limits."""
+"""The grid of all combinations of k, ε and algorithm, predicted before any noise is drawn, and the choice of a cell."""

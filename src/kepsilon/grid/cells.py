@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One cell of the grid: what an algorithm, a k and an ε would cost, and what risk they would leave."""
+"""One cell of explore's grid: what one algorithm, k and ε would cost, and what risk they would leave."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from kepsilon.json_values import Json, JsonValue, json_of
 from kepsilon.policy.roles import written
 from kepsilon.predict.prediction import Prediction
 
+PAPER_KS = (2, 5, 10, 20, 50, 100)
+PAPER_EPSILONS = (0.05, 0.5, 1, 2, 4, 8, 16)
+"""The k and ε of the paper's evaluation."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell(JsonValue):
-    """A setting of the grid, with what is predicted for it or why it is refused."""
+    """One algorithm, k and ε, with what is predicted for them or why they are refused."""
 
     algorithm: str
     k: int
@@ -28,7 +32,7 @@ class Cell(JsonValue):
         return f"{self.algorithm}, k = {self.k}, ε = {written(self.epsilon)}"
 
     def to_json(self) -> Json:
-        """The figures that cells are compared by, side by side."""
+        """The setting and the figures that cells are compared by."""
         found: Json = {"algorithm": self.algorithm, "k": self.k, "epsilon": self.epsilon, "refused": self.refused}
         if self.prediction is None:
             return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The least distorted cell within the curator's limits, and in words which limit binds."""
+"""Chooses the least distorted cell within the curator's limits, and says in words which limit binds."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ WORDS = {
     "max_total_suppression": "suppression",
     "max_error": "relative error",
 }
-"""What each limit is about, in the order in which they are named."""
+"""What each limit is about, in the order in which messages list limits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(JsonValue):
-    """What a release may cost and leave at risk, as shares, expected."""
+    """The curator's limits on the expected cost and risk of a release, as shares."""
 
     max_risk: float | None = None
-    """Links per record."""
+    """Limit on the linking risk."""
     max_suppression: float | None = None
-    """Left out by k and by confidence; share of the counted records."""
+    """Limit on the share of the counted records that are left out by k and by confidence."""
     max_error: float | None = None
-    """Relative error of every ε-quasi."""
+    """Limit on the relative error of every ε-quasi."""
     max_total_suppression: float | None = None
-    """The policy's own cap on the same as max_suppression."""
+    """The policy's own limit on what `max_suppression` limits."""
 
     def __post_init__(self) -> None:
         for name, limit in self.stated().items():
@@ -41,31 +41,34 @@ class Limits(JsonValue):
                 raise PolicyError(Problem(where=name, what=what))
 
     def stated(self) -> dict[str, float]:
+        """The limits that are not None, by name."""
         return {name: limit for name in WORDS if (limit := getattr(self, name)) is not None}
 
     def broken_by(self, cell: Cell) -> set[str]:
-        """Names of the limits that the cell does not keep; it must have figures."""
-        return {name for name, limit in self.stated().items() if not _held(cell, name).at_most <= limit}
+        """Names of the limits that the cell exceeds; the cell must not be a refused one."""
+        return {name for name, limit in self.stated().items() if not _limited(cell, name).at_most <= limit}
 
     def allow(self, cell: Cell) -> bool:
+        """Whether the cell is within all limits."""
         return not self.broken_by(cell)
 
     def miss(self, cell: Cell) -> float:
-        """By what factor the cell exceeds the limit it misses most; 1 or less if it keeps all."""
-        held = {name: _held(cell, name).at_most for name in self.stated()}
-        return max((held[name] / limit if limit else held[name] * math.inf) for name, limit in self.stated().items())
+        """By what factor the cell exceeds the limit that it exceeds most; 1 or less if it is within all limits."""
+        found = {name: _limited(cell, name).at_most for name in self.stated()}
+        return max((found[name] / limit if limit else found[name] * math.inf) for name, limit in self.stated().items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The cell that was chosen, by which limits, and what stood in the way of a better one."""
+    """The cell that some limits choose, and which limit rules out a better one."""
 
     limits: Limits
     cell: Cell | None
     why: str | None
-    """Which limit binds, or why nothing qualifies; None where nothing stood in the way, or no limit was stated."""
+    """Which limit binds, or why no cell qualifies; None if no limit binds, or none was stated."""
 
     def required(self) -> Cell:
+        """The chosen cell; raises an error that says why there is none."""
         if self.cell is not None:
             return self.cell
         if not self.limits.stated():
@@ -85,7 +88,7 @@ class Choice:
         )
 
     def in_words(self) -> list[str]:
-        """What was chosen and what binds, for people; nothing where nothing qualifies."""
+        """Sentences that say what was chosen and which limit binds; none if no cell qualifies."""
         if self.cell is None or self.cell.prediction is None:
             return []
         limits = ", ".join(f"{name} = {limit:g}" for name, limit in self.limits.stated().items())
@@ -96,7 +99,10 @@ class Choice:
 
 
 def choose(cells: Sequence[Cell], limits: Limits) -> Choice:
-    """Ties in distortion go to the smaller risk, then the smaller suppression, then the order of the grid."""
+    """The least distorted cell within the limits.
+
+    Ties go to the smaller risk, then to the smaller suppression, then to the cell that is first in the grid.
+    """
     candidates = [cell for cell in cells if cell.prediction is not None and cell.prediction.distortion is not None]
     if not limits.stated():
         return Choice(limits=limits, cell=None, why=None)
@@ -115,7 +121,7 @@ def _rank(cell: Cell) -> tuple[float, float, float]:
 
 
 def _what_binds(candidates: Sequence[Cell], best: Cell, limits: Limits) -> str | None:
-    """The next better cell, and the limits that rule it out."""
+    """The next less distorted cell in words, with the limits that rule it out; None if there is no such cell."""
     better = [cell for cell in candidates if _rank(cell)[0] < _rank(best)[0]]
     if not better:
         return None
@@ -137,7 +143,7 @@ def _why_none(cells: Sequence[Cell], candidates: Sequence[Cell], limits: Limits)
         )
     parts = []
     for name, limit in limits.stated().items():
-        least = min(candidates, key=lambda cell: _held(cell, name).at_most)
+        least = min(candidates, key=lambda cell: _limited(cell, name).at_most)
         if name in limits.broken_by(least):
             parts.append(
                 f"{name} = {limit:g} is kept by no cell; the least {WORDS[name]} is {_shown(least, name)} ({least.name})"
@@ -151,8 +157,8 @@ def _why_none(cells: Sequence[Cell], candidates: Sequence[Cell], limits: Limits)
     )
 
 
-def _held(cell: Cell, limit: str) -> Estimate:
-    """What a limit is about; an error that is undefined keeps none."""
+def _limited(cell: Cell, limit: str) -> Estimate:
+    """The figure of a cell that a limit is about; infinite for an error that is undefined, which is within no limit."""
     if cell.prediction is None:
         raise ValueError("a refused cell has no figures to hold against a limit")
     if limit == "max_risk":
@@ -164,11 +170,11 @@ def _held(cell: Cell, limit: str) -> Estimate:
 
 
 def _shown(cell: Cell, name: str) -> str:
-    held = _held(cell, name)
-    if held.total == math.inf:
+    found = _limited(cell, name)
+    if found.total == math.inf:
         return "undefined"
-    simulated = f" plus three standard errors of {held.standard_error:.2g}" if held.variance else ""
-    return f"{held.total:.2%}{simulated}"
+    simulated = f" plus three standard errors of {found.standard_error:.2g}" if found.variance else ""
+    return f"{found.total:.2%}{simulated}"
 
 
 def _misses(cell: Cell, broken: set[str]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cells together: which are worth looking at, which keeps the limits with least distortion, and how they are written."""
+"""Explore's grid: all cells, which of them no other beats, the choice of one by limits, and how the grid is written."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class ExploredRecords(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid(JsonValue):
-    """All cells of one exploration, none of which has drawn any noise."""
+    """All cells of one exploration, predicted without drawing any noise."""
 
     cells: tuple[Cell, ...]
     policy: Policy
     records: ExploredRecords
     seconds: Mapping[str, float]
     page: Callable[[Grid, Choice], str] = field(compare=False, repr=False)
-    """Makes one HTML page of a grid and of what was chosen from it."""
+    """Makes one HTML page from a grid and the choice that was made from it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cells", _with_front(self.cells))
@@ -81,7 +81,7 @@ class Grid(JsonValue):
         return [cell for cell in self.cells if cell.pareto]
 
     def choose(self, limits: Limits | None = None) -> Choice:
-        """The least distorted cell within the limits, and which limit stands in the way of a better one."""
+        """The least distorted cell within the limits, and which limit rules out a better one."""
         limits = dataclasses.replace(limits or Limits(), max_total_suppression=self.policy.max_total_suppression)
         return choose(self.cells, limits)
 
@@ -97,14 +97,14 @@ class Grid(JsonValue):
         return self.policy.with_changes(**self.changes(self.choose(limits).required()))
 
     def changes(self, cell: Cell) -> Json:
-        """What a cell's policy says otherwise than the one that was explored with."""
+        """Top-level keys of the policy that a cell replaces, with the cell's values."""
         changes = {"k": cell.k, "epsilon": cell.epsilon, "algorithm": cell.algorithm}
         if self.policy.confidence is not None:
             changes["confidence"] = self.policy.confidence
         return changes
 
     def to_json(self, choice: Choice | None = None) -> Json:
-        """Everything, with what was chosen by which limits."""
+        """All cells, the policy, and what was chosen by which limits."""
         choice = choice or self.choose()
         cells = []
         for cell in self.cells:
@@ -129,7 +129,7 @@ class Grid(JsonValue):
         }
 
     def write(self, path: str | Path, choice: Choice | None = None, *, overwrite: bool = False) -> None:
-        """The grid as a page, a table or JSON, by the suffix; whole, or not at all."""
+        """Writes the grid as a page, a table or JSON, by the suffix; the file appears whole or not at all."""
         target = Path(path)
         check_grid_output(target, overwrite=overwrite)
         text = _WRITERS[target.suffix.lower()](self, choice or self.choose())
@@ -139,14 +139,14 @@ class Grid(JsonValue):
             staging.publish(overwrite=overwrite)
 
     def _repr_html_(self) -> str:
-        """The front, as a small table."""
+        """The cells of the front as a small HTML table."""
         names = ("algorithm", "k", "epsilon", "distortion", "linking_risk", "suppression")
         head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
         rows = []
         for cell in self.pareto:
             found = cell.to_json()
-            cells = (f"{v:.4g}" if isinstance(v := found[name], float) else html.escape(str(v)) for name in names)
-            rows.append("<tr>" + "".join(f"<td>{text}</td>" for text in cells) + "</tr>")
+            fields = (f"{v:.4g}" if isinstance(v := found[name], float) else html.escape(str(v)) for name in names)
+            rows.append("<tr>" + "".join(f"<td>{text}</td>" for text in fields) + "</tr>")
         return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
 
     def __repr__(self) -> str:
@@ -154,7 +154,7 @@ class Grid(JsonValue):
 
 
 def check_grid_output(path: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
-    """Everything about the place to write to that can be refused before any work is done."""
+    """Refuses a path that no grid can be written to, before any work is done."""
     if path.suffix.lower() not in SUFFIXES:
         raise EngineError(Problem(where=str(path), what=f"a grid is written as {', '.join(SUFFIXES)}, by its suffix."))
     require_folder(path.parent)
@@ -163,19 +163,19 @@ def check_grid_output(path: Path, *, overwrite: bool, inputs: Iterable[Path] = (
 
 
 def _with_front(cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    """Cells marked where no other is at least as good in everything and better in something."""
+    """The cells, marked as on the front where no other is at least as good in all three figures and better in one."""
     places = [
         i for i, cell in enumerate(cells) if cell.prediction is not None and cell.prediction.distortion is not None
     ]
-    points = np.array([_aims(cells[i]) for i in places]).reshape(-1, 3)
+    points = np.array([_compared_figures(cells[i]) for i in places]).reshape(-1, 3)
     as_good = np.all(points[np.newaxis] <= points[:, np.newaxis], axis=2)
     better = np.any(points[np.newaxis] < points[:, np.newaxis], axis=2)
     is_beaten = dict(zip(places, np.any(as_good & better, axis=1).tolist(), strict=True))
     return tuple(dataclasses.replace(cell, pareto=not is_beaten.get(i, True)) for i, cell in enumerate(cells))
 
 
-def _aims(cell: Cell) -> tuple[float | None, float, float]:
-    """What everybody wants small."""
+def _compared_figures(cell: Cell) -> tuple[float | None, float, float]:
+    """The three figures that cells are compared by; smaller is better."""
     if cell.prediction is None:
         raise ValueError("a refused cell has no figures to compare")
     prediction = cell.prediction
@@ -183,7 +183,7 @@ def _aims(cell: Cell) -> tuple[float | None, float, float]:
 
 
 def _csv(grid: Grid, choice: Choice) -> str:
-    """One line per cell; figures by attribute in columns of their own."""
+    """The grid as CSV text, one line per cell; figures that differ by attribute have a column for each."""
     lines = [_flat(cell) for cell in grid.to_json(choice)["cells"]]
     names = list(dict.fromkeys(name for line in lines for name in line))
     text = io.StringIO(newline="")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Algorithm 1, line 5: from a frequency table to equivalence classes of at least k records."""
+"""Puts the combinations of a frequency table into equivalence classes of at least k records. Algorithm 1, line 5."""

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Mondrian publishes for a part: an interval, a common ancestor, or a set.
+"""The labels that Mondrian publishes: an interval, a common ancestor, or a set for each part of the table.
 
-A label is `tight` where it covers the values of the part's records and no more, and `cut` where it covers the region
-that the cuts left to the part. A cut label has at least k records on either side of each bound it shows, so it tells
-no single record's extreme; regions at the edge of the data are open-ended.
+A part of the table holds the combinations that Mondrian's cuts left together; parts become classes. A `tight` label
+covers the values of the part's records and no more. A `cut` label covers the whole region that the cuts left to the
+part. At least k records lie on either side of each bound that a cut label shows, so it tells no single record's extreme;
+regions at the edge of the data are open-ended.
 """
 
 from __future__ import annotations
@@ -28,20 +29,21 @@ NULL = "null"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartCodes:
-    """One attribute of a partition. `first` and `last` bound what the label of every part has to cover."""
+class TableParts:
+    """The parts of a table, seen in one attribute: which part every combination is in, and what its label must cover."""
 
     part_of: IntArray
-    """Part of every combination."""
+    """Part of every combination, shape (n_combinations,)."""
     codes: IntArray
-    """Code of every combination."""
+    """Code of every combination, shape (n_combinations,)."""
     first: IntArray
-    """First place covered, shape (n_parts,)."""
+    """First place that the label of each part must cover, shape (n_parts,)."""
     last: IntArray
+    """Last place that the label of each part must cover, shape (n_parts,)."""
 
 
-def label_parts(domain: Domain, parts: PartCodes, *, style: LabelStyle) -> AttributeLabels:
-    """The label and the precision loss of every part."""
+def label_parts(domain: Domain, parts: TableParts, *, style: LabelStyle) -> AttributeLabels:
+    """Label and precision loss of every part of the table."""
     if domain.positions is not None:
         line = number_line(domain, domain.positions)
         return _tight_intervals(domain, line, parts) if style == "tight" else _cut_intervals(line, parts)
@@ -51,10 +53,10 @@ def label_parts(domain: Domain, parts: PartCodes, *, style: LabelStyle) -> Attri
 
 
 def place_of_code(domain: Domain) -> IntArray | None:
-    """Place of every code on the number line, null first; None where places are codes.
+    """Rank of every code on the number line, null first; None where the place of a value is its code.
 
-    Codes keep siblings of a hierarchy together, and a hierarchy may group numbers that are not neighbours. An interval
-    from the smallest to the largest code would then leave out some of its own records.
+    Codes of siblings in a hierarchy are neighbours, and a hierarchy may group numbers that are not. An interval from the
+    smallest to the largest code would then leave out some of its own records.
     """
     if domain.positions is None:
         return None
@@ -68,25 +70,25 @@ def place_of_code(domain: Domain) -> IntArray | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberLine:
-    """Labels and positions of a numeric attribute by place, null apart."""
+    """Labels and positions of the values of a numeric attribute, in the order of the number line."""
 
     labels: tuple[Label, ...]
     positions: FloatArray
-    """Null stands at the minimum."""
+    """Null, if there is one, has the position of the smallest number."""
     n_nulls: int
-    """1 if place 0 is null, else 0; so also the place of the smallest number."""
+    """1 if place 0 is null, else 0; this is also the place of the smallest number."""
     data_range: float
 
     def shares(self, first: IntArray, last: IntArray) -> FloatArray:
-        """Distance between two places as a share of the data's range; 0 where the data has none.
+        """Distance between two places as a share of the data's range; 0 where that range is 0.
 
-        Subtracted before divided: equal widths of whole numbers give equal shares.
+        Positions are subtracted before they are divided, so that equal widths of whole numbers give equal shares.
         """
         return (self.positions[last] - self.positions[first]) / (self.data_range or 1.0)
 
 
 def number_line(domain: Domain, given: FloatArray) -> NumberLine:
-    """`given` are the domain's positions, by code."""
+    """The number line of an attribute; `given` holds the domain's positions by code."""
     places = place_of_code(domain)
     order = np.arange(domain.n_values) if places is None else np.argsort(places)
     positions = given[order]
@@ -104,7 +106,7 @@ def number_line(domain: Domain, given: FloatArray) -> NumberLine:
     )
 
 
-def _tight_intervals(domain: Domain, line: NumberLine, parts: PartCodes) -> AttributeLabels:
+def _tight_intervals(domain: Domain, line: NumberLine, parts: TableParts) -> AttributeLabels:
     has_null = parts.first < line.n_nulls
     is_null = parts.last < line.n_nulls
     first_number = parts.first.copy()
@@ -127,7 +129,7 @@ def _tight_intervals(domain: Domain, line: NumberLine, parts: PartCodes) -> Attr
     return _from_distinct(label, (has_null.astype(np.int64), first_number, parts.last), loss=loss)
 
 
-def _cut_intervals(line: NumberLine, parts: PartCodes) -> AttributeLabels:
+def _cut_intervals(line: NumberLine, parts: TableParts) -> AttributeLabels:
     edge = len(line.labels) - 1
 
     def label(first: int, last: int) -> Label:
@@ -135,7 +137,7 @@ def _cut_intervals(line: NumberLine, parts: PartCodes) -> AttributeLabels:
             return EVERYTHING
         if last < line.n_nulls:
             return None
-        # The bound below a region is the last value of its neighbour; null is no bound.
+        # The lower bound of a region is the last value of the region below; null is no bound.
         is_open_below, is_open_above = first <= line.n_nulls, last == edge
         if is_open_below and is_open_above:
             return NOT_NULL
@@ -149,12 +151,12 @@ def _cut_intervals(line: NumberLine, parts: PartCodes) -> AttributeLabels:
 
     loss = line.shares(np.maximum(parts.first - 1, 0), parts.last)
     tells_nothing = (parts.first <= line.n_nulls) & (parts.last == edge)
-    loss[tells_nothing] = 1.0  # also where the data holds one value only: the label does not say which
+    loss[tells_nothing] = 1.0  # even where the data holds a single value: the label does not say which
     return _from_distinct(label, (parts.first, parts.last), loss=loss)
 
 
-def _common_ancestors(domain: Domain, parts: PartCodes, *, style: LabelStyle) -> AttributeLabels:
-    """The lowest level at which the first and the last code agree; all codes between them agree there too."""
+def _common_ancestors(domain: Domain, parts: TableParts, *, style: LabelStyle) -> AttributeLabels:
+    """Labels at the lowest level where the first and the last code agree; all codes between them agree there too."""
     level_of = np.full(len(parts.first), -1)
     code_of = np.zeros(len(parts.first), dtype=np.int64)
     for level in range(domain.n_levels):
@@ -167,7 +169,7 @@ def _common_ancestors(domain: Domain, parts: PartCodes, *, style: LabelStyle) ->
     if not has_none.any():
         return _from_distinct(lambda level, code: domain.levels[level][code], (level_of, code_of), loss=loss)
 
-    # A hierarchy without a single top: the parts that only a top would cover are labelled with their values.
+    # The hierarchy has no single top label: a part that only such a label would cover is labelled with its values.
     sets = _sets(domain, parts, style=style)
     level_of[has_none] = domain.n_levels
     code_of[has_none] = sets.of_class[has_none]
@@ -179,8 +181,8 @@ def _common_ancestors(domain: Domain, parts: PartCodes, *, style: LabelStyle) ->
     return _from_distinct(label, (level_of, code_of), loss=loss)
 
 
-def _sets(domain: Domain, parts: PartCodes, *, style: LabelStyle) -> AttributeLabels:
-    """The values of a part's records, or all values of its region, as a set."""
+def _sets(domain: Domain, parts: TableParts, *, style: LabelStyle) -> AttributeLabels:
+    """Labels that list the values of a part's records (tight), or all values of its region (cut)."""
     if style == "cut":
         n_values = parts.last - parts.first + 1
 
@@ -212,7 +214,7 @@ def _set_label(values: tuple[Label, ...] | list[Label]) -> Label:
 
 
 def _quoted(value: Label) -> str:
-    """A value as it stands in a set, quoted where it could be taken for something else."""
+    """A value as it stands in a set, in quotes where it could be taken for something else."""
     if value is None:
         return NULL
     is_plain = value == value.strip() and value not in ("", NULL) and not any(c in value for c in ',{}"')
@@ -220,7 +222,7 @@ def _quoted(value: Label) -> str:
 
 
 def _from_distinct(label: Callable[..., Label], columns: tuple[IntArray, ...], *, loss: FloatArray) -> AttributeLabels:
-    """Labels that are a function of some codes, which is called once for each combination of them."""
+    """Labels of the parts, where `label` is a function of some codes; it is called once for each combination of them."""
     sizes = [int(column.max(initial=-1)) + 1 for column in columns]
     of_part, n_distinct = number(columns, sizes=sizes, length=len(loss))
     an_example = np.empty(n_distinct, dtype=np.int64)
@@ -230,6 +232,6 @@ def _from_distinct(label: Callable[..., Label], columns: tuple[IntArray, ...], *
 
 
 def _without_repeats(labels: list[Label], of_part: IntArray, *, loss: FloatArray) -> AttributeLabels:
-    """Different codes may read the same; what reads the same is the same label."""
+    """Labels of the parts, those with equal text numbered alike: different codes may have one text."""
     distinct, position = distinct_labels(labels)
     return AttributeLabels(labels=distinct, of_class=position[of_part], loss=loss)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The nodes of the generalisation lattice and their order.
 
-A node holds one level per attribute. It is finer than another if none of its levels is higher; going up, classes only
-merge. A set of nodes is a boolean array with one axis per attribute, so that everything above a node, or below it, is
-one slice.
+A node holds one level per attribute. It is finer than another node if none of its levels is higher; from a node to those
+above it classes only merge. A set of nodes is a boolean array with one axis per attribute, so that all nodes above a
+node, or below it, are one slice.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from kepsilon.table.codes import Domain
 Node = tuple[int, ...]
 """One level per attribute, in the order of the table's attributes."""
 
-Region = tuple[slice, ...]
-"""Selects part of an array that has one axis per attribute and one slot per node."""
+NodeSlices = tuple[slice, ...]
+"""Selects some nodes of an array that has one axis per attribute and one slot per node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lattice:
-    """All nodes, given how many levels each attribute has."""
+    """The generalisation lattice of attributes that have so many levels each."""
 
     n_levels: tuple[int, ...]
 
@@ -48,38 +48,41 @@ class Lattice:
         return iter(np.ndindex(*self.n_levels))
 
     def successors(self, node: Node) -> Iterator[Node]:
-        """The nodes one level above in one attribute, by attribute."""
+        """Nodes that are one level higher in one attribute, in the order of the attributes."""
         for attribute, level in enumerate(node):
             if level + 1 < self.n_levels[attribute]:
                 yield (*node[:attribute], level + 1, *node[attribute + 1 :])
 
 
 def lattice_of(domains: Sequence[Domain]) -> Lattice:
+    """The generalisation lattice of some attributes."""
     return Lattice(n_levels=tuple(domain.n_levels for domain in domains))
 
 
 def height(node: Node) -> int:
-    """How many steps of one level lie between the node and the bottom."""
+    """Number of steps of one level from the bottom to the node."""
     return sum(node)
 
 
 def is_finer(node: Node, other: Node) -> bool:
-    """Whether `other` can be rolled up from `node`; true of a node and itself."""
+    """Whether no level of `node` is higher than that of `other`; true if both are the same node."""
     return all(map(operator.le, node, other))
 
 
-def at_or_above(node: Node) -> Region:
+def at_or_above(node: Node) -> NodeSlices:
+    """The node and all nodes above it."""
     return tuple(slice(level, None) for level in node)
 
 
-def at_or_below(node: Node) -> Region:
+def at_or_below(node: Node) -> NodeSlices:
+    """The node and all nodes below it."""
     return tuple(slice(None, level + 1) for level in node)
 
 
 def minimal_nodes(members: BoolArray) -> tuple[Node, ...]:
-    """The nodes of an upward closed set that have none of its nodes below them, in lexicographic order.
+    """Nodes of an upward closed set with no node of the set below them, in lexicographic order.
 
-    One step down in each attribute is enough to look at, because whatever lies above a member is a member too.
+    One step down in each attribute is enough to test, because every node above a member is a member too.
     """
     has_lower = np.zeros_like(members)
     for axis in range(members.ndim):
@@ -90,14 +93,14 @@ def minimal_nodes(members: BoolArray) -> tuple[Node, ...]:
 
 
 def closed_upwards(members: BoolArray) -> BoolArray:
-    """The members and whatever lies above them; the minimal nodes are those of the members."""
+    """The members and all nodes above them; this does not change which nodes are minimal."""
     for axis in range(members.ndim):
         members = np.logical_or.accumulate(members, axis=axis)
     return members
 
 
 def first_node(members: BoolArray) -> Node | None:
-    """The lexicographically first member, which has no member below it; None if there is no member."""
+    """The lexicographically first member, which has no member below it; None if the set is empty."""
     flat = members.ravel()
     position = int(flat.argmax())
     if not flat[position]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What OLA minimises: losses of a node that never fall on the way up the lattice.
+"""The losses that OLA can minimise; none of them falls from a node to a node above it.
 
-A loss that charged suppressed records would not be monotone, and the best node need then not be a minimal one; none
-is offered here.
+A loss that charged suppressed records could fall, and the best node would then not have to be a minimal one; so no such
+loss is offered.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
 
 NodeLoss = Callable[[Node, NodeSummary], int | float]
-"""The loss of one node; equal where two nodes lose equally much, so that ties are ties."""
+"""Loss of a node; exactly equal for two nodes that lose equally much, so that they tie."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """One way to say what a node costs."""
+    """A loss that a policy can name."""
 
     name: str
     title: str
     for_table: Callable[[FrequencyTable], NodeLoss]
-    """Computes what all nodes share, once."""
+    """Makes the function that computes the loss of a node; what all nodes share is computed once."""
 
 
-def _dm_star(table: FrequencyTable) -> NodeLoss:  # noqa: ARG001 -- the same signature for every loss
+def _dm_star(table: FrequencyTable) -> NodeLoss:  # noqa: ARG001 -- every loss has this signature
     """Every record is charged the size of its class. El Emam et al. 2009, the discernability metric DM*."""
     return lambda _, summary: summary.dm_star
 
@@ -45,7 +45,7 @@ def _precision(table: FrequencyTable) -> NodeLoss:
     tops = [domain.n_levels - 1 for domain in table.domains]
 
     def loss(node: Node, _: NodeSummary) -> float:
-        # Fractions, because 1/3 + 1/2 and 1/2 + 1/3 have to tie, whatever the attributes' order.
+        # Exact fractions, so that nodes tie whatever the order of the attributes: 1/3 + 1/2 and 1/2 + 1/3.
         shares = [Fraction(level, top) for level, top in zip(node, tops, strict=True) if top]
         return float(sum(shares, start=Fraction(0)) / max(1, len(tops)))
 
@@ -53,9 +53,9 @@ def _precision(table: FrequencyTable) -> NodeLoss:
 
 
 def _entropy(table: FrequencyTable) -> NodeLoss:
-    """Bits needed to tell each record's value from those its generalised value stands for, over all records.
+    """Bits needed to tell each record's value from all values that its label stands for, summed over records.
 
-    Gionis and Tassa 2009, non-uniform entropy. It depends on one attribute at a time, so one table holds it all.
+    Gionis and Tassa 2009, non-uniform entropy. Each attribute adds its own loss, which depends on its level alone.
     """
     by_level = [
         entropy_by_level(domain, np.bincount(codes, weights=table.counts, minlength=domain.n_values).astype(np.int64))
@@ -63,17 +63,17 @@ def _entropy(table: FrequencyTable) -> NodeLoss:
     ]
 
     def loss(node: Node, _: NodeSummary) -> float:
-        # Rounded, so that nodes that lose equally much in different attributes tie whatever the last bits are.
+        # Rounded, so that nodes that lose equally much in different attributes tie in spite of rounding errors.
         return round(math.fsum(levels[level] for levels, level in zip(by_level, node, strict=True)), 6)
 
     return loss
 
 
 def entropy_by_level(domain: Domain, counts: IntArray) -> tuple[float, ...]:
-    """Non-uniform entropy of one attribute at each of its levels; `counts` holds the records of every value.
+    """Non-uniform entropy of one attribute at each of its levels; `counts` holds the number of records of every value.
 
-    `fsum` rounds once, whatever the order of its terms: two levels that merge nothing agree to the last bit, and so do
-    two namings of the same values.
+    `fsum` rounds once, whatever the order of its terms. So two levels with the same groups of values have exactly equal
+    entropy, and the names of the values make no difference.
     """
     present = counts > 0
     losses = []

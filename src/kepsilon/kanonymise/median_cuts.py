@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One depth of strict Mondrian: every partition cut at a median, all at once.
+"""One round of strict Mondrian: cuts every part of the table at a median, all parts at once.
 
-Combinations are kept so that each partition is a run. One sort puts every run in the order of the attribute it is cut
-along, and medians are looked up in the cumulative counts. If any threshold leaves k records on both sides, so does one
-of the two at the median, `<=` or `<`; so no other has to be tried. Of requirements beyond k records that is not true: a
-partition that could be cut elsewhere may stay whole.
+A part of the table is the combinations that earlier cuts left together. Combinations are ordered so that each part is a
+run of neighbours. One sort puts every run in the order of the attribute that it is cut along, and a search in the
+cumulative counts finds the medians. If any threshold leaves k records on both sides, so does one of the two at the
+median, `<=` or `<`; so no other is tried. For requirements beyond k records this is not true: a part that could be cut
+elsewhere may stay whole.
 """
 
 from __future__ import annotations
@@ -21,39 +22,39 @@ from kepsilon.table.frequency import FrequencyTable
 from kepsilon.table.keys import number
 
 RelativeWidth = Callable[[IntArray, IntArray], FloatArray]
-"""Distance between two codes of one attribute, as a share of the whole data's."""
+"""Distance between two codes of one attribute, as a share of that between the table's first and last code."""
 
 PartsMeet = Callable[[IntArray, IntArray, int], BoolArray]
-"""Whether each of some parts meets every requirement beyond k records, shape (n_parts,).
+"""Tells whether each of some parts of the table meets every requirement beyond k records, shape (n_parts,).
 
 Takes combinations, the part that each of them is in, and the number of parts.
 """
 
 _MAX_BITS = 62
-"""Longest key that can carry its position along in one integer."""
+"""Most bits of a key and its position together, so that both fit into one integer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runs:
-    """Combinations ordered so that each partition is a run, and what is known of each partition."""
+    """Parts of the table as runs of combinations, and what is known about each part."""
 
     combinations: IntArray
-    """Positions in the frequency table, shape (n_members,)."""
+    """Positions of the combinations in the frequency table, part by part, shape (n_members,)."""
     codes: tuple[IntArray, ...]
-    """By attribute, each of shape (n_members,); places on the number line where the attribute is numeric."""
+    """Codes by attribute, each of shape (n_members,); places on the number line where the attribute is numeric."""
     weights: IntArray
-    """Records of each member."""
+    """Number of records of each combination, shape (n_members,)."""
     lengths: IntArray
-    """Members of each partition, shape (n_partitions,)."""
+    """Number of combinations in each part, shape (n_parts,)."""
     sizes: IntArray
-    """Records of each partition."""
+    """Number of records in each part, shape (n_parts,)."""
     low: IntArray
-    """First code of each partition's region, shape (n_attributes, n_partitions)."""
+    """First code of the region that cuts left to each part, shape (n_attributes, n_parts)."""
     high: IntArray
-    """Last code of each partition's region."""
+    """Last code of that region, shape (n_attributes, n_parts)."""
 
     @property
-    def n_partitions(self) -> int:
+    def n_parts(self) -> int:
         return len(self.sizes)
 
     @property
@@ -61,7 +62,7 @@ class Runs:
         return np.cumsum(self.lengths) - self.lengths
 
     def extremes(self) -> tuple[IntArray, IntArray]:
-        """Smallest and largest code in every partition, two arrays of shape (n_attributes, n_partitions)."""
+        """Smallest and largest code in every part, two arrays of shape (n_attributes, n_parts)."""
         starts = self.starts
         smallest = np.empty_like(self.low)
         largest = np.empty_like(self.low)
@@ -72,7 +73,10 @@ class Runs:
 
 
 def whole_table(table: FrequencyTable, *, fixed: Sequence[int]) -> Runs:
-    """One partition, or one for every combination of values of the attributes that must not be generalised."""
+    """The table before the first cut: one part for each combination of values of the `fixed` attributes.
+
+    Attributes in `fixed` must not be generalised; if there are none, the whole table is one part.
+    """
     codes: list[IntArray] = []
     for domain, column in zip(table.domains, table.codes, strict=True):
         places = place_of_code(domain)
@@ -103,7 +107,7 @@ def whole_table(table: FrequencyTable, *, fixed: Sequence[int]) -> Runs:
 
 
 def relative_width(domain: Domain) -> RelativeWidth:
-    """The width measure of one attribute: by position where it is numeric, else by code."""
+    """The function that measures widths in one attribute: by position where it is numeric, else by code."""
     if domain.positions is not None:
         return number_line(domain, domain.positions).shares
     whole = max(1, domain.n_values - 1)
@@ -119,12 +123,13 @@ def cut(
     k: int,
     parts_meet: PartsMeet | None = None,
 ) -> tuple[Runs, BoolArray]:
-    """The two sides of every partition that can be cut, and which can. `smallest`, `largest` are the runs' extremes.
+    """Cuts every part that can be cut; returns the two sides of each as new parts, and which parts were cut.
 
-    Every attribute with two codes in a partition is tried, also one whose width is 0 because its codes lie at one
-    position. With `parts_meet`, both sides of a cut have to meet the further requirements too.
+    `smallest` and `largest` are the runs' extremes. Every attribute with two codes in a part is tried, also one whose
+    width is 0 because its codes lie at one position. With `parts_meet`, both sides of a cut have to meet the further
+    requirements too.
     """
-    is_cut: BoolArray = np.zeros(runs.n_partitions, dtype=np.bool_)
+    is_cut: BoolArray = np.zeros(runs.n_parts, dtype=np.bool_)
     candidates = np.flatnonzero(runs.sizes >= 2 * k)
     width_of = np.empty((len(runs.codes), len(candidates)))
     for attribute, relative in enumerate(widths):
@@ -147,7 +152,7 @@ def cut(
 def _cut_along(
     runs: Runs, chosen: IntArray, attribute_of: IntArray, *, k: int, parts_meet: PartsMeet | None
 ) -> tuple[Runs, BoolArray]:
-    """Cuts each chosen partition along its attribute, where a cut leaves two sides that may be classes."""
+    """Cuts each chosen part along its attribute, if both sides may be classes; returns the sides, and where that worked."""
     lengths = runs.lengths[chosen]
     members = _members(runs, chosen, lengths=lengths)
     code = _chosen_codes(runs, members, lengths=lengths, attribute_of=attribute_of)
@@ -159,7 +164,7 @@ def _cut_along(
     ends = np.cumsum(lengths)
     starts = ends - lengths
     weights = runs.weights.take(members)
-    # Records up to and including each member, and those in front of each partition.
+    # Number of records up to and including each member, and in front of each part.
     cumulative = np.cumsum(weights)
     total = runs.sizes[chosen]
     before = np.cumsum(total) - total
@@ -190,8 +195,8 @@ def _cut_along(
     high[attribute_of[works], left] = last_left
     low[attribute_of[works], left + 1] = last_left + 1
     if not works.all():
-        is_kept = np.repeat(works, lengths)
-        members, weights = members[is_kept], weights[is_kept]
+        is_in_cut_part = np.repeat(works, lengths)
+        members, weights = members[is_in_cut_part], weights[is_in_cut_part]
     both_sides = Runs(
         combinations=runs.combinations.take(members),
         codes=tuple(column.take(members) for column in runs.codes),
@@ -207,7 +212,7 @@ def _cut_along(
 def _sides_meet(
     combinations: IntArray, cut_at: IntArray, *, starts: IntArray, ends: IntArray, parts_meet: PartsMeet
 ) -> BoolArray:
-    """Whether both sides of every run meet the further requirements if it is cut in front of `cut_at`."""
+    """Whether both sides of every run meet the further requirements if the run is cut in front of `cut_at`."""
     lengths = np.column_stack((cut_at - starts, ends - cut_at)).ravel()
     side_of = np.repeat(np.arange(len(lengths)), lengths)
     meets = parts_meet(combinations, side_of, len(lengths))
@@ -215,8 +220,8 @@ def _sides_meet(
 
 
 def _members(runs: Runs, chosen: IntArray, *, lengths: IntArray) -> IntArray | None:
-    """Positions of the chosen partitions' members, run by run; None where all are chosen."""
-    if len(chosen) == runs.n_partitions:
+    """Positions of the members of the chosen parts, run by run; None if all parts are chosen."""
+    if len(chosen) == runs.n_parts:
         return None
     ends = np.cumsum(lengths)
     offsets = runs.starts[chosen] - (ends - lengths)
@@ -225,7 +230,7 @@ def _members(runs: Runs, chosen: IntArray, *, lengths: IntArray) -> IntArray | N
 
 
 def _chosen_codes(runs: Runs, members: IntArray | None, *, lengths: IntArray, attribute_of: IntArray) -> IntArray:
-    """Each member's code in the attribute its partition is cut along; None takes all members."""
+    """Code of each member in the attribute that its part is cut along; `members` of None means all."""
     code: IntArray = np.empty(int(lengths.sum()), dtype=np.int64)
     for attribute, column in enumerate(runs.codes):
         is_along = attribute_of == attribute
@@ -236,12 +241,12 @@ def _chosen_codes(runs: Runs, members: IntArray | None, *, lengths: IntArray, at
 
 
 def _sorted(key: IntArray, *, bound: int) -> tuple[IntArray, IntArray]:
-    """The order that sorts the keys, which are below `bound`, and the sorted keys."""
+    """The order that sorts the keys, and the sorted keys; all keys are below `bound`."""
     shift = len(key).bit_length()
     if bound.bit_length() + shift > _MAX_BITS:
         order = np.argsort(key)
         return order, key[order]
-    # Sorting integers that carry their position is twice as fast as argsort.
+    # Sorting integers that carry their position in their last bits is twice as fast as argsort.
     carried = key << shift
     carried |= np.arange(len(key))
     carried.sort()
@@ -249,9 +254,9 @@ def _sorted(key: IntArray, *, bound: int) -> tuple[IntArray, IntArray]:
 
 
 def _joined(sides: Sequence[Runs], *, like: Runs) -> Runs:
+    """All runs in one; `like` gives the types of the arrays if there is nothing to join."""
     if len(sides) == 1:
         return sides[0]
-    # Empty arrays of the right types first, so that nothing to join is no special case.
     all_sides = [_none_of(like), *sides]
     return Runs(
         combinations=np.concatenate([side.combinations for side in all_sides]),
@@ -265,6 +270,7 @@ def _joined(sides: Sequence[Runs], *, like: Runs) -> Runs:
 
 
 def _none_of(runs: Runs) -> Runs:
+    """No runs, in arrays of the same types."""
     return Runs(
         combinations=runs.combinations[:0],
         codes=tuple(column[:0] for column in runs.codes),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which class every combination is in at a node, and what a node leaves out where k records are not all that is asked."""
+"""Classes of a node made from the table, and what a node leaves out if a class must satisfy more than having k records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from kepsilon.table.keys import number
 
 
 def classes_at(table: FrequencyTable, node: Node) -> tuple[list[IntArray], IntArray, int]:
-    """Codes of every combination at the node's levels, by attribute; its class, shape (n_combinations,); and how many."""
+    """Classes at a node.
+
+    Returns the codes of all combinations at the node's levels, one array per attribute; the class of every combination,
+    shape (n_combinations,); and the number of classes.
+    """
     codes = [
         domain.at_level(level)[column] for domain, level, column in zip(table.domains, node, table.codes, strict=True)
     ]
@@ -26,15 +30,16 @@ def classes_at(table: FrequencyTable, node: Node) -> tuple[list[IntArray], IntAr
 
 
 class RequirementCounter:
-    """Counts nodes as `NodeCounter` does, but a class that fails a further requirement is left out like a small one.
+    """Counts nodes as `NodeCounter` does, and also leaves out classes that fail a requirement beyond k records.
 
-    What a requirement looks at is not rolled up from other nodes: every node's classes are made from the table.
+    A requirement needs the combinations of a class, which are not rolled up from other nodes: the classes of every node
+    are made from the table.
     """
 
     def __init__(
         self, table: FrequencyTable, counter: NodeCounter, *, further: Mapping[int, Sequence[Requirement]]
     ) -> None:
-        """`further` holds, by k, what is asked of a class apart from having k records."""
+        """`further` holds, by k, the requirements beyond k records."""
         self._table = table
         self._counter = counter
         self._further = further
@@ -42,18 +47,19 @@ class RequirementCounter:
 
     @property
     def n_counted(self) -> int:
-        """How many nodes were looked at so far."""
+        """Number of nodes whose classes were counted so far."""
         return self._counter.n_counted
 
     def summary(self, node: Node) -> NodeSummary:
+        """What the search needs to know about a node."""
         if node not in self._summaries:
-            self._summaries[node] = self._judged(node)
+            self._summaries[node] = self._summarise(node)
         return self._summaries[node]
 
-    def _judged(self, node: Node) -> NodeSummary:
+    def _summarise(self, node: Node) -> NodeSummary:
         _, class_of, n_distinct = classes_at(self._table, node)
         sizes = class_sums(self._table.counts, class_of, n_classes=n_distinct)
-        verdicts: dict[Requirement, BoolArray] = {}  # several k may ask for one requirement
+        verdicts: dict[Requirement, BoolArray] = {}  # several k may have a requirement in common
         suppressed, n_classes = {}, {}
         for k, requirements in self._further.items():
             released = sizes >= k

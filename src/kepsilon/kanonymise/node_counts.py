@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How large the classes at a node are, rolled up from a finer node that was counted before.
+"""Sizes of the classes at a node, rolled up from a finer node that was counted before.
 
-Class sizes do not depend on k, so one count answers every k. Two representations serve. While the slots of a node
-(the product of its domains) are not many more than its classes, the sizes are a dense cube with one axis per
+Class sizes do not depend on k, so one count serves every k. Sizes have two representations. If a node does not have many
+more slots (the product of the sizes of its domains) than classes, the sizes are a dense cube with one axis per
 attribute: values with one parent are neighbours, so a coarser node is a segmented sum along one axis. Otherwise they
 are a sparse table of the combinations that occur. A node rolled up from a sparse one becomes dense as soon as it fits.
 """
@@ -23,27 +23,27 @@ from kepsilon.table.frequency import FrequencyTable
 from kepsilon.table.keys import pack
 
 MAX_SLOTS = 1 << 24
-"""Most slots of a dense cube (128 MB of counters)."""
+"""Largest number of slots of a dense cube (128 MB of counters)."""
 
 SLOTS_PER_COMBINATION = 8
-"""How many slots cost as much as one combination of a sparse table, which has to be sorted; measured."""
+"""Measured: so many slots take as long as one combination of a sparse table, which has to be sorted."""
 
 SMALL_CUBE = 1 << 12
-"""Cells up to which a cube always wins, because the overhead of the calls outweighs the work."""
+"""A cube of up to so many slots is always the faster one, because the overhead of the calls outweighs the work."""
 
 CACHE_NUMBERS = 1 << 25
-"""Most numbers held in counted nodes (256 MB), apart from the bottom node, which is always held."""
+"""Most numbers stored in counted nodes (256 MB), apart from the bottom node, which is always stored."""
 
 CACHE_NODES = 512
-"""Most nodes held; every one is looked at when the best to roll up from is chosen."""
+"""Most nodes stored; all of them are compared when the cheapest node to roll up from is chosen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSummary:
-    """What a search needs to know of a node, for every k asked for; small enough to be kept for all nodes."""
+    """What a search needs to know about a node, for every k asked for; small enough to be stored for all nodes."""
 
     dm_star: int
-    """Sum of squared class sizes over all classes, also those to be suppressed."""
+    """Sum of squared class sizes over all classes, those to be suppressed included."""
     suppressed: dict[int, int]
     """By k: records in classes smaller than k."""
     n_classes: dict[int, int]
@@ -52,6 +52,8 @@ class NodeSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sparse:
+    """Class sizes as a table of the combinations that occur."""
+
     codes: tuple[IntArray, ...]
     counts: IntArray
 
@@ -61,11 +63,11 @@ class _Sparse:
 
 
 _Dense = IntArray
-"""Class sizes, one axis per attribute; 0 where no record is."""
+"""Class sizes as a cube with one axis per attribute; 0 for a combination that does not occur."""
 
 
 class NodeCounter:
-    """Counts nodes of one table, each at most once, and remembers the summaries."""
+    """Counts the classes at nodes of one table, and stores the summary of every node, so that none is counted twice."""
 
     def __init__(self, table: FrequencyTable, *, ks: Sequence[int], max_slots: int = MAX_SLOTS) -> None:
         self._domains = table.domains
@@ -77,15 +79,16 @@ class NodeCounter:
         self._starts: dict[tuple[int, int, int], IntArray] = {}
         self._counted: OrderedDict[Node, _Dense | _Sparse] = OrderedDict()
         self._numbers_held = 0
-        # The bottom node stays outside the bounded cache: every other node can be rolled up from it.
+        # The bottom node is stored outside the bounded cache, because every other node can be rolled up from it.
         self._bottom_counts = self._from_codes(table.codes, table.counts, node=self._bottom, distinct=True)
 
     @property
     def n_counted(self) -> int:
-        """How many nodes were looked at so far."""
+        """Number of nodes whose classes were counted so far."""
         return len(self._summaries)
 
     def summary(self, node: Node) -> NodeSummary:
+        """What the search needs to know about a node."""
         if node not in self._summaries:
             counts = self._counts(node)
             sizes = counts.counts if isinstance(counts, _Sparse) else counts.ravel()
@@ -105,7 +108,7 @@ class NodeCounter:
                 for attribute, (column, level, to) in enumerate(zip(counts.codes, source, node, strict=True))
             )
             rolled = self._from_codes(codes, counts.counts, node=node)
-            self._keep(node, rolled)
+            self._store(node, rolled)
             return rolled
         return self._roll_up(counts, source=source, node=node)
 
@@ -122,7 +125,7 @@ class NodeCounter:
         return best, best_counts
 
     def _roll_up(self, cube: _Dense, *, source: Node, node: Node) -> _Dense:
-        """Sums along one axis after the other; what lies between is a node too, and is kept for later ones."""
+        """Class sizes at `node` from the cube at `source`, one axis after the other; nodes on the way are stored too."""
         steps = []
         for axis in range(len(node)):
             if node[axis] != source[axis]:
@@ -134,13 +137,13 @@ class NodeCounter:
             is_total = len(starts) == 1
             cube = cube.sum(axis=axis, keepdims=True) if is_total else np.add.reduceat(cube, starts, axis=axis)
             reached = (*reached[:axis], node[axis], *reached[axis + 1 :])
-            self._keep(reached, cube)
+            self._store(reached, cube)
         return cube
 
     def _from_codes(
         self, codes: Sequence[IntArray], counts: IntArray, *, node: Node, distinct: bool = False
     ) -> _Dense | _Sparse:
-        """Class sizes from combinations coded at the node's levels, several of which may be equal."""
+        """Class sizes from combinations coded at the node's levels; `distinct` says that no two of them are equal."""
         shape = tuple(len(domain.levels[level]) for domain, level in zip(self._domains, node, strict=True))
         slots = math.prod(shape)
         if slots <= min(self._max_slots, max(SMALL_CUBE, SLOTS_PER_COMBINATION * len(counts))):
@@ -159,13 +162,13 @@ class NodeCounter:
         return self._maps[key]
 
     def _segment_starts(self, attribute: int, level: int, to: int) -> IntArray:
-        """First code at `level` of every code at level `to`."""
+        """Where on `level` the codes begin that belong to each code at level `to`."""
         key = (attribute, level, to)
         if key not in self._starts:
             self._starts[key] = np.flatnonzero(np.diff(self._map(*key), prepend=-1))
         return self._starts[key]
 
-    def _keep(self, node: Node, counts: _Dense | _Sparse) -> None:
+    def _store(self, node: Node, counts: _Dense | _Sparse) -> None:
         if node in self._counted:
             return
         self._counted[node] = counts
@@ -176,13 +179,13 @@ class NodeCounter:
 
 
 def summarise(sizes: IntArray, *, ks: Sequence[int]) -> NodeSummary:
-    """The summary of classes of the given sizes, shape (n,); sizes of 0 are no classes. `ks` rises."""
+    """Summary of classes of the given sizes, shape (n,); a size of 0 is no class. `ks` must be in rising order."""
     if not ks:
         return NodeSummary(dm_star=sum_of_squares(sizes), suppressed={}, n_classes={})
-    largest = min(ks[-1], int(sizes.sum()) + 1)  # a k beyond all records needs no longer histogram
+    largest = min(ks[-1], int(sizes.sum()) + 1)  # no class is larger than all records together
     n_of_size = np.bincount(np.minimum(sizes, largest), minlength=largest + 1)
     n_of_size[0] = 0
-    # Entry s: classes of at most s records, and the records in them.
+    # Entry s holds the number of classes of at most s records, and the number of records in them.
     n_up_to = np.cumsum(n_of_size)
     records_up_to = np.cumsum(n_of_size[:largest] * np.arange(largest))
     below = [min(k, largest) - 1 for k in ks]
@@ -194,7 +197,7 @@ def summarise(sizes: IntArray, *, ks: Sequence[int]) -> NodeSummary:
 
 
 def sum_of_squares(sizes: IntArray) -> int:
-    """Exact, whatever the number of records."""
+    """Sum of squared class sizes; exact even where it does not fit into 64 bits."""
     sizes = sizes.astype(np.int64, copy=False)
     if int(sizes.sum()) ** 2 < 1 << 63:
         return int(np.einsum("i,i->", sizes, sizes))
@@ -203,6 +206,7 @@ def sum_of_squares(sizes: IntArray) -> int:
 
 
 def _merge_equal(codes: Sequence[IntArray], counts: IntArray, *, sizes: Sequence[int]) -> _Sparse:
+    """Class sizes from combinations several of which may be equal."""
     key, _ = pack(codes, sizes=sizes, length=len(counts))
     order = np.argsort(key)
     starts = np.flatnonzero(np.diff(key[order], prepend=-1))
@@ -211,11 +215,12 @@ def _merge_equal(codes: Sequence[IntArray], counts: IntArray, *, sizes: Sequence
 
 
 def _codes_above(domain: Domain, level: int, to: int) -> IntArray:
+    """Code at level `to` of every code at `level`."""
     codes: IntArray = np.arange(len(domain.levels[level]))
     for up in domain.up[level:to]:
         codes = up[codes]
     steps = np.diff(codes, prepend=-1)
-    # Sums along an axis are right only if siblings are neighbours; a wrong sum would be a class that is not there.
+    # Sums along an axis are right only if siblings are neighbours; a wrong sum would invent a class.
     if ((steps < 0) | (steps > 1)).any() or (len(codes) and codes[-1] + 1 != len(domain.levels[to])):
         raise ValueError(f"codes of an attribute are out of order between levels {level} and {to}")
     return codes

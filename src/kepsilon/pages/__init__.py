@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people look at: the report of a release and the page of a grid, as HTML with drawings."""
+"""HTML pages with charts: the report of a release and the page of explore's grid."""

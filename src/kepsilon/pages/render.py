@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of one self-contained HTML file each: nothing is loaded, nothing runs, no record is in them."""
+"""Makes the pages, each one self-contained HTML file: it loads nothing, runs no script and holds no record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def release_page(record: Record, pictures: Pictures | None) -> str:
-    """The report of one release, for its curator; without pictures it has the figures that the record alone can fill."""
+    """The report of a release, for its curator; without `pictures` it has only what the record alone can fill."""
     nothing = Pictures(k=record.guarantee.k, epsilon=record.guarantee.epsilon, values=(), errors=(), class_sizes=())
     known, drawn = all_visible(record), all_visible(pictures or nothing)
     return (
@@ -45,7 +45,7 @@ def release_page(record: Record, pictures: Pictures | None) -> str:
 
 
 def explore_page(grid: Grid, choice: Choice) -> str:
-    """The page of a grid of predictions: the chosen one first, then pictures, then every cell."""
+    """The page of explore's grid: the chosen cell first, then charts, then a table of every cell."""
     explored = all_visible(Explored(grid=grid, choice=choice))
     best = explored.chosen
     return (
@@ -67,7 +67,10 @@ def explore_page(grid: Grid, choice: Choice) -> str:
 
 
 def environment() -> Environment:
-    """Every value is escaped, and a name that a template misspells is an error. Imported here: only pages need it."""
+    """The template engine; it escapes every value, and a misspelt name in a template is an error.
+
+    Jinja is imported here, because only pages need it.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers as a data-protection officer reads them."""
+"""Numbers and lists as text for the pages, which a data-protection officer reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def percent(share: float | None) -> str:
-    """One decimal, or two digits of what is small; nearly all is not taken for all, nor hardly any for none."""
+    """A share in per cent with one decimal; below 1 % with two digits, and never rounded to 0 % or 100 %."""
     if share is None:
         return NOTHING
     value = 100 * share
@@ -26,7 +26,7 @@ def percent(share: float | None) -> str:
 
 
 def out_of(share: float) -> str:
-    """A share as so many in a hundred, a thousand, and so on."""
+    """A share as a number in 100, 1,000 and so on, such as "3 in 1,000"."""
     if share <= 0:
         return "none"
     for base in (100, 1_000, 10_000, 100_000, 1_000_000):
@@ -37,17 +37,17 @@ def out_of(share: float) -> str:
 
 
 def counted_by_value(n: int, k: int) -> str:
-    """How many records have certain values; 1 to k − 1 of them are not counted out."""
+    """A number of records with certain values; "fewer than k" in place of 1 to k − 1."""
     return f"fewer than {k}" if 0 < n < k else f"{n:,}"
 
 
 def give(standard_error: float | None) -> str:
-    """What a simulated figure may be off by, two standard errors; nothing for an exact one."""
+    """Two standard errors of a simulated figure, such as " ± 0.3 %"; empty for an exact figure."""
     return f" ± {percent(2 * standard_error)}" if standard_error else ""
 
 
 def distortion(value: float | None) -> str:
-    """As on the terminal."""
+    """A distortion with three decimals, as on the terminal."""
     return "undefined" if value is None else f"{value:.3f}"
 
 
@@ -60,14 +60,14 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def exact(value: float | None) -> str:
-    """A parameter as it was set; rounding would make it another."""
+    """A parameter as it was set; a rounded one would be another parameter."""
     if value is None:
         return NOTHING
     return f"{value:,}" if isinstance(value, int) else f"{int(value):,}" if value == int(value) else repr(value)
 
 
 def listed(names: Sequence[str]) -> str:
-    """a, b and c."""
+    """Names as a list in a sentence: "a, b and c"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 

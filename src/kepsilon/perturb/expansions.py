@@ -34,7 +34,7 @@ def cumulative(step: Fraction, *, is_top: bool, bits: int) -> tuple[int, ...]:
 
 
 def _cumulative(step: Fraction, *, is_top: bool, bits: int, working_bits: int) -> tuple[int, ...] | None:
-    """The boundaries, or None if the working digits leave the floor of one in doubt."""
+    """The boundaries of `cumulative`, or None if the working digits leave the floor of one in doubt."""
     one = 1 << working_bits
     lows, highs = [one], [one]
     low, high = exp_minus(step, bits=working_bits)

@@ -29,7 +29,7 @@ def largest_unit(precision: Fraction) -> int:
 
 
 def doubles(units: FloatArray, precision: Fraction) -> FloatArray:
-    """The double nearest to units·precision, for whole units; refused where it would not be certain. NaN stays NaN."""
+    """The doubles nearest to units·precision, for whole units; ValueError where one would not be certain. NaN stays NaN."""
     if np.any(np.abs(units) > largest_unit(precision)):
         raise ValueError(f"some values are too large to be written exactly in steps of {precision}")
     values = units * float(precision.numerator)
@@ -60,6 +60,7 @@ def floor_units(values: FloatArray, precision: Fraction) -> FloatArray:
 
 
 def _in_units(values: FloatArray, precision: Fraction) -> FloatArray:
+    """Values divided by the precision, not yet rounded."""
     units = values * float(precision.denominator)
     if precision.numerator != 1:
         units /= float(precision.numerator)

@@ -2,7 +2,7 @@
 """From what the policy says about an ε-quasi's range to the low and high end of every class.
 
 The choice decides what is promised: `class` hides a value among those of its class from somebody who knows the class's
-extremes, `coarse` hides the extremes too, and declared bounds do not look at the data at all.
+extremes, `coarse` hides the extremes too, and declared bounds do not depend on the data at all.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from kepsilon.table.arrays import FloatArray
 
 
 class Range(Protocol):
-    """What may set the range of one ε-quasi."""
+    """A rule that sets the range of one ε-quasi in every class."""
 
     def of_classes(self, low: FloatArray, high: FloatArray, *, precision: Fraction) -> tuple[FloatArray, FloatArray]:
-        """Both ends for every class, from the smallest and largest value of its records; all shape (n_classes,).
+        """The low and high end of every class, from the smallest and largest value of its records; all shape (n_classes,).
 
-        A class without any value has NaN for both, and keeps it: it receives no noise and takes no share of ε.
+        A class without any value has NaN for both ends, before and after: it receives no noise and takes no share of ε.
         """
         ...
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact integer noise: geometric variables digit by digit, a sign, and the radius of a whole record.
+"""Exact integer noise: geometric variables drawn digit by digit, with a sign, or as the radius of a whole record.
 
 The binary digits of a geometric variable are independent; digit i is 1 with probability 1/(1 + exp(ε·2^(i − 32))).
 They are drawn eight at a time: a group of eight is a value 0 … 255 whose distribution function is known to any number
@@ -108,7 +108,7 @@ def _with_sign(n: int, groups: tuple[_Group, ...], source: ByteSource) -> Int64A
 
 
 def _geometric(n: int, groups: tuple[_Group, ...], source: ByteSource) -> Int64Array:
-    """The digits of n geometric variables, group by group: each group is one byte of the int64.
+    """n geometric variables, drawn group by group: each group of digits is one byte of the int64.
 
     int64 cannot overflow. There are at most six groups (ε ≥ 0.0001 and 32 grid bits need 48 digits), and 255 laps of
     the top group keep the sum below 2^56. A 256th lap has probability below exp(−4 · 256) < 2^−1477: it means that the
@@ -139,21 +139,22 @@ class _Group:
     is_top: bool
     leading: NDArray[np.uint64]
     """The first 64 binary places of every boundary; rising, though not strictly."""
-    by_cell: NDArray[np.uint16]
+    by_first_bits: NDArray[np.uint16]
     """The value for every choice of the first 16 bits, or _UNDECIDED where a boundary has the same 16 bits."""
 
     def draw(self, n: int, source: ByteSource) -> NDArray[np.uint16]:
-        cells = np.frombuffer(source.bytes(2 * n), dtype="<u2")
-        values = self.by_cell.take(cells)
+        """Values of n independent groups; 16 random bits decide nearly all of them."""
+        first_bits = np.frombuffer(source.bytes(2 * n), dtype="<u2")
+        values = self.by_first_bits.take(first_bits)
         undecided = np.flatnonzero(values == _UNDECIDED)
         if undecided.size:
-            values[undecided] = self._decide(cells[undecided], source)
+            values[undecided] = self._decide(first_bits[undecided], source)
         return values
 
-    def _decide(self, cells: NDArray[np.uint16], source: ByteSource) -> NDArray[np.intp]:
-        """The same for 64 bits, of which the cells are the first 16."""
-        uniform = cells.astype(np.uint64) << np.uint64(48)
-        uniform |= uniform_uint64(len(cells), source) >> np.uint64(16)
+    def _decide(self, first_bits: NDArray[np.uint16], source: ByteSource) -> NDArray[np.intp]:
+        """Values of groups whose first 16 random bits are those of a boundary, from 48 bits more."""
+        uniform = first_bits.astype(np.uint64) << np.uint64(48)
+        uniform |= uniform_uint64(len(first_bits), source) >> np.uint64(16)
         values = np.searchsorted(self.leading, uniform, side="left")
         equal = self.leading[np.minimum(values, len(self.leading) - 1)] == uniform
         for i in np.flatnonzero(equal):  # of 2^64 numbers at most 256: practically never
@@ -161,7 +162,7 @@ class _Group:
         return values
 
     def _decide_at_length(self, uniform: int, source: ByteSource) -> int:
-        """The same for 256 bits and then twice as many as often as it takes."""
+        """The value of a group whose first 64 random bits are those of a boundary, from 256 bits, 512 and so on."""
         known, bits = 64, 256
         while True:
             uniform = uniform << (bits - known) | int.from_bytes(source.bytes((bits - known) // 8), "big")
@@ -187,10 +188,11 @@ def _groups(epsilon: Fraction, grid_bits: int) -> tuple[_Group, ...]:
 
 
 def _group(step: Fraction, *, is_top: bool) -> _Group:
+    """The group of digits whose values v have probabilities proportional to exp(−step·v)."""
     leading = np.array([b >> 192 for b in cumulative(step, is_top=is_top, bits=256)], dtype=np.uint64)
-    cells = np.arange(1 << 16)
-    boundary_cells = (leading >> np.uint64(48)).astype(np.int64)
-    by_cell = np.searchsorted(boundary_cells, cells, side="left").astype(np.uint16)
-    by_cell[boundary_cells] = _UNDECIDED
-    leading.flags.writeable = by_cell.flags.writeable = False
-    return _Group(step=step, is_top=is_top, leading=leading, by_cell=by_cell)
+    first_bits = np.arange(1 << 16)
+    boundary_bits = (leading >> np.uint64(48)).astype(np.int64)
+    by_first_bits = np.searchsorted(boundary_bits, first_bits, side="left").astype(np.uint16)
+    by_first_bits[boundary_bits] = _UNDECIDED
+    leading.flags.writeable = by_first_bits.flags.writeable = False
+    return _Group(step=step, is_top=is_top, leading=leading, by_first_bits=by_first_bits)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a curator asks for: anonymise, check, explore, and what a release larger than memory would take."""
+"""The functions that a curator calls: anonymise, check, explore, and an estimate of what a large release needs."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Algorithm 1, in order; the only module that knows the order."""
+"""Algorithm 1 from reading to the release; no other module knows the order of its steps."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from kepsilon.errors import EngineError, Problem, UnsatisfiableError
 from kepsilon.evaluate.loss.precision_loss import precision_loss
 from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, picture_sample
 from kepsilon.evaluate.tally import Tally
+from kepsilon.grid.cells import PAPER_EPSILONS
 from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
 from kepsilon.pages.render import release_page
 from kepsilon.perturb.mechanisms import mechanism_of
@@ -30,9 +31,6 @@ from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import Recoding, only_released
 from kepsilon.table.steps import steps_of
 
-EPSILONS = (0.05, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
-"""Those of the paper; the report shows the risk at each of them."""
-
 
 def anonymise(
     source: object,
@@ -48,8 +46,8 @@ def anonymise(
     """A (k,ε)-anonymous release of a file or frame.
 
     With `memory`, such as "2GB", Parquet larger than that can be released: records go to a private folder inside
-    `spill_folder` (the system's folder for temporary files unless it is given) until the release is closed or forgotten.
-    `with_linkage=False` saves room there if nobody will ask for the release's `linkage`.
+    `spill_folder` (the system's folder for temporary files unless it is given) until the release is closed or
+    garbage-collected. `with_linkage=False` saves disk space there if nobody will ask for the release's `linkage`.
 
     `unsafe_seed` makes noise and order repeatable, so that whoever knows it can undo them: for tests only, never for
     publishing, and the manifest says so.
@@ -82,7 +80,7 @@ def _release(
     random: ByteSource,
     clock: Stopwatch,
 ) -> tuple[Merged, Prediction, Tally, Pictures]:
-    """Class by class: what to expect, noise, what it did; then all records together in an order nobody can guess."""
+    """Predicts, draws noise and measures it class by class; then merges all records in random order."""
     with clock.step("expect"):
         predicted = predict(classes, anonymous, counted, policy, beside=_other_epsilons(policy))
         refuse_above_total(
@@ -113,13 +111,13 @@ def _release(
 
 
 def _other_epsilons(policy: Policy) -> list[float]:
-    """ε that the report shows the linking risk at, beside the policy's own."""
+    """Values of ε other than the policy's at which the report shows the linking risk."""
     own = float(policy.exact_epsilon)
-    return [epsilon for epsilon in EPSILONS if epsilon != own] if policy.epsilon_quasis else []
+    return [float(epsilon) for epsilon in PAPER_EPSILONS if epsilon != own] if policy.epsilon_quasis else []
 
 
 def _risk_by_epsilon(predicted: Predicted, policy: Policy) -> list[tuple[float, float]]:
-    """The linking risk at the policy's ε and at others, for the report."""
+    """Pairs of ε and linking risk for the report, at the policy's ε and at others."""
     own = (float(policy.exact_epsilon), predicted.prediction.linking_risk.fair.total)
     return sorted([own, *predicted.risk_beside]) if policy.epsilon_quasis else []
 
@@ -134,7 +132,7 @@ def _pictures(
     counted: Counted,
     policy: Policy,
 ) -> Pictures:
-    """What the report draws, while the records are there."""
+    """Data for the charts of the report, taken before the records are merged."""
     levels = recoding.levels or [None] * len(recoding.attributes)
     losses = precision_loss(anonymous.recoding).by_attribute
     k_quasis = [

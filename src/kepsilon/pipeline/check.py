@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything wrong with data and policy at once, and what the policy can achieve. Nothing is drawn or written."""
+"""Checks data against a policy: everything that is wrong at once, or what a release would be. Nothing is written."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def check(
     spill_folder: str | Path | None = None,
     on_step: Callable[[str], None] = ignore_step,
 ) -> Prediction:
-    """What a release would be, or every reason why the policy cannot be applied.
+    """What a release would be; an error names every reason why the policy cannot be applied.
 
-    `engine`, `memory` and `spill_folder` as for `anonymise`.
+    `engine`, `memory` and `spill_folder` are as for `anonymise`.
     """
     chosen = engine_for(source, engine, memory=memory, spill_folder=spill_folder)
     clock = Stopwatch(on_step)
@@ -56,7 +56,7 @@ def offending_values(
 ) -> list[tuple[str, int]]:
     """Values of one column that the policy cannot place, most frequent first, with how many records hold each.
 
-    The only function that gives back values of records; the curator asks for it, on their own machine.
+    No other function returns values of records; the curator calls it on their own machine.
     """
     opened = (engine or local_engine()).open_source(source)
     if column not in policy.attributes or column not in opened.column_names:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every cell from one count of the data and one sweep of the lattice; no noise is drawn."""
+"""Predicts every cell of the grid from one count of the data and one search of the lattice; no noise is drawn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kepsilon.count import Counted, read_and_count
 from kepsilon.engines.choose import engine_for
 from kepsilon.engines.protocol import Engine
 from kepsilon.errors import AnonymisationError, MemoryLimitError, PolicyError, Problem
-from kepsilon.grid.cells import Cell
+from kepsilon.grid.cells import PAPER_EPSILONS, PAPER_KS, Cell
 from kepsilon.grid.grid import ExploredRecords, Grid
 from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k
 from kepsilon.pages.render import explore_page
@@ -20,9 +20,6 @@ from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.predict import predict
 from kepsilon.stopwatch import Stopwatch, ignore_step
-
-KS = (2, 5, 10, 20, 50, 100)
-EPSILONS = (0.05, 0.5, 1, 2, 4, 8, 16)
 
 Number = TypeVar("Number", int, float)
 
@@ -40,20 +37,21 @@ def explore(
     spill_folder: str | Path | None = None,
     on_step: Callable[[str], None] = ignore_step,
 ) -> Grid:
-    """What every combination of k, ε and algorithm would cost and leave at risk; everything else as the policy says.
+    """The grid of what every combination of k, ε and algorithm would cost and what risk it would leave.
 
-    Without a list, those of the paper and the policy's own are taken. `confidence` replaces the policy's.
-    `engine`, `memory` and `spill_folder` as for `anonymise`.
+    Everything else is as the policy says. If `k` or `epsilon` is None, the paper's values and the policy's own are taken;
+    if `algorithm` is None, all algorithms are. `confidence` replaces the policy's.
+    `engine`, `memory` and `spill_folder` are as for `anonymise`.
     """
-    ks = _distinct("k", [k] if isinstance(k, int) else k, (*KS, policy.k))
+    ks = _distinct("k", [k] if isinstance(k, int) else k, (*PAPER_KS, policy.k))
     epsilons = _distinct(
-        "epsilon", [epsilon] if isinstance(epsilon, int | float) else epsilon, (*EPSILONS, policy.epsilon)
+        "epsilon", [epsilon] if isinstance(epsilon, int | float) else epsilon, (*PAPER_EPSILONS, policy.epsilon)
     )
     if not policy.epsilon_quasis:
-        epsilons = (policy.epsilon,)  # nothing depends on it
+        epsilons = (policy.epsilon,)  # no figure depends on ε
     if confidence is not None:
         policy = policy.with_changes(confidence=confidence)
-    # Nonsense is refused before the data is read.
+    # Values that no policy can have are refused before the data is read.
     for own_k in ks:
         policy.with_changes(k=own_k)
     for one in epsilons:
@@ -91,7 +89,7 @@ def explore(
 def _cells_of(
     partition: KAnonymised | AnonymisationError, policy: Policy, epsilons: Sequence[float], counted: Counted
 ) -> list[Cell]:
-    """The cells of one partition, from one look at its classes."""
+    """The cells of one algorithm and k; its classes are previewed once for all ε."""
     if isinstance(partition, AnonymisationError):
         return [_refused(policy.algorithm, policy.k, epsilon, partition) for epsilon in epsilons]
     try:
@@ -106,7 +104,7 @@ def _cells_of(
 
 
 def _with_algorithm(policy: Policy, name: str, *, required: bool) -> Policy | PolicyError:
-    """The policy with another algorithm; one that nobody named and that cannot be used is shown as refused."""
+    """The policy with another algorithm, or the error why it cannot have that one; raised if the caller `required` it."""
     try:
         return policy.with_changes(algorithm=name)
     except PolicyError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a release larger than memory will take, told before any work starts."""
+"""Estimates the memory and disk that a release larger than memory needs, before any work starts."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def estimate_needs(
     with_linkage: bool = True,
     on_spark: bool = False,
 ) -> Needs:
-    """Records, distinct values and combinations of k-quasis, memory and disk, from a sample of the files.
+    """Estimated records, distinct values and combinations of k-quasis, memory and disk, from a sample of the files.
 
-    The arguments are those of `anonymise`, which would refuse what this refuses; `on_spark` asks for a
-    cluster's engine. Takes about a second however large the table is.
+    The arguments are those of `anonymise`, which refuses the same inputs; `on_spark` asks for the engine of a cluster.
+    Takes about a second, however large the table is.
     """
     opened: SpilledSource | SparkSource
     if on_spark:

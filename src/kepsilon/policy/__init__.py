@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wanted: roles, hierarchies, k, ε and limits. Values only; nothing here sees a record."""
+"""The policy: what the curator wants, as roles, hierarchies, k, ε and limits. Nothing in this package sees a record."""

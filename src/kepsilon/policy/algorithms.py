@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of algorithms that the package comes with: what a policy has to know of each, and where it is found.
+"""The algorithms that come with the package: the facts that a policy needs about each, and the module that holds it.
 
-The facts stand here and not beside the searches, because a policy is also read where no search may be loaded: an audit
-shares no code with what it checks. A new algorithm is one file with a `find`, and one line here.
+The facts stand here and not beside the algorithms, because an audit reads the policy too, and must not load the code
+that it checks. A new algorithm is one module with a function `find`, and one entry here.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from kepsilon.policy.choices import ALGORITHMS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BuiltIn:
-    """An algorithm whose file is imported when classes are first asked of it."""
+class BuiltInAlgorithm:
+    """An algorithm of the package, whose module is imported when `find` is first read."""
 
     name: str
     title: str
@@ -25,11 +25,11 @@ class BuiltIn:
     may_suppress: bool
     has_levels: bool
     home: str
-    """The module with its `find`."""
+    """Name of the module that defines `find`."""
 
     @property
     def find(self) -> Callable[..., Any]:
-        """As `kanonymise.algorithms.protocol.Algorithm` has it."""
+        """The function that finds classes; `kanonymise.algorithms.protocol.Algorithm` describes it."""
         found: Callable[..., Any] = import_module(self.home).find
         return found
 
@@ -37,10 +37,10 @@ class BuiltIn:
 _HOME = "kepsilon.kanonymise.algorithms"
 
 for _algorithm in (
-    BuiltIn(
+    BuiltInAlgorithm(
         name="ola", title="OLA", needs_hierarchies=True, may_suppress=True, has_levels=True, home=f"{_HOME}.ola",
     ),
-    BuiltIn(
+    BuiltInAlgorithm(
         name="mondrian", title="Mondrian", needs_hierarchies=False, may_suppress=False, has_levels=False, home=f"{_HOME}.mondrian",
     ),
 ):  # fmt: skip

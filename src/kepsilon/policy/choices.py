@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a policy chooses by name: the algorithm, and the mechanism of an ε-quasi.
+"""Tables of what a policy chooses by name: algorithms, and mechanisms of ε-quasis.
 
-A policy knows names and a few facts. What stands behind a name is one file in another package, which one line adds to
-the table here; the module with these lines is imported when a policy first asks.
+A policy needs only the names and a few facts. The implementations are modules of other packages. A table imports the
+module that fills it when a name is first asked for.
 """
 
 from __future__ import annotations
@@ -18,32 +18,34 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 
 class Named(Protocol):
+    """Anything that a table can hold."""
+
     @property
     def name(self) -> str:
-        """As in a policy."""
+        """The name that a policy uses."""
 
 
-Choice = TypeVar("Choice", bound=Named)
+Item = TypeVar("Item", bound=Named)
 
 
-class Choices(Generic[Choice]):
-    """Everything of one kind that a policy can name, in the order in which it was added."""
+class Choices(Generic[Item]):
+    """A table of everything of one kind that a policy can name, in the order in which it was added."""
 
     def __init__(self, what: str, *, home: str) -> None:
-        """`home` is the module that adds what the package comes with."""
+        """`what` is the kind in a word, such as "algorithm"; `home` is the module that adds the package's own items."""
         self.what = what
         self._home = home
-        self._by_name: dict[str, Choice] = {}
+        self._by_name: dict[str, Item] = {}
 
-    def add(self, choice: Choice) -> None:
+    def add(self, choice: Item) -> None:
         if choice.name in self._by_name:
             raise ValueError(f"there is a {self.what} called {choice.name} already")
         self._by_name[choice.name] = choice
 
     @contextmanager
-    def having(self, choice: Choice) -> Iterator[None]:
-        """With one more while the block runs, for whoever tries something out."""
-        self.names()  # those that the package comes with are first
+    def having(self, choice: Item) -> Iterator[None]:
+        """Adds an item while the block runs, and removes it afterwards; for tests and experiments."""
+        self.names()  # adds the package's own items first
         self.add(choice)
         try:
             yield
@@ -51,48 +53,49 @@ class Choices(Generic[Choice]):
             del self._by_name[choice.name]
 
     def names(self) -> tuple[str, ...]:
+        """Names of all items."""
         import_module(self._home)
         return tuple(self._by_name)
 
-    def __getitem__(self, name: str) -> Choice:
+    def __getitem__(self, name: str) -> Item:
         if name not in self.names():
             raise KeyError(f"there is no {self.what} called {name}")
         return self._by_name[name]
 
-    def __iter__(self) -> Iterator[Choice]:
+    def __iter__(self) -> Iterator[Item]:
         return (self[name] for name in self.names())
 
 
 class AlgorithmFacts(Named, Protocol):
-    """What a policy has to know of an algorithm."""
+    """What a policy needs to know about an algorithm."""
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The name as messages show it."""
 
     @property
     def needs_hierarchies(self) -> bool:
-        """Whether every k-quasi needs one."""
+        """Whether every k-quasi must have a hierarchy."""
 
     @property
     def may_suppress(self) -> bool:
-        """Whether it may leave records out, within `max_suppression`."""
+        """Whether the algorithm may leave records out, within `max_suppression`."""
 
     @property
     def has_levels(self) -> bool:
-        """Whether every k-quasi is published at one level of its hierarchy, the same for all classes."""
+        """Whether every k-quasi is published at one level of its hierarchy in all classes."""
 
 
 class MechanismFacts(Named, Protocol):
-    """What a policy has to know of a mechanism."""
+    """What a policy needs to know about a mechanism."""
 
     @property
     def range_kinds(self) -> Collection[str]:
-        """Which ranges it can work with: "class", "coarse" and "declared"."""
+        """The kinds of range that the mechanism supports, of "class", "coarse" and "declared"."""
 
     @property
     def most_attributes(self) -> int:
-        """How many ε-quasis a record may have."""
+        """The largest number of ε-quasis that a record may have."""
 
 
 ALGORITHMS: Choices[AlgorithmFacts] = Choices("algorithm", home="kepsilon.policy.algorithms")
@@ -100,7 +103,7 @@ MECHANISMS: Choices[MechanismFacts] = Choices("mechanism", home="kepsilon.policy
 
 
 class OneOf:
-    """Annotates a text of a policy that has to be one of the names."""
+    """Annotation for a field of a policy that must hold one of the names in a table."""
 
     def __init__(self, choices: Choices[Any]) -> None:
         self._choices = choices

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The policy file as it is written: read, and every mistake in it reported with its path."""
+"""Reads the policy file, and words every mistake in it together with the key that it is about."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.roles import EpsilonQuasi, Identifier, Kept, KQuasi
 
 ROLES = ("identifier", "k-quasi", "epsilon-quasi", "sensitive", "insensitive")
-TYPES = ("mask", "intervals", "groups", "suppress", "dates", "file")
+HIERARCHY_TYPES = ("mask", "intervals", "groups", "suppress", "dates", "file")
 
 
 def read_document(path: Path) -> Json:
-    """The keys and values of a TOML file."""
+    """Keys and values of a policy file (TOML); PolicyError if it cannot be read."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -40,17 +40,20 @@ def read_document(path: Path) -> Json:
 def problems_of(
     error: ValidationError, document: Mapping[str, Any], *, name: str, top_keys: Collection[str]
 ) -> list[Problem]:
-    """Every mistake that pydantic found in a document, worded for who wrote it; `top_keys` are those of a policy."""
+    """Every mistake that pydantic found in a document, worded for the curator.
+
+    `name` is what messages call the document, `top_keys` are the top-level keys that a policy can have.
+    """
     found = error.errors(include_url=False)
     problems = [_problem(details, name, top_keys) for details in found]
     if not any(details["type"] == "no_hierarchy" for details in found):
-        # pydantic leaves checks of the whole to the end, and never gets there once a part is wrong.
+        # Pydantic checks the policy as a whole last, and not at all if the value of one key is wrong.
         problems += _missing_hierarchies(document, name)
     return problems
 
 
-def no_hierarchy(algorithm: str) -> str:
-    """What is said of a k-quasi without the hierarchy that the algorithm needs."""
+def missing_hierarchy_text(algorithm: str) -> str:
+    """The message for a k-quasi that lacks the hierarchy that the algorithm needs."""
     return f'{ALGORITHMS[algorithm].title} needs a hierarchy here; the shortest is {{ type = "suppress" }}.'
 
 
@@ -65,7 +68,7 @@ def _missing_hierarchies(document: Mapping[str, Any], name: str) -> list[Problem
         for key, attribute in attributes.items()
         if isinstance(attribute, Mapping) and attribute.get("role") == "k-quasi" and "hierarchy" not in attribute
     ]
-    return [Problem(where=f"{name}: attributes.{key}", what=no_hierarchy(algorithm)) for key in lacking]
+    return [Problem(where=f"{name}: attributes.{key}", what=missing_hierarchy_text(algorithm)) for key in lacking]
 
 
 def _problem(details: ErrorDetails, name: str, top_keys: Collection[str]) -> Problem:
@@ -80,10 +83,10 @@ def _problem(details: ErrorDetails, name: str, top_keys: Collection[str]) -> Pro
         what = (
             f"needs a role: one of {', '.join(ROLES)}."
             if len(details["loc"]) == 2
-            else f"needs a type: one of {', '.join(TYPES)}."
+            else f"needs a type: one of {', '.join(HIERARCHY_TYPES)}."
         )
     elif kind == "union_tag_invalid":
-        known = ROLES if details.get("ctx", {}).get("discriminator") == "'role'" else TYPES
+        known = ROLES if details.get("ctx", {}).get("discriminator") == "'role'" else HIERARCHY_TYPES
         what = f"has an unknown {'role' if known is ROLES else 'type'}; it should be one of {', '.join(known)}."
     elif kind == "too_short":
         what = "should not be empty."
@@ -95,18 +98,18 @@ def _problem(details: ErrorDetails, name: str, top_keys: Collection[str]) -> Pro
 
 
 def _without_tags(location: tuple[int | str, ...]) -> list[str]:
-    """The path as it stands in the file: pydantic adds the tag of each union it went through."""
-    parts: list[str] = []
+    """The keys that lead to a mistake as they stand in the file, without the tags that pydantic adds for unions."""
+    keys: list[str] = []
     tag_follows = False
-    for i, part in enumerate(location):
-        if tag_follows and part in (*ROLES, *TYPES):
+    for i, key in enumerate(location):
+        if tag_follows and key in (*ROLES, *HIERARCHY_TYPES):
             tag_follows = False
             continue
-        if part in ("literal['class']", "CoarseSpecification", "int", "float", "str") or str(part).startswith("tuple["):
+        if key in ("literal['class']", "CoarseSpecification", "int", "float", "str") or str(key).startswith("tuple["):
             continue
-        parts.append(str(part))
-        tag_follows = (i == 1 and location[0] == "attributes") or part == "hierarchy"
-    return parts
+        keys.append(str(key))
+        tag_follows = (i == 1 and location[0] == "attributes") or key == "hierarchy"
+    return keys
 
 
 def _closest_key(location: tuple[int | str, ...], top_keys: Collection[str]) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of mechanisms that the package comes with: what a policy has to know of each, and where it is found.
+"""The mechanisms that come with the package: the facts that a policy needs about each, and the module that holds it.
 
-The facts stand here and not beside the draws, because a policy is also read where nothing that draws may be loaded: an
-audit shares no code with what it checks. A new mechanism is one file with a `MECHANISM`, and one line here.
+The facts stand here and not beside the mechanisms, because an audit reads the policy too, and must not load the code
+that it checks. A new mechanism is one module with a value `MECHANISM`, and one entry here.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from kepsilon.policy.exact_bounds import MOST_EPSILON_QUASIS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BuiltIn:
-    """A mechanism whose file is imported when it is first asked for."""
+class BuiltInMechanism:
+    """A mechanism of the package, whose module is imported when `mechanism` is first read."""
 
     name: str
     range_kinds: tuple[str, ...]
     most_attributes: int
     home: str
-    """The module with its `MECHANISM`."""
+    """Name of the module that defines `MECHANISM`."""
 
     @property
     def mechanism(self) -> Any:
-        """As `perturb.mechanisms.protocol.Mechanism` has it."""
+        """The mechanism itself; `perturb.mechanisms.protocol.Mechanism` describes it."""
         return import_module(self.home).MECHANISM
 
 
 _HOME = "kepsilon.perturb.mechanisms"
 
 for _mechanism in (
-    BuiltIn(
+    BuiltInMechanism(
         name="laplace",
         range_kinds=("class", "coarse", "declared"),
         most_attributes=MOST_EPSILON_QUASIS,

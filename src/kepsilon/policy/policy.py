@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Roles, hierarchies, k, ε and limits, checked as a whole."""
+"""The policy as a value that was checked as a whole: roles, hierarchies, k, ε and limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from kepsilon.errors import PolicyError
 from kepsilon.json_values import Json
 from kepsilon.policy.choices import ALGORITHMS, MECHANISMS, OneOf
-from kepsilon.policy.document import no_hierarchy, problems_of, read_document
+from kepsilon.policy.document import missing_hierarchy_text, problems_of, read_document
 from kepsilon.policy.exact_bounds import EXACT, FINEST_BITS, LARGEST_EPSILON, SMALLEST_EPSILON
 from kepsilon.policy.hierarchies import FileHierarchy
 from kepsilon.policy.hierarchies.levels import Specification
@@ -24,22 +24,22 @@ Share = Annotated[Number, Field(ge=0, le=1)]
 
 
 class Policy(Specification):
-    """What is wanted. k, ε, the algorithm and the suppression limit have no defaults: they decide what is promised."""
+    """What the curator wants. k, ε, the algorithm and the suppression limit decide the promise and have no defaults."""
 
     k: Annotated[int, Field(ge=2, strict=True)]
     epsilon: Annotated[Number, Field(ge=float(SMALLEST_EPSILON), le=int(LARGEST_EPSILON))]
     algorithm: Annotated[str, OneOf(ALGORITHMS)]
     max_suppression: Share
-    """Share of records OLA may leave out; Mondrian leaves none out."""
+    """Share of the records that OLA may leave out; Mondrian leaves none out."""
     confidence: Annotated[Number, Field(gt=0, lt=1)] | None = None
     """Leave out records that noise left with too few originals to hide among, at this confidence; off by default."""
     confidence_rule: Literal["text", "strict", "suppress_zero"] = "text"
     """What becomes of a record that noise has moved away from every original of its class."""
     max_total_suppression: Share | None = None
-    """Caps OLA's suppression plus the expected one for confidence; decided before any noise is drawn."""
+    """Limit on what OLA leaves out plus what confident k is expected to; checked before any noise is drawn."""
     loss: Literal["dm*", "precision", "entropy"] = "dm*"
     labels: Literal["tight", "cut"] = "tight"
-    """Mondrian: labels as narrow as the records need, or the partition's own boundaries."""
+    """For Mondrian: labels that cover the values of a class's records, or the whole region that the cuts left to it."""
     unlisted_columns: Literal["error", "drop"] = "error"
     attributes: Annotated[dict[str, Attribute], Field(min_length=1)]
 
@@ -84,7 +84,7 @@ class Policy(Specification):
             lacking = [name for name, attribute in self.k_quasis.items() if attribute.hierarchy is None]
             if lacking:
                 where = ", ".join(f"attributes.{name}" for name in lacking)
-                what = no_hierarchy(self.algorithm)
+                what = missing_hierarchy_text(self.algorithm)
                 raise PydanticCustomError("no_hierarchy", "{where}: {what}", {"where": where, "what": what})
         return self
 
@@ -126,9 +126,9 @@ class Policy(Specification):
         return fraction(self.epsilon)
 
     def with_changes(self, **changes: Any) -> Policy:
-        """The same policy with other values of top-level keys, checked again as a whole; None takes a key out.
+        """A policy with other values of some top-level keys, checked again as a whole; None removes a key.
 
-        Attributes stay as they are. Without confidence its rule goes too.
+        Attributes cannot be changed. Removing `confidence` removes `confidence_rule` too.
         """
         if "attributes" in changes:
             raise ValueError("attributes are not changed here; build a policy with Policy.from_dict")
@@ -138,16 +138,16 @@ class Policy(Specification):
         hierarchies = {name: attribute.hierarchy for name, attribute in self.k_quasis.items()}
         for name, hierarchy in hierarchies.items():
             if hierarchy is not None:
-                document["attributes"][name]["hierarchy"] = hierarchy  # one from a file has been read already
+                document["attributes"][name]["hierarchy"] = hierarchy  # so that a hierarchy file is not read again
         return Policy.from_dict({key: value for key, value in document.items() if value is not None})
 
     def most_suppressed(self, n_records: int) -> int:
-        """How many of so many records OLA may leave out: the limit as written, in whole records."""
+        """How many of `n_records` records OLA may leave out: `max_suppression` as written, in whole records."""
         return int(fraction(self.max_suppression) * n_records)
 
 
 def _checked(document: Mapping[str, Any], *, name: str, folder: Path) -> Policy:
-    """A policy from a document of that name; hierarchy files are looked for in `folder`."""
+    """The policy in a document that messages call `name`; hierarchy files are looked for in `folder`."""
     try:
         return Policy.model_validate(document, context={"folder": folder})
     except ValidationError as error:

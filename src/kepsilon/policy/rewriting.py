@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A policy file written anew with some values changed, comments and order kept; never over another file."""
+"""Writes a policy file with some values changed; comments and order stay, and no existing file is replaced."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from kepsilon.policy.policy import Policy
 
 
 def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None:
-    """The policy of `source` with other values of top-level keys; paths of hierarchy files still lead to the same files."""
+    """Writes the policy of `source` to `target` with other values of top-level keys.
+
+    Paths of hierarchy files are rewritten where needed, so that they still lead to the same files.
+    """
     import tomlkit
 
     text = source.read_text(encoding="utf-8-sig")
     document = tomlkit.parse(text)
     lacking = [key for key in changes if key not in document]
-    document = tomlkit.parse(_with_room(text, lacking))
+    document = tomlkit.parse(_with_new_lines(text, lacking))
     document.update(changes)
     for attribute in document["attributes"].values():
         hierarchy = attribute.get("hierarchy", {})
@@ -43,7 +46,7 @@ def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None
 
 
 def check_new_policy(path: Path) -> None:
-    """Refuses what cannot be written, before the data is looked at; a policy that somebody edited is never replaced."""
+    """Refuses a path where no new policy can be written, before any data is read; no existing file is replaced."""
     if path.exists():
         raise EngineError(
             Problem(
@@ -62,7 +65,7 @@ def check_new_policy(path: Path) -> None:
         )
 
 
-def _with_room(text: str, keys: list[str]) -> str:
-    """The document with lines for new keys below max_suppression, where a reader would look for them."""
+def _with_new_lines(text: str, keys: list[str]) -> str:
+    """The text of a policy with lines for new keys below max_suppression, where a reader would look for them."""
     new_lines = "".join(f"{key} = 0\n" for key in keys)
     return re.sub(r"(?m)^(max_suppression\s*=.*\n)", lambda line: line[0] + new_lines, text, count=1)

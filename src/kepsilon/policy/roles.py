@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The role an attribute plays, and what each role needs to be told. Algorithm 1, lines 1 to 4."""
+"""Roles of attributes, and the settings that each role has in a policy. Algorithm 1, lines 1 to 4."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kepsilon.policy.hierarchies.levels import Specification
 
 
 def _refuse_other_than_numbers(value: object) -> object:
-    """`true` is not 1, and "0.05" is text: what decides a promise is not guessed."""
+    """The value if it is a number; `true` and "0.05" are refused, because what decides a promise is not guessed."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise PydanticCustomError("number", "should be a number")
     if isinstance(value, int) and abs(value) >= EXACT:
@@ -31,12 +31,12 @@ Bounds = tuple[Number, Number]
 
 
 def fraction(number: float) -> Fraction:
-    """The number as it was written: 0.1 is one tenth, not the nearest double."""
+    """The number exactly as it was written: 0.1 is one tenth, not the nearest double."""
     return Fraction(str(number))
 
 
 def written(number: float) -> str:
-    """The number as the curator wrote it, never rounded: a rounded ε would be another promise."""
+    """The number as text, as the curator wrote it: a rounded ε would be another promise."""
     return str(int(number)) if number == int(number) else repr(number)
 
 
@@ -48,31 +48,31 @@ _RANGES_IN_WORDS = {"class": '"class"', "coarse": "{ coarse = step }", "declared
 
 
 class Identifier(Specification):
-    """Dropped before anything else happens."""
+    """A column that names a person. It is dropped before anything else happens."""
 
     role: Literal["identifier"]
 
 
 class KQuasi(Specification):
-    """Generalised until every combination occurs k times."""
+    """A quasi-identifier that is generalised until every combination of k-quasis occurs at least k times."""
 
     role: Literal["k-quasi"]
     hierarchy: Hierarchy | None = None
-    """Needed for OLA; Mondrian labels attributes without one as intervals or sets."""
+    """OLA needs a hierarchy; Mondrian labels attributes without one with intervals or sets."""
     unlisted: Literal["error", "suppress"] = "error"
-    """What to do with records whose value the hierarchy lacks."""
+    """What to do with records whose value is not in the hierarchy."""
 
 
 class EpsilonQuasi(Specification):
-    """Made ε-indistinguishable within each class by noise."""
+    """A numeric quasi-identifier whose values noise makes ε-indistinguishable within each class."""
 
     role: Literal["epsilon-quasi"]
     precision: Annotated[Number, Field(gt=0)]
-    """Published values are rounded to this."""
+    """The step that published values are multiples of."""
     range: Literal["class"] | CoarseSpecification | Bounds
-    """What sets the noise, and so what is promised."""
+    """The range that the size of the noise follows; it decides what is promised."""
     mechanism: Annotated[str, OneOf(MECHANISMS)] = "laplace"
-    """How it becomes what is published."""
+    """How published values are made from true ones."""
     missing: Literal["suppress", "class"] = "suppress"
     domain: Bounds | None = None
     """Public bounds that published values are clamped to."""
@@ -88,7 +88,7 @@ class EpsilonQuasi(Specification):
 
     @property
     def range_kind(self) -> str:
-        """What sets the noise, in a word: "class", "coarse" or "declared"."""
+        """The kind of `range`: "class", "coarse" or "declared"."""
         if isinstance(self.range, tuple):
             return "declared"
         return "coarse" if isinstance(self.range, CoarseSpecification) else "class"
@@ -137,7 +137,7 @@ class EpsilonQuasi(Specification):
 
 
 class Kept(Specification):
-    """Published as it is."""
+    """A column that is published as it is."""
 
     role: Literal["sensitive", "insensitive"]
 
@@ -147,7 +147,7 @@ Attribute = Annotated[Identifier | KQuasi | EpsilonQuasi | Kept, Field(discrimin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnRoles:
-    """Names of the columns that will be published, by role. Identifiers are not even named."""
+    """Names of the columns that will be published, by role; identifiers are not among them."""
 
     k_quasis: tuple[str, ...]
     epsilon_quasis: tuple[str, ...]
@@ -155,8 +155,8 @@ class ColumnRoles:
     published: tuple[str, ...]
     """All columns of the release, in the order of the input."""
     attributes: Mapping[str, KQuasi] = field(default_factory=dict)
-    """The k-quasis with their hierarchies, for whoever has to say how they could be coarsened."""
+    """The k-quasis with their hierarchies, from which messages tell how a column could be coarsened."""
     precisions: Mapping[str, Fraction] = field(default_factory=dict)
-    """What the ε-quasis are published to, as they are most often in the data too."""
+    """Precision of each ε-quasi; the data's own values mostly have it too."""
     are_figures_simulated: bool = False
-    """Whether what to expect of the ε-quasis has no closed form."""
+    """Whether the expected figures of the ε-quasis have no closed form and are simulated."""

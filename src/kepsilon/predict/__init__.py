@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a release will be, known before anything is drawn; `check`, `explore` and `anonymise` ask here alike."""
+"""Predictions: what a release will be, worked out before anything is drawn, for `check`, `explore` and `anonymise`."""

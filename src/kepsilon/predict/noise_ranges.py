@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sets the noise of every class: the values that get it, and the range they get it for."""
+"""What sets the noise of every class: the values that get noise, and the range of each class."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ from kepsilon.table.coded_values import CodedValues
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseRanges:
-    """The ε-quasis of the released records, in the order of the input, and the range of every class."""
+    """The ε-quasis of the records of some classes, in the order they were given, and the range of every class."""
 
     values: FloatArray
     """Shape (n_released, n_epsilon_quasis); clipped where bounds were declared."""
     class_ids: IntArray
     low: FloatArray
-    """Shape (n_classes, n_epsilon_quasis)."""
+    """Ends of the ranges, shape (n_classes, n_epsilon_quasis)."""
     high: FloatArray
     unclipped: FloatArray | None
-    """The values as they were, where some were clipped."""
+    """The values before clipping; None where none was clipped."""
     clipped: dict[str, int]
+    """How many values lay outside declared bounds, by ε-quasi."""
     constant_classes: dict[str, int]
-    """Classes whose range is 0, so that the exact value is published."""
+    """Classes whose range is 0, so that the exact value is published, by ε-quasi."""
 
     @property
     def widths(self) -> FloatArray:
@@ -42,7 +43,7 @@ class NoiseRanges:
 
 
 def ranges_of(values: FloatArray, class_ids: IntArray, *, n_classes: int, policy: Policy) -> NoiseRanges:
-    """What sets the noise of some whole classes, from the ε-quasis of their records as they are in the data."""
+    """The values that get noise, and the ranges, of some whole classes, from the ε-quasis as they are in the data."""
     clipped_values, clipped = clip(values, policy)
     low = np.empty((n_classes, values.shape[1]))
     high = np.empty_like(low)
@@ -61,7 +62,7 @@ def ranges_of(values: FloatArray, class_ids: IntArray, *, n_classes: int, policy
 
 
 def clip(values: FloatArray, policy: Policy) -> tuple[FloatArray, dict[str, int]]:
-    """The values that get noise, inside the bounds where some are declared, and how many were outside."""
+    """The values that get noise, clipped where bounds are declared, and how many lay outside, by ε-quasi."""
     clipped = {}
     moved = values
     for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
@@ -79,8 +80,8 @@ def constant_classes(low: FloatArray, high: FloatArray, policy: Policy) -> dict[
     return {name: int(np.count_nonzero(high[:, j] == low[:, j])) for j, name in enumerate(policy.epsilon_quasis)}
 
 
-def code(coded: CodedValues, attribute: EpsilonQuasi) -> CodedValues:
-    """Values that were coded as they are in the data, as they get noise."""
+def clip_coded(coded: CodedValues, attribute: EpsilonQuasi) -> CodedValues:
+    """The coded values of an ε-quasi, clipped where bounds are declared."""
     chosen = _range(attribute)
     if isinstance(chosen, DeclaredRange):
         return coded.clipped(float(chosen.low), float(chosen.high))
@@ -98,6 +99,7 @@ def refuse_too_fine(low: FloatArray, high: FloatArray, policy: Policy) -> None:
 
 
 def _range(attribute: EpsilonQuasi) -> Range:
+    """The rule that sets the range of an ε-quasi."""
     if attribute.range == "class":
         return ClassRange()
     if isinstance(attribute.range, CoarseSpecification):
@@ -106,7 +108,7 @@ def _range(attribute: EpsilonQuasi) -> Range:
 
 
 def _too_fine(mechanism: Mechanism, name: str, low: FloatArray, high: FloatArray, precision: Fraction) -> list[Problem]:
-    """Refuses a precision so fine that the grid of the noise would show, and with it a class's extremes."""
+    """A problem if the precision is so fine that the grid of the noise would show, and with it a class's extremes."""
     fits = mechanism.coarse_enough(low, high, precision)
     if fits.all():
         return []

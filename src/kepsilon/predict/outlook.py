@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What whole classes lead to expect, a batch at a time: the ranges that set their noise, and figures that add up.
+"""The ranges and expected figures of all classes, found a batch at a time, before noise is drawn.
 
 A class that is too large for a batch comes in parts. With at most one ε-quasi its distinct values with counts stand for
-it, and the figures are the same; engines do not divide classes of more.
+it, and give the same figures; with several ε-quasis engines never divide a class.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ import numpy as np
 
 from kepsilon.engines.protocol import Batch, LargeClass, Preview
 from kepsilon.errors import MemoryLimitError, Problem
-from kepsilon.evaluate.confident_k.confident_k import ConfidentK
-from kepsilon.evaluate.expectations import Expectations, expect, expect_of_counts
+from kepsilon.evaluate.expectations import Expectations, NoiseSetting, expect, expect_of_counts
 from kepsilon.evaluate.large_class import TooManyValuesError, count_parts, merge_counts, one_class
 from kepsilon.evaluate.simulation import Blocks
 from kepsilon.evaluate.tally import Expected
@@ -26,7 +25,7 @@ from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
-from kepsilon.predict.noise_ranges import NoiseRanges, code, constant_classes, ranges_of, refuse_too_fine
+from kepsilon.predict.noise_ranges import NoiseRanges, clip_coded, constant_classes, ranges_of, refuse_too_fine
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.coded_values import CodedValues, code_values
 from kepsilon.table.steps import steps_of
@@ -34,15 +33,17 @@ from kepsilon.table.steps import steps_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """What is known of all classes before any noise is drawn."""
+    """The ranges and expected figures of all classes, known before any noise is drawn."""
 
     low: FloatArray
     """Ends of the ranges, shape (n_classes, n_epsilon_quasis)."""
     high: FloatArray
     clipped: dict[str, int]
+    """Values outside declared bounds, by ε-quasi."""
     constant_classes: dict[str, int]
+    """Classes whose range is 0, by ε-quasi."""
     expected: tuple[Expected, ...]
-    """One for each ε asked about."""
+    """Expected figures, one for each setting asked about."""
 
     @property
     def widths(self) -> FloatArray:
@@ -50,12 +51,11 @@ class Outlook:
         return self.high - self.low
 
 
-Setting = tuple[float, ConfidentK | None]
-"""An ε to expect figures at, with or without confident k."""
+def outlook_of(classes: Preview, policy: Policy, settings: Sequence[NoiseSetting]) -> Outlook:
+    """Ranges of all classes, and expected figures in each setting.
 
-
-def outlook_of(classes: Preview, policy: Policy, settings: Sequence[Setting]) -> Outlook:
-    """Ranges of all classes, and what to expect in each setting."""
+    Refuses precisions so fine that the grid of the noise would show.
+    """
     low = np.empty((len(classes.sizes), len(policy.epsilon_quasis)))
     high = np.empty_like(low)
     clipped: dict[str, int] = {}
@@ -94,9 +94,9 @@ class BatchOutlook:
 
 
 def outlook_of_batch(
-    batch: Batch | LargeClass, *, policy: Policy, settings: Sequence[Setting], mechanism: Mechanism, blocks: Blocks
+    batch: Batch | LargeClass, *, policy: Policy, settings: Sequence[NoiseSetting], mechanism: Mechanism, blocks: Blocks
 ) -> BatchOutlook:
-    """What to expect of one batch; `blocks` are those of all classes."""
+    """Ranges and expected figures of one batch; `blocks` divides all classes, not only those of the batch."""
     if isinstance(batch, Batch):
         own = batch.classes
         ranges, expectations = expect_batch(batch, policy, mechanism, blocks.within(own))
@@ -115,7 +115,7 @@ def outlook_of_batch(
 def expect_batch(
     batch: Batch, policy: Policy, mechanism: Mechanism, blocks: Blocks | None = None
 ) -> tuple[NoiseRanges, Expectations]:
-    """The ranges of some whole classes, and all that can be said of them before any noise is drawn."""
+    """The ranges of some whole classes, and their expected figures for any ε."""
     n_classes = batch.classes.stop - batch.classes.start
     is_several = len(policy.epsilon_quasis) > 1
     if is_several:
@@ -127,7 +127,8 @@ def expect_batch(
         coded = _coded(ranges.values, policy)
     else:
         coded = [
-            code(own, attribute) for own, attribute in zip(batch.coded, policy.epsilon_quasis.values(), strict=True)
+            clip_coded(own, attribute)
+            for own, attribute in zip(batch.coded, policy.epsilon_quasis.values(), strict=True)
         ]
     expectations = expect(
         ranges.values,
@@ -144,15 +145,17 @@ def expect_batch(
 
 
 def _in_order(batch: Batch, policy: Policy) -> Batch:
-    """The batch by class and value.
+    """The batch with its records sorted by class and values.
 
-    With several ε-quasis figures are simulated from records that are drawn by their position: these have to be the same
-    records whatever order an engine holds them in, or `check` could refuse what `anonymise` releases.
+    With several ε-quasis figures are simulated from records that are sampled by position. These have to be the same records
+    whatever order an engine holds them in, or `check` could refuse what `anonymise` releases.
     """
     coded = _coded(batch.values, policy) if batch.coded is None else batch.coded
     sizes = [len(own.distinct) for own in coded]
     if math.prod(sizes) * (batch.classes.stop - batch.classes.start) < 1 << 63:
-        keys = batch.class_ids.astype(np.int64)  # one number for class and values: to sort pairs takes much longer
+        keys = batch.class_ids.astype(
+            np.int64
+        )  # one number for class and values: sorting by several keys takes much longer
         for n_values, own in zip(sizes, coded, strict=True):
             keys *= n_values
             keys += own.codes
@@ -163,6 +166,7 @@ def _in_order(batch: Batch, policy: Policy) -> Batch:
 
 
 def _coded(values: FloatArray, policy: Policy) -> tuple[CodedValues, ...]:
+    """The values coded, one for each ε-quasi."""
     return tuple(
         code_values(values[:, j], precision=fraction(attribute.precision))
         for j, attribute in enumerate(policy.epsilon_quasis.values())
@@ -172,7 +176,7 @@ def _coded(values: FloatArray, policy: Policy) -> tuple[CodedValues, ...]:
 def _expect_large(
     batch: LargeClass, policy: Policy, mechanism: Mechanism, blocks: Blocks
 ) -> tuple[NoiseRanges, Expectations]:
-    """The range of a class from its distinct values, which are its ε-quasi as far as ranges are concerned."""
+    """The range of a large class, and its expected figures for any ε, from its distinct values and their counts."""
     values, counts = count_large(batch, policy)
     as_records = values[:, np.newaxis][:, : len(policy.epsilon_quasis)]
     ranges = ranges_of(as_records, np.zeros(len(values), dtype=np.int64), n_classes=1, policy=policy)
@@ -192,7 +196,7 @@ def _expect_large(
 
 
 def count_large(batch: LargeClass, policy: Policy) -> tuple[FloatArray, IntArray]:
-    """Distinct values of the only ε-quasi; without one all records agree on 0."""
+    """Distinct values of the only ε-quasi in a large class, and how many records hold each; without one all hold 0."""
 
     def only(part: Batch) -> FloatArray:
         return part.values[:, 0] if policy.epsilon_quasis else np.zeros(len(part.class_ids))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one way from classes to predictions: `check`, `explore` and `anonymise` come here, whatever engine they use."""
+"""Makes the predictions of `check`, `explore` and `anonymise` from classes, whatever engine holds them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from kepsilon.engines.protocol import Preview
 from kepsilon.errors import Problem
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.error.relative_error import ErrorSums, epsilon_for_error, uniform_equivalent
+from kepsilon.evaluate.expectations import NoiseSetting
 from kepsilon.evaluate.loss.precision_loss import PrecisionLoss, precision_loss
 from kepsilon.evaluate.tally import Expected
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
-from kepsilon.predict.outlook import Outlook, Setting, outlook_of
+from kepsilon.predict.outlook import Outlook, outlook_of
 from kepsilon.predict.prediction import (
     AttributeLosses,
     ClassSummary,
@@ -37,7 +38,7 @@ YARDSTICK = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predicted:
-    """Predictions for several ε from one look at the classes, and the look itself, which drawing needs."""
+    """Predictions for several ε, and the outlook on the classes that they came from, which drawing needs."""
 
     outlook: Outlook
     predictions: tuple[Prediction, ...]
@@ -47,7 +48,7 @@ class Predicted:
 
     @property
     def prediction(self) -> Prediction:
-        """The first, which is the only one where nobody asked for several."""
+        """The first prediction, which is the only one unless several ε were asked for."""
         return self.predictions[0]
 
 
@@ -60,14 +61,14 @@ def predict(
     epsilons: Sequence[float] | None = None,
     beside: Sequence[float] = (),
 ) -> Predicted:
-    """What the policy makes of these classes at its own ε, or at each of several, from one look at the records.
+    """Predictions of a policy for some classes, at its own ε or at each of several, from one pass over the records.
 
-    `partition` is how the classes came about, and `preview` where their records are. `beside` are ε of which only the
+    `partition` says how the classes came about, and `preview` holds their records. `beside` are other ε, at which only the
     linking risk is wanted.
     """
     asked = [policy.epsilon] if epsilons is None else list(epsilons)
     confident = ConfidentK.asked_by(policy)
-    settings: list[Setting] = [(float(epsilon), confident) for epsilon in asked]
+    settings: list[NoiseSetting] = [(float(epsilon), confident) for epsilon in asked]
     outlook = outlook_of(preview, policy, [*settings, *((epsilon, None) for epsilon in beside)])
     loss = precision_loss(partition.recoding)
     warnings = warnings_about_classes(outlook, partition.recoding)
@@ -95,6 +96,7 @@ def _prediction(
     loss: PrecisionLoss,
     warnings: tuple[Problem, ...],
 ) -> Prediction:
+    """The prediction at one ε."""
     names, recoding = counted.roles.k_quasis, partition.recoding
     n = expected.n_records
     return Prediction(
@@ -134,6 +136,7 @@ def _prediction(
 
 
 def _class_summary(recoding: Recoding) -> ClassSummary:
+    """Number and sizes of the classes."""
     sizes = recoding.sizes
     return ClassSummary(
         count=len(sizes),
@@ -144,8 +147,9 @@ def _class_summary(recoding: Recoding) -> ClassSummary:
 
 
 def _expected_error(sums: ErrorSums, policy: Policy, *, epsilon: float) -> ExpectedError:
+    """The expected error of one ε-quasi, and the ε that would make it that of uniform noise of ±5 %."""
     relative = sums.relative_of(policy.k)
-    # Only where the size of noise goes as 1/ε can be said which ε would do.
+    # Which ε would do is known only where noise is proportional to 1/ε.
     goes_as_inverse = mechanism_of(policy).exponential is not None
     enough = epsilon_for_error(YARDSTICK / 2, error=relative, epsilon=epsilon) if relative and goes_as_inverse else None
     return ExpectedError(
@@ -159,11 +163,12 @@ def _expected_error(sums: ErrorSums, policy: Policy, *, epsilon: float) -> Expec
 
 
 def _finite(figure: float) -> float | None:
-    """A figure that is no number is no figure."""
+    """The figure, or None if it is infinite or no number."""
     return figure if math.isfinite(figure) else None
 
 
 def _expected_suppression(expected: Expected, *, n_counted: int) -> ExpectedSuppression | None:
+    """Expected suppression for confident k as shares; None where it is not asked for."""
     gone, n = expected.suppressed, expected.n_records
     if gone is None:
         return None
@@ -175,7 +180,10 @@ def _expected_suppression(expected: Expected, *, n_counted: int) -> ExpectedSupp
 
 
 def _distortion(losses: Sequence[float], errors: Sequence[ErrorSums]) -> float | None:
-    """Mean over all quasis of precision loss and range-relative error; without noise nothing is distorted."""
+    """Mean over all quasis of precision loss and range-relative error; None where one is undefined.
+
+    An ε-quasi without noise has an error of 0, also where its range is empty.
+    """
     shares = [0.0 if sums.distance_sum == 0 else sums.range_relative for sums in errors]
     defined = [share for share in shares if share is not None]
     if len(defined) < len(shares):

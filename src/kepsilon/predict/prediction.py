@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a release will be: one frozen value, known before anything is drawn.
+"""`Prediction`, a frozen value that says what a release will be, and its parts.
 
 `check` shows it, `explore` compares many of them, `anonymise` decides by it and writes it into the curator's record.
 Shares are 0 to 1.
@@ -18,7 +18,7 @@ from kepsilon.json_values import FrozenMapping, Json, JsonValue, inline, left_ou
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictedRecords(JsonValue):
-    """What becomes of the records that were read, as far as it is known before any noise is drawn."""
+    """How many records were read, and how many of them are suppressed before any noise is drawn."""
 
     read: int
     suppressed_by_k: int
@@ -27,7 +27,7 @@ class PredictedRecords(JsonValue):
 
     @property
     def counted(self) -> int:
-        """Records that stay after those with missing or unlisted values have left."""
+        """Records that are left after those with missing or unlisted values were suppressed."""
         return self.read - self.suppressed_missing - self.suppressed_unlisted
 
     @property
@@ -38,7 +38,7 @@ class PredictedRecords(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassSummary(JsonValue):
-    """How many classes there are, and how large they are in records."""
+    """The number of classes, and their sizes in records."""
 
     count: int
     smallest: int
@@ -48,7 +48,7 @@ class ClassSummary(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeLosses(JsonValue):
-    """One loss by k-quasi, and its mean over k-quasis."""
+    """The loss of every k-quasi, and the mean of all."""
 
     by_attribute: Mapping[str, float] = field(metadata=inline())
     overall: float
@@ -59,7 +59,7 @@ class AttributeLosses(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Losses(JsonValue):
-    """What generalising cost."""
+    """The loss by generalising, in two measures."""
 
     dm_star: int = field(metadata=written_as("dm*"))
     """Sum of squared class sizes over all classes, also those that were suppressed."""
@@ -68,7 +68,7 @@ class Losses(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedError(JsonValue):
-    """The error of one ε-quasi to expect; no mean over fewer than k records is given."""
+    """The expected error of one ε-quasi; None where it would be a mean over fewer than k records."""
 
     expected_relative: float | None
     range_relative: float | None
@@ -80,7 +80,7 @@ class ExpectedError(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedRisk(JsonValue):
-    """Right links per record that gets noise, for an attacker who knows every true value and uses no kept column."""
+    """Correct links per record that gets noise, by an attacker who knows every true value and uses no kept column."""
 
     fair: Estimate
     """A tie of t originals is worth 1/t."""
@@ -89,8 +89,8 @@ class ExpectedRisk(JsonValue):
     largest_possible: float
     """The most that any published value can make a record's own original probable, whatever is drawn.
 
-    For the same attacker, who looks at one record at a time, all originals of its class being equally likely before.
-    Whoever matches a whole class one to one can be surer; their bound is this figure at 2ε.
+    To an attacker who considers one record at a time, with all originals of its class equally likely before. An attacker
+    who matches a whole class one to one can be surer; the bound for this attacker is the figure at 2ε.
     """
 
     def to_json(self) -> Json:
@@ -105,14 +105,14 @@ class ExpectedRisk(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedSuppression(JsonValue):
-    """What confident k is expected to leave out."""
+    """Shares of records that confident k is expected to suppress."""
 
     of_entering: Estimate
     """Share of the records that get noise."""
     of_counted: Estimate
     """Share of the counted records."""
     total_expected: float
-    """With those left out for k, as a share of the counted records."""
+    """Share of the counted records that is expected to be suppressed, for k and confident k together."""
 
     def to_json(self) -> Json:
         return {
@@ -124,7 +124,7 @@ class ExpectedSuppression(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction(JsonValue):
-    """What a policy makes of some records, before any noise is drawn."""
+    """What a release of some records under a policy will be, known before any noise is drawn."""
 
     algorithm: str
     k: int
@@ -148,7 +148,7 @@ class Prediction(JsonValue):
     distortion: float | None
     """Mean over quasis of precision loss and range-relative error; None where one of them is undefined."""
     warnings: tuple[Problem, ...] = ()
-    """Not wrong, but worth knowing before anything is published."""
+    """Facts that do not stop a release, but are worth knowing before it is published."""
 
     def __post_init__(self) -> None:
         for name in ("levels", "error", "clipped", "constant_classes"):
@@ -162,12 +162,12 @@ class Prediction(JsonValue):
 
     @property
     def suppressed_by_k(self) -> float:
-        """Share of the counted records that no class of the required size takes."""
+        """Share of the counted records that are suppressed because they are in no class of k records."""
         return self.records.suppressed_by_k / self.records.counted
 
     @property
     def suppression(self) -> Estimate:
-        """For k and for confidence together, as a share of the counted records."""
+        """Expected suppression for k and confident k together, as a share of the counted records."""
         gone = Estimate() if self.confident_k is None else self.confident_k.of_counted
         return Estimate(total=self.suppressed_by_k) + gone
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The curator's cap on all suppression, held against what is expected before any noise is drawn."""
+"""Refuses a release whose expected suppression is above the curator's cap, before any noise is drawn."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from kepsilon.predict.prediction import Prediction
 def refuse_above_total(
     prediction: Prediction, policy: Policy, *, at: Callable[[Sequence[float]], Sequence[Prediction]]
 ) -> None:
-    """Decided on the expected figure: deciding on the drawn one would select noise.
+    """Raises UnsatisfiableError if more records are expected to be suppressed than the policy's `max_total_suppression`.
 
-    `at` predicts for several smaller ε from one more look at the classes, and is only called to word a refusal.
+    The expected figure decides: to decide by the drawn one would be to select noise. `at` predicts for several smaller ε
+    from one more pass over the classes, and is called only to word a refusal.
     """
     limit = policy.max_total_suppression
     total = prediction.suppression.at_most
@@ -49,7 +50,7 @@ def refuse_above_total(
 
 
 def _halved(epsilon: float) -> list[float]:
-    """Half of ε, a quarter and so on, as far down as a policy may go."""
+    """ε/2, ε/4 and so on, down to the smallest ε that a policy may state."""
     halves = []
     while (epsilon := epsilon / 2) >= SMALLEST_EPSILON:
         halves.append(epsilon)

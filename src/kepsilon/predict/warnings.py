@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is not wrong, but worth knowing before anything is published."""
+"""Warnings: facts that do not stop a release, but are worth knowing before it is published."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kepsilon.table.classes import Recoding
 
 
 def warnings_about_classes(outlook: Outlook, recoding: Recoding) -> tuple[Problem, ...]:
-    """What the classes of one partition give rise to."""
+    """Warnings about the classes of one partition: constant classes and clipped values."""
     return (
         *_constant(outlook.constant_classes, recoding.n_classes),
         *_clipped(outlook.clipped, int(recoding.sizes.sum())),
@@ -22,11 +22,12 @@ def warnings_about_classes(outlook: Outlook, recoding: Recoding) -> tuple[Proble
 
 
 def warnings_about_source(counted: Counted, policy: Policy) -> tuple[Problem, ...]:
-    """What the columns themselves give rise to, whatever the classes; identifiers are looked at for this only."""
+    """Warnings about the columns themselves, whatever the classes. Identifiers are read for this purpose only."""
     return (*_repeating_persons(counted.source, policy), *_formulas(counted))
 
 
 def _repeating_persons(source: Source, policy: Policy) -> Iterator[Problem]:
+    """A warning for each identifier that some records share."""
     for name in policy.identifiers:
         found = source.repetition(name)
         if found.n_distinct < found.n_records:
@@ -40,6 +41,7 @@ def _repeating_persons(source: Source, policy: Policy) -> Iterator[Problem]:
 
 
 def _formulas(counted: Counted) -> Iterator[Problem]:
+    """A warning for each kept column with values that a spreadsheet would run as formulas."""
     for name in counted.roles.kept:
         n = counted.columns.n_formulas(name)
         if n:
@@ -51,6 +53,7 @@ def _formulas(counted: Counted) -> Iterator[Problem]:
 
 
 def _constant(constant: Mapping[str, int], n_classes: int) -> Iterator[Problem]:
+    """A warning for each ε-quasi that gets no noise in some classes."""
     for name, n in constant.items():
         if n:
             yield Problem(
@@ -62,6 +65,7 @@ def _constant(constant: Mapping[str, int], n_classes: int) -> Iterator[Problem]:
 
 
 def _clipped(clipped: Mapping[str, int], n_released: int) -> Iterator[Problem]:
+    """A warning for each ε-quasi with values outside its declared bounds."""
     for name, n in clipped.items():
         if n:
             yield Problem(

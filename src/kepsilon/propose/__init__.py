@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A policy for the curator to edit, proposed from what the columns are called and what they look like."""
+"""Proposes a policy for the curator to edit, from the names and the contents of the columns."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the name of a column says about its content; a hint, which the content may overrule."""
+"""What the name of a column says about its contents; it is a hint, which the contents may overrule."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from enum import Enum
 
 
 class Meaning(Enum):
+    """What a column may hold, going by its name."""
+
     PERSON_ID = "a person's number"
     NAME = "a name"
     CONTACT = "a way to reach a person"
@@ -67,11 +69,11 @@ WORDS = {
         "|level|value|counts?|total|cm|mm|kg|lbs?|percent|pct|share|population|pop"
     ),
 }
-"""Words that may stand anywhere in a name."""
+"""Patterns of words that may stand anywhere in a name, by meaning."""
 
 
 def meanings_of(name: str) -> frozenset[Meaning]:
-    """All that a column of this name may hold; empty where the name says nothing known here."""
+    """Everything that a column of this name may hold; empty if the name matches no pattern."""
     spoken = " ".join(words_of(name))
     whole = {meaning for meaning, pattern in WHOLE_NAMES.items() if re.fullmatch(pattern, spoken)}
     parts = {meaning for meaning, pattern in WORDS.items() if re.search(rf"\b({pattern})\b", spoken)}
@@ -79,6 +81,6 @@ def meanings_of(name: str) -> frozenset[Meaning]:
 
 
 def words_of(name: str) -> list[str]:
-    """`patientID`, `patient_id` and `Patient-Id` are the same two words."""
+    """Words of a name in lower case: `patientID`, `patient_id` and `Patient-Id` all give "patient" and "id"."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
     return re.findall(r"[^\W_]+", spaced.casefold())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hierarchy or precision that fits the values of a column."""
+"""Proposes a hierarchy or a precision that suits the values of a column."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from kepsilon.engines.arrow.profile import DATES, FEW, ColumnProfile, Kind, Shap
 from kepsilon.propose.column_names import Meaning, meanings_of
 
 SHARED_BY_MANY = 20
-"""A value is copied into the policy only if at least so many records hold it."""
+"""A value is copied into the proposed policy only if at least so many records hold it."""
 LARGEST = 2.0**53
-"""Past it a double does not tell whole numbers apart, and hierarchies place none."""
+"""Beyond this a double does not tell whole numbers apart, and no hierarchy places them."""
 NARROWEST = 1e-9
-"""Numbers that lie closer together than this are taken for text: nothing is measured in such units."""
+"""A column whose numbers all lie closer together than this gets no numeric treatment: nothing is measured so finely."""
 MOST_STEPS = 10_000_000
-"""Most steps of the precision in a range: past 2^24 they would show the grid that noise is drawn on."""
+"""Most steps of the precision in a range: more than 2^24 would show the steps that noise is drawn in."""
 ENOUGH_STEPS = 100_000
-"""As many as a measurement has; computed numbers carry more decimals than they mean."""
+"""Most steps for numbers of more than 6 decimals: computed numbers have more decimals than any measurement."""
 DATE_FORMATS = {Shape.DATE_DOTS: "%d.%m.%Y", Shape.DATE_DAY_FIRST: "%d/%m/%Y", Shape.DATE_MONTH_FIRST: "%m/%d/%Y"}
 
 Hierarchy = dict[str, object]
 
 
 def fitting_hierarchy(column: ColumnProfile) -> Hierarchy:
-    """Masks for codes, intervals for numbers of several values, and else one label for all."""
+    """A mask for codes, intervals for numbers with several values, and else one label for all."""
     if is_code(column):
         return {"type": "mask"}
     if is_numeric(column) and column.n_distinct > 3:
@@ -36,13 +36,17 @@ def fitting_hierarchy(column: ColumnProfile) -> Hierarchy:
 
 
 def dates_hierarchy(column: ColumnProfile) -> Hierarchy:
+    """Months, quarters and years, with the format in which the column writes its dates."""
     shape = next(shape for shape in DATES if column.is_all(shape))
     hierarchy: Hierarchy = {"type": "dates", "units": ["month", "quarter", "year"]}
     return {**hierarchy, "format": DATE_FORMATS[shape]} if shape in DATE_FORMATS else hierarchy
 
 
 def groups_of(column: ColumnProfile) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Values that many records share, in groups: by a first word in common, or else two halves of the alphabet."""
+    """Groups of the values that many records share: by a common first word, or else two halves in the order of the values.
+
+    Each group is a label and its values; there are none if fewer than four values are shared by many.
+    """
     shared = [value for value, n_records in column.values if n_records >= SHARED_BY_MANY]
     if column.kind is not Kind.TEXT or len(shared) < 4:
         return ()
@@ -62,14 +66,14 @@ def groups_of(column: ColumnProfile) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def is_numeric(column: ColumnProfile) -> bool:
-    """Different numbers that hierarchies and noise can place."""
+    """Whether the column holds different numbers that hierarchies and noise can handle."""
     if column.kind not in (Kind.WHOLE, Kind.DECIMAL) or column.high - column.low < NARROWEST:
         return False
     return max(abs(column.low), abs(column.high)) < LARGEST
 
 
 def is_code(column: ColumnProfile) -> bool:
-    """Digits of one length that are no quantity: zeros in front, or as many digits as postcodes have."""
+    """Whether the column holds codes: digits of one length, with leading zeros or as many digits as postcodes have."""
     if not column.is_all(Shape.DIGITS) or column.min_length != column.max_length or column.is_all(Shape.YEAR):
         return False
     if column.leading_zeros:
@@ -78,7 +82,7 @@ def is_code(column: ColumnProfile) -> bool:
 
 
 def precision_of(column: ColumnProfile) -> tuple[float, bool]:
-    """A power of ten read off the decimals, and whether it had to be coarser than they are."""
+    """A power of ten that suits the column's decimals, and whether it is coarser than they are."""
     own = 10.0**-column.decimals
     n_steps = MOST_STEPS if column.decimals <= 6 else ENOUGH_STEPS
     finest = max((column.high - column.low) / n_steps, max(abs(column.low), abs(column.high)) / LARGEST * 8)
@@ -88,13 +92,13 @@ def precision_of(column: ColumnProfile) -> tuple[float, bool]:
 
 
 def nice(number: float) -> float:
-    """1, 2 or 5 times a power of ten, the first that is not smaller."""
+    """The smallest number not below `number` that is 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(number))
     return tidy(next(step * power for step in (1, 2, 5, 10) if step * power >= number * (1 - 1e-9)))
 
 
 def tidy(number: float) -> float:
-    """Without the dust of binary fractions, and whole where it is whole."""
+    """The number rounded to six digits, as an int if it is whole."""
     rounded = float(f"{number:.6g}")
     return int(rounded) if rounded.is_integer() else rounded
 
@@ -104,6 +108,7 @@ def _first_word(value: str) -> str:
 
 
 def _free(name: str, taken: Sequence[str]) -> str:
+    """The name, with dots added until no value or label has it."""
     while name in taken:
         name += "…"
     return name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proposed roles as the text of a policy file, reasons as comments, with what must be decided left undecided."""
+"""The text of a proposed policy file: roles with their reasons as comments, and k, ε and max_suppression undecided."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from kepsilon.propose.rules import Proposal, propose_role
 
 WIDTH = 116
 MANY = 6
-"""Beyond so many k-quasis the curse of dimensionality is worth a word."""
+"""With more k-quasis than this, the text warns that most combinations will be rare."""
 HEADER = """\
-# A proposal, made by kepsilon init from {source} ({n_records:,} records). Names and looks of columns are all it
-# goes by; only you know who could know what about these people. Go through it, then:
+# A proposal, made by kepsilon init from {source} ({n_records:,} records). It knows only the names and the contents of
+# the columns; only you know who could know what about these people. Check every line, then run:
 #   kepsilon check DATA -p THIS_FILE
 
 # 1. Decide these; they have no defaults, because they decide what is promised. Remove the # when you have.
@@ -65,7 +65,7 @@ NOTHING_TO_PROTECT = """\
 
 
 def propose_policy(source: object) -> str:
-    """The text of a policy file for a path or a frame. It is refused until k, epsilon and max_suppression are decided."""
+    """The text of a policy file for a path or a frame; it is no valid policy until k, epsilon and max_suppression are set."""
     name, columns = profile_columns(source)
     proposals = [propose_role(column) for column in columns]
     head = HEADER.format(source=toml_string(name), n_records=columns[0].n_records)
@@ -81,7 +81,7 @@ def propose_policy(source: object) -> str:
 
 def _attentions(proposals: Sequence[Proposal]) -> Iterator[str]:
     identifiers = [p for p in proposals if p.role == "identifier"]
-    # Where a person's own number never repeats, a name that does belongs to namesakes.
+    # If a column with a number of each person never repeats, a name that repeats belongs to several persons.
     tells_apart = any(p.names_a_person and not p.column.n_repeated for p in identifiers)
     repeating = [p for p in identifiers if p.column.n_repeated and (p.names_a_person or not tells_apart)]
     if repeating:
@@ -123,7 +123,7 @@ def _section(proposal: Proposal) -> str:
 
 
 def _groups(proposal: Proposal) -> str:
-    """Groups as a comment, to take the place of the hierarchy above it."""
+    """A hierarchy of groups as a comment, which the curator may use in place of the one above it."""
     n_listed = sum(len(members) for _, members in proposal.groups)
     n_more = len(proposal.column.values) - n_listed
     rare = f"; add the {n_more} that fewer than {SHARED_BY_MANY} records hold" if n_more else ""
@@ -148,7 +148,7 @@ def toml_key(name: str) -> str:
 
 
 def toml_string(text: str) -> str:
-    """A basic string; what cannot be seen is escaped, so that no name can end a comment or hide in the file."""
+    """The text as a TOML string; invisible characters are escaped, so that no name can end a comment or hide in the file."""
     escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
     shown = (escapes.get(c, c if c.isprintable() else f"\\U{ord(c):08X}") for c in text)
     return f'"{"".join(shown)}"'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the profile of a column to a role, with the reason: the first rule that fits decides.
+"""Rules that propose a role for a column from its profile, with the reason; the first rule that fits decides.
 
-A reason speaks of counts and shapes, never of a value. Where nothing tells a k-quasi from a sensitive attribute, the
-proposal is k-quasi: generalising too much costs use, generalising too little costs somebody's privacy.
+A reason names counts and shapes, never a value. If nothing tells whether a column is a k-quasi or sensitive, it is
+proposed as a k-quasi: generalising too much costs detail, generalising too little costs somebody's privacy.
 """
 
 from __future__ import annotations
@@ -27,32 +27,34 @@ NEARLY_UNIQUE = 0.9
 FREE_TEXT_LENGTH = 40
 PRIVATE = frozenset({Meaning.CLINICAL, Meaning.FINANCIAL})
 PERSONS_OWN = frozenset({Shape.EMAIL, Shape.SSN, Shape.UUID})
-"""Shapes that stand for one person; a phone is shared by a household."""
+"""Shapes of values that belong to one person; a phone number does not, because a household shares it."""
 SAFE_SIDE = "Neither its name nor its values say what it is: k-quasi is the safe side. If nobody could know it, make it sensitive."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A role for one column: keys as they stand in the policy, and why."""
+    """The role that is proposed for one column, with its keys in the policy and the reason."""
 
     column: ColumnProfile
     role: str | None
-    """None: the curator has to say."""
+    """None if the curator has to decide."""
     reason: str
     notes: tuple[str, ...] = ()
     names_a_person: bool = False
     hierarchy: Hierarchy | None = None
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Groups of values copied from the data, to be offered and not used."""
+    """Groups of values copied from the data; they are offered in a comment, not used."""
     precision: float | None = None
     coarse: float | None = None
     """A step for `range = { coarse = … }` that suits the numbers."""
 
 
 Rule = Callable[[ColumnProfile, frozenset[Meaning]], Proposal | None]
+"""Proposes a role for a column, given what its name means; None if the rule does not fit."""
 
 
 def propose_role(column: ColumnProfile) -> Proposal:
+    """The proposal of the first rule that fits, or else a k-quasi."""
     meanings = meanings_of(column.name)
     for rule in RULES:
         proposal = rule(column, meanings)
@@ -79,7 +81,7 @@ def _shaped_like_an_identifier(column: ColumnProfile, _: frozenset[Meaning]) -> 
 
 def _named_like_an_identifier(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
     if column.n_distinct <= 2 and column.n_distinct < column.n_filled:
-        return None  # has_phone: yes or no
+        return None  # a column such as has_phone, which holds yes and no
     reasons = {
         Meaning.PERSON_ID: "Its name says that it tells persons apart.",
         Meaning.NAME: "Its name says that it holds names.",
@@ -178,13 +180,15 @@ def _sensitive(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal 
     private = meanings & PRIVATE
     if not private or (Meaning.DEMOGRAPHIC in meanings and column.kind is Kind.TEXT):
         return None
-    look = "clinical" if Meaning.CLINICAL in private else "financial"
+    topic = "clinical" if Meaning.CLINICAL in private else "financial"
     otherwise = (
         "even roughly, make it an epsilon-quasi"
         if is_numeric(column) and column.n_distinct > FEW
         else "make it a k-quasi"
     )
-    reason = f"Its name looks {look}: what the data is about, published as it is. If others could know it, {otherwise}."
+    reason = (
+        f"Its name looks {topic}: what the data is about, published as it is. If others could know it, {otherwise}."
+    )
     return Proposal(column=column, role="sensitive", reason=reason, notes=_advice(column))
 
 
@@ -263,7 +267,7 @@ def _different(column: ColumnProfile) -> str:
 
 
 def _advice(column: ColumnProfile) -> tuple[str, ...]:
-    """What in the data should be looked at."""
+    """Notes on what the curator should check in the data."""
     advice = []
     if column.kind is Kind.TEXT and column.n_filled / 2 <= column.n_numbers < column.n_filled:
         advice.append(

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Algorithm 1, lines 8 to 10: merge, shuffle, write."""
+"""What is written of a release: its records, the public manifest and the curator's record. Algorithm 1, lines 8 to 10."""

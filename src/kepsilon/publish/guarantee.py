@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a release promises, in words that are true for the chosen ranges."""
+"""The statement of what a release promises, worded so that it is true for the chosen ranges."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, written
 
 
 def range_in_words(attribute: EpsilonQuasi) -> str:
+    """The range of an ε-quasi, as the manifest names it."""
     if attribute.range == "class":
         return "class"
     if isinstance(attribute.range, CoarseSpecification):
@@ -20,7 +21,7 @@ def range_in_words(attribute: EpsilonQuasi) -> str:
 
 
 def statement(policy: Policy) -> str:
-    """One promise a line."""
+    """What a release under the policy promises, one promise a line."""
     sentences = []
     if policy.k_quasis:
         sentences.append(
@@ -54,7 +55,7 @@ def statement(policy: Policy) -> str:
 
 
 def _confidence(policy: Policy) -> str:
-    """A record is hidden by the originals that its published values leave possible, so those are what is counted."""
+    """What confident k promises: it counts the originals of the class that could be a published record's own."""
     beyond = {
         "text": "Records that noise moved away from every original of their class were kept.",
         "strict": f"Records that noise moved away from every original of their class were kept where {policy.k} others stay.",
@@ -74,5 +75,5 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _shown(name: str) -> str:
-    """A column's name with control characters as escapes: a line break in it would begin a promise of its own."""
+    """A column's name with control characters as escapes: after a line break, the rest would look like another promise."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)

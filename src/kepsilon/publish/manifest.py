@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public manifest, made from the curator's record by naming what cannot be used against a record."""
+"""The public manifest, made from the curator's record by naming what may be told without endangering a record."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from kepsilon.publish.policy_document import PolicyDocument
 from kepsilon.publish.record import ConfidentSuppression, ErrorOfNoise, Fates, Guarantee, LinkingRisk, Record
 
 MOST_OF_ONE_RECORD = 0.02
-"""Share of a mean that one record may have if the mean is published to two digits: these leave half a per cent open, at
-best, which is a quarter of such a record's part."""
+"""Largest share that one record may have in a mean that is published to two digits. Rounding leaves at least half a per
+cent of the mean open, which is a quarter of such a record's share."""
 
 CURATORS_POLICY_KEYS = ("path", "levels")
-"""Inside a hierarchy: where its file lies, and lists that may have been copied from the data."""
+"""Keys of a hierarchy that are not made public: the path of its file, and lists that may be copied from the data."""
 
 Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicError(JsonValue):
-    """The error of one ε-quasi to expect, to two digits."""
+    """The expected error of one ε-quasi, to two digits."""
 
     expected_relative: float | None
     range_relative: float | None
     has_dominant_record: bool
-    """Whether one record has so much of the mean that its value could be solved for; the mean is then not told."""
+    """Whether one record's share of the mean is so large that its value could be solved for; the mean is then left out."""
 
     def to_json(self) -> Json:
         told = {} if self.has_dominant_record else {"expected_relative": self.expected_relative}
@@ -39,7 +39,7 @@ class PublicError(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicSuppression(JsonValue):
-    """What confident k was expected to leave out, to two digits."""
+    """Shares of records that confident k was expected to leave out, to two digits."""
 
     expected: float
     total_expected: float
@@ -47,14 +47,14 @@ class PublicSuppression(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicLinksPerOriginal(JsonValue):
-    """Right links to expect per record that was read, to two digits."""
+    """Expected right links per record that was read, to two digits."""
 
     expected: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicRisk(JsonValue):
-    """Right links to expect per record that gets noise, to two digits."""
+    """Expected right links per record that gets noise, to two digits."""
 
     expected: float
     expected_paper_ties: float
@@ -65,8 +65,8 @@ class PublicRisk(JsonValue):
 class Manifest(JsonMapping):
     """What may be given away with a release.
 
-    Its figures were known before any noise was drawn. A realised one depends on which record became which, and can
-    betray it.
+    Its figures were known before any noise was drawn. A realised figure depends on which original each released record
+    was, and can betray it.
     """
 
     kepsilon_version: str
@@ -76,13 +76,13 @@ class Manifest(JsonMapping):
     seeded: bool
     engine: str
     digest: str | None
-    """Of what was written; None before."""
+    """Digest of the file that was written; None before it is written."""
     records: Fates
     classes: ClassSummary
     levels: Mapping[str, int] | None = field(metadata=left_out_if_none())
     loss: Losses
     error: Mapping[str, PublicError] | None = field(metadata=left_out_if_none())
-    """By ε-quasi, where some have the range of the class."""
+    """Error by ε-quasi, of those with the range of the class; None if there are none."""
     confident_k: PublicSuppression | None = field(metadata=left_out_if_none())
     linking_risk: PublicRisk | None = field(metadata=left_out_if_none())
 
@@ -98,9 +98,9 @@ def manifest_of(record: Record) -> Manifest:
 
     Declared bounds promise that nothing exact about a record's value is told, and their width is public: a mean error
     could be solved for the smallest value, or for one that was clipped. So error, risk and the number of clipped values
-    stay out, and likewise error and risk of coarse ranges.
-    Figures that were computed from all records, the suppressed ones included, are rounded to two digits: an exact one
-    lets whoever knows every value but one solve for it.
+    are left out, and likewise error and risk of coarse ranges.
+    Figures that were computed from all records, the suppressed ones included, are rounded to two digits: from an exact
+    figure, whoever knows every value but one could solve for that one.
     """
     attributes = record.policy.attributes
     in_class = {name: error for name, error in record.error.items() if attributes[name].get("range") == "class"}
@@ -134,7 +134,10 @@ def _public_loss(loss: Losses) -> Losses:
 
 
 def _public_error(error: ErrorOfNoise) -> PublicError:
-    """Rounding does not hide a record that dominates a mean of E|Z|/|v|: one that is next to 0 could be solved for."""
+    """The expected error of one ε-quasi without what one record dominates.
+
+    The mean is of E|Z|/|v|, so a value v next to 0 can dominate it; rounding would not hide that value.
+    """
     relative, over_range = error.predicted.expected_relative, error.predicted.range_relative
     is_dominated = (error.predicted.largest_share or 0.0) > MOST_OF_ONE_RECORD
     return PublicError(
@@ -160,5 +163,5 @@ def _public_risk(risk: LinkingRisk) -> PublicRisk:
 
 
 def _rounded(figure: Number) -> Number:
-    """To two digits."""
+    """The figure rounded to two significant digits."""
     return round(figure, 1 - math.floor(math.log10(abs(figure)))) if figure else figure

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a release is written: its names, and every place that is refused before any work is done."""
+"""Paths that a release is written to, and checks that refuse a path before any work is done."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kepsilon.sources.folders import files_of, is_many, would_match
 
 
 def is_folder(output: Path) -> bool:
-    """Whether a release of that name is a folder of Parquet files."""
+    """Whether a release at this path is a folder of Parquet files."""
     return not output.suffix
 
 
@@ -34,7 +34,7 @@ def check_outputs(
     overwrite: bool,
     inputs: Iterable[Path] = (),
 ) -> None:
-    """Everything about the places to write to that can be refused before any work is done."""
+    """Refuses paths that cannot be written to, before any work is done."""
     from kepsilon.sources.kinds import writer_for
 
     inputs = _all_inputs(inputs)
@@ -42,7 +42,7 @@ def check_outputs(
     for path in (output, linkage):
         if path is not None:
             if path is linkage or not is_folder(path):
-                writer_for(path)  # refuses a suffix that nobody writes
+                writer_for(path)  # refuses a suffix that no kind of table has
             require_folder(path.parent)
             refuse_input(path, inputs)
     for path in beside:
@@ -58,7 +58,10 @@ def check_outputs(
 
 
 def _all_inputs(inputs: Iterable[Path]) -> tuple[Path, ...]:
-    """Folders and patterns with the files that they stand for; if there are none, reading will say so."""
+    """The inputs, and also the files that folders and patterns among them stand for.
+
+    An input for which no file is found is reported when it is read.
+    """
     found: dict[Path, None] = {}
     for path in inputs:
         found[path] = None
@@ -84,7 +87,7 @@ def _refuse_taken(path: Path, taken: set[Path], what: str) -> None:
 
 
 def refuse_input(path: Path, inputs: Iterable[Path]) -> None:
-    """Nothing is written over an input, nor where the next run would read it as one."""
+    """Refuses a path that is an input, or that a later run would read as a part of an input."""
     inputs = tuple(inputs)
     if any(_is_read_by(source, path) for source in inputs if is_many(source) and not source.is_dir()):
         raise EngineError(
@@ -110,7 +113,7 @@ def refuse_input(path: Path, inputs: Iterable[Path]) -> None:
 
 def _is_read_by(pattern: Path, output: Path) -> bool:
     folder = output.parent.resolve()
-    with contextlib.suppress(AnonymisationError):  # reading will say what is wrong with them
+    with contextlib.suppress(AnonymisationError):  # what is wrong with inputs is reported when they are read
         if any(file.parent.resolve() == folder for file in files_of(pattern)):
             return True
     return would_match(pattern, output)

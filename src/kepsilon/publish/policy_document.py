@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The policy of a release as it is written beside it: under the keys of the policy file, with all defaults."""
+"""The policy as it is written into the manifest and the record: under the keys of the policy file, with all defaults."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kepsilon.policy.policy import Policy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyDocument(JsonMapping):
-    """What the policy was when the release was made; changing the policy afterwards changes nothing here."""
+    """The policy of a release, frozen when the release is made."""
 
     document: Mapping[str, Any]
 
@@ -35,16 +35,16 @@ class PolicyDocument(JsonMapping):
 
     @property
     def attributes(self) -> Mapping[str, Mapping[str, Any]]:
-        """By name, in the order of the policy; each has a `role` and what else that role is told."""
+        """Attributes by name, in the order of the policy; each has a `role` and the settings of that role."""
         attributes: Mapping[str, Mapping[str, Any]] = self.document["attributes"]
         return attributes
 
-    def having(self, role: str) -> tuple[str, ...]:
+    def attributes_with_role(self, role: str) -> tuple[str, ...]:
         """Names of the attributes with this role."""
         return tuple(name for name, attribute in self.attributes.items() if attribute["role"] == role)
 
     def without_in_hierarchies(self, keys: Collection[str]) -> PolicyDocument:
-        """A document whose hierarchies lack some keys."""
+        """A copy whose hierarchies lack the given keys."""
         attributes = {name: dict(attribute) for name, attribute in self.attributes.items()}
         for attribute in attributes.values():
             if "hierarchy" in attribute:

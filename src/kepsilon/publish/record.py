@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The curator's record: everything known about a release, expected and realised. Shares are 0 to 1."""
+"""The curator's record: everything known about a release, expected and realised. Shares are between 0 and 1."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from kepsilon.version import __version__
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarantee(JsonValue):
-    """What is promised: one promise a line, and the numbers in it."""
+    """What a release promises: a statement with one promise a line, and the numbers in it."""
 
     statement: str
     k: int
     epsilon: float
     confidence: float | None
     ranges: Mapping[str, str]
-    """What sets the noise, by ε-quasi, in words."""
+    """By ε-quasi: the range that the size of the noise follows, in words."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ranges", FrozenMapping(self.ranges))
@@ -42,7 +42,7 @@ class Guarantee(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fates(JsonValue):
-    """What became of the records that were read; the parts add up."""
+    """Numbers of records by what became of them; released and suppressed ones add up to those read."""
 
     read: int
     released: int
@@ -66,7 +66,7 @@ class Fates(JsonValue):
 
     @property
     def left_before(self) -> int:
-        """Records with a value missing or unlisted, which leave before anything is counted."""
+        """Number of records with a value missing or unlisted, which are left out before anything is counted."""
         return self.suppressed_missing + self.suppressed_unlisted
 
     @property
@@ -75,13 +75,13 @@ class Fates(JsonValue):
 
     @property
     def entering(self) -> int:
-        """Records in a class of at least k, which get noise."""
+        """Number of records in classes of at least k records; these get noise."""
         return self.counted - self.suppressed_by_k
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorOfNoise(JsonValue):
-    """The error of one ε-quasi; no mean over fewer than k records is given."""
+    """The error of one ε-quasi; a mean over fewer than k records is None."""
 
     predicted: ExpectedError = field(metadata=inline())
     realised_relative: float | None
@@ -104,7 +104,7 @@ class LinkingRisk(JsonValue):
     realised: float
     realised_paper_ties: float
     largest: float
-    """The largest chance of a released record, as its published values left it."""
+    """Largest probability that a released record is linked rightly, given its published values."""
     over_half: float
     over_nine_tenths: float
     per_original: LinksPerOriginal
@@ -112,7 +112,7 @@ class LinkingRisk(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfidentSuppression(JsonValue):
-    """What confident k left out, and what it was expected to."""
+    """What confident k left out, and what it was expected to leave out."""
 
     confidence: float
     rule: str
@@ -120,7 +120,7 @@ class ConfidentSuppression(JsonValue):
     realised: float
     """Share of the records that got noise."""
     total_realised: float
-    """With those left out for k, as a share of the counted records."""
+    """Records left out for k or for confidence, as a share of the counted records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,25 +134,25 @@ class Record(JsonMapping):
     seeded: bool
     engine: str
     digest: str | None
-    """Of what was written; None before."""
+    """Digest of the file that was written; None before it is written."""
     records: Fates
     clipped: Mapping[str, int]
-    """Values outside declared bounds, by ε-quasi."""
+    """By ε-quasi: number of values outside declared bounds."""
     constant_classes: Mapping[str, int]
-    """Classes whose records all agree and whose value is published without noise, by ε-quasi."""
+    """By ε-quasi: number of classes whose records all agree, so that their value is published without noise."""
     levels: Mapping[str, int] | None = field(metadata=left_out_if_none())
-    """By k-quasi; None for an algorithm that has no level for a whole column."""
+    """Level by k-quasi; None for an algorithm without one level for a whole column."""
     loss: Losses
     classes: ClassSummary
-    """As released."""
+    """The released classes."""
     error: Mapping[str, ErrorOfNoise]
-    """By ε-quasi."""
+    """Error by ε-quasi."""
     linking_risk: LinkingRisk
     reidentification: Reidentification
     confident_k: ConfidentSuppression | None = field(metadata=left_out_if_none())
-    """None where no confidence is asked for."""
+    """None if the policy states no confidence."""
     seconds: Mapping[str, float]
-    """By step."""
+    """Seconds that each step took."""
 
     def __post_init__(self) -> None:
         for name in ("clipped", "constant_classes", "levels", "error", "seconds"):
@@ -164,7 +164,7 @@ class Record(JsonMapping):
 def record_of(
     prediction: Prediction, tally: Tally, policy: Policy, *, seeded: bool, engine: str, seconds: Mapping[str, float]
 ) -> Record:
-    """What was predicted of a release, beside what was drawn."""
+    """The record of a release, from what was predicted and what was drawn."""
     before, after = prediction.records, tally.realised
     fates = Fates(
         read=before.read,
@@ -212,7 +212,7 @@ def _classes(sizes: ClassSizes) -> ClassSummary:
 
 
 def _errors(prediction: Prediction, tally: Tally) -> dict[str, ErrorOfNoise]:
-    """Realised errors are relative to the range of the records that got noise, as expected ones are."""
+    """Errors by ε-quasi; realised ones are relative to the range of all records that got noise, as expected ones are."""
     pairs = zip(prediction.error.items(), tally.expected.errors, tally.realised.errors, strict=True)
     return {
         name: ErrorOfNoise(

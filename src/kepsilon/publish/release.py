@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result: released records, the public manifest and the curator's record, and how they are written."""
+"""A release: the released records, the public manifest and the curator's record, and how they are written."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Written:
     linkage_path: Path | None
     report_path: Path | None
     digest: str
-    """Of the released records."""
+    """Digest of the released records."""
     manifest: Manifest
     record: Record
 
 
 class Release:
-    """A release that was drawn once and is kept; nothing here can draw again, or change what will be written."""
+    """A release whose noise was drawn once; no method draws again or changes what will be written."""
 
     def __init__(
         self, merged: Merged, record: Record, pictures: Pictures, *, page: Callable[[Record, Pictures], str]
@@ -55,12 +55,12 @@ class Release:
 
     @property
     def record(self) -> Record:
-        """Everything known about the release, with the digest of what was last written: for the curator only."""
+        """The curator's record: everything known about the release, with the digest of what was last written."""
         return self._record
 
     @property
     def manifest(self) -> Manifest:
-        """What may be given away with the release."""
+        """The public description of the release, which may be given away with it."""
         return manifest_of(self._record)
 
     @property
@@ -76,7 +76,7 @@ class Release:
         report: str | Path | None = None,
         overwrite: bool = False,
     ) -> Written:
-        """Writes the release, PATH.manifest.json and the owner-only PATH.curator.json; whole, or not at all.
+        """Writes the release, PATH.manifest.json and the owner-only PATH.curator.json: all of them, or none.
 
         A path without a suffix becomes a folder of Parquet files.
         """
@@ -130,7 +130,7 @@ class Release:
             staging.publish(overwrite=overwrite)
 
     def close(self) -> None:
-        """Removes what a release that was larger than memory keeps on disk; it cannot be written any more."""
+        """Removes the records that a release larger than memory stores on disk; it cannot be written any more."""
         self._merged.close()
 
     def __enter__(self) -> Self:
@@ -140,11 +140,11 @@ class Release:
         self.close()
 
     def _repr_html_(self) -> str:
-        """Figures, never records."""
+        """The numbers of records and the promises as HTML; it holds no record."""
         counts = self._record.records.to_json()
-        cells = "".join(f"<tr><th>{html.escape(key)}</th><td>{value:,}</td></tr>" for key, value in counts.items())
+        rows = "".join(f"<tr><th>{html.escape(key)}</th><td>{value:,}</td></tr>" for key, value in counts.items())
         promises = "".join(f"<p>{html.escape(line)}</p>" for line in self._record.guarantee.statement.split("\n"))
-        return f"{promises}<table>{cells}</table>"
+        return f"{promises}<table>{rows}</table>"
 
     def __repr__(self) -> str:
         records, classes = self._record.records, self._record.classes

@@ -21,7 +21,7 @@ MARITAL_BY_AGE = {
     75: (0.06, 0.54, 0.11, 0.02, 0.27),
     90: (0.06, 0.27, 0.07, 0.01, 0.59),
 }
-"""Shares of each status at some ages; in between they are interpolated."""
+"""By age: share of each marital status; between these ages shares are interpolated."""
 DIAGNOSES = ("Healthy", "Hypertension", "Diabetes", "Asthma", "Depression", "Arthritis", "Cancer", "HIV")
 DIAGNOSES_WHEN_YOUNG = (0.62, 0.05, 0.03, 0.12, 0.14, 0.02, 0.01, 0.01)
 DIAGNOSES_WHEN_OLD = (0.12, 0.33, 0.18, 0.05, 0.08, 0.15, 0.085, 0.005)
@@ -99,10 +99,10 @@ role = "sensitive"
 
 
 def made_up_patients(n: int = 20_000, seed: int = 1994) -> dict[str, Column]:
-    """Columns of n made-up patients, which depend on nothing but the seed.
+    """Columns of n patients that do not exist; equal seeds give equal patients.
 
-    Attributes depend on each other as in real data: few postcodes hold most people, the old are more often widowed,
-    women are shorter and older, weight depends on height and age, blood pressure on age and weight.
+    Their values are related as those of real patients are: few postcodes hold most people, the old are more often
+    widowed, women are shorter and older, weight follows height and age, blood pressure follows age and weight.
     """
     rng = np.random.default_rng(seed)
     is_female = rng.random(n) < 0.54
@@ -128,7 +128,7 @@ def made_up_patients(n: int = 20_000, seed: int = 1994) -> dict[str, Column]:
 
 
 def _ages(rng: np.random.Generator, is_female: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Ages of a hospital's patients: adults of all ages, more of them old than in the population."""
+    """Ages of adults, with more old people than in the population, as in a hospital."""
     share_of_range = rng.beta(1.5, np.where(is_female, 1.35, 1.5))
     return (18 + 78 * share_of_range).astype(np.int64)
 
@@ -144,7 +144,7 @@ def _joined(rng: np.random.Generator, heads: tuple[str, ...], tails: tuple[str, 
 
 
 def _social_security_numbers(rng: np.random.Generator, n: int) -> Column:
-    """Numbers that nobody has: areas 900 to 999 are not issued as social security numbers, nor groups up to 49 for taxes."""
+    """Numbers that nobody has: no social security number has an area of 900 to 999, and no tax number a group up to 49."""
     numbers = rng.choice(100 * 49 * 9999, size=n, replace=False)
     area, rest = np.divmod(numbers, 49 * 9999)
     group, serial = np.divmod(rest, 9999)
@@ -153,7 +153,7 @@ def _social_security_numbers(rng: np.random.Generator, n: int) -> Column:
 
 
 def _postcodes(rng: np.random.Generator, n: int) -> Column:
-    """Postcodes, some of them many times as frequent as others; a few begin with 0, which must not get lost."""
+    """Postcodes of which some hold many times as many people as others; a few begin with 0, which must not get lost."""
     regions = np.array([23700, 23800, 24000, 1200])
     region_of = rng.choice(len(regions), p=[0.45, 0.3, 0.2, 0.05], size=N_POSTCODES)
     codes = np.unique(regions[region_of] + rng.integers(100, size=N_POSTCODES))
@@ -176,7 +176,7 @@ def _diagnoses(rng: np.random.Generator, age: npt.NDArray[np.int64]) -> Column:
 
 
 def _drawn(rng: np.random.Generator, shares: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """One choice for each record, drawn with its own shares, shape (n,); `shares` has shape (n, n_choices)."""
-    ends = np.cumsum(shares, axis=1)
-    drawn: npt.NDArray[np.int64] = (rng.random((len(shares), 1)) * ends[:, -1:] > ends).sum(axis=1)
+    """One choice per record; `shares`, shape (n, n_choices), are the probabilities of each record's choices."""
+    limits = np.cumsum(shares, axis=1)
+    drawn: npt.NDArray[np.int64] = (rng.random((len(shares), 1)) * limits[:, -1:] > limits).sum(axis=1)
     return drawn

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate.pictures import MOST_SAMPLED, picture_release
+from kepsilon.evaluate.pictures import MOST_SAMPLED
 from kepsilon.json_values import json_of
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.table.round_numbers import nice_step
 from kepsilon.table.steps import Steps
 from material.made_up_results import K, made_up_pictures
+from material.pictured_release import picture_release
 from oracles.noise import SEED
 
 TENTH = Fraction(1, 10)

@@ -18,7 +18,6 @@ from kepsilon.evaluate.confident_k.confident_k import ConfidentK, ZeroRule
 from kepsilon.evaluate.expectations import expect, expect_of_counts
 from kepsilon.evaluate.large_class import LargeClassFigures, one_class
 from kepsilon.evaluate.linking import likelihood_links
-from kepsilon.evaluate.pictures import picture_release
 from kepsilon.evaluate.simulated_figures import Drawing
 from kepsilon.evaluate.simulation import Blocks, SimulatedBytes
 from kepsilon.evaluate.tally import realise
@@ -26,6 +25,7 @@ from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.table.coded_values import code_values
 from kepsilon.table.steps import Steps
 from material.noisy_classes import noisy_classes
+from material.pictured_release import picture_release
 from material.several_attributes import several_classes
 from oracles.noise import SEED
 

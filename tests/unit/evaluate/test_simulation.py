@@ -12,7 +12,7 @@ import pytest
 
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK, ZeroRule
 from kepsilon.evaluate.expectations import expect
-from kepsilon.evaluate.simulation import FEWEST_DRAWS, MOST_DRAWS, Blocks, draw_records, generator
+from kepsilon.evaluate.simulation import FEWEST_DRAWS, MOST_DRAWS, Blocks, generator, sample_records
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.table import blocks as block_module
 from kepsilon.table.steps import Steps
@@ -56,7 +56,7 @@ def test_blocks_without_records_are_left_out():
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.125])
 def test_a_block_makes_its_share_of_the_draws(affordable, share):
     """Of as many as are affordable, within limits that hold for all blocks together."""
-    strata = draw_records(100_000, affordable, generator(0), share=share)
+    strata = sample_records(100_000, affordable, generator(0), share=share)
     assert strata.chosen.size == share * min(max(affordable, FEWEST_DRAWS), MOST_DRAWS)
     assert strata.sizes.sum() == 100_000
 
@@ -64,8 +64,8 @@ def test_a_block_makes_its_share_of_the_draws(affordable, share):
 @pytest.mark.parametrize("n", [1, 2, 7, 5_000])
 def test_every_stratum_is_drawn_from_twice_or_more(n):
     """Or its variance would not be known; what is drawn lies within it."""
-    strata = draw_records(n, 1_000, generator(0), share=0.001)
-    more = draw_records(n, 1_000, generator(0))
+    strata = sample_records(n, 1_000, generator(0), share=0.001)
+    more = sample_records(n, 1_000, generator(0))
     for own in (strata, more):
         ends = np.cumsum(own.sizes)[:, np.newaxis]
         assert own.chosen.shape[1] >= 2

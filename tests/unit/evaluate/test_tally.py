@@ -18,7 +18,7 @@ from kepsilon.evaluate.expectations import expect
 from kepsilon.evaluate.linking.linking_risk import link_sums
 from kepsilon.evaluate.linking.reidentification import class_sizes, reidentification
 from kepsilon.evaluate.originals import sorted_classes
-from kepsilon.evaluate.originals.sorted_classes import blocks_of_classes, sort_classes
+from kepsilon.evaluate.originals.sorted_classes import runs_of_classes, sort_classes
 from kepsilon.evaluate.tally import Tally, realise
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.table.coded_values import code_values
@@ -70,8 +70,8 @@ def test_any_split_by_class_adds_up(noisy, part_of_class, confident):
 def test_blocks_are_whole_classes_and_add_up(noisy):
     """Blocks are for speed alone."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sorted_classes, "_BLOCK", 4)
-        blocks = list(blocks_of_classes(noisy.class_ids, n_classes=noisy.n_classes))
+        patch.setattr(sorted_classes, "_IN_CACHE", 4)
+        blocks = list(runs_of_classes(noisy.class_ids, n_classes=noisy.n_classes))
         _, found = tally(noisy, confident=None)
     assert sorted(i for records, _, _ in blocks for i in records) == list(range(len(noisy.values)))
     for records, own_ids, block in blocks:
@@ -86,7 +86,7 @@ def test_blocks_are_whole_classes_and_add_up(noisy):
 def test_more_classes_than_sixteen_bits_are_grouped():
     """Class ids are sorted by digits; the second digit matters too."""
     ids = np.random.default_rng(SEED).integers(0, 150_000, 200_000)
-    blocks = list(blocks_of_classes(ids, n_classes=150_000))
+    blocks = list(runs_of_classes(ids, n_classes=150_000))
     order = np.concatenate([records for records, _, _ in blocks])
     assert len(blocks) > 1
     assert np.array_equal(ids[order], np.sort(ids))

@@ -16,9 +16,9 @@ from oracles.noise import ConstantBytes, ScriptedBytes, seeded
 ONE_GROUP = {"epsilon": Fraction(4), "grid_bits": 8}
 
 
-def cell_of(group, value):
+def first_bits_of(group, value):
     """Two bytes that a group reads as this value, whatever would follow."""
-    return int(np.flatnonzero(group.by_cell == value)[0]).to_bytes(2, "little")
+    return int(np.flatnonzero(group.by_first_bits == value)[0]).to_bytes(2, "little")
 
 
 def script_of(uniform, n_bits):
@@ -75,7 +75,7 @@ def test_groups_are_the_bytes_of_the_number_lowest_first():
     groups = sampler._groups(Fraction(2), 32)
     assert [group.step for group in groups] == [Fraction(2) / 2**32 * 256**i for i in range(5)]
     assert [group.is_top for group in groups] == [False] * 4 + [True]
-    script = b"".join(cell_of(group, value) for group, value in zip(groups, (1, 2, 3, 4, 0), strict=True))
+    script = b"".join(first_bits_of(group, value) for group, value in zip(groups, (1, 2, 3, 4, 0), strict=True))
     assert geometric(1, epsilon=Fraction(2), source=ScriptedBytes(script)).tolist() == [0x04030201]
 
 
@@ -99,7 +99,7 @@ def test_minus_zero_is_drawn_again():
 def test_each_draw_has_its_own_sign(sign, expected):
     """The bits of one byte are the signs of eight draws, in order."""
     group = sampler._groups(Fraction(4), 8)[0]
-    source = ScriptedBytes(2 * cell_of(group, 7) + sign)
+    source = ScriptedBytes(2 * first_bits_of(group, 7) + sign)
     assert two_sided_geometric(2, **ONE_GROUP, source=source).tolist() == expected
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which records have too few originals in reach, and go."""
+"""Confident k: which records have too few originals in reach and are suppressed, expected and realised."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many records go with their class, if a class goes of which fewer than k records stay.
+"""Expected number of records suppressed with their class, because fewer than k records of it stay.
 
 Records stay or not independently, with unequal probabilities, so the number that stay is Poisson-binomial. Its
 probabilities are the coefficients of a product of (1 − q_i) + q_i·s, multiplied out in pairs and cut off where they no
-longer matter: at k, or, if that is less, at the m − k + 1 records of m that may go before the class does.
+longer matter: at k, or, if that is less, at m − k + 1, the number of records of m whose loss makes the class go.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 _NEGLIGIBLE = 1e-12
-"""Expected records of a class below which its rule is not worked out."""
+"""Expected records below which the loss of a class is not worked out."""
 
 _TRIFLE = 1e-20
 """Probabilities beyond the last that is larger than this are left out of a product."""
@@ -28,7 +28,7 @@ _TOGETHER = 1 << 16
 
 
 def may_fall(expected_stays: FloatArray, sizes: IntArray, *, k: int) -> BoolArray:
-    """Which classes may fall below k often enough to matter, given the sums of q_i; all have k records.
+    """Which classes may fall below k often enough to matter, given the sums of q_i; all have at least k records.
 
     Chernoff: P(N ≤ x) ≤ e^(tx)·Π(1 − q_i + q_i·e^(−t)) ≤ e^(tx)·(1 − q̄ + q̄·e^(−t))^m for every t ≥ 0, as log is concave;
     at the best t that is exp(−m·D) with m·D = x·ln(x/(m·q̄)) + (m − x)·ln((m − x)/(m − m·q̄)), if x < m·q̄.
@@ -37,13 +37,14 @@ def may_fall(expected_stays: FloatArray, sizes: IntArray, *, k: int) -> BoolArra
 
 
 def may_stand(expected_stays: FloatArray, sizes: IntArray, *, k: int) -> BoolArray:
-    """Which classes may keep k records often enough to matter: the same bound, for m − k records or fewer that go."""
+    """Which classes may be left with k records often enough to matter: the bound of `may_fall` for m − k or fewer that go."""
     return _may_be_at_most(sizes - k, sizes - expected_stays, sizes)
 
 
 def _may_be_at_most(most: IntArray | int, expected: FloatArray, sizes: IntArray) -> BoolArray:
+    """Whether P(N ≤ most)·size may exceed the negligible, N having this expectation: the Chernoff bound of `may_fall`."""
     others = sizes - most
-    # Where rounding puts an expectation at or beyond an end, next to it the bound is larger, and more is worked out.
+    # Rounding may put an expectation at or beyond an end. It is moved inside, where the bound is larger: that is safe.
     mean = np.maximum(expected, np.maximum(most, sizes * 1e-16))
     rest = np.maximum(sizes - mean, sizes * 1e-16)
     exponent = most * np.log(np.maximum(most, 1) / mean) + others * np.log(others / rest)
@@ -52,10 +53,10 @@ def _may_be_at_most(most: IntArray | int, expected: FloatArray, sizes: IntArray)
 
 
 def lost_with_class(stays: FloatArray, zero: FloatArray | None, sizes: IntArray, *, k: int) -> FloatArray:
-    """Expected number of records that would stay but for their class, shape (n_classes,); all classes have k records.
+    """Expected number of records that would stay but for their class, shape (n_classes,).
 
-    `stays` holds the probability q_i that each record stays and counts as staying, one class after the other; `zero` that
-    it stays without counting (see `ZeroRule.STRICT`), or None.
+    All classes have at least k records. `stays` holds the probability q_i that each record stays and counts as staying,
+    one class after the other; `zero` the probability that it stays without counting (see `ZeroRule.STRICT`), or None.
     """
     lost = np.zeros(len(sizes))
     starts = np.cumsum(sizes) - sizes
@@ -76,10 +77,11 @@ def lost_with_class(stays: FloatArray, zero: FloatArray | None, sizes: IntArray,
 
 
 def _lost(stays: FloatArray, zero: FloatArray | None, inside: BoolArray, sizes: IntArray, *, k: int) -> FloatArray:
-    """The same for classes laid under each other, shape (n_classes, length); outside of them there are no records.
+    """What `lost_with_class` returns, for classes that are the rows of arrays (n_classes, length); `inside` marks records.
 
     With A_n = P(n stay) and B_n = E(records that stay without counting; n stay) it is the sum of n·A_n + B_n for n < k.
-    Where fewer may go than stay it is their number that is counted, and what stays in classes that stay that is summed.
+    Where fewer records may go than must stay, n counts those that go: the sum is then what stays in classes that stay,
+    and is subtracted from all that would stay.
     """
     counts_gone = sizes - k + 1 < k
     limits = np.where(counts_gone, sizes - k + 1, k)
@@ -97,8 +99,8 @@ def _lost(stays: FloatArray, zero: FloatArray | None, inside: BoolArray, sizes: 
         if extra is not None:
             extra = _product(left, extra[..., half:], most) + _product(extra[..., :half], right, most)
         chances = _product(left, right, most)
-        n_kept = _n_kept(chances if extra is None else chances + extra)
-        chances, extra = chances[:n_kept], None if extra is None else extra[:n_kept]
+        n_needed = _n_needed(chances if extra is None else chances + extra)
+        chances, extra = chances[:n_needed], None if extra is None else extra[:n_needed]
     numbers = np.arange(min(most, len(chances)))[:, np.newaxis]
     matters = numbers < limits
     shares = np.where(counts_gone, sizes - numbers, numbers) * chances[: len(numbers), :, 0]
@@ -124,8 +126,8 @@ def _product(left: FloatArray, right: FloatArray, most: int) -> FloatArray:
     return product
 
 
-def _n_kept(coefficients: FloatArray) -> int:
-    """How many coefficients are worth keeping: from the last that is anywhere more than next to nothing."""
+def _n_needed(coefficients: FloatArray) -> int:
+    """How many coefficients are needed: up to the last that is above _TRIFLE in any class."""
     largest = coefficients.reshape(len(coefficients), -1).max(axis=1)
     return int(np.flatnonzero(largest > _TRIFLE).max(initial=0)) + 1
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who must go for k to hold at confidence c: records that noise left with too few originals to hide among.
+"""Which records are suppressed so that k holds at confidence c: those that noise left too few originals to hide among.
 
 Paper §V-C, for one ε-quasi. Departure: ℓ_i counts the originals around the published value, which is what the text
 means; the formula prints the original value, around which there is always at least the record itself.
@@ -26,7 +26,7 @@ class ZeroRule(Enum):
     """What becomes of a record with ℓ_i = 0, which noise has moved away from every original of its class."""
 
     TEXT = "text"
-    """It stays, and counts as staying: the paper's text."""
+    """It stays, and counts among the k records of its class: the paper's text."""
     STRICT = "strict"
     """It stays, but its class must have k records without it: the paper's formula."""
     SUPPRESS_ZERO = "suppress_zero"
@@ -35,17 +35,19 @@ class ZeroRule(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfidentK:
-    """What the curator asks for."""
+    """The curator's request for confident k, and how values are published."""
 
     k: int
     confidence: float
     rule: ZeroRule
     precisions: tuple[Fraction, ...]
+    """One for each ε-quasi."""
     domains: tuple[tuple[Fraction, Fraction] | None, ...] = ()
-    """Public bounds that published values are clamped to; none for any ε-quasi if empty."""
+    """Public bounds that published values are clamped to, by ε-quasi; empty if there are none at all."""
 
     @classmethod
     def asked_by(cls, policy: Policy) -> ConfidentK | None:
+        """The request in a policy; None if it states no confidence."""
         if policy.confidence is None:
             return None
         return cls(
@@ -60,10 +62,11 @@ class ConfidentK:
         )
 
     def reach(self, mechanism: NoiseLaw, low: FloatArray, high: FloatArray, *, epsilon: float) -> FloatArray:
-        """r_c: how far a record's published values lie from its own with probability c, at most; shaped like `low`.
+        """r_c: published values lie within this distance of a record's own with probability c; shaped like `low`.
 
         Paper Eq. (9). Half a unit of the precision is added to the reach of what is drawn because rounding moves values
-        too: without it 0.99 can be 0.93. Where there is no noise it is infinite: what all share tells nothing.
+        too: without it 0.99 can be 0.93. Where there is no noise the reach is infinite: a value that all records of the
+        class share tells nothing.
         """
         half_units = np.array([float(precision / 2) for precision in self.precisions])
         drawn = mechanism.reach(low, high, epsilon=epsilon, confidence=self.confidence)
@@ -71,7 +74,7 @@ class ConfidentK:
 
     @property
     def steps(self) -> Steps:
-        """How the only ε-quasi is published."""
+        """How values of the only ε-quasi are rounded and clamped."""
         domain = self.domains[0] if self.domains else None
         return Steps(precision=self.precisions[0], domain=domain)
 
@@ -79,7 +82,7 @@ class ConfidentK:
 def originals_in_reach(
     classes: SortedClasses, published: FloatArray, *, linking_ranges: FloatArray, precision: Fraction | None = None
 ) -> IntArray:
-    """ℓ_i of every record: originals of its class within r_c of its published value, ends included.
+    """ℓ_i of every record: how many originals of its class lie within r_c of its published value, ends included.
 
     `linking_ranges` is r_c per class, shape (n_classes,). The ends are given the width of a double's rounding, so that
     an original that lies on one in decimals is not lost in binary; but no more than a part of the precision, which that
@@ -101,10 +104,9 @@ def originals_in_reach(
 def suppressed_for_confidence(
     in_reach: IntArray, class_ids: IntArray, *, k: int, n_classes: int, rule: ZeroRule = ZeroRule.TEXT
 ) -> BoolArray:
-    """Which records go, given every ℓ_i: those with 0 < ℓ_i < k, and then whole classes left with fewer than k.
+    """Which records are suppressed, given every ℓ_i: those with 0 < ℓ_i < k, then whole classes left with fewer than k.
 
-    One pass: a class that lost records is not looked at again with fewer originals in it, because the attacker's
-    originals do not go away.
+    One pass: ℓ_i is not counted again in a class that lost records, because the attacker still holds their originals.
     """
     goes, counts_as_gone = goes_alone(in_reach, k=k, rule=rule)
     n_left = np.bincount(class_ids[~counts_as_gone], minlength=n_classes)
@@ -113,7 +115,7 @@ def suppressed_for_confidence(
 
 
 def goes_alone(in_reach: IntArray, *, k: int, rule: ZeroRule) -> tuple[BoolArray, BoolArray]:
-    """Which records go whatever becomes of their class, and which count as gone when the others are counted."""
+    """Which records are suppressed whatever becomes of their class, and which do not count among the k that it needs."""
     too_few = in_reach < k
     goes = too_few if rule is ZeroRule.SUPPRESS_ZERO else too_few & (in_reach != 0)
     return goes, goes if rule is ZeroRule.TEXT else too_few

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many records confident k is expected to suppress, exactly, before any noise is drawn.
 
-Paper §V-C, for one ε-quasi with exponential noise. With `steps` it is of what is published, rounded to the precision and
-clamped to the domain; without, of noise that is not yet rounded.
+Paper §V-C, for one ε-quasi with exponential noise. With `steps` the figure is for published values, rounded to the
+precision and clamped to the domain; without, for values that are not rounded.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import numpy as np
 
 from kepsilon.evaluate.confident_k.class_rule import lost_with_class, may_fall, may_stand
 from kepsilon.evaluate.confident_k.confident_k import ZeroRule
-from kepsilon.evaluate.confident_k.reach_probabilities import Crowds, Noise, at_least, crowds_of, ends_of
+from kepsilon.evaluate.confident_k.reach_probabilities import Crowds, Noise, chance_at_least, crowds_of, outer_ends
 from kepsilon.evaluate.noise_law import ExponentialLaw
 from kepsilon.evaluate.originals.class_values import ClassValues
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
 
-_BLOCK = 1 << 15
-"""Distinct values looked at together: few enough to stay in a processor's cache."""
+_IN_CACHE = 1 << 15
+"""Distinct values worked on together: few enough to stay in a processor's cache."""
 
 
-def prepare(classes: ClassValues, *, k: int) -> PreparedClasses:
-    """All that does not depend on the noise, for use with many ε and confidences."""
+def prepare_classes(classes: ClassValues, *, k: int) -> PreparedClasses:
+    """Everything that does not depend on the noise, worked out once for many ε and confidences."""
     before = np.concatenate([[0], np.cumsum(classes.counts)])
     return PreparedClasses(
         classes=classes,
@@ -38,11 +38,12 @@ def prepare(classes: ClassValues, *, k: int) -> PreparedClasses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedClasses:
-    """Classes with the crowds of one and of k originals in them."""
+    """Classes, with their neighbours in groups of one and of k originals."""
 
     classes: ClassValues
     k: int
     sizes: IntArray
+    """Records of every class."""
     ones: Crowds
     crowds: Crowds
 
@@ -68,7 +69,7 @@ class PreparedClasses:
         on_edge = np.zeros(len(expected), dtype=np.bool_)
         stays: list[FloatArray] = []
         zeros: list[FloatArray] = []
-        for block in _blocks(self.classes.starts):
+        for block in _runs(self.classes.starts):
             if not is_moved[block].any():
                 continue
             noise = self._noise(block, scales=scales[block], reach=reach[block], law=law, steps=steps)
@@ -85,6 +86,7 @@ class PreparedClasses:
     def _noise(
         self, block: slice, *, scales: FloatArray, reach: FloatArray, law: ExponentialLaw, steps: Steps | None
     ) -> Noise:
+        """The noise of the classes of a block; `scales` and `reach` are theirs."""
         starts = self.classes.starts[block.start : block.stop + 1]
         positions = slice(int(starts[0]), int(starts[-1]))
         n_distinct = np.diff(starts)
@@ -109,16 +111,16 @@ class PreparedClasses:
             )
 
     def _chances(self, block: slice, noise: Noise, is_moved: BoolArray, rule: ZeroRule) -> _Chances:
-        """What becomes of the classes of a block, class rule apart.
+        """What becomes of the records of a block, without the rule on classes left with fewer than k.
 
-        Sums over a class that is in reach as a whole need no probability of any value; only where there are several
-        intervals, or the class may fall, is each value looked at.
+        A class that is in reach as a whole needs two sums only; probabilities of each value are worked out where there
+        are several intervals, or the class may fall below k.
         """
         positions = slice(int(self.classes.starts[block.start]), int(self.classes.starts[block.stop]))
         counts, sizes = self.classes.counts[positions], np.maximum(self.sizes[block], self.k)
         ones, crowds = self.ones.of(block, positions), self.crowds.of(block, positions)
         with np.errstate(over="ignore", invalid="ignore"):
-            of_k, of_one = ends_of(crowds, noise), ends_of(ones, noise)
+            of_k, of_one = outer_ends(crowds, noise), outer_ends(ones, noise)
             is_open = is_moved & (of_k.is_open | of_one.is_open)
             growing = _sums(noise.ids, counts * noise.powers, len(sizes))
             falling = _sums(noise.ids, counts / noise.powers, len(sizes))
@@ -129,8 +131,10 @@ class PreparedClasses:
             is_near = is_moved & ~is_open & self._is_on_edge(n_stays, sizes)
             chosen = np.flatnonzero((is_open | is_near)[noise.ids])
             ids = noise.ids[chosen]
-            many = at_least(crowds, noise, of_k, chosen)
-            some = np.ones_like(many) if rule is ZeroRule.SUPPRESS_ZERO else at_least(ones, noise, of_one, chosen)
+            many = chance_at_least(crowds, noise, of_k, chosen)
+            some = (
+                np.ones_like(many) if rule is ZeroRule.SUPPRESS_ZERO else chance_at_least(ones, noise, of_one, chosen)
+            )
         goes = some - many
         stays = 1 - goes if rule is ZeroRule.TEXT else many
         own_counts = counts[chosen]
@@ -148,33 +152,35 @@ class PreparedClasses:
         )
 
     def _is_on_edge(self, n_stays: FloatArray, sizes: IntArray) -> BoolArray:
+        """Which classes may be left with k records and may be left with fewer, both often enough to matter."""
         return may_stand(n_stays, sizes, k=self.k) & may_fall(n_stays, sizes, k=self.k)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Chances:
-    """What becomes of the records of some classes, class rule apart."""
+    """What becomes of the records of some classes, without the rule on classes left with fewer than k."""
 
     expected: FloatArray
-    """Records that go, or all of a class that surely falls, shape (n_classes,)."""
+    """Expected records that go: all of them where the class surely falls below k, shape (n_classes,)."""
     on_edge: BoolArray
-    """Classes that may fall or stand."""
+    """Which classes may fall below k or not."""
     stays: FloatArray
-    """That a record of those stays, and counts as staying, one class after the other."""
+    """Probability that a record of such a class stays and counts as staying, one class after the other."""
     zero: FloatArray
-    """That it is out of reach of every original and does not go for that."""
+    """Probability that such a record is out of reach of every original and stays all the same."""
 
 
 def _sums(ids: IntArray, weights: FloatArray, n_classes: int) -> FloatArray:
+    """Sums of weights by class."""
     sums: FloatArray = np.bincount(ids, weights=weights, minlength=n_classes).astype(np.float64, copy=False)
     return sums
 
 
-def _blocks(starts: IntArray) -> Iterator[slice]:
-    """Some whole classes at a time."""
+def _runs(starts: IntArray) -> Iterator[slice]:
+    """Ranges of whole classes with about _IN_CACHE distinct values each."""
     first, n_classes = 0, len(starts) - 1
     while first < n_classes:
-        last = int(np.searchsorted(starts, starts[first] + _BLOCK, side="right")) - 1
+        last = int(np.searchsorted(starts, starts[first] + _IN_CACHE, side="right")) - 1
         last = min(max(first + 1, last), n_classes)
         yield slice(first, last)
         first = last

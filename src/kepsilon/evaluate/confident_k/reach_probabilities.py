@@ -3,9 +3,9 @@
 
 For exponential noise on one ε-quasi. With the records of a class sorted, ℓ(x) ≥ n where x is in reach of some n
 neighbours, that is in the union of [v_{i+n−1} − r, v_i + r] over all i. Both ends rise with i, so the union is read off
-in one pass; it nearly always is one interval. A record gets there with the sum, over intervals, of differences of the
-distribution function around its own value, whose tails are ½·e^(−t). Heights here are (x − lo)/b, places in units of the
-noise from the smallest value of the class on.
+in one pass; it nearly always is one interval. The probability that a record is published in the union is the sum, over
+its intervals, of differences of the distribution function around the record's own value, whose tails are ½·e^(−t).
+A height is (x − lo)/b: a place in units of the noise, counted from the smallest value of the class.
 """
 
 from __future__ import annotations
@@ -25,23 +25,25 @@ _FAR = 40.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crowds:
-    """What is to be known of n neighbours wherever they stand in their class; depends on n, not on noise or reach.
+    """Distances across n neighbouring originals, wherever they stand in their class: what a record hides among.
 
-    Of records that share a value only the first begins neighbours that matter: those of the others reach further.
+    They depend on n, but not on noise or reach. Of records that share a value only the first begins n neighbours that
+    matter: those that begin at the others reach further.
     """
 
     spans: FloatArray
-    """From each distinct value to the n-th record from there, infinite where the class ends before, (n_distinct,)."""
+    """Distance from each distinct value to the n-th record from there; infinite where the class ends before, (n_distinct,)."""
     joins: FloatArray
-    """From each distinct value to the n-th record from the next one on, or infinite, shape (n_distinct,)."""
+    """Distance from each distinct value to the n-th record from the next value on, or infinite, shape (n_distinct,)."""
     first: FloatArray
-    """From the smallest value of every class to its n-th smallest, and to its n-th largest; 0 with fewer records."""
+    """Distance from the smallest value of every class to its n-th smallest; 0 with fewer records."""
     last: FloatArray
+    """Distance from the smallest value of every class to its n-th largest; 0 with fewer records."""
     covering: FloatArray
-    """The reach from which on there is one interval with all values of the class in it, shape (n_classes,)."""
+    """The smallest reach for which one interval holds all values of the class, shape (n_classes,)."""
 
     def of(self, block: slice, positions: slice) -> Crowds:
-        """The same of some classes, whose distinct values are at `positions`."""
+        """The distances of some classes only, whose distinct values are at `positions`."""
         return Crowds(
             spans=self.spans[positions],
             joins=self.joins[positions],
@@ -52,7 +54,7 @@ class Crowds:
 
 
 def crowds_of(classes: ClassValues, *, n: int) -> Crowds:
-    """The crowds of n records in every class."""
+    """Distances across n neighbouring originals of every class."""
     before = np.concatenate([[0], np.cumsum(classes.counts)])
     bounds = before[classes.starts]
     nth = before[:-1] + (n - 1)
@@ -84,22 +86,25 @@ class Noise:
     """The noise of some classes, beside the distinct values it is added to."""
 
     scales: FloatArray
-    """b of every class, infinite if there is nothing to work out, and its reach r."""
+    """b of every class, infinite if there is nothing to work out."""
     reach: FloatArray
+    """r of every class."""
     ids: IntArray
     """The class of every distinct value, counted from 0 among these."""
     heights: FloatArray
-    """From 0 to ε, because noise is scaled to no less than the diameter; `powers` holds their exponentials."""
+    """The height of every distinct value; from 0 to ε, because noise is scaled to no less than the diameter."""
     powers: FloatArray
+    """e^height of every distinct value."""
     low: FloatArray
-    """Smallest value of every class, and the distance from there to its largest."""
+    """Smallest value of every class."""
     widths: FloatArray
+    """Distance from the smallest to the largest value of every class."""
     law: ExponentialLaw
     steps: Steps | None = None
-    """None: what is published is not rounded."""
+    """How values are rounded and clamped; None where they are not."""
 
     def as_published(self, opens: FloatArray, closes: FloatArray, ids: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Heights of intervals, by way of what is published inside them."""
+        """Intervals of noisy heights that are rounded and clamped into the given intervals of published heights."""
         if self.steps is None:
             return opens, closes
         low, scales = self.low[ids], self.scales[ids]
@@ -109,20 +114,22 @@ class Noise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ends:
-    """One interval for every class, by its ends; of no meaning where nothing is to be worked out."""
+    """The ends of the interval of every class that holds all values; without meaning where there is no noise."""
 
     is_open: BoolArray
-    """Whether there is no such interval with all values of the class in it."""
+    """Whether no single interval holds all values of the class."""
     below: FloatArray
-    """What the probabilities to fall short of the interval have in common, and to go beyond it."""
+    """P(published below the interval) of a record, times e^height."""
     above: FloatArray
+    """P(published above the interval) of a record, times e^−height."""
 
     def n_outside(self, growing: FloatArray, falling: FloatArray) -> FloatArray:
-        """Expected records with ℓ < n of every class in reach as a whole, from its sums of e^height and e^−height."""
+        """Expected records with ℓ < n of every class, from its sums of e^height and e^−height; not where `is_open`."""
         return self.below * falling + self.above * growing
 
 
-def ends_of(crowds: Crowds, noise: Noise) -> Ends:
+def outer_ends(crowds: Crowds, noise: Noise) -> Ends:
+    """The interval of every class in which ℓ ≥ n, from the outermost crowds."""
     opens, closes = (crowds.first - noise.reach) / noise.scales, (crowds.last + noise.reach) / noise.scales
     is_moved = noise.scales < np.inf
     if noise.steps is not None:
@@ -132,8 +139,8 @@ def ends_of(crowds: Crowds, noise: Noise) -> Ends:
     return Ends(is_open=~is_inside & is_moved, below=np.exp(opens) / 2, above=np.exp(-closes) / 2)
 
 
-def at_least(crowds: Crowds, noise: Noise, ends: Ends, chosen: IntArray) -> FloatArray:
-    """P(ℓ ≥ n) for a record of each chosen distinct value; of no meaning where a class has fewer than n."""
+def chance_at_least(crowds: Crowds, noise: Noise, ends: Ends, chosen: IntArray) -> FloatArray:
+    """P(ℓ ≥ n) for a record of each chosen distinct value; without meaning where a class has fewer than n records."""
     ids, powers = noise.ids[chosen], noise.powers[chosen]
     probability: FloatArray = 1 - ends.below[ids] / powers - ends.above[ids] * powers
     within = np.flatnonzero(ends.is_open[ids])
@@ -143,7 +150,7 @@ def at_least(crowds: Crowds, noise: Noise, ends: Ends, chosen: IntArray) -> Floa
 
 
 def _in_any_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: IntArray) -> FloatArray:
-    """The same where there are several intervals, or values outside, or none, in a time that goes with their number.
+    """P(ℓ ≥ n) where a class has several intervals, none, or values outside them; time is proportional to their number.
 
     Intervals left and right of a value weigh as sums of exponentials, taken once per class. They cannot overflow: a
     reach that does not cover a class is shorter than it is wide, so heights lie between −ε and 2ε. The sums have positive
@@ -152,7 +159,7 @@ def _in_any_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: 
     ids = noise.ids[chosen]
     own, heights = ranks[ids], noise.heights[chosen]
     spans, joins, double = crowds.spans[chosen], crowds.joins[chosen], 2 * noise.reach[ids]
-    is_crowd, goes_on = spans <= double, joins <= double  # the latter implies the former, and also for the next value
+    is_crowd, goes_on = spans <= double, joins <= double  # goes_on implies is_crowd, of this value and of the next
     is_last = is_crowd & ~goes_on
     is_first = is_crowd
     is_first[1:] &= ~goes_on[:-1]

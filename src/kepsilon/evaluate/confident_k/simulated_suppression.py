@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records to expect suppressed for confident k, simulated with whole classes, with their variance.
+"""Expected number of records suppressed for confident k, simulated with whole classes, and its variance.
 
 For exponential noise on several ε-quasis, and for every mechanism that has no closed form.
 """
@@ -18,8 +18,8 @@ from kepsilon.evaluate.confident_k.confident_k import ZeroRule, suppressed_for_c
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.several_attributes import count_in_boxes, with_slack
 from kepsilon.evaluate.noise_law import ExponentialLaw, NoiseLaw
-from kepsilon.evaluate.originals.rings import Rings, lay_out
-from kepsilon.evaluate.simulation import FEWEST_DRAWS, DrawnClasses, SimulatedBytes, draw_records, generator, parts
+from kepsilon.evaluate.originals.rings import Rings, lay_out_rings
+from kepsilon.evaluate.simulation import FEWEST_DRAWS, SampledClasses, SimulatedBytes, generator, sample_records
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
@@ -28,22 +28,23 @@ _SIMULATED = 200_000
 """Records given noise in a simulation, about."""
 
 _COMPARISONS = 100_000_000
-"""Originals and boxes of them that they are compared with, about."""
+"""Originals, and boxes of originals, that these records are compared with, about."""
 
 _TRIAL = 2
-"""Draws that tell what one costs, where it may be too much."""
+"""Draws of a trial that measures how many comparisons one draw takes, where it may be too many."""
 
 _FEWEST_COSTLY = 16
+"""Draws where each takes many comparisons, at least."""
 
 _WINDOW = 4096
-"""Records of a class that are given noise; the others only if these leave it open whether the class stays."""
+"""Records of a class that are given noise first; the others follow only if these leave open whether the class stays."""
 
 _AT_ONCE = 1 << 16
 """Records given noise at a time, about."""
 
 
 Layouts = dict[int, Rings]
-"""Parts of a block that were laid out, by their first class."""
+"""Rings of some classes of a block, by the first of these classes."""
 
 
 def expected_suppression(
@@ -62,12 +63,12 @@ def expected_suppression(
     domains: Sequence[tuple[float, float] | None] | None = None,
     layouts: Layouts | None = None,
 ) -> Estimate:
-    """How many records to expect suppressed with exponential noise.
+    """The expected number of suppressed records with exponential noise.
 
     `values` has shape (n_records, n_attributes), `ranges` (R) and `linking_ranges` (r_c) have the shape (n_classes,
     n_attributes); `stream` and `share` as in `simulation.Block`. With `precisions` and `domains`, one per attribute, noisy
-    values are rounded and clamped as for publishing. Whoever asks about one block several times hands in `layouts`, empty
-    at first, so that its classes are laid out once.
+    values are rounded and clamped as for publishing. A caller who asks about one block several times hands in
+    `layouts`, empty at first, so that its classes are laid out once.
     """
     publishing = _Publishing(precisions=precisions, domains=domains)
     noise = _ExponentialNoise(law=law, ranges=ranges, epsilon=epsilon, publishing=publishing)
@@ -100,7 +101,7 @@ def expected_suppression_by_draws(
     share: float,
     steps: Sequence[Steps],
 ) -> Estimate:
-    """How many records to expect suppressed with the mechanism's own draws; arguments as for `expected_suppression`."""
+    """The expected number of suppressed records with the mechanism's own draws; arguments as for `expected_suppression`."""
     noise = _DrawnNoise(mechanism=mechanism, low=low, high=high, epsilon=epsilon, steps=steps)
     return _simulated(
         values,
@@ -129,11 +130,11 @@ def _simulated(
     share: float,
     layouts: Layouts,
 ) -> Estimate:
-    """Records with too few originals in reach, and whole classes left with too few.
+    """The expected number of suppressed records: those with too few originals in reach, and whole classes left with too few.
 
-    A record is drawn, its class is given noise from there on, and the share of it that goes is what is counted: summed
-    over records, these shares are the records that go. In a large class a part of the records is enough as long as k of
-    them stay, for then the class does, whatever becomes of the others.
+    A record is sampled, its class is given noise from this record on, and the share of the class that goes is the figure
+    of the record: summed over all records, these shares are the records that go. In a large class a part of the records is
+    enough as long as k of them stay, for then the class stays, whatever becomes of the others.
     """
     if not len(class_ids):
         return Estimate()
@@ -145,18 +146,20 @@ def _simulated(
     def simulate(
         draws: float, fewest: int, rng: np.random.Generator, rest: np.random.Generator
     ) -> tuple[Estimate, float]:
-        """The estimate, and how many comparisons a draw took."""
-        strata = draw_records(len(class_ids), draws, rng, fewest=fewest, share=share)
+        """The estimate, and the mean number of comparisons of a draw."""
+        strata = sample_records(len(class_ids), draws, rng, fewest=fewest, share=share)
         shares = np.empty(strata.chosen.shape)
         n_compared = 0
-        for part in parts(values, class_ids, strata, n_classes=len(ranges)):
+        for part in strata.sampled_classes(values, class_ids, n_classes=len(ranges)):
             noisy = _noisy_classes(part, ranges, linking_ranges, k=k, rule=rule, noise=noise, layouts=layouts)
             shares[part.draws], n_more = noisy.shares_gone(part.chosen, rng=rng, rest=rest)
             n_compared += n_more
         return strata.estimate(shares), n_compared / strata.chosen.size
 
     n_draws = max(affordable, fewest)
-    may_be_too_much = n_draws * np.dot(sizes**2, seen) / len(class_ids) > _COMPARISONS  # if each meets its whole class
+    may_be_too_much = (
+        n_draws * np.dot(sizes**2, seen) / len(class_ids) > _COMPARISONS
+    )  # if each record meets its whole class
     if may_be_too_much and n_draws * share > 2 * _TRIAL:
         _, cost = simulate(_TRIAL, _TRIAL, *trial.spawn(2))
         if cost * n_draws > _COMPARISONS:
@@ -166,7 +169,7 @@ def _simulated(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Publishing:
-    """What becomes of noisy values before they are published."""
+    """How noisy values are rounded and clamped before they are published."""
 
     precisions: Sequence[Fraction] | None
     domains: Sequence[tuple[float, float] | None] | None
@@ -185,27 +188,30 @@ class _Publishing:
 
 
 def _whole_units(domain: tuple[float, float], precision: Fraction) -> tuple[float, float]:
+    """The smallest and largest multiple of the precision inside the domain."""
     low, high = (fraction(end) / precision for end in domain)
     return float(math.ceil(low) * precision), float(math.floor(high) * precision)
 
 
 class _Noise(Protocol):
-    """What noise makes of records."""
+    """Noise that is given to records in a simulation."""
 
     @property
     def precisions(self) -> Sequence[Fraction] | None:
-        """What is published is in steps of these; None: it is not rounded."""
+        """The precisions of published values; None where values are not rounded."""
 
     def move(self, places: FloatArray, class_ids: IntArray, tells: BoolArray, rng: np.random.Generator) -> FloatArray:
-        """What is published of records, shaped like their places, (n_attributes, n_records).
+        """The published values of records whose values are `places`; both (n_attributes, n_records).
 
         `class_ids` are those of the records, and `tells`, (n_records, n_attributes), says which attributes are active;
-        places of the others are 0, and stay so.
+        the others are 0 in `places` and in the result.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ExponentialNoise:
+    """Exponential noise in floating point, rounded and clamped as for publishing."""
+
     law: ExponentialLaw
     ranges: FloatArray
     epsilon: float
@@ -224,6 +230,8 @@ class _ExponentialNoise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _DrawnNoise:
+    """Noise as the mechanism draws it for a release."""
+
     mechanism: NoiseLaw
     low: FloatArray
     high: FloatArray
@@ -251,7 +259,7 @@ class _DrawnNoise:
 
 
 def _noisy_classes(
-    part: DrawnClasses,
+    part: SampledClasses,
     ranges: FloatArray,
     linking_ranges: FloatArray,
     *,
@@ -260,11 +268,12 @@ def _noisy_classes(
     noise: _Noise,
     layouts: Layouts,
 ) -> _NoisyClasses:
+    """The classes of a part, laid out in rings unless `layouts` holds these already."""
     tells, reach = ranges[part.classes] > 0, linking_ranges[part.classes]
     first = part.classes.start
     if first not in layouts:
         places = np.where(tells[part.class_ids].T, part.values, 0.0)
-        layouts[first] = lay_out(places, part.class_ids, n_classes=len(tells))
+        layouts[first] = lay_out_rings(places, part.class_ids, n_classes=len(tells))
     return _NoisyClasses(
         classes=layouts[first],
         class_ids=part.class_ids,
@@ -280,18 +289,19 @@ def _noisy_classes(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NoisyClasses:
-    """Some whole classes, ready to be given noise as often as it takes."""
+    """Some whole classes, ready to be given noise as often as the simulation asks for."""
 
     classes: Rings
     class_ids: IntArray
-    """Of records, rising."""
+    """The class of each record, rising."""
     sizes: IntArray
     """Records of each class."""
     first_class: int
-    """Number of the first of them among all classes."""
+    """The number of the first of these classes among all classes of the block."""
     tells: BoolArray
-    """Where there is noise, shape (n_classes, n_attributes)."""
+    """Which attributes have noise, shape (n_classes, n_attributes)."""
     reach: FloatArray
+    """r_c, infinite where there is no noise; shaped like `tells`."""
     k: int
     rule: ZeroRule
     noise: _Noise
@@ -299,9 +309,9 @@ class _NoisyClasses:
     def shares_gone(
         self, starts: IntArray, *, rng: np.random.Generator, rest: np.random.Generator
     ) -> tuple[FloatArray, int]:
-        """The share that goes of each drawn class: of the records from the start on, as many as a window holds.
+        """The share of records that go, for the class of each start; and how many comparisons that took.
 
-        And how many comparisons that took.
+        The share is taken over the records from the start on, as many as a window holds.
         """
         sizes = self.sizes[self.class_ids[starts]]
         seen = np.minimum(sizes, _WINDOW)
@@ -324,13 +334,16 @@ class _NoisyClasses:
         return shares, n_compared
 
     def _share_of_all(self, start: int, in_reach: IntArray, rest: np.random.Generator) -> tuple[float, int]:
-        """The share that goes of a window, once enough others of its class have been given noise too."""
+        """The share of a window that goes, once enough other records of the class have noise to decide whether it stays.
+
+        And how many comparisons that took.
+        """
         seen, size = len(in_reach), int(self.sizes[self.class_ids[start]])
         n_compared = 0
         while True:
             ids = np.zeros(len(in_reach), dtype=np.int64)
             gone = suppressed_for_confidence(in_reach, ids, k=self.k, n_classes=1, rule=self.rule)
-            if len(in_reach) == size or not gone.all():  # whoever stays shows that the class does
+            if len(in_reach) == size or not gone.all():  # a record that stays shows that the class stays
                 return float(gone[:seen].mean()), n_compared
             length = min(len(in_reach), _AT_ONCE, size - len(in_reach))
             more, n_more = self._in_reach(np.array([start]), np.array([len(in_reach)]), np.array([length]), rest)
@@ -340,9 +353,9 @@ class _NoisyClasses:
     def _in_reach(
         self, starts: IntArray, offsets: IntArray, lengths: IntArray, rng: np.random.Generator
     ) -> tuple[IntArray, int]:
-        """ℓ, up to k, of runs of records of a class, given noise: from the offset-th after each start on.
+        """Gives noise to runs of records, and returns ℓ of each, up to k, and how many comparisons that took.
 
-        And how many comparisons that took.
+        Run i has `lengths[i]` records of the class of `starts[i]`, from the record `offsets[i]` after the start on.
         """
         along = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         own = np.repeat(self.class_ids[starts], lengths)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What noise does to the values of ε-quasis."""
+"""The error that noise causes in ε-quasis, expected and realised."""

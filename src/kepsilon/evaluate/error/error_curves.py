@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How errors are spread over the records: cumulative shares, expected for the noise and for yardsticks, and realised."""
+"""Curves of the relative error: the share of records within each error, expected for the noise and two yardsticks, and realised."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from kepsilon.table.round_numbers import nice_step
 from kepsilon.table.steps import Steps
 
 N_POINTS = 60
+"""Steps of a curve, which has one point more."""
 UNIFORM = 0.05
 """The paper's yardstick: uniform noise of ±5 % of the value."""
 
 _MOSTLY = 0.95
+"""Share of records that the end of a curve takes in; see `curve_end`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +30,16 @@ class ErrorPicture:
     """The share of records whose relative error is at most `at`: expected, for two yardsticks, and as it came out."""
 
     name: str
+    """The ε-quasi."""
     at: tuple[float, ...]
     per_class: tuple[float, ...]
+    """Expected shares with the noise of the release."""
     whole_dataset: tuple[float, ...]
+    """Expected shares if the whole dataset were one class."""
     uniform: tuple[float, ...]
+    """Shares with uniform noise of ±5 % of the value."""
     realised: tuple[float | None, ...]
-    """None where the step since the last share shown, or what is left above it, would speak of fewer than k records."""
+    """None where the difference to the last share shown, or the rest above, would speak of fewer than k records."""
     n_sampled: int
     n_records: int
     """Records with a value other than 0, from which the sample was taken."""
@@ -47,12 +53,12 @@ class ErrorCurve(Protocol):
         """The share of records expected within 0, 1·step, 2·step and so on, shape (N_POINTS + 1,)."""
 
     def thinned(self) -> ErrorCurve:
-        """That of about 2,000 of the records."""
+        """The curve of about 2,000 of the records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExponentialErrors:
-    """Of exponential noise, in closed form."""
+    """The curve of exponential noise, in closed form."""
 
     scales: FloatArray
     """R/(ε·|v|), by record; see `relative_scales`."""
@@ -61,7 +67,7 @@ class ExponentialErrors:
     law: ExponentialLaw
 
     def shares_within(self, step: float) -> FloatArray:
-        """Without noise a record is always within."""
+        """Expected shares; a record without noise has no error."""
         exceeding = np.zeros(N_POINTS + 1)
         scales, n_active = self.scales, self.n_active
         for d in np.unique(n_active[scales > 0]).tolist():
@@ -79,10 +85,10 @@ class ExponentialErrors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnErrors:
-    """Of any mechanism, from one draw of it for every record."""
+    """The curve of any mechanism, from one simulated draw for every record."""
 
     errors: FloatArray
-    """|x − v|/|v|, rising."""
+    """|x − v|/|v| of every record, rising."""
 
     @classmethod
     def of(cls, drawn: FloatArray, values: FloatArray) -> DrawnErrors:
@@ -102,7 +108,7 @@ def error_picture(
     values: FloatArray,
     published: FloatArray,
     *,
-    kept: BoolArray | None,
+    stays: BoolArray | None,
     per_class: ErrorCurve,
     whole: ErrorCurve,
     k: int,
@@ -111,14 +117,15 @@ def error_picture(
 ) -> ErrorPicture:
     """All curves of one ε-quasi.
 
-    `values`, `published` and `kept` are by record of the sample. `per_class` is expected of those whose value is neither 0
-    nor missing, and `whole` if the whole dataset were one class. `n_records` and `n_zeros` count all records.
+    `values`, `published` and `stays` are by record of the sample; `stays` is None where all records are released.
+    `per_class` is the expected curve of sampled records whose value is neither 0 nor missing, and `whole` the curve if the
+    whole dataset were one class. `n_records` and `n_zeros` count all records.
     """
     sizes = np.abs(values)
     has_error = sizes > 0
-    kept = has_error if kept is None else has_error & kept
+    shown = has_error if stays is None else has_error & stays
     with np.errstate(over="ignore"):
-        realised = np.sort(np.abs(published[kept] - values[kept]) / sizes[kept])
+        realised = np.sort(np.abs(published[shown] - values[shown]) / sizes[shown])
     step = curve_end(per_class) / N_POINTS
     at = points(step)
     return ErrorPicture(
@@ -144,10 +151,10 @@ def closed_curves(
     *,
     epsilon: float,
 ) -> Iterator[tuple[ErrorCurve, ErrorCurve]]:
-    """What to expect of each attribute's errors, and what if the whole dataset were one class, without a draw.
+    """For each attribute its expected curve, and the curve if the whole dataset were one class, in closed form.
 
-    `values` and `class_ids` are of the sample, `ranges` (R) has shape (n_classes, n_attributes), and `widths` says from
-    where to where the values of the whole dataset go.
+    `values` and `class_ids` are of the sample, `ranges` (R) has shape (n_classes, n_attributes), and `widths` are the
+    ranges of the whole dataset, by attribute.
     """
     n_active = np.count_nonzero(ranges > 0, axis=1)[class_ids]
     n_wide = sum(width > 0 for width in widths)
@@ -176,9 +183,10 @@ def drawn_curves(
     epsilon: float,
     steps: Sequence[Steps],
 ) -> Iterator[tuple[ErrorCurve, ErrorCurve]]:
-    """The same curves from a draw of the sample, with the ranges of its classes and with one that holds all of these.
+    """For each attribute its expected curve, and the curve if the whole dataset were one class, from simulated draws.
 
-    Where that one is too wide for the precision, the draw is rounded more coarsely: it is a yardstick, not published.
+    Where the range of the whole dataset is too wide for the precision, its draw is rounded more coarsely: it is a yardstick
+    that is never published.
     """
     is_missing = np.isnan(values)
     patterns, pattern_of = np.unique(is_missing, axis=0, return_inverse=True)
@@ -210,7 +218,7 @@ def relative_scales(ranges: FloatArray | float, sizes: FloatArray, *, epsilon: f
 
 
 def curve_end(curve: ErrorCurve) -> float:
-    """A round error that nearly all records stay below, and not less than twice what the yardstick needs."""
+    """A round error that about 95 % of records are expected to stay below; at least twice that of the ±5 % yardstick."""
     few = curve.thinned()
     end = 2 * UNIFORM
     while end < 100 and few.shares_within(end)[1] < _MOSTLY:
@@ -235,11 +243,12 @@ def uniform_shares(at: Sequence[float]) -> FloatArray:
 
 
 def _rounded(shares: FloatArray) -> tuple[float, ...]:
+    """Shares to four decimals."""
     return tuple(round(share, 4) for share in shares.tolist())
 
 
 def _shown_steps(counts: IntArray, n: int, k: int) -> tuple[float | None, ...]:
-    """Cumulative shares, less every one that would tell of 1 to k − 1 records below, between or above."""
+    """Cumulative shares of n records; None for each that would show 1 to k − 1 records below, between or above."""
     shown: list[float | None] = []
     last = 0
     for count in counts.tolist():

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What noise cost: relative and range-relative error of one ε-quasi, expected before any draw and realised after it.
+"""Relative and range-relative error of one ε-quasi, expected before noise is drawn and realised after.
 
 Paper §V-A. Departure: |v| as in the derivation of Eq. (6), not the signed mean as printed; v = 0 has no relative error,
-so such records are left out and counted, and the error relative to the data's range, which is always defined, stands
-beside it.
+so such records are left out and counted. The error relative to the data's range, which is always defined, is given too.
 """
 
 from __future__ import annotations
@@ -18,22 +17,25 @@ import numpy as np
 from kepsilon.table.arrays import FloatArray, IntArray
 
 _PART = 1 << 15
-"""Records at a time where any split of the records adds up."""
+"""Records at a time, so that arrays stay small."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorSums:
-    """Sums over records, and the ends of the data, from which every error is read; they add up across partitions."""
+    """Sums over records, and the smallest and largest value, from which errors follow; they add up across partitions."""
 
     n_values: int = 0
     """Records that hold a value."""
     n_zeros: int = 0
     """Records whose value is 0: they have no relative error."""
     relative_sum: float = 0.0
+    """Sum of |published − v|/|v|."""
     largest_relative: float = 0.0
-    """What one record contributes to that sum, at most."""
+    """The largest term of that sum."""
     distance_sum: float = 0.0
+    """Sum of |published − v|."""
     low: float = math.inf
+    """Smallest and largest value; (inf, −inf) where there is none."""
     high: float = -math.inf
 
     def __add__(self, other: ErrorSums) -> ErrorSums:
@@ -48,7 +50,7 @@ class ErrorSums:
         )
 
     def over(self, epsilon: float) -> ErrorSums:
-        """Sums for exponential noise at ε, where these are sums for noise at ε = 1: error times ε is constant."""
+        """The sums at ε, if these are sums for exponential noise at ε = 1: error times ε is constant."""
         return dataclasses.replace(
             self,
             relative_sum=self.relative_sum / epsilon,
@@ -65,11 +67,11 @@ class ErrorSums:
 
     @property
     def largest_share(self) -> float | None:
-        """How much of the relative error is that of a single record; None where there is none."""
+        """The share of the relative error that is due to a single record, at most; None where there is no relative error."""
         return self.largest_relative / self.relative_sum if self.relative_sum and self.relative is not None else None
 
     def relative_of(self, k: int) -> float | None:
-        """The same, unless it would be a mean of fewer than k records: that of one gives its value away."""
+        """`relative`, or None where it is a mean of fewer than k records: the error of a single record gives its value away."""
         return self.relative if self.n_values - self.n_zeros >= k else None
 
     @property
@@ -78,27 +80,28 @@ class ErrorSums:
         return self.relative_to(self.low, self.high)
 
     def relative_to(self, low: float, high: float) -> float | None:
+        """Mean distance over the range from `low` to `high`; None where that is empty or no record holds a value."""
         return self.distance_sum / self.n_values / (high - low) if self.n_values and high > low else None
 
 
 def expected_errors(values: FloatArray, class_ids: IntArray, *, expected_noise: FloatArray) -> ErrorSums:
-    """The error to expect of one ε-quasi. `expected_noise` is E|Z| per class, shape (n_classes,); for Laplace R/ε.
+    """The expected error of one ε-quasi. `expected_noise` is E|Z| per class, shape (n_classes,); for Laplace R/ε.
 
     Written per record, which is the same sum as the paper's over classes and harmonic means: a record's share is its
-    class's E|Z| over |v|. The closed form is of noise alone; rounding, clamping and clipping show in what is realised.
+    class's E|Z| over |v|. This is for noise alone; rounding, clamping and clipping show in the realised errors.
     """
     parts = _parts(len(values))
     return sum((_error_sums(values[p], expected_noise[class_ids[p]]) for p in parts), start=ErrorSums())
 
 
 def expected_errors_of_counts(values: FloatArray, counts: IntArray, *, expected_noise: float) -> ErrorSums:
-    """The error to expect of one class that is known by its distinct values, and by how many records hold each."""
+    """The expected error of one class that is known by its distinct values and how many records hold each."""
     sums = errors_of_counts(values, counts, distances=np.full(len(values), expected_noise))
     return dataclasses.replace(sums, distance_sum=float(sums.n_values) * expected_noise if sums.n_values else 0.0)
 
 
 def errors_of_counts(values: FloatArray, counts: IntArray, *, distances: FloatArray) -> ErrorSums:
-    """Errors of distinct values that are so far off on average, each held by so many records."""
+    """Errors of distinct values, from their mean distances to what is published and how many records hold each."""
     present = ~np.isnan(values)
     values, counts, distances = values[present], counts[present], distances[present]
     sizes = np.abs(values)
@@ -115,24 +118,24 @@ def errors_of_counts(values: FloatArray, counts: IntArray, *, distances: FloatAr
 
 
 def errors_of(values: FloatArray, distances: FloatArray) -> ErrorSums:
-    """Errors of records whose published value is so far off, or so far on average."""
+    """Errors of records, from the distances, realised or expected, of published to true values."""
     parts = _parts(len(values))
     return sum((_error_sums(values[p], distances[p]) for p in parts), start=ErrorSums())
 
 
 def realised_errors(values: FloatArray, published: FloatArray) -> ErrorSums:
-    """The error of what was published."""
+    """Errors of published values."""
     parts = _parts(len(values))
     return sum((_error_sums(values[p], np.abs(published[p] - values[p])) for p in parts), start=ErrorSums())
 
 
 def _parts(n_records: int) -> Iterator[slice]:
-    """A part of the records at a time, in any order, so that what is in flight stays small."""
+    """Slices that together hold all records."""
     return (slice(start, start + _PART) for start in range(0, n_records, _PART))
 
 
 def _error_sums(values: FloatArray, distances: FloatArray) -> ErrorSums:
-    """Missing values are left out."""
+    """Errors of records from their distances; missing values are left out."""
     present = ~np.isnan(values)
     if not present.all():
         values, distances = values[present], distances[present]
@@ -142,7 +145,7 @@ def _error_sums(values: FloatArray, distances: FloatArray) -> ErrorSums:
     has_error = sizes > 0
     all_defined = bool(has_error.all())
     chosen = slice(None) if all_defined else has_error
-    with np.errstate(over="ignore"):  # an infinite sum is told apart where it is read
+    with np.errstate(over="ignore"):  # `relative` is None for an infinite sum
         relative = distances[chosen] / sizes[chosen]
         relative_sum = float(np.sum(relative))
     return ErrorSums(

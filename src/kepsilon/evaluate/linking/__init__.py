@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How probably a record is linked to the person it is about."""
+"""The risk that an attacker links released records to their originals, expected and realised."""

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The most that any published value can make a record's own original probable, known before noise is drawn.
 
-For exponential noise: record i is surest to be found if exactly its value is published, because no original is farther
-from there than from anywhere else by more than its distance to v_i; the posterior then is 1/Σ_j exp(−ε‖v_i − v_j‖/R) over
-the originals of the class. The exponential is convex, so that among m originals whose distances to v_i add up to D the
-sum is at least 1 + (m − 1)·exp(−εD/(m − 1)): only what this leaves possible is looked at.
+For exponential noise: the posterior of record i is largest if exactly its value is published, because no original is
+farther from there than from anywhere else by more than its distance to v_i; the posterior then is
+1/Σ_j exp(−ε‖v_i − v_j‖/R) over the originals of the class. The exponential is convex, so that among m originals whose
+distances to v_i add up to D the sum is at least 1 + (m − 1)·exp(−εD/(m − 1)). This bound rules out most records, and
+sums are formed only for the others.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from kepsilon.evaluate.originals.sorted_classes import by_class
 from kepsilon.table.arrays import FloatArray, IntArray
 
 _FIRST = 64
-"""Classes or records that are looked at first, about, to raise what the others have to exceed."""
+"""Classes or records that are worked out first, about: those with the largest bounds. The others have to exceed them."""
 
 _MORE = 1 + 1e-12
-"""What exceeds a posterior exceeds it by more than rounding."""
+"""A posterior exceeds another only if it does so by more than this factor, which is rounding."""
 
 _MET = 1 << 10
-"""Classes of more records are not met one by one, but put in regions, which bound the posterior from above."""
+"""In classes of more records, records are not compared one by one; regions of them bound the posterior from above."""
 
 _NARROWEST, _WIDEST = 8, 512
 """Originals that a record meets at a time."""
@@ -39,7 +40,7 @@ _TILE = 1 << 14
 _REGIONS = 128
 _ROUNDS = 64
 _NEAR = 1.01
-"""A bound of a large class need not be sharper than this."""
+"""The bound of a large class may exceed its largest posterior by this factor."""
 
 
 def largest_of_one(classes: ClassValues, *, ranges: FloatArray, epsilons: Sequence[float]) -> list[float]:
@@ -72,12 +73,12 @@ def largest_of_one(classes: ClassValues, *, ranges: FloatArray, epsilons: Sequen
 def largest_of_several(
     values: FloatArray, class_ids: IntArray, *, ranges: FloatArray, epsilons: Sequence[float]
 ) -> list[float]:
-    """The largest posterior for several ε-quasis: exact for classes of up to 1,024 records, and no less for larger ones.
+    """The largest posterior for several ε-quasis, for each ε: exact for classes of up to 1,024 records, a bound for larger.
 
     `values` has shape (n_records, n_attributes), `ranges` (R) the shape (n_classes, n_attributes).
     """
     records = _in_classes(values, class_ids, ranges)
-    # Where all originals are in one place, any of them is as likely.
+    # Where all originals of a class are equal, all are equally likely.
     constant = float(np.max(1 / records.sizes[records.farthest == 0], initial=0.0))
     is_large = records.sizes > _MET
     regions: dict[int, tuple[FloatArray, Regions]] = {}
@@ -95,7 +96,7 @@ def largest_of_several(
         for start in np.unique(records.starts[is_large & (bound > largest)]).tolist():
             if start not in regions:
                 regions[start] = _regions_of(records, start)
-            # No more than the first bound either: then it is the same whichever classes were looked at before.
+            # Capped by the first bound, so that the result does not depend on which classes were worked out before.
             own = _bound_of_large(*regions[start], epsilon=epsilon, largest=largest)
             size = int(records.sizes[start])
             largest = max(largest, min(own, float(bound[start : start + size].max())))
@@ -105,26 +106,27 @@ def largest_of_several(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _InClasses:
-    """Records in the order of their classes; all else is by record."""
+    """Records in the order of their classes; every array is by record."""
 
     places: FloatArray
-    """In units of R, shape (n_attributes, n_records)."""
+    """Values in units of R, shape (n_attributes, n_records)."""
     starts: IntArray
     """The first record of its class."""
     sizes: IntArray
     """Records of its class."""
     farthest: FloatArray
-    """What the sum of its distances to all originals of its class is at most."""
+    """An upper bound of the sum of its distances to all originals of its class."""
 
 
 def _in_classes(values: FloatArray, class_ids: IntArray, ranges: FloatArray) -> _InClasses:
+    """Records put in the order of their classes, with values in units of R."""
     order = by_class(class_ids, n_classes=len(ranges))
     ids = class_ids[order]
     v = np.ascontiguousarray(values[order].T)
     sizes = np.bincount(ids, minlength=len(ranges))
     low, _ = class_extremes(v, ids, n_classes=len(ranges))
     places = in_units_of_ranges(v, by_record(low, ids), by_record(ranges, ids))
-    # By way of the mean of the class, because ‖v_i − v_j‖ ≤ ‖v_i − p‖ + ‖p − v_j‖; to itself it has no distance.
+    # The bound goes through the mean p of the class: ‖v_i − v_j‖ ≤ ‖v_i − p‖ + ‖p − v_j‖, and 0 for j = i.
     away = np.zeros(len(ids))
     for own in places:
         mean = np.bincount(ids, weights=own, minlength=len(ranges)) / np.maximum(sizes, 1)
@@ -139,9 +141,9 @@ def _in_classes(values: FloatArray, class_ids: IntArray, ranges: FloatArray) -> 
 
 
 def _at_most(sizes: IntArray, farthest: FloatArray, *, epsilon: float) -> FloatArray:
-    """What a posterior is at most where distances to the m originals of a class, in units of R, add up to no more.
+    """Upper bounds of posteriors, with a little room for rounding.
 
-    With a little room for rounding.
+    `sizes` are the m originals of a class; `farthest` bounds the sum of distances to them, in units of R, from above.
     """
     others = np.maximum(sizes - 1, 0)
     mean = np.minimum(farthest / np.maximum(others, 1), 1.0)
@@ -152,7 +154,8 @@ def _at_most(sizes: IntArray, farthest: FloatArray, *, epsilon: float) -> FloatA
 def _largest_by_meeting(records: _InClasses, asked: IntArray, *, epsilon: float, largest: float) -> float:
     """The largest posterior of the asked records, or `largest` if none exceeds it.
 
-    Each meets the originals of its class one after the other, until those not met cannot leave it above.
+    Each record is compared with the originals of its class, a few at a time, until those that are left cannot leave its
+    posterior above `largest`.
     """
     sums, met = np.ones(len(asked)), np.zeros(len(asked))
     rows = np.arange(len(asked))
@@ -182,21 +185,23 @@ def _largest_by_meeting(records: _InClasses, asked: IntArray, *, epsilon: float,
 
 
 def _tiles(rows: IntArray, length: int) -> Iterator[IntArray]:
+    """The rows in pieces of a length."""
     return (rows[start : start + length] for start in range(0, len(rows), length))
 
 
 def _regions_of(records: _InClasses, start: int) -> tuple[FloatArray, Regions]:
-    """The points of one class, in an order that owes nothing to that of the records, and regions of them."""
+    """The points of the class that begins at `start`, sorted, so that the order of records is without effect; and their regions."""
     points = records.places[:, start : start + int(records.sizes[start])]
     points = np.ascontiguousarray(points[:, np.lexsort(points)])
     return points, put_in_regions(points, np.ones(points.shape[1], dtype=np.int64), n_regions=_REGIONS)
 
 
 def _bound_of_large(points: FloatArray, regions: Regions, *, epsilon: float, largest: float) -> float:
-    """What no posterior of a class exceeds; sharper where it is above `largest`, and then nearly exact.
+    """An upper bound of all posteriors of a class; nearly exact where it is above `largest`.
 
-    First from regions and their farthest corners. Then the loneliest points, as far as is known, are looked at more closely:
-    against every region, and against every original. `points` has shape (n_attributes, n_points).
+    The first bound comes from regions and their farthest corners. Then the point with the largest bound is worked out more
+    closely, first with all of its region against every region, then against every original, and so on. `points` has shape
+    (n_attributes, n_points).
     """
     by_region, own = regions.least_sums_by_region(epsilon=epsilon)
     sums = (by_region + 1 - own)[regions.region_of]

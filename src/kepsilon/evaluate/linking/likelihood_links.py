@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links of an attacker who picks, in a record's class, the original that the mechanism's own likelihood favours.
 
-For any mechanism and any number of ε-quasis, by comparing every record with every distinct original of its class. A tie
-of t originals is worth 1/t; by the paper's rule every tie is a link.
+For any mechanism and any number of ε-quasis: every record is compared with every distinct original of its class. A tie
+of t originals counts as 1/t of a link; by the paper's rule every tie is a link.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.steps import Steps
 
 _PAIRS = 1 << 17
-"""Records and originals compared at a time: few enough for their arrays to stay in a processor's cache."""
+"""Pairs of record and original at a time: few enough for their arrays to stay in a processor's cache."""
 
 _TIE = 1e-9
-"""Logarithms of likelihoods that differ by less are equal, but for rounding."""
+"""Logarithms of likelihoods that differ by no more than this, which is rounding, are equal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Originals:
-    """The distinct originals of some classes, one class after the other, and the ranges of these."""
+    """The distinct originals of some classes, one class after the other, and the ranges of the classes."""
 
     points: FloatArray
     """Shape (n_points, n_attributes); 0 where values are missing."""
     counts: IntArray
     """Records at each point."""
     starts: IntArray
-    """Where the points of every class begin, and at last where they end, shape (n_classes + 1,)."""
+    """Where the points of every class begin, and last the number of all points, shape (n_classes + 1,)."""
     low: FloatArray
     """Ends of the ranges, shape (n_classes, n_attributes); 0 where values are missing."""
     high: FloatArray
 
     @classmethod
     def of_one(cls, classes: ClassValues, low: FloatArray, high: FloatArray) -> Originals:
-        """Those of classes with one ε-quasi. `low` and `high` have shape (n_classes, 1)."""
+        """The originals of classes with one ε-quasi. `low` and `high` have shape (n_classes, 1)."""
         return cls(
             points=classes.values[:, np.newaxis],
             counts=classes.counts,
@@ -53,6 +53,7 @@ class Originals:
 
     @classmethod
     def of_several(cls, classes: Rings, low: FloatArray, high: FloatArray) -> Originals:
+        """The originals of classes with any number of ε-quasis."""
         return cls(
             points=np.ascontiguousarray(classes.points.T),
             counts=classes.counts,
@@ -64,18 +65,19 @@ class Originals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighed:
-    """How likely the originals of its class make what was published of each record; all have the shape (n_records,)."""
+    """Likelihoods of the originals of a class, given what was published of each record; all have shape (n_records,)."""
 
     best: FloatArray
     """The logarithm of the largest likelihood."""
     n_best: FloatArray
-    """Originals that have it."""
+    """How many originals have the largest likelihood."""
     total: FloatArray
-    """Sum of all likelihoods over the largest."""
+    """Sum of all likelihoods, divided by the largest."""
     own: FloatArray
-    """The logarithm of that of the record's own original."""
+    """The logarithm of the likelihood of the record's own original."""
 
     def sums(self) -> LinkSums:
+        """Links and posteriors, summed over the records."""
         is_link = self.own >= self.best - _TIE
         posterior = np.exp(self.own - self.best) / self.total
         return LinkSums(
@@ -97,10 +99,10 @@ def weigh_originals(
     epsilon: float,
     steps: Sequence[Steps],
 ) -> Weighed:
-    """Every record against every distinct original of its class.
+    """Likelihoods of all originals of each record's class.
 
-    `published` has shape (n_records, n_attributes); `class_ids` says the class of each record, and `own` the point where
-    its own original is.
+    `published` has shape (n_records, n_attributes); `class_ids` says the class of each record, and `own` which point is
+    its own original.
     """
     published = np.nan_to_num(published)
     best, n_best, total, own_likelihood = np.empty((4, len(class_ids)))
@@ -113,7 +115,7 @@ def weigh_originals(
         part = slice(first, last)
         begins = ends[part] - widths[part] - done
         records = np.repeat(np.arange(first, last), widths[part])
-        # From the first point of a record's class on, one after the other.
+        # All points of each record's class, from the first on.
         points = np.arange(len(records)) + np.repeat(originals.starts[class_ids[part]] - begins, widths[part])
         ids = class_ids[records]
         likelihood = mechanism.log_likelihoods(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many records an attacker links who holds the originals and picks, in a record's class, the nearest of them.
+"""Links of an attacker who holds the originals and picks, in a record's class, the nearest of them.
 
 Paper §V-B, for one ε-quasi with exponential noise, so that the nearest original is the most likely one. Departure: the
-paper counts every tie as a link, so that a constant class scores 100 %; here a tie of t originals is worth 1/t, and the
-paper's rule is given beside it. `ranges` is always the R that set the noise of each class: its diameter, or something
+paper counts every tie as a link, so that a constant class scores 100 %; here a tie of t originals counts as 1/t, and the
+figure by the paper's rule is given too. `ranges` is always the R that set the noise of each class: its diameter, or something
 wider.
 """
 
@@ -21,7 +21,7 @@ from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.coded_values import without_missing
 
 ABOVE = 1 + 1e-9
-"""A posterior is above a bound if it is so by more than rounding: an even chance of two is not more than one half."""
+"""A posterior is above a bound only if it is by more than rounding: 1/2, rounded up, is not more than one half."""
 
 
 _NONE = Estimate()
@@ -40,6 +40,7 @@ class LinkSums:
     n_over_half: int = 0
     """Records whose true original has a posterior above 0.5."""
     n_over_nine_tenths: int = 0
+    """Records whose true original has a posterior above 0.9."""
 
     def __add__(self, other: LinkSums) -> LinkSums:
         return LinkSums(
@@ -53,7 +54,7 @@ class LinkSums:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedLinks:
-    """Links to expect, summed over classes; they add up across partitions."""
+    """Expected links, summed over classes; they add up across partitions."""
 
     fair: Estimate = _NONE
     """A tie of t originals is worth 1/t."""
@@ -74,23 +75,25 @@ class LinkGaps:
     that is not yet rounded to the precision or clamped to a domain.
     """
 
-    halves: FloatArray
+    half_gaps: FloatArray
     """gap/(2R), shape (n_gaps,)."""
     weights: FloatArray
     """Mean of the records on either side of the gap."""
     class_ids: IntArray
     outward_fair: FloatArray
-    """What the outward sides contribute whatever ε: 1 in a class that has records, shape (n_classes,)."""
+    """What the outward sides contribute at any ε: 1 in a class that has records, shape (n_classes,)."""
     outward_paper: FloatArray
+    """What they contribute by the paper's rule."""
     law: ExponentialLaw
 
     def expected(self, epsilon: float) -> ExpectedLinks:
+        """Expected links at one ε, summed over classes."""
         fair, paper = self.by_class(epsilon)
         return ExpectedLinks(fair=Estimate(total=float(fair.sum())), paper=Estimate(total=float(paper.sum())))
 
     def by_class(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
-        """Both rules, two arrays of shape (n_classes,)."""
-        within = self.law.within(epsilon * self.halves)
+        """Expected links of every class, a tie worth 1/t and by the paper's rule: two arrays of shape (n_classes,)."""
+        within = self.law.within(epsilon * self.half_gaps)
         n_classes = len(self.outward_fair)
         fair = self.outward_fair + np.bincount(self.class_ids, weights=within, minlength=n_classes)
         paper = self.outward_paper + np.bincount(self.class_ids, weights=within * self.weights, minlength=n_classes)
@@ -98,6 +101,7 @@ class LinkGaps:
 
 
 def link_gaps(classes: ClassValues, *, ranges: FloatArray, law: ExponentialLaw) -> LinkGaps:
+    """The gaps of all classes; `ranges` has shape (n_classes,)."""
     gaps, before = classes.gaps()
     class_ids = classes.class_ids[before]
     has_records = classes.n_distinct > 0
@@ -105,7 +109,7 @@ def link_gaps(classes: ClassValues, *, ranges: FloatArray, law: ExponentialLaw) 
     firsts, lasts = classes.starts[:-1][has_records], classes.starts[1:][has_records] - 1
     outward_paper[has_records] = (classes.counts[firsts] + classes.counts[lasts]) / 2
     return LinkGaps(
-        halves=gaps / ranges[class_ids] / 2,
+        half_gaps=gaps / ranges[class_ids] / 2,
         weights=(classes.counts[before] + classes.counts[before + 1]) / 2,
         class_ids=class_ids,
         outward_fair=has_records.astype(np.float64),
@@ -123,11 +127,11 @@ def link_sums(
     stays: BoolArray | None = None,
     largest_elsewhere: float = 0.0,
 ) -> LinkSums:
-    """All that is asked about realised links, from one sorted order. `published` has the order of the records.
+    """Realised links and posteriors, summed over classes. `published` has the order of the records.
 
     Records that do not stay are not released, so nobody links them; their originals are candidates all the same.
-    A posterior is worked out only where it may exceed one half, or the largest of classes already looked at; `largest`
-    is then that of either.
+    A posterior is worked out only where it may exceed one half, or `largest_elsewhere`, the largest of other classes; the
+    `largest` returned is never below the latter.
     """
     in_order = without_missing(published)[classes.order]
     fair, paper = _links_in_order(classes, in_order)
@@ -147,7 +151,7 @@ def link_sums(
 
 
 def realised_links(classes: SortedClasses, published: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What each record contributes to the links: 1/t, and by the paper's rule 1, if its original is among the nearest t.
+    """The links of each record: 1/t, and by the paper's rule 1, if its original is among the nearest t, and 0 otherwise.
 
     Two arrays in the order of the records.
     """
@@ -156,7 +160,7 @@ def realised_links(classes: SortedClasses, published: FloatArray) -> tuple[Float
 
 
 def posteriors(classes: SortedClasses, published: FloatArray, *, ranges: FloatArray, epsilon: float) -> FloatArray:
-    """How probable its own original is for each record, given what was published of it, in the order of the records.
+    """The posterior of each record's own original, given what was published of the record, in the order of the records.
 
     exp(−ε|x − v|/R) over the sum of the same for all originals of the class: Bayes' rule with a uniform prior.
     """
@@ -166,7 +170,10 @@ def posteriors(classes: SortedClasses, published: FloatArray, *, ranges: FloatAr
 
 
 def _links_in_order(classes: SortedClasses, published: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Only the neighbours of a record's own original need looking at: if none is nearer, nothing in the class is."""
+    """What `realised_links` returns, for records and results in the sorted order of the classes.
+
+    Only the neighbours of a record's own original are compared: if none of them is nearer, nothing in the class is.
+    """
     place = classes.place
     own = classes.values[place]
     towards = place + np.where(published > own, 1, -1)
@@ -176,7 +183,7 @@ def _links_in_order(classes: SortedClasses, published: FloatArray) -> tuple[Floa
     rival = classes.values[towards]
     margin = np.abs(published - rival) - np.abs(published - own)
     tolerance = ROUNDING * np.maximum(np.abs(published), np.maximum(np.abs(own), np.abs(rival)))
-    # Among large values with fine steps that could exceed the steps themselves, and make neighbours into ties.
+    # Among large values with fine steps the tolerance could exceed the steps themselves, and make neighbours into ties.
     np.minimum(tolerance, np.abs(rival - own) / 4, out=tolerance)
     wins = ~has_rival | (margin > tolerance)
     ties = ~wins & (margin >= -tolerance)
@@ -195,29 +202,32 @@ def largest_posteriors(classes: ClassValues, *, ranges: FloatArray, epsilon: flo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Weights:
-    """Sums of likelihoods by distinct value.
+    """Running sums of likelihoods over the distinct values of each class.
 
-    In logarithms of the ratio, places are ε·(v − lo)/R, from 0 to ε at most: exponentials of them never overflow. The sum
-    over the originals to the left of a place is a running sum of growing terms, and likewise to the right, so nothing
-    cancels.
+    A height is ε·(v − lo)/R, from 0 to ε at most, so that its exponential never overflows. The sum over the originals to
+    the left of a height is a running sum of growing terms, and likewise to the right, so nothing cancels.
     """
 
     units: FloatArray
     """R/ε, or infinite without noise, shape (n_classes,)."""
     heights: FloatArray
-    """ε·(v − lo)/R, shape (n_distinct,), like the others."""
+    """ε·(v − lo)/R, shape (n_distinct,), like the arrays below."""
     powers: FloatArray
+    """e^height."""
     growing: FloatArray
+    """Σ count·e^height over the class up to and with each value."""
     falling: FloatArray
+    """Σ count·e^−height over the class from each value on."""
     counts: FloatArray
 
     def largest_posteriors(self) -> FloatArray:
-        """The most that can be published of an original: exactly its value, because |x − u| ≤ |x − v| + |v − u|."""
+        """The posterior of each value if exactly this value is published: the largest, because |x − u| ≤ |x − v| + |v − u|."""
         bound: FloatArray = 1 / (self.growing / self.powers + self.falling * self.powers - self.counts)
         return bound
 
 
 def _weigh(classes: ClassValues, *, ranges: FloatArray, epsilon: float) -> _Weights:
+    """The running sums of all classes at one ε."""
     low, _ = classes.extremes()
     # Divided by R/ε, not multiplied by ε/R, which overflows for a range that is next to nothing.
     units = np.where(ranges > 0, ranges / epsilon, np.inf)
@@ -229,9 +239,9 @@ def _weigh(classes: ClassValues, *, ranges: FloatArray, epsilon: float) -> _Weig
 
 
 def _posteriors_of(classes: SortedClasses, weights: _Weights, published: FloatArray, chosen: IntArray) -> FloatArray:
-    """Posteriors of the chosen positions in the order of the classes.
+    """Posteriors of the chosen records, which are positions in the sorted order of the classes, like `published`.
 
-    What is published outside the class's values says as much as its nearest end, so it is moved there.
+    A value published outside the values of its class gives the same posteriors as the nearest end, so it is moved there.
     """
     if not chosen.size:
         return np.empty(0)
@@ -251,6 +261,7 @@ def _posteriors_of(classes: SortedClasses, weights: _Weights, published: FloatAr
 
 
 def _in_order_of_records(classes: SortedClasses, sorted_figures: FloatArray) -> FloatArray:
+    """Figures in the order of the records, from figures in the sorted order of the classes."""
     figures = np.empty_like(sorted_figures)
     figures[classes.order] = sorted_figures
     return figures

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The standard figures on the k-quasis alone: prosecutor, journalist and marketer, as users of ARX know them.
+"""Standard re-identification risks from the k-quasis alone: prosecutor, journalist and marketer, as in ARX.
 
 A prosecutor knows that the person is in the release, a journalist only that they are in the original table, and a marketer
 wants as many links as possible. They differ where records of a class were suppressed for confidence: the class then has
@@ -18,12 +18,13 @@ from kepsilon.table.arrays import IntArray
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Smallest:
-    """The smallest class, and how many released records are in classes of that size; the smaller of two wins."""
+    """The size of the smallest class, and how many released records are in classes of that size."""
 
     size: int
     n_records: int
 
     def __add__(self, other: Smallest) -> Smallest:
+        """The smallest class of both, with the records of both where the sizes are equal."""
         if self.size == other.size:
             return Smallest(size=self.size, n_records=self.n_records + other.n_records)
         return min(self, other, key=lambda smallest: smallest.size)
@@ -37,8 +38,9 @@ class ClassSizes:
     n_classes: int = 0
     largest: int = 0
     smallest: Smallest | None = None
+    """By the size that classes have in the release."""
     smallest_original: Smallest | None = None
-    """By the size that the class has in the original table."""
+    """By the size that classes have in the original table."""
     shares_sum: float = 0.0
     """Released over original size, summed over classes."""
 
@@ -54,9 +56,12 @@ class ClassSizes:
 
 
 def class_sizes(released: IntArray, original: IntArray) -> ClassSizes:
-    """Both shaped (n_classes,); a class with no released record has left the release."""
-    kept = released > 0
-    released, original = released[kept], original[kept]
+    """Sizes of released classes, from their released and original records, (n_classes,) each.
+
+    A class without any released record does not count.
+    """
+    has_records = released > 0
+    released, original = released[has_records], original[has_records]
     if not released.size:
         return ClassSizes()
     return ClassSizes(
@@ -71,17 +76,17 @@ def class_sizes(released: IntArray, original: IntArray) -> ClassSizes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChanceOfFinding(JsonValue):
-    """The chance that one attacker finds a person by guessing within a class."""
+    """The chance that an attacker finds a person by guessing within a class."""
 
     highest: float
     average: float
     share_at_highest: float
-    """How many of the released records have the highest chance."""
+    """The share of released records that have the highest chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reidentification(JsonValue):
-    """Risks from 0 to 1, per released record; what cannot be known without all originals may be left out."""
+    """Risks from 0 to 1, per released record; None for those that cannot be known without all originals."""
 
     prosecutor: ChanceOfFinding
     journalist: ChanceOfFinding | None = field(metadata=left_out_if_none())
@@ -89,7 +94,7 @@ class Reidentification(JsonValue):
 
 
 def reidentification(sizes: ClassSizes) -> Reidentification:
-    """The three standard attackers on released classes."""
+    """The risks from the three standard attackers."""
     if sizes.smallest is None or sizes.smallest_original is None:
         raise ValueError("there is no record whose risk could be stated")
     marketer = sizes.shares_sum / sizes.n_records
@@ -101,13 +106,16 @@ def reidentification(sizes: ClassSizes) -> Reidentification:
 
 
 def _chance(smallest: Smallest, *, average: float, n_records: int) -> ChanceOfFinding:
+    """The chance of an attacker whose best guess is in the smallest class."""
     return ChanceOfFinding(highest=1 / smallest.size, average=average, share_at_highest=smallest.n_records / n_records)
 
 
 def _smallest(sizes: IntArray, released: IntArray) -> Smallest:
+    """The smallest of some sizes, and the released records of classes that have it."""
     size = int(sizes.min())
     return Smallest(size=size, n_records=int(released[sizes == size].sum()))
 
 
 def _smaller(one: Smallest | None, other: Smallest | None) -> Smallest | None:
+    """The sum of both; the other where one is None."""
     return other if one is None else one if other is None else one + other

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links and originals in reach where records have several ε-quasis, and a record is as far from an original as noise is large.
+"""Links, and originals in reach, of records with several ε-quasis.
 
 The attacker of Paper §V-B, which has no formula for this case. Departure: the distance is the norm of exponential noise,
 the largest of |x_j − v_j|/R_j, so that the nearest original is the most likely one. An attribute without a range in a class
-(R = 0, or NaN where values are missing) is the same for all of it, and tells nothing. Ties are common in this norm, also
-between different originals: when the largest coordinate is one that they share.
+(R = 0, or NaN where values are missing) has one value for all of the class, and tells nothing. Ties are common in this
+norm, also between different originals: when the largest coordinate is one that they share.
 """
 
 from __future__ import annotations
@@ -17,44 +17,47 @@ import numpy as np
 
 from kepsilon.evaluate.linking.linking_risk import ABOVE, LinkSums
 from kepsilon.evaluate.originals.regions import put_in_regions
-from kepsilon.evaluate.originals.rings import Rings, lay_out, total
-from kepsilon.evaluate.originals.sorted_classes import ROUNDING, blocks_of_classes
+from kepsilon.evaluate.originals.rings import Rings, lay_out_rings, sum_over_originals
+from kepsilon.evaluate.originals.sorted_classes import ROUNDING, runs_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 _FARTHEST = 1e16
 """Beyond so many ranges, doubles cannot tell the originals of a class apart."""
 
 _LARGE = 1 << 10
-"""Classes of more points are cut in halves for those who are not settled by meeting so many of them:"""
+"""Classes of more points are cut in halves for records that _MET_OF_LARGE points leave undecided."""
 _MET_OF_LARGE = 1 << 7
 
 _FEWEST_REGIONS = 256
 _SUREST = 32
-"""Records at a time that are looked at first, to raise what the others have to exceed."""
+"""Records that are worked out first, at a time: those with the largest bounds. The others have to exceed them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearestOriginals:
-    """What the attacker who picks the nearest original finds, and how sure Bayes' rule makes him."""
+    """Links of the attacker who picks the nearest original, and how probable his guesses are by Bayes' rule."""
 
     n_nearest: IntArray
     """Originals as near as the record's own, itself included; 0 where another is nearer. Shape (n_records,)."""
     largest: float
     """The largest posterior of a record's true original."""
     n_over_half: int
+    """Records whose true original has a posterior above 0.5."""
     n_over_nine_tenths: int
+    """Records whose true original has a posterior above 0.9."""
 
     @property
     def fair(self) -> FloatArray:
-        """What each record contributes to the links: a tie of t is worth 1/t."""
+        """The links of each record, a tie of t being worth 1/t."""
         return np.where(self.n_nearest > 0, 1 / np.maximum(self.n_nearest, 1), 0.0)
 
     @property
     def paper(self) -> FloatArray:
-        """The same by the paper's rule: every tie is a link."""
+        """The links of each record by the paper's rule: every tie is a link."""
         return (self.n_nearest > 0).astype(np.float64)
 
     def sums(self) -> LinkSums:
+        """Links and posteriors, summed over the records."""
         return LinkSums(
             fair=float(self.fair.sum()),
             paper=float(np.count_nonzero(self.n_nearest)),
@@ -77,8 +80,8 @@ def nearest_originals(
     """The attack on every released record, among all originals of its class, released or not.
 
     `values` (what received noise) and `published` have shape (n_records, n_attributes), `ranges` (R) the shape (n_classes,
-    n_attributes). Records that do not stay have `n_nearest` 0; only their originals count. A posterior that does not
-    exceed `largest_elsewhere` is not looked for, and `largest` is then that of either.
+    n_attributes). Records that do not stay have `n_nearest` 0; only their originals count. Posteriors are compared with
+    `largest_elsewhere`, the largest of other classes; the `largest` returned is never below it.
     """
     released = np.ones(len(class_ids), dtype=np.bool_) if stays is None else stays
     n_nearest = np.zeros(len(class_ids), dtype=np.int64)
@@ -108,20 +111,20 @@ def originals_in_reach(
     cap: int,
     precisions: Sequence[Fraction] | None = None,
 ) -> IntArray:
-    """ℓ_i of every record: originals of its class in the box |x_j − v_j| ≤ r_j, ends included, but never above `cap`.
+    """ℓ_i of every record: how many originals of its class lie in |x_j − v_j| ≤ r_j, ends included, but never above `cap`.
 
     Whether ℓ_i is below k is all that is asked, so counting stops there. `linking_ranges` has shape (n_classes,
     n_attributes); where values are missing, or r is NaN, all of a class are in reach. Ends are given the width of a
     double's rounding, as for one ε-quasi, but no more than a quarter of the precision, if that is known.
     """
     counts = np.zeros(len(class_ids), dtype=np.int64)
-    for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(linking_ranges)):
+    for records, ids, chosen in runs_of_classes(class_ids, n_classes=len(linking_ranges)):
         if not records.size:
             continue
         r = by_record(linking_ranges[chosen], ids)
         x, v = published.take(records, axis=0).T, values.take(records, axis=0).T
         tells = ~np.isnan(r) & ~np.isnan(v)
-        classes = lay_out(np.where(tells, v, 0.0), ids, n_classes=chosen.stop - chosen.start)
+        classes = lay_out_rings(np.where(tells, v, 0.0), ids, n_classes=chosen.stop - chosen.start)
         reach = np.where(tells, with_slack(r, x, precisions), np.inf)
         centres = np.where(tells, x, 0.0)
         counts[records], _ = count_in_boxes(classes, classes.point_of, centres, reach, cap=cap)
@@ -129,10 +132,10 @@ def originals_in_reach(
 
 
 def with_slack(reach: FloatArray, centres: FloatArray, precisions: Sequence[Fraction] | None) -> FloatArray:
-    """The reach and the width of a double's rounding; all have the shape (n_attributes, n_records).
+    """The reach, widened by the rounding of a double; all have the shape (n_attributes, n_records).
 
-    A quarter of the precision is never exceeded: multiples of it that lie outside in decimals must not come inside where
-    values are so large that doubles can hardly tell them apart.
+    It is never widened by more than a quarter of the precision: multiples of the precision that lie outside in decimals
+    must stay outside where values are so large that doubles can hardly tell them apart.
     """
     slack = ROUNDING * (np.abs(centres) + reach)
     if precisions is not None:
@@ -143,20 +146,22 @@ def with_slack(reach: FloatArray, centres: FloatArray, precisions: Sequence[Frac
 def count_in_boxes(
     classes: Rings, positions: IntArray, centres: FloatArray, reach: FloatArray, *, cap: int
 ) -> tuple[IntArray, int]:
-    """Originals of its class that lie around each centre, up to `cap`, and how many comparisons that took.
+    """How many originals lie within reach of each centre, up to `cap`, and how many comparisons that took.
 
-    `centres` and `reach` have shape (n_attributes, n_positions); a position says which class is met, and where first.
-    Most find `cap` originals soon. Who does not would have to meet a whole class: if it is large, it is cut in halves.
+    `centres` and `reach` have shape (n_attributes, n_positions); a centre is compared with the class of its position, from
+    this position on. Most have `cap` originals in reach soon. The others would have to meet the whole class; where that is
+    large, its points are cut in halves instead.
     """
     counts = np.zeros(len(positions), dtype=np.int64)
     low, high = classes.extremes()
     misses = (centres - reach > high[:, positions]) | (centres + reach < low[:, positions])
-    asked = np.flatnonzero(~misses.any(axis=0))  # who has left the class altogether need not meet all of it to know
+    asked = np.flatnonzero(~misses.any(axis=0))  # a centre that is out of reach of the whole class has none
     is_large = classes.sizes[positions] > _LARGE
 
-    def look(numbers: IntArray, first: int, width: int) -> BoolArray:
+    def compare(numbers: IntArray, first: int, width: int) -> BoolArray:
+        """Counts originals in reach; rows go on until they have `cap`, or are left to the halves of a large class."""
         rows = asked[numbers]
-        steps = classes.apart(positions[rows], centres[:, rows], first=first, width=width)
+        steps = classes.coordinate_distances(positions[rows], centres[:, rows], first=first, width=width)
         inside = np.ones((len(rows), width), dtype=np.bool_)
         for step, limit in zip(steps, reach[:, rows], strict=True):
             inside &= step <= limit[:, np.newaxis]
@@ -164,13 +169,13 @@ def count_in_boxes(
         if beyond is not None:
             inside &= ~beyond
         n_met = classes.n_met(positions[rows], first=first, width=width)
-        counts[rows] += total(inside, n_met).astype(np.int64)
+        counts[rows] += sum_over_originals(inside, n_met).astype(np.int64)
         goes_on: BoolArray = counts[rows] < cap
         if first + width >= _MET_OF_LARGE:
             goes_on &= ~is_large[rows]
         return goes_on
 
-    n_compared = classes.meet(positions[asked], look, first=0, width=max(8, min(2 * cap, 64)))
+    n_compared = classes.meet(positions[asked], compare, first=0, width=max(8, min(2 * cap, 64)))
     left = asked[is_large[asked] & (counts[asked] < cap)]
     class_ids = classes.class_ids[positions[left]]
     for class_id in np.unique(class_ids):
@@ -182,31 +187,31 @@ def count_in_boxes(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Block:
-    """Some whole classes in units of their ranges; all else is by record, in the order of `records`."""
+    """Some whole classes in units of their ranges; other arrays are by record, in the order of `records`."""
 
     records: IntArray
     classes: Rings
     published: FloatArray
     """Shape (n_attributes, n_records)."""
     own: FloatArray
-    """How far each record is from its own original."""
+    """Distance of each record to its own original."""
     tolerance: FloatArray
-    """Distances of a record may differ by this much and be the same in decimals."""
+    """Distances of a record that differ by no more than this may be equal in decimals."""
 
     @property
     def points(self) -> IntArray:
-        """Where each record's own original is."""
+        """The point of each record's own original."""
         return self.classes.point_of
 
     def margins(self, members: IntArray, *, first: int, width: int) -> FloatArray:
-        """How much farther than its own the points met are from each of some records, shape (n_members, width)."""
+        """Distances of some records to the points met, less the distance to their own original, (n_members, width)."""
         margins = self.classes.distances(self.points[members], self.published[:, members], first=first, width=width)
         margins -= self.own[members, np.newaxis]
         return margins
 
 
 def in_units_of_ranges(values: FloatArray, lows: FloatArray, ranges: FloatArray) -> FloatArray:
-    """(v − lo)/R, and 0 where there is no range; all of one shape."""
+    """(v − lo)/R, and 0 where there is no range; all arrays have one shape."""
     places = np.zeros(values.shape)
     with np.errstate(over="ignore"):  # a range next to nothing
         np.divide(values - lows, ranges, out=places, where=ranges > 0)
@@ -236,9 +241,10 @@ def by_record(figures: FloatArray, class_ids: IntArray) -> FloatArray:
 
 
 def _blocks(values: FloatArray, published: FloatArray, class_ids: IntArray, *, ranges: FloatArray) -> Iterator[_Block]:
+    """A few whole classes at a time, laid out in rings, in units of their ranges."""
     if values.shape != published.shape or values.shape != (len(class_ids), ranges.shape[1]):
         raise ValueError("every record needs a class, and every ε-quasi a value, what was published of it and a range")
-    for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(ranges)):
+    for records, ids, chosen in runs_of_classes(class_ids, n_classes=len(ranges)):
         if not records.size:
             continue
         n_classes = chosen.stop - chosen.start
@@ -246,7 +252,7 @@ def _blocks(values: FloatArray, published: FloatArray, class_ids: IntArray, *, r
         low, high = class_extremes(v, ids, n_classes=n_classes)
         lows, widths = by_record(low, ids), by_record(ranges[chosen], ids)
         places, moved = in_units_of_ranges(v, lows, widths), in_units_of_ranges(x, lows, widths)
-        classes = lay_out(places, ids, n_classes=n_classes)
+        classes = lay_out_rings(places, ids, n_classes=n_classes)
         own = np.abs(moved - places).max(axis=0)
         # Decimals are off by their rounding, and so are ranges, which are differences of decimals.
         magnitude = np.maximum(np.abs(x), by_record(np.maximum(np.abs(low), np.abs(high)), ids))
@@ -256,11 +262,15 @@ def _blocks(values: FloatArray, published: FloatArray, class_ids: IntArray, *, r
 
 
 def _nearest(block: _Block, asked: IntArray, *, epsilon: float) -> tuple[IntArray, FloatArray]:
-    """Originals as near as each asked record's own (0: another is nearer), and the posteriors of those that have any."""
+    """How many originals are as near as each asked record's own, and the posteriors of records where these are not 0.
+
+    0 means that another original is nearer than the record's own.
+    """
     ties = block.classes.counts[block.points[asked]]
     weights = ties.astype(np.float64)
 
-    def look(rows: IntArray, first: int, width: int) -> BoolArray:
+    def compare(rows: IntArray, first: int, width: int) -> BoolArray:
+        """Counts ties and adds weights; rows go on until an original is nearer than their own."""
         members = asked[rows]
         margin = block.margins(members, first=first, width=width)
         tolerance = block.tolerance[members, np.newaxis]
@@ -271,17 +281,17 @@ def _nearest(block: _Block, asked: IntArray, *, epsilon: float) -> tuple[IntArra
         ties[rows[~wins]] = 0
         margin, rows = margin[wins], rows[wins]
         n_met = block.classes.n_met(block.points[asked[rows]], first=first, width=width)
-        ties[rows] += total(margin == 0, n_met).astype(np.int64)
+        ties[rows] += sum_over_originals(margin == 0, n_met).astype(np.int64)
         margin *= -epsilon
-        weights[rows] += total(np.exp(margin, out=margin), n_met)
+        weights[rows] += sum_over_originals(np.exp(margin, out=margin), n_met)
         return wins
 
-    block.classes.meet(block.points[asked], look, first=1)
+    block.classes.meet(block.points[asked], compare, first=1)
     return ties, 1 / weights[ties > 0]
 
 
 def _settle(block: _Block, members: IntArray, margin: FloatArray, doubtful: BoolArray, *, first: int) -> None:
-    """Makes margins 0 where they are nothing but rounding: smaller, too, than what lies between the two originals."""
+    """Sets margins to 0, in place, where they are rounding: within the tolerance, and small beside the originals' distance."""
     rows, columns = np.nonzero(doubtful)
     chosen = members[rows]
     classes, points = block.classes, block.points[chosen]
@@ -294,9 +304,9 @@ def _settle(block: _Block, members: IntArray, margin: FloatArray, doubtful: Bool
 def _largest_of_others(block: _Block, asked: IntArray, *, epsilon: float, largest: float) -> float:
     """The largest posterior of the asked records, or `largest` if none exceeds it.
 
-    No original is farther from what was published than the farthest corner of its class, which bounds a posterior from
-    above; who stays below `largest` with this bound is left out. In large classes finer and finer regions take the place
-    of the class, and the surest at the time raise what is to be exceeded.
+    No original is farther from a published value than the farthest corner of its class, which bounds a posterior from
+    above; records whose bound is below `largest` are left out. In large classes finer and finer regions sharpen the bound,
+    and after each step the records with the largest bounds are worked out, which raises `largest` for the others.
     """
     classes, points = block.classes, block.points
     low, high = (extreme[:, points] for extreme in classes.extremes())
@@ -326,23 +336,27 @@ def _largest_of_others(block: _Block, asked: IntArray, *, epsilon: float, larges
 def _largest(
     block: _Block, asked: IntArray, bound: FloatArray, least: FloatArray, *, epsilon: float, largest: float
 ) -> float:
-    """The same by meeting originals: those not met yet add at least their number times the least weight to the sum."""
+    """The largest posterior of the asked records, or `largest` if none exceeds it, by comparing them with originals.
+
+    Originals not met yet add at least their number times the least weight to the sum, which bounds a posterior from above.
+    """
     asked = asked[np.argsort(-bound[asked], kind="stable")]
     classes, points = block.classes, block.points[asked]
     left = classes.n_originals[points] - classes.counts[points]
     weights = classes.counts[points].astype(np.float64)
 
-    def look(rows: IntArray, first: int, width: int) -> BoolArray:
+    def compare(rows: IntArray, first: int, width: int) -> BoolArray:
+        """Adds weights and raises `largest`; rows go on while their posterior may exceed it."""
         nonlocal largest
         margin = block.margins(asked[rows], first=first, width=width)
         n_met = classes.n_met(points[rows], first=first, width=width)
-        left[rows] -= total(np.isfinite(margin), n_met).astype(np.int64)
+        left[rows] -= sum_over_originals(np.isfinite(margin), n_met).astype(np.int64)
         margin *= -epsilon
-        weights[rows] += total(np.exp(margin, out=margin), n_met)
+        weights[rows] += sum_over_originals(np.exp(margin, out=margin), n_met)
         at_most = 1 / (weights[rows] + left[rows] * least[asked[rows]])
         largest = max(largest, float(at_most[left[rows] == 0].max(initial=0.0)))
         may_exceed: BoolArray = at_most > largest
         return may_exceed
 
-    classes.meet(points, look, first=1)
+    classes.meet(points, compare, first=1)
     return largest

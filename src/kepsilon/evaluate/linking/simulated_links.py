@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links to expect of noise on several ε-quasis: exact where there is a closed form, otherwise simulated, with a variance.
+"""Expected links with noise on several ε-quasis: exact where there is a closed form, otherwise simulated, with a variance.
 
-For exponential noise that is not yet rounded to the precision or clamped to a domain, and before records go for confident k.
+For exponential noise without rounding and clamping, and without suppression for confident k.
 """
 
 from __future__ import annotations
@@ -13,26 +13,13 @@ import numpy as np
 from kepsilon.evaluate.linking.linking_risk import ExpectedLinks, link_gaps
 from kepsilon.evaluate.linking.several_attributes import by_record, class_extremes, in_units_of_ranges
 from kepsilon.evaluate.noise_law import ExponentialLaw
-from kepsilon.evaluate.originals.rings import WIDEST, Rings, lay_out, total
-from kepsilon.evaluate.originals.sorted_classes import blocks_of_classes, sort_classes
-from kepsilon.evaluate.simulation import DrawnClasses, draw_records, generator, parts
+from kepsilon.evaluate.originals.rings import WIDEST, Rings, lay_out_rings, sum_over_originals
+from kepsilon.evaluate.originals.sorted_classes import runs_of_classes, sort_classes
+from kepsilon.evaluate.simulation import SampledClasses, generator, sample_records
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 COMPARISONS = 25_000_000
-"""Originals met in a simulation, about."""
-
-
-def expected_links_of_several(
-    values: FloatArray,
-    class_ids: IntArray,
-    *,
-    ranges: FloatArray,
-    epsilon: float,
-    law: ExponentialLaw,
-    stream: int = 0,
-) -> ExpectedLinks:
-    """Expected links of a block at one ε; see `expected_links_at_each`."""
-    return expected_links_at_each(values, class_ids, ranges=ranges, epsilons=[epsilon], law=law, stream=stream)[0]
+"""Comparisons of a record with an original in a simulation, about."""
 
 
 def expected_links_at_each(
@@ -48,8 +35,8 @@ def expected_links_at_each(
     """Expected links of the classes of a block, one for each ε; `stream` and `share` as in `simulation.Block`.
 
     `values` has shape (n_records, n_attributes), `ranges` (R) the shape (n_classes, n_attributes). Exact for classes that
-    have at most one active attribute or all originals in one place. Classes are laid out once for all ε, which takes
-    longer than meeting them does, and all share their draws.
+    have at most one active attribute, or originals that are all equal. Classes are laid out once for all ε, which takes
+    longer than comparing does, and all ε share the sampled records and their noise.
     """
     links, is_simple = _exact_links(values, class_ids, ranges=ranges, epsilons=epsilons, law=law)
     simulated = np.flatnonzero(~is_simple[class_ids])
@@ -58,9 +45,9 @@ def expected_links_at_each(
     values, class_ids = values[simulated], class_ids[simulated]
     rng = generator(stream)
     sizes = np.bincount(class_ids).astype(np.float64)
-    strata = draw_records(len(values), COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng, share=share)
+    strata = sample_records(len(values), COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng, share=share)
     fair, paper = np.empty((2, len(epsilons), *strata.chosen.shape))
-    for part in parts(values, class_ids, strata, n_classes=len(ranges)):
+    for part in strata.sampled_classes(values, class_ids, n_classes=len(ranges)):
         guesses = _best_guesses(part, ranges[part.classes], epsilons=epsilons, law=law, rng=rng)
         for i, (certainty, n_nearest) in enumerate(guesses):
             fair[i][part.draws], paper[i][part.draws] = certainty, certainty * n_nearest
@@ -73,10 +60,10 @@ def expected_links_at_each(
 def _exact_links(
     values: FloatArray, class_ids: IntArray, *, ranges: FloatArray, epsilons: Sequence[float], law: ExponentialLaw
 ) -> tuple[list[ExpectedLinks], BoolArray]:
-    """Links of the classes that have a closed form, and which classes these are."""
+    """Expected links of the classes that have a closed form, one for each ε, and which classes these are."""
     links = [ExpectedLinks() for _ in epsilons]
     is_simple = np.zeros(len(ranges), dtype=np.bool_)
-    for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(ranges)):
+    for records, ids, chosen in runs_of_classes(class_ids, n_classes=len(ranges)):
         active = ranges[chosen] > 0
         low, high = class_extremes(values[records].T, ids, n_classes=len(active))
         differs = np.any(active & (high > low), axis=1)
@@ -93,42 +80,51 @@ def _exact_links(
 
 
 def _best_guesses(
-    part: DrawnClasses, ranges: FloatArray, *, epsilons: Sequence[float], law: ExponentialLaw, rng: np.random.Generator
+    part: SampledClasses,
+    ranges: FloatArray,
+    *,
+    epsilons: Sequence[float],
+    law: ExponentialLaw,
+    rng: np.random.Generator,
 ) -> Iterator[tuple[FloatArray, IntArray]]:
-    """For noise added to each record drawn: the largest posterior of all originals, and how many originals share it.
+    """For each ε: the largest posterior of any original, given each sampled record with noise, and how many share it.
 
-    Whether the attacker is right would be rare in a large class and tell little; how probably he is right has the same
-    expectation, because what was published might come from any record of the class.
+    This is the probability that the attacker is right. Whether he is right has the same expectation, because a published
+    value might come from any record of the class, but in a large class a right guess is rare and tells little.
     """
     low, _ = class_extremes(part.values, part.class_ids, n_classes=len(ranges))
     lows, widths = by_record(low, part.class_ids), by_record(ranges, part.class_ids)
-    classes = lay_out(in_units_of_ranges(part.values, lows, widths), part.class_ids, n_classes=len(ranges))
+    classes = lay_out_rings(in_units_of_ranges(part.values, lows, widths), part.class_ids, n_classes=len(ranges))
     noise = law.unit_noise(widths[:, part.chosen].T > 0, rng).T
     for epsilon in epsilons:
         yield _meet_all(classes, classes.point_of[part.chosen], noise / epsilon, epsilon=epsilon)
 
 
 def _meet_all(classes: Rings, positions: IntArray, noise: FloatArray, *, epsilon: float) -> tuple[FloatArray, IntArray]:
-    """Distances are less that of the record's own original, whose weight is then 1: nothing over- or underflows."""
+    """The largest posterior of any original of the class, and how many share it, for records at positions, given noise.
+
+    The distance to the record's own original is subtracted from all: its weight then is 1, and nothing over- or underflows.
+    """
     own = np.abs(noise).max(axis=0)
     published = classes.points[:, positions] + noise
     nearest = np.full(len(positions), np.inf)
     n_nearest = np.zeros(len(positions), dtype=np.int64)
     weights = np.zeros(len(positions))
 
-    def look(rows: IntArray, first: int, width: int) -> BoolArray:
+    def compare(rows: IntArray, first: int, width: int) -> BoolArray:
+        """Follows the nearest original and adds weights; all rows meet their whole class."""
         far = classes.distances(positions[rows], published[:, rows], first=first, width=width)
         here = far.min(axis=1)
         n_met = classes.n_met(positions[rows], first=first, width=width)
-        n_here = total(far == here[:, np.newaxis], n_met).astype(np.int64)
+        n_here = sum_over_originals(far == here[:, np.newaxis], n_met).astype(np.int64)
         n_nearest[rows] = np.where(here < nearest[rows], 0, n_nearest[rows]) + np.where(
             here <= nearest[rows], n_here, 0
         )
         nearest[rows] = np.minimum(nearest[rows], here)
         far -= own[rows, np.newaxis]
         far *= -epsilon
-        weights[rows] += total(np.exp(far, out=far), n_met)
+        weights[rows] += sum_over_originals(np.exp(far, out=far), n_met)
         return np.ones(len(rows), dtype=np.bool_)
 
-    classes.meet(positions, look, first=0, width=WIDEST)
+    classes.meet(positions, compare, first=0, width=WIDEST)
     return np.exp(-epsilon * (nearest - own)) / weights, n_nearest

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stronger attackers where a class is small: one who puts records in order, and one who weighs every assignment.
+"""Stronger attackers on small classes: one assigns records to originals in order, one weighs every assignment.
 
-The nearest original is the best guess for a record on its own. Whoever looks at all records of a class at once does a
-little better, because no two of them come from the same original. Records that were suppressed are not seen, but their
+The nearest original is the best guess for a record on its own. An attacker who considers all records of a class at once
+does a little better, because no two of them come from the same original. Suppressed records are not seen, but their
 originals are still candidates.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.evaluate.linking.several_attributes import by_record, class_extremes, in_units_of_ranges
-from kepsilon.evaluate.originals.sorted_classes import ROUNDING, blocks_of_classes
+from kepsilon.evaluate.originals.sorted_classes import ROUNDING, runs_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 MOST = 8
@@ -29,16 +29,16 @@ _AS_PROBABLE = 1 - 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallClasses:
-    """What two attackers link in small classes; a tie of t is worth 1/t. All arrays have the shape of `records`."""
+    """Links of two attackers in small classes; a tie of t is worth 1/t. All arrays have the shape of `records`."""
 
     records: IntArray
     """The released records of classes of at most eight originals, in rising order."""
     bayes: FloatArray
-    """Links of who picks, for every record, the original it most probably comes from, all assignments considered."""
+    """Links of the attacker who picks the most probable original of every record, all assignments considered."""
     own_posterior: FloatArray
-    """How probable its true original is to him."""
+    """How probable the true original of every record is to this attacker."""
     rank: FloatArray
-    """Links of who assigns records to originals in order; NaN where several attributes are active and there is no order."""
+    """Links of the attacker who assigns records to originals in order; NaN where several attributes are active."""
 
 
 def attack_small_classes(
@@ -50,10 +50,10 @@ def attack_small_classes(
     epsilon: float,
     stays: BoolArray | None = None,
 ) -> SmallClasses:
-    """Both attacks on every class of at most eight originals.
+    """The links of both attackers in every class of at most eight originals.
 
     `values` (what received noise) and `published` have shape (n_records, n_attributes), `ranges` (R) the shape (n_classes,
-    n_attributes). An attribute without a range is the same for all of a class, and tells nothing.
+    n_attributes). An attribute without a range has one value for all of a class, and tells nothing.
     """
     n_originals = np.bincount(class_ids, minlength=len(ranges))[class_ids]
     released = np.ones(len(class_ids), dtype=np.bool_) if stays is None else stays
@@ -70,23 +70,25 @@ def attack_small_classes(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shape:
-    """Classes that have equally many released records, and equally many originals; the first originals are theirs."""
+    """Classes that have the same number of released records and the same number of originals."""
 
     records: IntArray
     """Released records, shape (n_classes, n_released)."""
     published: FloatArray
-    """In units of the range, shape (n_classes, n_released, n_attributes)."""
+    """Published values in units of the range, shape (n_classes, n_released, n_attributes)."""
     originals: FloatArray
-    """Shape (n_classes, n_originals, n_attributes); record i of a class comes from original i."""
+    """In units of the range, shape (n_classes, n_originals, n_attributes); record i of a class comes from original i."""
     n_active: IntArray
+    """Attributes with a range, shape (n_classes,)."""
     rounding: FloatArray
-    """How far rounding may move a distance, relative to the number of distances added up; shape (n_classes,)."""
+    """How far rounding may move one distance, relative to 1 + the largest published value; shape (n_classes,)."""
 
 
 def _shapes(
     values: FloatArray, published: FloatArray, class_ids: IntArray, released: BoolArray, *, ranges: FloatArray
 ) -> Iterator[_Shape]:
-    for records, ids, chosen in blocks_of_classes(class_ids, n_classes=len(ranges)):
+    """The classes by number of released records and of originals, a few at a time."""
+    for records, ids, chosen in runs_of_classes(class_ids, n_classes=len(ranges)):
         if not records.size:
             continue
         r = ranges[chosen]
@@ -96,7 +98,7 @@ def _shapes(
         originals, moved = in_units_of_ranges(v, lows, widths).T, in_units_of_ranges(x, lows, widths).T
         magnitude = np.maximum(np.abs(x), by_record(np.maximum(np.abs(low), np.abs(high)), ids))
         off = in_units_of_ranges(magnitude, np.zeros_like(magnitude), widths).max(axis=0)
-        # By class, those released first.
+        # In order of classes, released records first.
         order = np.argsort(2 * ids + ~released[records], kind="stable")
         sizes = np.bincount(ids, minlength=len(r))
         n_released = np.bincount(ids[released[records]], minlength=len(r))
@@ -117,7 +119,7 @@ def _shapes(
 
 
 def _bayes_links(shape: _Shape, *, epsilon: float) -> tuple[FloatArray, FloatArray]:
-    """Links of every record, and the posterior of its own original: shape (n_classes, n_released) each."""
+    """Links of the attacker who weighs every assignment, and posteriors of own originals: (n_classes, n_released) each."""
     far = np.abs(shape.published[:, :, np.newaxis] - shape.originals[:, np.newaxis]).max(axis=3)
     marginals = assignment_marginals(np.exp(-epsilon * (far - far.min(axis=2, keepdims=True))))
     n_released = far.shape[1]
@@ -128,13 +130,13 @@ def _bayes_links(shape: _Shape, *, epsilon: float) -> tuple[FloatArray, FloatArr
 
 
 def assignment_marginals(likelihoods: FloatArray) -> FloatArray:
-    """P(record i comes from original j), every assignment of records to different originals being as likely beforehand.
+    """P(record i comes from original j), if all assignments of records to different originals are equally likely before.
 
-    `likelihoods` has shape (n_classes, n_records, n_originals) and rows whose largest entry is 1, as has what comes back.
-    A permanent: sums over assignments of the first i records to a set of originals grow one record at a time, likewise
-    those of the last records to what a set leaves, and where both meet they give the marginals. Only sums of products of
-    positive numbers: nothing cancels; and for ε ≤ 100 the likeliest assignment is never below e^−700, because some record
-    has its likeliest original.
+    `likelihoods` and the result have shape (n_classes, n_records, n_originals); the largest likelihood of a row is 1.
+    This is a ratio of permanents. Sums over assignments of the first i records to a set of originals grow one record at a
+    time, likewise sums over assignments of the last records to the originals outside a set; where both meet they give the
+    marginals. They are sums of products of positive numbers, so nothing cancels; and for ε ≤ 100 the likeliest assignment
+    is never below e^−700, because some record has its likeliest original.
     """
     n_classes, p, m = likelihoods.shape
     rows = np.ascontiguousarray(likelihoods.transpose(1, 2, 0))
@@ -160,11 +162,11 @@ def assignment_marginals(likelihoods: FloatArray) -> FloatArray:
 
 
 def _rank_links(shape: _Shape) -> FloatArray:
-    """Links of every record by order, shape (n_classes, n_released); NaN where there is no single order.
+    """Links of the attacker who assigns in order, shape (n_classes, n_released); NaN where several attributes are active.
 
-    If all are released, the i-th smallest is assigned to the i-th smallest; otherwise in the order that costs the least
-    total distance, and among orders that cost the same, by lot. Records published alike, and originals that are alike,
-    are exchanged by lot too.
+    If all records are released, the i-th smallest published value is assigned to the i-th smallest original; otherwise
+    the assignment in order with the least total distance is chosen, by lot among several. Equal published values, and
+    equal originals, are exchanged by lot too.
     """
     # Inactive attributes are 0 everywhere, so that the sum is the one active attribute.
     x, v = shape.published.sum(axis=2), shape.originals.sum(axis=2)
@@ -173,20 +175,20 @@ def _rank_links(shape: _Shape) -> FloatArray:
     gaps = np.diff(sorted_v, axis=1, prepend=-np.inf)
     finest = np.where(gaps > 0, gaps, np.inf).min(axis=1)
     tolerance = np.minimum(shape.rounding * x.shape[1] * (1 + np.abs(x).max(axis=1)), finest / 4)
-    slots = _order_marginals(np.abs(sorted_x[:, :, np.newaxis] - sorted_v[:, np.newaxis]), tolerance)
-    # alike[i, s]: record i was published like slot s of the records; likewise its original and the originals' slots.
+    by_rank = _order_marginals(np.abs(sorted_x[:, :, np.newaxis] - sorted_v[:, np.newaxis]), tolerance)
+    # alike[i, s]: record i was published like the s-th smallest; own_alike[i, t]: its original equals the t-th smallest.
     alike = (x[:, :, np.newaxis] == sorted_x[:, np.newaxis]).astype(np.float64)
     own_alike = (v[:, : x.shape[1], np.newaxis] == sorted_v[:, np.newaxis]).astype(np.float64)
-    shared = np.einsum("cis,cst,cit->ci", alike, slots, own_alike)
+    shared = np.einsum("cis,cst,cit->ci", alike, by_rank, own_alike)
     links: FloatArray = shared / (alike.sum(axis=2) * own_alike.sum(axis=2))
     links[shape.n_active > 1] = np.nan
     return links
 
 
 def _order_marginals(costs: FloatArray, tolerance: FloatArray) -> FloatArray:
-    """P(slot i of the records is assigned to slot j of the originals) if a cheapest order is drawn by lot.
+    """P(the i-th smallest record is assigned to the j-th smallest original) if a cheapest order is drawn by lot.
 
-    `costs` has shape (n_classes, n_records, n_originals), both sorted; totals within the tolerance are the same.
+    `costs` has shape (n_classes, n_records, n_originals), both sorted; totals within the tolerance are equal.
     """
     _, p, m = costs.shape
     best, ways = _cheapest(costs, tolerance)
@@ -199,7 +201,10 @@ def _order_marginals(costs: FloatArray, tolerance: FloatArray) -> FloatArray:
 
 
 def _cheapest(costs: FloatArray, tolerance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Least cost of the first i records in order among the first j originals, and how many orders cost no more."""
+    """Least cost of assigning the first i records in order to the first j originals, and how many ways cost no more.
+
+    Two arrays of shape (n_classes, n_records + 1, n_originals + 1).
+    """
     n_classes, p, m = costs.shape
     best, ways = np.full((n_classes, p + 1, m + 1), np.inf), np.zeros((n_classes, p + 1, m + 1))
     best[:, 0], ways[:, 0] = 0.0, 1.0

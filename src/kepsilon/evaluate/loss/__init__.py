@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What coarser k-quasis cost."""
+"""The loss of precision by generalising k-quasis."""

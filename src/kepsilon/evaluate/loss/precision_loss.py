@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What generalising cost: 0 where every value is published as it is, 1 where nothing is left of it.
+"""The loss by generalising: 0 where every value is published as it is, 1 where nothing is left of it.
 
 Paper §III-A: a label at level l of h loses l/(h − 1), an interval its width over the data's range. The loss of each
 class's labels comes with the recoding; here it is averaged over records.
@@ -24,7 +24,7 @@ class PrecisionLoss:
 
 
 def precision_loss(recoding: Recoding, *, n_suppressed: int = 0) -> PrecisionLoss:
-    """Mean loss of each attribute and of all, each class weighing as many records as it has.
+    """Mean loss of each attribute and of all together; each class is weighted with its records.
 
     Suppressed records are reported apart; pass their number to count each as a loss of 1 instead. Without any record
     to average over there is no mean, and ValueError is raised.

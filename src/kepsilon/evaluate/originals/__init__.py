@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The originals of all classes, laid out so that questions about neighbours are answered for all at once."""
+"""Layouts of the originals of all classes (sorted, in rings, in boxes) that answer questions about neighbours at once."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The distinct values of one ε-quasi in every class, with counts: all that figures known before the noise depend on."""
+"""The distinct values of one ε-quasi in every class, with counts: all that figures depend on before noise is drawn."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from kepsilon.table.coded_values import SLOTS_PER_RECORD, CodedValues
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassValues:
-    """One ε-quasi's distinct values, by class and then by size."""
+    """The distinct values of one ε-quasi, class by class, rising within each class."""
 
     values: FloatArray
     """The distinct values of every class, one class after the other, shape (n_distinct,)."""
     class_ids: IntArray
+    """The class of each distinct value, rising."""
     counts: IntArray
     """Records that hold each distinct value."""
     starts: IntArray
-    """Where the values of every class begin, and at last where they end, shape (n_classes + 1,)."""
+    """Where the values of every class begin, and last the number of all values, shape (n_classes + 1,)."""
 
     @property
     def n_classes(self) -> int:
@@ -49,12 +50,12 @@ class ClassValues:
         return low, high
 
     def gaps(self) -> tuple[FloatArray, IntArray]:
-        """Steps from each distinct value to the next of its class, and the position of the value each step leaves."""
+        """Differences between neighbouring distinct values of a class, and the position of the smaller value of each."""
         inner = np.flatnonzero(self.class_ids[1:] == self.class_ids[:-1])
         return self.values[inner + 1] - self.values[inner], inner
 
     def of(self, chosen: IntArray) -> ClassValues:
-        """Those of some classes, in rising order."""
+        """The values of some classes only; `chosen` are class ids in rising order."""
         n_distinct = self.n_distinct[chosen]
         ends = np.cumsum(n_distinct)
         positions = np.arange(int(n_distinct.sum())) + np.repeat(self.starts[chosen] - (ends - n_distinct), n_distinct)
@@ -68,8 +69,8 @@ class ClassValues:
     def n_distinct_up_to(self, bounds: FloatArray, class_ids: IntArray, *, include_equal: bool) -> IntArray:
         """How many entries of `values`, counted from the very first, lie before each bound in the order of classes.
 
-        That is, all values of earlier classes, and those of the bound's own class that are smaller (or equal). All
-        bounds are halved in on at once, each within its class: as many rounds as the largest class has binary digits.
+        That is, all values of earlier classes, and those of the bound's own class that are smaller (or equal). One
+        binary search runs for all bounds at once, each within its class.
         """
         first, last = self.starts[class_ids], self.starts[class_ids + 1]
         is_before = np.less_equal if include_equal else np.less
@@ -84,7 +85,7 @@ class ClassValues:
 
 
 def count_values(coded: CodedValues, class_ids: IntArray, *, n_classes: int) -> ClassValues:
-    """The distinct values of every class. `class_ids` go with the codes."""
+    """The distinct values of every class, with counts. `class_ids` are by record, like the codes."""
     require_classes(coded.codes, class_ids, n_classes=n_classes)
     n_values = max(1, len(coded.distinct))
     keys = class_ids.astype(np.int64) * n_values + coded.codes
@@ -104,10 +105,10 @@ def count_values(coded: CodedValues, class_ids: IntArray, *, n_classes: int) -> 
 
 
 def running_sums(growing: FloatArray, falling: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Sums up to each term of the growing, and from each term on of the falling ones, class by class.
+    """Sums of `growing` up to each term, and sums of `falling` from each term on, within each class.
 
-    Classes of similar length are laid under each other and summed along the rows: in one sum over all classes a small
-    one would drown in the rounding of a large one.
+    `lengths` are the terms of every class. Classes of similar length become rows of one array, summed along the rows: in
+    one running sum over all classes a small class would drown in the rounding of a large one.
     """
     up, down = np.empty_like(growing), np.empty_like(falling)
     starts = np.cumsum(lengths) - lengths
@@ -126,6 +127,7 @@ def running_sums(growing: FloatArray, falling: FloatArray, lengths: IntArray) ->
 
 
 def require_classes(values: FloatArray | IntArray, class_ids: IntArray, *, n_classes: int) -> None:
+    """Raises ValueError unless every value has a class id from 0 to n_classes − 1."""
     if values.shape != class_ids.shape:
         raise ValueError("every value needs a class")
     if class_ids.size and not 0 <= class_ids.min() <= class_ids.max() < n_classes:

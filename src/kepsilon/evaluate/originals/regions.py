@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The originals of one large class put together in regions, so that not all of them are met: to bound sums, and to count."""
+"""Boxes around neighbouring originals of one large class, so that a record is compared with boxes, not with each original.
+
+`Regions` bound sums over all originals from below; `Halves` count the originals near a record.
+"""
 
 from __future__ import annotations
 
@@ -10,31 +13,35 @@ import numpy as np
 from kepsilon.table.arrays import FloatArray, IntArray
 
 _TILE = 1 << 14
-"""Comparisons of a record with a region at a time."""
+"""Comparisons of a record with a box at a time: few enough for their arrays to stay in a processor's cache."""
 
 _FEW = 32
-"""Points in the smallest boxes, at least."""
+"""Points in the smallest boxes of `Halves`, at least."""
 
 _CENTRES = 1 << 11
-"""Records whose boxes are opened together, so that their pairs stay in a processor's cache."""
+"""Records that `Halves` counts for together, so that pairs of record and box stay in a processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regions:
-    """Boxes that hold all originals of a class between them."""
+    """A division of all originals of one class into boxes, of which the extremes and the counts are known.
+
+    No original of a box is farther from a record than the farthest corner of the box, which bounds its weight from below.
+    """
 
     counts: FloatArray
-    """Originals in each, shape (n_regions,)."""
+    """Originals in each region, shape (n_regions,)."""
     low: FloatArray
-    """Smallest coordinates in each, shape (n_attributes, n_regions)."""
+    """Smallest coordinates in each region, shape (n_attributes, n_regions)."""
     high: FloatArray
+    """Largest coordinates in each region."""
     region_of: IntArray
     """The region of every point, shape (n_points,)."""
 
     def least_sums(self, published: FloatArray, own: FloatArray, *, epsilon: float) -> FloatArray:
-        """What Σ exp(−ε·(distance − own)) over all originals is at least, for each record; (n_records,).
+        """Lower bounds of Σ exp(−ε·(distance − own)) over all originals, one for each record, shape (n_records,).
 
-        Nothing in a region is farther away than its farthest corner. `published` has shape (n_attributes, n_records).
+        `own` is the distance of each record to its own original; `published` has shape (n_attributes, n_records).
         """
         sums = np.empty(len(own))
         step = max(1, _TILE // len(self.counts))
@@ -50,10 +57,11 @@ class Regions:
         return sums
 
     def least_sums_by_region(self, *, epsilon: float) -> tuple[FloatArray, FloatArray]:
-        """What Σ exp(−ε·distance) over all originals is at least, for any point of each region; and the weight of that region.
+        """Lower bounds of Σ exp(−ε·distance) over all originals, for any point of each region; shape (n_regions,).
 
-        From the farthest corners of two regions. The weight is that of originals as far away as the region is wide; a point
-        itself is counted with it, though it is at no distance.
+        They take two points of two regions to be as far apart as the farthest corners of these. The second array is the
+        weight that the bound gives to an original of the region itself, as far away as the region is wide: the point
+        itself was counted with it, though its distance is 0.
         """
         far = np.zeros((len(self.counts), len(self.counts)))
         for low, high in zip(self.low, self.high, strict=True):
@@ -63,7 +71,7 @@ class Regions:
         return weights @ self.counts, np.diag(weights)
 
     def least_sums_of_members(self, points: FloatArray, region: int, *, epsilon: float) -> FloatArray:
-        """What Σ exp(−ε·distance) over all originals is at least, for some points of one region; (n_points,)."""
+        """Lower bounds of Σ exp(−ε·distance) over all originals, for some points of one region, shape (n_points,)."""
         corner = np.zeros(points.shape[1])
         for x, low, high in zip(points, self.low, self.high, strict=True):
             np.maximum(corner, np.maximum(x - low[region], high[region] - x), out=corner)
@@ -74,25 +82,26 @@ class Regions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Halves:
-    """All points of a class as one box, this cut into two that hold equally many, and so on; boxes are known by level."""
+    """The points of one class in a tree of boxes: level 0 is one box with all points, each level halves the boxes before."""
 
     points: FloatArray
-    """Shape (n_attributes, n_points), in an order in which those of a box follow each other."""
+    """Shape (n_attributes, n_points), in an order in which the points of a box follow each other."""
     counts: IntArray
-    """Originals at each."""
+    """Originals at each point."""
     low: tuple[FloatArray, ...]
-    """Smallest coordinates in each box of a level, shape (n_attributes, n_boxes): 1, 2, 4, … boxes."""
+    """Smallest coordinates in each box, by level, shape (n_attributes, n_boxes): 1, 2, 4, … boxes."""
     high: tuple[FloatArray, ...]
+    """Largest coordinates in each box, by level."""
     in_boxes: tuple[IntArray, ...]
-    """Originals in each box of a level."""
+    """Originals in each box, by level."""
     ends: IntArray
     """Where the boxes of the last level begin and end, shape (n_boxes + 1,)."""
 
     def count(self, centres: FloatArray, reach: FloatArray, *, cap: int) -> tuple[IntArray, int]:
         """Originals with |v_j − centre_j| ≤ reach_j, exact below `cap`, and how many comparisons that took.
 
-        `centres` and `reach` have shape (n_attributes, n_centres). A box that is inside or outside altogether is not
-        opened: rounding keeps the order of differences, so that its corners speak for all that is in it.
+        `centres` and `reach` have shape (n_attributes, n_centres). A box that lies inside or outside altogether is not
+        opened: rounding keeps the order of differences, so what holds for its corners holds for all points in it.
         """
         n = centres.shape[1]
         counts = np.zeros(n, dtype=np.int64)
@@ -104,6 +113,7 @@ class Halves:
         return counts, n_compared
 
     def _count(self, centres: FloatArray, reach: FloatArray, *, cap: int) -> tuple[IntArray, int]:
+        """What `count` returns, for a few centres at a time."""
         counts = np.zeros(centres.shape[1], dtype=np.int64)
         rows = np.arange(len(counts))
         boxes = np.zeros(len(counts), dtype=np.int64)
@@ -133,10 +143,10 @@ class Halves:
         return counts, n_compared + len(rows) * width
 
 
-def halve(points: FloatArray, counts: IntArray) -> Halves:
-    """Cut in half along each attribute that varies in turn, until boxes hold a few points.
+def cut_in_halves(points: FloatArray, counts: IntArray) -> Halves:
+    """The points of one class, cut in half along one varying attribute after the other until boxes hold a few points.
 
-    `points` has shape (n_attributes, n_points), and at each there are so many originals.
+    `points` has shape (n_attributes, n_points), and `counts` says how many originals are at each.
     """
     n = points.shape[1]
     varies = np.flatnonzero(np.ptp(points, axis=1) > 0)
@@ -164,9 +174,9 @@ def halve(points: FloatArray, counts: IntArray) -> Halves:
 
 
 def put_in_regions(originals: FloatArray, counts: IntArray, *, n_regions: int) -> Regions:
-    """About as many regions as asked for, cut along every attribute that varies so that the slices hold equally many points.
+    """About `n_regions` regions: every attribute that varies is cut into slices that hold equally many points.
 
-    `originals` has shape (n_attributes, n_points), and at each point there are so many of them.
+    `originals` has shape (n_attributes, n_points), and `counts` says how many originals are at each point.
     """
     n = originals.shape[1]
     varies = np.flatnonzero(np.ptp(originals, axis=1) > 0)

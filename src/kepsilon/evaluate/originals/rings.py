@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The originals of some classes as rings, so that every record meets those of its class one after the other.
+"""Rings of originals: each record is compared with all originals of its class, a few at a time, beginning with its own.
 
-With several ε-quasis there is no sorted order to search. Instead each record is compared with a few originals of its
-class, starting at its own; most records are settled by those, the rest is compared with twice as many, and so on.
-Originals in one place are met as one point that counts as often: otherwise, where values are few, ties would never end.
+With one ε-quasi the originals of a class are sorted, and the nearest is found by a search. With several ε-quasis there is
+no such order, so a record has to be compared with ("meets") the originals one after the other. The first few answer the
+question for most records; the others meet twice as many, then four times as many, and so on.
+
+Each record begins at its own original, which may stand anywhere in its class. The coordinates of a class are therefore
+stored as a ring: the class, and then its beginning again, so that a record reads on past the end without a jump.
+Originals with the same coordinates are one point with a count: otherwise, where values are few, ties would never end.
 """
 
 from __future__ import annotations
@@ -13,11 +17,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kepsilon.evaluate.originals.regions import Halves, halve
+from kepsilon.evaluate.originals.regions import Halves, cut_in_halves
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 WIDEST = 512
-"""Points met at a time, at most."""
+"""Points that a record meets at a time, at most."""
 
 _NARROWEST = 8
 _TILE = 1 << 14
@@ -29,36 +33,42 @@ _MIXERS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rings:
-    """The distinct points of classes, known by their positions in the order of classes, and their coordinates as rings."""
+    """The distinct originals ("points") of some classes, one class after the other, and the rings of their coordinates.
+
+    A position is the number of a point, from 0 to n_points − 1. Arrays have shape (n_points,) unless another is stated.
+    """
 
     class_ids: IntArray
-    """Rising, shape (n_points,)."""
+    """The class of each point, rising."""
     place: IntArray
-    """How many points of the class come before."""
+    """How many points of its class stand before each point."""
     sizes: IntArray
-    """Points of the class."""
+    """How many points the class of each point has."""
     points: FloatArray
     """Coordinates, shape (n_attributes, n_points)."""
     counts: IntArray
-    """Originals at each point."""
+    """How many originals each point stands for."""
     n_originals: IntArray
-    """Originals of the class of each point."""
+    """How many originals the class of each point has."""
     point_of: IntArray
-    """The point of each record's own original, shape (n_records,), records being in the order in which they were given."""
+    """The position of each record's own original, shape (n_records,), in the order in which records were given."""
     rings: FloatArray
-    """Coordinates again, each class followed by its own beginning, so that it can be read on past its end."""
+    """Coordinates along all rings, shape (n_attributes, n_ring_places): each class, followed by its own beginning."""
     ring_counts: FloatArray | None
-    """Originals at each point of the rings; None where all are distinct."""
+    """Originals at each place of the rings; None where every point stands for one original."""
     ring_starts: IntArray
-    """Where the ring of each point's class begins, shape (n_points,)."""
+    """Where the ring of each point's class begins."""
     halves: dict[int, Halves] = field(default_factory=dict)
-    """Of large classes, made when first asked for."""
+    """Boxes of the points of large classes, by class, made when first asked for."""
 
-    def apart(self, positions: IntArray, centres: FloatArray, *, first: int, width: int) -> list[FloatArray]:
-        """How far the points numbered first … first + width − 1 lie from the centres: by attribute, (n_positions, width).
+    def coordinate_distances(
+        self, positions: IntArray, centres: FloatArray, *, first: int, width: int
+    ) -> list[FloatArray]:
+        """|point − centre| in each attribute, for `width` points along the ring: one array (n_positions, width) each.
 
-        Numbers count from each position on, 0 being the point there. `centres` has the shape (n_attributes, n_positions).
-        Where a class has fewer, what follows is of no meaning; see `beyond`.
+        Along the ring from a position, number 0 is the point there, number 1 the next; the points returned are those
+        numbered first … first + width − 1. `centres` has the shape (n_attributes, n_positions). Numbers from the size of
+        the class on have no meaning; `beyond` tells which these are.
         """
         begin = self.ring_places(positions, first)
         steps = [_windows(ring, width)[begin] for ring in self.rings]
@@ -68,8 +78,8 @@ class Rings:
         return steps
 
     def distances(self, positions: IntArray, centres: FloatArray, *, first: int, width: int) -> FloatArray:
-        """The same as one distance, the largest of all attributes; infinite beyond the class."""
-        far, *others = self.apart(positions, centres, first=first, width=width)
+        """The largest coordinate distance to points first … first + width − 1, (n_positions, width); infinite beyond the class."""
+        far, *others = self.coordinate_distances(positions, centres, first=first, width=width)
         for step in others:
             np.maximum(far, step, out=far)
         beyond = self.beyond(positions, first=first, width=width)
@@ -78,7 +88,7 @@ class Rings:
         return far
 
     def beyond(self, positions: IntArray, *, first: int, width: int) -> BoolArray | None:
-        """Which of those are not in the class, or None if all are."""
+        """Which of the numbers first … first + width − 1 a class does not have, (n_positions, width); None if it has all."""
         sizes = self.sizes[positions]
         if not sizes.size or first + width <= sizes.min():
             return None
@@ -86,13 +96,13 @@ class Rings:
         return outside
 
     def n_met(self, positions: IntArray, *, first: int, width: int) -> FloatArray | None:
-        """Originals at those points, (n_positions, width), or None if there is one at each; see `total`."""
+        """Originals at the points met, (n_positions, width); None if there is one at each. See `sum_over_originals`."""
         if self.ring_counts is None:
             return None
         return _windows(self.ring_counts, width)[self.ring_places(positions, first)]
 
     def ring_places(self, positions: IntArray, numbers: IntArray | int) -> IntArray:
-        """Where the point of that number is found in the rings."""
+        """Where in the rings the point stands that has this number, counted along the ring from each position."""
         places: IntArray = self.ring_starts[positions] + (self.place[positions] + numbers) % self.sizes[positions]
         return places
 
@@ -104,27 +114,28 @@ class Rings:
         return np.repeat(low, sizes, axis=1), np.repeat(high, sizes, axis=1)
 
     def members(self, class_id: int) -> slice:
-        """Positions of the class's points."""
+        """Positions of the points of one class."""
         return slice(*np.searchsorted(self.class_ids, [class_id, class_id + 1]))
 
     def halves_of(self, class_id: int) -> Halves:
+        """The points of one class in a tree of boxes, made when first asked for."""
         if class_id not in self.halves:
             members = self.members(class_id)
-            self.halves[class_id] = halve(self.points[:, members], self.counts[members])
+            self.halves[class_id] = cut_in_halves(self.points[:, members], self.counts[members])
         return self.halves[class_id]
 
     def meet(
         self,
         positions: IntArray,
-        look: Callable[[IntArray, int, int], BoolArray],
+        compare: Callable[[IntArray, int, int], BoolArray],
         *,
         first: int,
         width: int = _NARROWEST,
     ) -> int:
-        """Lets each position meet its class until `look` has seen enough, or the whole class; the number of comparisons.
+        """Calls `compare` on ever more points of each position's class until it has enough; returns the comparisons made.
 
-        `look` is told which of the positions (numbered as they were given, since one may be given twice), from which
-        point on and how many, and says which of them it wants to follow further.
+        `compare(rows, first, width)` compares `positions[rows]` with the points numbered first … first + width − 1, and
+        returns which of the rows have to meet more points. A row goes on no further than the end of its class.
         """
         n_compared = 0
         sizes = self.sizes[positions]
@@ -135,7 +146,7 @@ class Rings:
             n_compared += reach * len(pending)
             step = max(1, _TILE // reach)
             tiles = [pending[start : start + step] for start in range(0, len(pending), step)]
-            pending = np.concatenate([tile[look(tile, first, reach)] for tile in tiles])
+            pending = np.concatenate([tile[compare(tile, first, reach)] for tile in tiles])
             first += reach
             pending = pending[sizes[pending] > first]
             width = 2 * width
@@ -143,13 +154,16 @@ class Rings:
 
 
 def _windows(ring: FloatArray, width: int) -> FloatArray:
-    """So many that follow each other, from every place on; NumPy's own way to say so takes twenty times as long."""
+    """A view with `width` neighbours from every place on; NumPy's `sliding_window_view` takes twenty times as long."""
     (step,) = ring.strides
     return np.ndarray((len(ring) - width + 1, width), ring.dtype, ring, 0, (step, step))
 
 
-def total(figures: FloatArray | BoolArray, n_met: FloatArray | None) -> FloatArray:
-    """Sums over originals, of figures of the points they are at: from (n_positions, width) to (n_positions,)."""
+def sum_over_originals(figures: FloatArray | BoolArray, n_met: FloatArray | None) -> FloatArray:
+    """Sums of figures over the originals at the points met: from (n_positions, width) to (n_positions,).
+
+    `n_met` says how many originals are at each point, as `Rings.n_met` returns it.
+    """
     sums: FloatArray
     if n_met is not None:
         sums = np.einsum("pw,pw->p", figures, n_met)
@@ -158,8 +172,8 @@ def total(figures: FloatArray | BoolArray, n_met: FloatArray | None) -> FloatArr
     return sums
 
 
-def lay_out(originals: FloatArray, class_ids: IntArray, *, n_classes: int) -> Rings:
-    """Rings of the given classes; records are in order of classes, and `originals` has shape (n_attributes, n_records)."""
+def lay_out_rings(originals: FloatArray, class_ids: IntArray, *, n_classes: int) -> Rings:
+    """The rings of some classes; records are in order of classes, and `originals` has shape (n_attributes, n_records)."""
     order, is_first = _alike(originals, class_ids, n_classes=n_classes)
     firsts = np.flatnonzero(is_first)
     counts = np.diff(firsts, append=len(order))
@@ -191,11 +205,11 @@ def lay_out(originals: FloatArray, class_ids: IntArray, *, n_classes: int) -> Ri
 
 
 def _alike(originals: FloatArray, class_ids: IntArray, *, n_classes: int) -> tuple[IntArray, BoolArray]:
-    """An order by class in which originals in one place follow each other, and who is the first of its place.
+    """An order of records by class in which equal originals follow each other, and which records are the first of equals.
 
-    By class and scrambled bits of the coordinates, which mixes the points of a class: in the order of a table neighbours
-    may be similar, and a record would meet those that settle it last. If two places have the same bits, originals of one
-    may count as two points; that changes no sum.
+    Records are sorted by class and by scrambled bits of the coordinates, which mixes the points of a class: neighbours in a
+    table may be similar, and a record might meet the originals that answer its question last. If two different points
+    have the same scrambled bits, equal originals may become two points; that changes no sum.
     """
     bits = np.uint64(max(1, (n_classes - 1).bit_length()))
     scrambled = np.zeros(len(class_ids), dtype=np.uint64)
@@ -216,9 +230,10 @@ def _alike(originals: FloatArray, class_ids: IntArray, *, n_classes: int) -> tup
 
 
 def _rings(sizes: IntArray) -> tuple[IntArray, IntArray]:
-    """The points along all rings, a class and then its beginning again, and where each ring begins.
+    """The position of the point at every place of the rings, and where each ring begins; `sizes` are points by class.
 
-    A window at the very end may read on into nothing.
+    A ring is a class and then its beginning again. `lay_out_rings` adds WIDEST unused places at the very end, because a
+    window there may read on past the last ring.
     """
     firsts = np.cumsum(sizes) - sizes
     laps = sizes + np.minimum(np.maximum(sizes - 1, 0), WIDEST - 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The originals of all classes in one sorted order, so that questions about neighbours are answered for all at once."""
+"""The originals of all classes sorted by class and value, so that neighbours of all records are found at once."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.coded_values import without_missing
 
 ROUNDING = 4 * np.finfo(np.float64).eps
-"""Two distances between decimals held as doubles may differ by this much, relative to the decimals, and be the same."""
+"""Equal distances between decimals may differ by this much once held as doubles, relative to the decimals."""
 
-_BLOCK = 1 << 15
-"""Records looked at together: few enough to stay in a processor's cache, which is three times as fast."""
+_IN_CACHE = 1 << 15
+"""Records worked on together: few enough to stay in a processor's cache, which is three times as fast."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,13 +26,13 @@ class SortedClasses(ClassValues):
     order: IntArray
     """Records by class, then by value, shape (n_records,)."""
     place: IntArray
-    """Position among the distinct values of every record, in that order, shape (n_records,)."""
+    """For each record of `order`, the position of its value in `values`, shape (n_records,)."""
 
 
 def sort_classes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> SortedClasses:
-    """The order of all records by class and value; a missing value stands for itself, all missing alike.
+    """All records sorted by class and value; missing values count as one more value that all of them share.
 
-    Sorted by value, then by class in a way that keeps the order: two fast sorts instead of a slow one of pairs.
+    They are sorted by value, then stably by class: two fast sorts instead of a slow one of pairs.
     """
     require_classes(values, class_ids, n_classes=n_classes)
     values = without_missing(values)
@@ -54,21 +54,21 @@ def sort_classes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> 
     )
 
 
-def blocks_of_classes(class_ids: IntArray, *, n_classes: int) -> Iterator[tuple[IntArray, IntArray, slice]]:
-    """Some whole classes at a time: their records, the class ids of these counted from 0, and which classes they are."""
+def runs_of_classes(class_ids: IntArray, *, n_classes: int) -> Iterator[tuple[IntArray, IntArray, slice]]:
+    """A few whole classes at a time: their records, the class ids of these counted from 0, and which classes they are."""
     sizes = np.bincount(class_ids, minlength=n_classes)
     ends = np.cumsum(sizes)
     order = by_class(class_ids, n_classes=n_classes)
     first, done = 0, 0
     while first < n_classes:
-        last = min(max(first + 1, int(np.searchsorted(ends, done + _BLOCK, side="right"))), n_classes)
+        last = min(max(first + 1, int(np.searchsorted(ends, done + _IN_CACHE, side="right"))), n_classes)
         until = int(ends[last - 1])
         yield order[done:until], np.repeat(np.arange(last - first), sizes[first:last]), slice(first, last)
         first, done = last, until
 
 
 def by_class(class_ids: IntArray, *, n_classes: int) -> IntArray:
-    """Records by class, 16 bits of the class id at a time: for those NumPy counts instead of comparing."""
+    """Records in the order of classes, stably; sorted by 16 bits at a time, for which NumPy has a fast radix sort."""
     if np.all(class_ids[1:] >= class_ids[:-1]):
         return np.arange(len(class_ids))
     order: IntArray = np.argsort((class_ids & 0xFFFF).astype(np.uint16), kind="stable")

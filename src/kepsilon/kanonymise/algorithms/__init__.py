@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a frequency table to classes, by the algorithm that a policy names.
+"""Algorithms that put the combinations of a frequency table into classes; a policy names one of them.
 
-Each algorithm is one file with a `find`; its line in the table of algorithms stands in `kepsilon.policy.algorithms`.
+Each algorithm is one module with a function `find`, and has one entry in `kepsilon.policy.algorithms`.
 """
 
 from __future__ import annotations

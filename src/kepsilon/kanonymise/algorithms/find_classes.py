@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks the policy's algorithm for classes, and lets none out that breaks a requirement, whatever the algorithm did."""
+"""Asks the policy's algorithm for classes, and checks afterwards that every class meets every requirement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kepsilon.table.frequency import FrequencyTable
 
 
 def k_anonymise(table: FrequencyTable, policy: Policy) -> KAnonymised:
-    """The partition that the policy asks for, or why there is none."""
+    """Classes as the policy asks for them; AnonymisationError says why there are none."""
     result = for_every_k(table, policy, ks=[policy.k])[policy.k]
     if isinstance(result, AnonymisationError):
         raise result
@@ -30,7 +30,7 @@ def k_anonymise(table: FrequencyTable, policy: Policy) -> KAnonymised:
 def for_every_k(
     table: FrequencyTable, policy: Policy, *, ks: Sequence[int]
 ) -> dict[int, KAnonymised | AnonymisationError]:
-    """The partition for each k, whatever the policy's own, or why there is none; OLA sweeps its lattice once for all."""
+    """By k: classes as the policy asks for them but with this k, or why there are none; OLA searches once for all k."""
     algorithm = cast("Algorithm", ALGORITHMS[policy.algorithm])
     request = Request(policy=policy, requirements={k: requirements_of(policy, k=k) for k in ks})
     found = algorithm.find(table, request)
@@ -45,7 +45,10 @@ def for_every_k(
 
 
 def _refuse_broken(recoding: Recoding, algorithm: Algorithm, table: FrequencyTable, request: Request, k: int) -> None:
-    """Raises if a class fails a requirement, or more records are left out than may be; no algorithm is trusted."""
+    """Raises RuntimeError if a class fails a requirement, or more records are left out than allowed.
+
+    No algorithm is trusted, because a broken class must not be released.
+    """
     n_classes = recoding.n_classes
     if not np.array_equal(recoding.sizes, class_sums(table.counts, recoding.class_of, n_classes=n_classes)):
         raise _bug(f"{algorithm.title} says that classes have more or fewer records than they have")
@@ -64,7 +67,10 @@ def _bug(what: str) -> RuntimeError:
 
 
 def _of_k_quasis(recoding: Recoding, policy: Policy) -> Recoding:
-    """Without the attributes that say what is missing: they shape classes, but nothing is published for them."""
+    """The recoding of the k-quasis alone, without the attributes that say which ε-quasis are missing.
+
+    Those attributes shape the classes, but nothing is published for them.
+    """
     n = len(policy.k_quasis)
     levels = None if recoding.levels is None else recoding.levels[:n]
     return dataclasses.replace(recoding, attributes=recoding.attributes[:n], levels=levels)

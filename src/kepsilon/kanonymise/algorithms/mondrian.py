@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Median cuts until no cut leaves k records on both sides: strict Mondrian.
+"""Strict Mondrian: cuts the table at medians until no cut leaves k records on both sides.
 
-LeFevre et al. 2006. A partition is cut along its widest attribute, relative to the whole data's range, at its weighted
-median; where a side would have fewer than k records, or fail another requirement, along the next widest. Every record
-is released.
+LeFevre et al. 2006. Each part of the table is cut at the weighted median of its widest attribute, relative to the range
+of the whole table. If a side would have fewer than k records, or fail another requirement, the next widest attribute is
+tried. Every record is released.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from kepsilon.errors import AnonymisationError, Problem, UnsatisfiableError
 from kepsilon.kanonymise.algorithms.protocol import KAnonymised, Request
-from kepsilon.kanonymise.class_labels import LabelStyle, PartCodes, label_parts
+from kepsilon.kanonymise.class_labels import LabelStyle, TableParts, label_parts
 from kepsilon.kanonymise.median_cuts import PartsMeet, cut, relative_width, whole_table
 from kepsilon.kanonymise.node_counts import sum_of_squares
 from kepsilon.kanonymise.requirements.protocol import Requirement, all_met
@@ -26,9 +26,9 @@ from kepsilon.table.keys import number, number_by_first
 
 
 class FixedPartTooSmallError(ValueError):
-    """A part that exists before the first cut has fewer than k records.
+    """A part of the table that exists before the first cut has fewer than k records.
 
-    With no attribute held fixed that part is the whole table.
+    If no attribute is fixed, that part is the whole table.
     """
 
     def __init__(self, *, n_records: int, n_parts: int) -> None:
@@ -38,7 +38,7 @@ class FixedPartTooSmallError(ValueError):
 
 
 class FixedPartUnmetError(ValueError):
-    """A part that exists before the first cut fails a requirement beyond k records."""
+    """A part of the table that exists before the first cut fails a requirement beyond k records."""
 
     def __init__(self, *, requirement: Requirement, n_records: int) -> None:
         self.requirement = requirement
@@ -48,26 +48,28 @@ class FixedPartUnmetError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """Where the cuts left every combination. Parts are numbered by their first combination.
+    """The parts of a table that no cut is left for, numbered by their first combination.
 
-    Places are codes, but for numeric attributes whose codes do not follow the number line (`place_of_code`).
+    The place of a value is its code, or its rank on the number line where codes do not follow it (`place_of_code`).
     """
 
     k: int
     further: tuple[Requirement, ...]
-    """What every part meets apart from having k records."""
+    """The requirements beyond k records that every part meets."""
     fixed: frozenset[int]
+    """Attributes that must not be generalised."""
     part_of: IntArray
     """Part of every combination, shape (n_combinations,)."""
     sizes: IntArray
-    """Records in every part, shape (n_parts,); none is below k."""
+    """Number of records in every part, shape (n_parts,); none is below k."""
     smallest: IntArray
     """Smallest place among the records of every part, shape (n_attributes, n_parts)."""
     largest: IntArray
+    """Largest place among the records of every part, shape (n_attributes, n_parts)."""
     low: IntArray
     """First place of the region that the cuts left to every part, shape (n_attributes, n_parts)."""
     high: IntArray
-    """Last place of that region."""
+    """Last place of that region, shape (n_attributes, n_parts)."""
 
     @property
     def n_parts(self) -> int:
@@ -76,22 +78,22 @@ class Partition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Finished:
-    """The parts of one depth that no cut is left for."""
+    """The parts for which one round of cuts found no cut."""
 
     sizes: IntArray
     bounds: IntArray
-    """Smallest, largest, low, high; shape (4, n_attributes, n_parts)."""
+    """`smallest`, `largest`, `low` and `high` as in `Partition`; shape (4, n_attributes, n_parts)."""
 
 
 def partition(
     table: FrequencyTable, *, k: int, fixed: Sequence[int] = (), further: Sequence[Requirement] = ()
 ) -> Partition:
-    """The parts strict Mondrian ends with; none has a cut left that keeps k records on both sides.
+    """The parts of the table that strict Mondrian ends with: no cut would leave k records on both sides of any of them.
 
     `fixed` lists attributes that must not be generalised: their values divide the table before the first cut. `further`
-    is what parts have to meet apart from having k records; it has to hold for unions, because parts may be merged.
-    Raises FixedPartTooSmallError if a part that no cut has made, the whole table included, has fewer than k records, and
-    FixedPartUnmetError if such a part fails a further requirement.
+    holds the requirements beyond k records; they must hold for unions, because parts may be merged.
+    Raises FixedPartTooSmallError if a part that exists before the first cut, which may be the whole table, has fewer than
+    k records, and FixedPartUnmetError if such a part fails a further requirement.
     """
     if k < 1:
         raise ValueError("k is at least 1")
@@ -103,7 +105,7 @@ def partition(
         raise FixedPartTooSmallError(n_records=int(runs.sizes[too_small].sum()), n_parts=int(too_small.sum()))
     for requirement in further:
         meets = _parts_meet([requirement], table)(
-            runs.combinations, np.repeat(np.arange(runs.n_partitions), runs.lengths), runs.n_partitions
+            runs.combinations, np.repeat(np.arange(runs.n_parts), runs.lengths), runs.n_parts
         )
         if not meets.all():
             raise FixedPartUnmetError(requirement=requirement, n_records=int(runs.sizes[~meets].sum()))
@@ -112,7 +114,7 @@ def partition(
     part_of: IntArray = np.zeros(table.n_combinations, dtype=np.int64)
     finished: list[_Finished] = []
     n_finished = 0
-    while runs.n_partitions:
+    while runs.n_parts:
         smallest, largest = runs.extremes()
         both_sides, is_cut = cut(runs, smallest=smallest, largest=largest, widths=widths, k=k, parts_meet=parts_meet)
         done = np.flatnonzero(~is_cut)
@@ -123,7 +125,7 @@ def partition(
         finished.append(_Finished(sizes=runs.sizes[done], bounds=bounds))
         n_finished += len(done)
         runs = both_sides
-    # Numbered by first combination, which does not depend on the order of cuts.
+    # Parts are numbered by their first combination, which does not depend on the order of cuts.
     new = number_by_first(part_of, n_distinct=n_finished)
     old = np.empty_like(new)
     old[new] = np.arange(n_finished)
@@ -145,6 +147,8 @@ def partition(
 
 
 def _parts_meet(requirements: Sequence[Requirement], table: FrequencyTable) -> PartsMeet:
+    """The function that tells which parts of the table meet all requirements."""
+
     def parts_meet(combinations: IntArray, part_of: IntArray, n_parts: int) -> BoolArray:
         class_of: IntArray = np.full(table.n_combinations, SUPPRESSED, dtype=np.int64)
         class_of[combinations] = part_of
@@ -161,17 +165,17 @@ def anonymise(
     fixed: Sequence[int] = (),
     further: Sequence[Requirement] = (),
 ) -> Recoding:
-    """Strict Mondrian from table to classes: `partition`, then `recode`."""
+    """The classes that strict Mondrian makes of a table."""
     return recode(table, partition(table, k=k, fixed=fixed, further=further), labels=labels)
 
 
 def recode(table: FrequencyTable, partition: Partition, *, labels: LabelStyle = "tight") -> Recoding:
-    """Classes and their labels; parts that end with the same labels in every attribute become one class."""
+    """Classes and their labels; parts with equal labels in every attribute become one class."""
     by_attribute: list[AttributeLabels] = []
     for attribute, domain in enumerate(table.domains):
         # An attribute that must not be generalised shows its value, whatever the style.
         is_tight = labels == "tight" or attribute in partition.fixed
-        codes = PartCodes(
+        codes = TableParts(
             part_of=partition.part_of,
             codes=table.codes[attribute],
             first=(partition.smallest if is_tight else partition.low)[attribute],
@@ -198,16 +202,17 @@ def recode(table: FrequencyTable, partition: Partition, *, labels: LabelStyle = 
 
 
 def _merged(labelled: AttributeLabels, class_of_part: IntArray, *, n_classes: int) -> AttributeLabels:
+    """Labels of classes, from labels of the parts that they were merged from."""
     of_class: IntArray = np.zeros(n_classes, dtype=np.int64)
     of_class[class_of_part] = labelled.of_class
     loss = np.zeros(n_classes)
-    # One text can stand at two levels of a hierarchy; the class is then charged the coarser reading.
+    # One text can be a label at two levels of a hierarchy; the class is then charged the loss of the coarser one.
     np.maximum.at(loss, class_of_part, labelled.loss)
     return AttributeLabels(labels=labelled.labels, of_class=of_class, loss=loss)
 
 
 def find(table: FrequencyTable, request: Request) -> dict[int, KAnonymised | AnonymisationError]:
-    """As `Algorithm.find` has it; every k is cut anew."""
+    """Classes for every k, or why there are none, as `Algorithm.find` describes; the table is cut anew for every k."""
     return {k: _answer(table, request, k, further) for k, further in request.beyond_k.items()}
 
 

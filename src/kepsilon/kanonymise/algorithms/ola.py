@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cheapest node that meets k within the suppression limit: Optimal Lattice Anonymization.
+"""Optimal Lattice Anonymization: the node of least loss that meets k within the suppression limit.
 
-El Emam et al. 2009. A node passes if the records in classes smaller than k are within the limit. Going up the lattice,
-classes only merge: what lies above a passing node passes, what lies below a failing one fails. Both are tagged
-without being counted, and the nodes left are found by bisection, along chains from the lowest undecided node up to
-the highest (Kohlmayer et al. 2012; fewer visits than bisecting every sublattice, and about as many counts).
+El Emam et al. 2009. A node passes if the number of records in classes smaller than k is within the limit. From a node to
+those above it classes only merge: all nodes above a passing node pass, and all nodes below a failing one fail. Such nodes
+are tagged without being counted. Which nodes to count is found by bisection, along chains from the lowest undecided node
+up to the highest (Kohlmayer et al. 2012; fewer visits than bisecting every sublattice, and about as many counts).
 
-Classes that fail a requirement beyond k records are left out like small ones. Nodes are then tagged only if every
-requirement allows such conclusions; otherwise each node is looked at.
+Classes that fail a requirement beyond k records are left out as small ones are. Nodes are then tagged only if every
+requirement allows such conclusions; otherwise every node is counted.
 """
 
 from __future__ import annotations
@@ -42,42 +42,41 @@ from kepsilon.table.frequency import FrequencyTable
 from kepsilon.table.keys import rank
 
 MAX_NODES = 1 << 24
-"""Most nodes of a lattice that is searched; two bytes per node and k are held."""
-
+"""Most nodes of a lattice that is searched; the search needs two bytes per node and k."""
 
 _Counter = NodeCounter | RequirementCounter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OlaResult:
-    """The best node for one k, and how it was found."""
+    """The best node for one k."""
 
     node: Node
     suppressed: int
-    """Records in classes smaller than k, or that fail another requirement; they are left out."""
+    """Number of records left out, because their class is smaller than k or fails another requirement."""
     n_classes: int
-    """Classes released; 0 where the limit lets every record go, which the caller has to refuse."""
+    """Number of released classes; 0 if the limit allows to leave out every record, which the caller has to refuse."""
     loss: int | float
     dm_star: int
     k_minimal: tuple[Node, ...]
-    """All passing nodes without a passing node below, in lexicographic order."""
+    """All passing nodes with no passing node below them, in lexicographic order."""
     nodes_counted: int
-    """Nodes whose classes were counted, in the whole search, for all k together."""
+    """Number of nodes whose classes were counted in the whole search, for all k together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unmet:
-    """No node passes for one k, not even the top; the figures for the refusal."""
+    """Figures for the refusal where no node passes for one k, not even the top."""
 
     suppressed: int
-    """Records in classes that fail at the top node: more than may be left out."""
+    """Number of records in classes that fail at the top node: more than may be left out."""
     n_labels: tuple[int, ...]
-    """Labels each attribute keeps at its top level; more than one stands in the way of larger classes."""
+    """Number of labels of each attribute at its top level; more than one stands in the way of larger classes."""
     nodes_counted: int
 
 
 class LatticeTooLargeError(ValueError):
-    """The hierarchies have too many levels together to be searched."""
+    """The levels of all hierarchies together make more nodes than are searched."""
 
     def __init__(self, n_nodes: int) -> None:
         self.n_nodes = n_nodes
@@ -93,11 +92,11 @@ def search(
     max_slots: int = MAX_SLOTS,
     further: Mapping[int, Sequence[Requirement]] | None = None,
 ) -> dict[int, OlaResult | Unmet]:
-    """The best node for every k, in one sweep: a node's class sizes do not depend on k.
+    """The best node for every k; nodes are counted once for all k, because class sizes do not depend on k.
 
-    The best is the k-minimal node of least loss; then fewest suppressed records, lowest, lexicographically first. The
-    loss never falls on the way up, so no passing node beats all minimal ones. `max_suppressed` counts records.
-    `further` holds, by k, what a class has to satisfy apart from having k records.
+    The best node is the k-minimal node of least loss; ties go to fewest suppressed records, then to the lowest node, then
+    to the lexicographically first. The loss never falls from a node to one above it, so no passing node beats all minimal
+    ones. `max_suppressed` is a number of records. `further` holds, by k, the requirements beyond k records.
     """
     if any(k < 1 for k in ks) or max_suppressed < 0:
         raise ValueError("k is at least 1, and the number of records to be left out at least 0")
@@ -109,16 +108,16 @@ def search(
     sizes = NodeCounter(table, ks=ks, max_slots=max_slots)
     counter = RequirementCounter(table, sizes, further=by_k) if any(by_k.values()) else sizes
     tags = {k: _Tags(lattice) for k in ks}
-    tells_of_others = may_tag(itertools.chain(*by_k.values()), max_suppressed=max_suppressed)
-    if tells_of_others:
+    may_conclude = may_tag(itertools.chain(*by_k.values()), max_suppressed=max_suppressed)
+    if may_conclude:
         _bisect(lattice, counter, tags, max_suppressed=max_suppressed)
     else:
-        _look_at_all(lattice, counter, tags, max_suppressed=max_suppressed)
+        _count_all(lattice, counter, tags, max_suppressed=max_suppressed)
 
     results: dict[int, OlaResult | Unmet] = {}
     for k in ks:
         passing = tags[k].passes
-        k_minimal = minimal_nodes(passing if tells_of_others else closed_upwards(passing))
+        k_minimal = minimal_nodes(passing if may_conclude else closed_upwards(passing))
         if not k_minimal:
             results[k] = Unmet(
                 suppressed=counter.summary(lattice.top).suppressed[k],
@@ -126,8 +125,8 @@ def search(
                 nodes_counted=counter.n_counted,
             )
             continue
-        # A minimal node has no passing node below that could have tagged it, so it was counted itself.
-        candidates = k_minimal if tells_of_others else tuple(map(tuple, np.argwhere(passing).tolist()))
+        # A minimal node was counted: no passing node lies below it from which it could have been tagged.
+        candidates = k_minimal if may_conclude else tuple(map(tuple, np.argwhere(passing).tolist()))
         _, suppressed_records, _, node = min(
             (node_loss(node, summary), summary.suppressed[k], height(node), node)
             for node, summary in ((node, counter.summary(node)) for node in candidates)
@@ -146,10 +145,10 @@ def search(
 
 
 def may_tag(requirements: Iterable[Requirement], *, max_suppressed: int) -> bool:
-    """Whether a node that passes makes all above it pass, and one that fails all below it fail.
+    """Whether all nodes above a passing node pass, and all nodes below a failing node fail.
 
-    True of requirements that are monotone under suppression, as k records is. Where no record may be left out, true also
-    of those that hold for unions of classes that meet them: at a passing node every class meets them.
+    This is true of requirements that are monotone under suppression, as k records is. If no record may be left out, it is
+    also true of requirements that hold for unions, because at a passing node every class meets them.
     """
     return all(
         requirement.is_monotone_under_suppression or (max_suppressed == 0 and requirement.holds_for_unions)
@@ -158,7 +157,7 @@ def may_tag(requirements: Iterable[Requirement], *, max_suppressed: int) -> bool
 
 
 def _bisect(lattice: Lattice, counter: _Counter, tags: Mapping[int, _Tags], *, max_suppressed: int) -> None:
-    """Tags every node for every k, counting few of them."""
+    """Tags every node as passing or failing for every k, and counts few nodes for it."""
     for k, tags_of_k in tags.items():
         while (lowest := first_node(~tags_of_k.decided)) is not None:
             chain = _chain(lattice, lowest, undecided=~tags_of_k.decided)
@@ -171,8 +170,8 @@ def _bisect(lattice: Lattice, counter: _Counter, tags: Mapping[int, _Tags], *, m
                 low, high = (low, middle) if suppressed[k] <= max_suppressed else (middle + 1, high)
 
 
-def _look_at_all(lattice: Lattice, counter: _Counter, tags: Mapping[int, _Tags], *, max_suppressed: int) -> None:
-    """Marks the nodes that pass for every k, counting all of them."""
+def _count_all(lattice: Lattice, counter: _Counter, tags: Mapping[int, _Tags], *, max_suppressed: int) -> None:
+    """Counts every node, and marks for every k the nodes that pass."""
     for node in lattice.nodes():
         suppressed = counter.summary(node).suppressed
         for k, tags_of_k in tags.items():
@@ -180,13 +179,14 @@ def _look_at_all(lattice: Lattice, counter: _Counter, tags: Mapping[int, _Tags],
 
 
 class _Tags:
-    """What is known so far about every node, for one k."""
+    """What is known so far about every node for one k: whether it is decided, and whether it passes."""
 
     def __init__(self, lattice: Lattice) -> None:
         self.decided: BoolArray = np.zeros(lattice.n_levels, dtype=np.bool_)
         self.passes: BoolArray = np.zeros(lattice.n_levels, dtype=np.bool_)
 
     def tag(self, node: Node, *, passes: bool) -> None:
+        """Decides a counted node, and with it all nodes above it if it passes, or below it if it fails."""
         region = at_or_above(node) if passes else at_or_below(node)
         self.decided[region] = True
         if passes:
@@ -194,9 +194,9 @@ class _Tags:
 
 
 def _chain(lattice: Lattice, start: Node, *, undecided: BoolArray) -> list[Node]:
-    """Undecided nodes from `start` upwards, one level at a time, the attributes taking turns.
+    """Undecided nodes from `start` upwards, each one level above the one before, with attributes taking turns.
 
-    Taking turns keeps the chain near the middle of the lattice, where a verdict tags most nodes.
+    As attributes take turns, the chain stays near the middle of the lattice, where one count tags most nodes.
     """
     chain = [start]
     turn = 0
@@ -216,9 +216,9 @@ def _chain(lattice: Lattice, start: Node, *, undecided: BoolArray) -> list[Node]
 
 
 def recode(table: FrequencyTable, node: Node, *, k: int, further: Sequence[Requirement] = ()) -> Recoding:
-    """The classes of a node, those that are smaller than k or fail a further requirement suppressed.
+    """The classes at a node, in lexicographic order of their codes.
 
-    They are in lexicographic order of their codes.
+    Classes smaller than k, and those that fail a further requirement, are suppressed.
     """
     if k < 1:
         raise ValueError("k is at least 1")
@@ -247,7 +247,7 @@ def recode(table: FrequencyTable, node: Node, *, k: int, further: Sequence[Requi
 
 
 def find(table: FrequencyTable, request: Request) -> dict[int, KAnonymised | AnonymisationError]:
-    """As `Algorithm.find` has it; one sweep of the lattice for all k."""
+    """Classes for every k, or why there are none, as `Algorithm.find` describes; the lattice is searched once for all k."""
     policy = request.policy
     limit = policy.most_suppressed(table.n_records)
     try:
@@ -285,7 +285,7 @@ def _cannot_be_met(unmet: Unmet, table: FrequencyTable, request: Request, k: int
     requirements = request.requirements[k]
     share = unmet.suppressed / table.n_records
     n_quasis = len(request.policy.k_quasis)
-    kept = [(d.name, n) for d, n in zip(table.domains, unmet.n_labels, strict=True) if n > 1]
+    several = [(d.name, n) for d, n in zip(table.domains, unmet.n_labels, strict=True) if n > 1]
     open_ended = [d.name for d, n in zip(table.domains[:n_quasis], unmet.n_labels, strict=False) if n > 1]
     ways = [f'add a level "*" to {" or ".join(open_ended)}'] if open_ended else []
     if len(table.domains) > n_quasis:
@@ -294,13 +294,13 @@ def _cannot_be_met(unmet: Unmet, table: FrequencyTable, request: Request, k: int
     if enough < 1:
         ways.append(f"allow max_suppression = {enough:g}")
     ways += [requirement.remedy for requirement in requirements]
-    in_the_way = f" ({', '.join(f'{name} keeps {n} values there' for name, n in kept)})" if kept else ""
+    hindrances = f" ({', '.join(f'{name} keeps {n} values there' for name, n in several)})" if several else ""
     return UnsatisfiableError(
         Problem(
             where="",
             what=f"{_asked(request, k)} cannot be met.",
             fix=f"With every hierarchy at its top, {_percent(share)} of records stay in "
-            f"{' or '.join(requirement.unmet for requirement in requirements)}{in_the_way}.\n"
+            f"{' or '.join(requirement.unmet for requirement in requirements)}{hindrances}.\n"
             f"What would work: {'; or '.join(ways)}.",
         )
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an algorithm is asked, and what it answers."""
+"""What every algorithm takes and returns."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from kepsilon.table.frequency import FrequencyTable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KAnonymised:
-    """Classes of one table, for one k."""
+    """Classes of a table for one k."""
 
     recoding: Recoding
     dm_star: int
-    """Sum of squared class sizes over all classes, also those that were suppressed."""
+    """Sum of squared class sizes over all classes, the suppressed ones included."""
     nodes_counted: int | None = None
-    """Nodes whose classes OLA counted, for all k of its search together; None where there are no nodes."""
+    """Number of nodes whose classes OLA counted, for all k of its search together; None for other algorithms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked of an algorithm: classes for several k at once, everything else as one policy says."""
+    """What an algorithm is asked for: classes for several k at once; everything else is as one policy says."""
 
     policy: Policy
-    """Its own k means nothing here."""
+    """The policy; its k is not used, the k of `requirements` are."""
     requirements: Mapping[int, tuple[Requirement, ...]]
-    """By k: what every class has to satisfy, k records among it."""
+    """By k: everything that a class has to satisfy, including that it has k records."""
 
     @property
     def ks(self) -> tuple[int, ...]:
@@ -42,11 +42,14 @@ class Request:
 
     @property
     def beyond_k(self) -> dict[int, tuple[Requirement, ...]]:
-        """By k: what every class has to satisfy apart from having k records; mostly nothing."""
+        """By k: the requirements beyond k records; mostly none."""
         return {k: beyond_k(requirements) for k, requirements in self.requirements.items()}
 
     def fixed(self, table: FrequencyTable) -> range:
-        """Attributes after the k-quasis, which say what ε-quasis are missing: classes must not mix their values."""
+        """Positions of the attributes after the k-quasis, which say which ε-quasis are missing.
+
+        No class may mix their values.
+        """
         return range(len(self.policy.k_quasis), len(table.domains))
 
 
@@ -56,6 +59,6 @@ class Algorithm(AlgorithmFacts, Protocol):
     def find(self, table: FrequencyTable, request: Request) -> dict[int, KAnonymised | AnonymisationError]:
         """By k: classes that meet the requirements, or why there are none.
 
-        The recoding has labels for every attribute of the table. What concerns every k, such as hierarchies that make
-        too large a lattice, may be raised instead.
+        The recoding has labels for every attribute of the table. An error that concerns every k, such as hierarchies that
+        make too large a lattice, may be raised.
         """

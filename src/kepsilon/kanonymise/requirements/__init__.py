@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a class must satisfy: the table of requirements, to which each file's requirement is added with one line."""
+"""The table of requirements that a class must satisfy; each is one module, and is added here with one line."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ REQUIREMENTS.add(KRecords)
 
 
 def requirements_of(policy: Policy, *, k: int) -> tuple[Requirement, ...]:
-    """Everything that the policy asks of a class with this k, whatever its own, in the order of the table."""
+    """Everything that the policy asks of a class, with this k in place of its own, in the order of the table."""
     asked = (kind.asked_by(policy, k=k) for kind in REQUIREMENTS)
     return tuple(requirement for requirement in asked if requirement is not None)
 
 
 def beyond_k(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
-    """Without k records, which a search knows how to keep faster than by asking."""
+    """The requirements other than k records, which every search checks in a faster way of its own."""
     return tuple(requirement for requirement in requirements if not isinstance(requirement, KRecords))

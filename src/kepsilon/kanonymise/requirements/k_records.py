@@ -14,7 +14,7 @@ from kepsilon.table.frequency import FrequencyTable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KRecords:
-    """At least k records; asked for by every policy. Records add up, and more of them never hurt."""
+    """A class has at least k records; every policy asks for it. A union of classes has no fewer records than each."""
 
     name: ClassVar[str] = "k records"
     is_monotone_under_suppression: ClassVar[bool] = True

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a class must satisfy before it may be released: a predicate on the classes of a frequency table.
+"""What a requirement is: a condition on the classes of a frequency table, which every released class satisfies.
 
-A requirement says which classes meet it, whether a search may conclude from one node to others, and how a refusal is
-worded. Where what it looks at adds up over combinations, such as records, `class_sums` does the adding; where it does
-not, such as distinct persons, the requirement looks at the combinations of each class itself.
+A requirement tells which classes meet it, whether a search may conclude from one node to others, and how a refusal is
+worded. Some requirements depend on a number that adds up over combinations, such as records; `class_sums` adds it up.
+Others, such as a number of distinct persons, need all combinations of a class.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from kepsilon.table.frequency import FrequencyTable
 
 
 class Requirement(Protocol):
-    """What every released class has to satisfy, for one k; a frozen value."""
+    """A condition that every released class has to satisfy, for one k; a frozen value."""
 
     @property
     def name(self) -> str:
-        """As in the table of requirements."""
+        """Its name in the table of requirements."""
 
     @property
     def claim(self) -> str:
@@ -39,42 +39,42 @@ class Requirement(Protocol):
 
     @property
     def is_monotone_under_suppression(self) -> bool:
-        """Whether a class that meets it does so together with any other class, one that fails included.
+        """Whether the union of a class that meets it with any other class, even one that fails, meets it too.
 
-        A class that fails at a node then consists of classes that fail at every node below, so that fewer records are
-        left out the higher the node: OLA may tag nodes above and below one that it counted.
+        If so, a class that fails at a node consists of classes that fail at every node below, and a higher node leaves
+        out no more records: OLA may tag nodes above and below one that it counted.
         """
 
     @property
     def holds_for_unions(self) -> bool:
-        """Whether two classes that meet it also do so together; every monotone requirement holds for unions.
+        """Whether the union of two classes that both meet it meets it too; true of every monotone requirement.
 
-        Where no record may be left out, all classes of a passing node meet it, and so do their unions at the nodes
-        above: OLA may tag then too. Mondrian asks for it always, because it merges parts that end with equal labels.
+        If no record may be left out, all classes of a passing node meet it, and so do their unions at the nodes above:
+        OLA may tag nodes then too. Mondrian always needs this, because it merges parts of the table with equal labels.
         """
 
     def met_by(self, table: FrequencyTable, class_of: IntArray, *, n_classes: int) -> BoolArray:
         """Whether each class meets it, shape (n_classes,).
 
-        `class_of` is the class of every combination of the table, or SUPPRESSED (−1) for one that is in none of the
-        classes asked about, shape (n_combinations,).
+        `class_of` is the class of every combination of the table, shape (n_combinations,), or SUPPRESSED (−1) for a
+        combination that is in none of the classes asked about.
         """
 
 
 class RequirementKind(Protocol):
-    """An entry in the table of requirements; usually the class whose values are the requirements."""
+    """An entry in the table of requirements; usually the Python class of the requirements themselves."""
 
     @property
     def name(self) -> str:
         """Its name in the table."""
 
     def asked_by(self, policy: Policy, *, k: int) -> Requirement | None:
-        """The requirement that the policy asks for with this k, whatever its own; None if it does not ask."""
+        """The requirement that the policy asks for, with this k in place of its own; None if it does not ask for it."""
 
 
 def class_sums(statistic: IntArray, class_of: IntArray, *, n_classes: int) -> IntArray:
-    """A statistic of every combination added up over each class, shape (n_classes,); exact below 2**53."""
-    # One further on, so that combinations in no class, −1, are counted too; what they add up to is then dropped.
+    """Sum of a statistic of the combinations over each class, shape (n_classes,); exact below 2**53."""
+    # Classes are shifted by one, because SUPPRESSED is −1; the sum of suppressed combinations is then dropped.
     sums = np.bincount(class_of + 1, weights=statistic, minlength=n_classes + 1)
     return sums[1:].astype(np.int64)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Axes: where a number lies on the paper, which round numbers are written beside it, and the lines between them."""
+"""Axes of charts: where a number lies in the drawing, which round numbers get a tick, and the lines for them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def percent(share: float) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """From `low` at `start` to `high` at `end`, evenly or by ratio."""
+    """An axis from `low`, drawn at `start`, to `high`, drawn at `end`; linear or logarithmic."""
 
     low: float
     high: float
@@ -33,7 +33,7 @@ class Axis:
     is_log: bool = False
 
     def place(self, number: float) -> float:
-        """Numbers beyond the ends lie on them."""
+        """The coordinate of a number; numbers beyond an end of the axis lie on that end."""
         number = min(max(number, self.low), self.high)
         if self.is_log:
             share = math.log(number / self.low) / math.log(self.high / self.low)
@@ -42,10 +42,11 @@ class Axis:
         return self.start + share * (self.end - self.start)
 
     def ticks(self, about: int = 5) -> list[float]:
+        """Round numbers to write at the axis, roughly `about` of them."""
         if self.is_log:
             found = _log_ticks(self.low, self.high, about)
             last = self.place(found[-1]) if found else self.start
-            # A top without a number leaves the reader guessing how high the axis goes.
+            # Without a number at its top, nobody could tell how far the axis reaches.
             return found if abs(self.end - last) < _ROOM_FOR_A_TICK else [*found, self.high]
         step = nice_step((self.high - self.low) / about)
         first = math.ceil(self.low / step - 1e-9)
@@ -54,7 +55,7 @@ class Axis:
 
 
 def _log_ticks(low: float, high: float, about: int) -> list[float]:
-    """1, 2 and 5 in every decade where that is not too many, else powers of ten."""
+    """Ticks at 1, 2 and 5 in every decade; if those are too many, at 1 and 3, or at powers of ten."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for mantissas in ((1, 2, 5), (1, 3), (1,)):
         found = [t for e in decades for m in mantissas if low * 0.999 <= (t := float(f"{m}e{e}")) <= high * 1.001]
@@ -66,7 +67,7 @@ def _log_ticks(low: float, high: float, about: int) -> list[float]:
 def fitted(
     numbers: Sequence[float], *, start: float, end: float, is_log: bool = False, from_zero: bool = False
 ) -> Axis:
-    """An axis that holds all numbers and ends on round ones. By ratio, numbers that are not above 0 do not count."""
+    """An axis that holds all numbers and ends on round ones; a logarithmic axis ignores numbers that are not above 0."""
     if is_log and (positive := [number for number in numbers if number > 0]):
         low, high = _round_down(min(positive)), _round_up(max(positive))
         return Axis(low=low, high=high if high > low else low * 10, start=start, end=end, is_log=True)
@@ -100,9 +101,10 @@ def frame(
     reach: tuple[float, float] | None = None,
     top_taken: float = 0,
 ) -> list[str]:
-    """Lines across for the vertical axis, ticks for the other, and what both measure, all written level.
+    """Markup of both axes: lines across for the vertical one, ticks for the horizontal one, and both labels.
 
-    `reach` is how far the lines go where that is further than the axis, `top_taken` what the topmost line needs elsewhere.
+    `reach` is where the lines begin and end if they are longer than the axis; `top_taken` is the width at the top of the
+    chart that the vertical axis's label must leave free.
     """
     parts = []
     left, right = reach or (x.start, x.end)
@@ -125,16 +127,16 @@ def frame(
 
 
 def room_after(words: Wording, ticks: Sequence[float]) -> float:
-    """How far before the edge the axis ends, so that the last tick's words, which are centred, fit."""
+    """Space to leave to the right of the axis, so that the words of its last tick, which are centred, fit."""
     return max(text_width(words(ticks[-1])) / 2 if ticks else 0.0, 16) + 2
 
 
 def limit_words(words: str, width: float) -> list[str]:
-    """What the dashed line across is, above the paper on the right, where no curve passes."""
+    """Markup of the limit's legend: a dashed sample and its words above the chart on the right, where no line passes."""
     start = width - text_width(words)
     return [path(f"M{xy(start - 24)} 8H{xy(start - 4)}", "limit"), text(width, 12, words, "ink e")]
 
 
 def room_for(words: Wording, ticks: Sequence[float]) -> float:
-    """How far in the paper begins, so that every tick's words fit beside it."""
+    """Space to leave to the left of the chart, so that the words of every tick fit."""
     return max((text_width(words(tick)) for tick in ticks), default=0.0) + 8

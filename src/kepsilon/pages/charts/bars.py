@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bars that lie: one per line with its parts after one another, or a single one that is the whole."""
+"""Horizontal bars made of segments: one bar per line, or a single bar that stands for the whole."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ _LINE = 26
 
 @dataclass(frozen=True, slots=True)
 class Segment:
+    """A stretch of a bar."""
+
     name: str
     amount: float
     colour: int
@@ -35,10 +37,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One line: its name on the left, its parts, and words after their end."""
+    """One line of a bar chart: a name on the left, segments after one another, and words behind the last."""
 
     name: str
-    parts: Sequence[Segment]
+    segments: Sequence[Segment]
     words: str
 
 
@@ -52,16 +54,16 @@ def bar_chart(
     holds: float = 0,
     width: float = WIDTH,
 ) -> Drawing:
-    """Amounts on one axis from 0; a legend where there is more than one kind of part. `limit` is along the bars.
+    """Bars on one axis from 0, with a legend if segments have several names. `limit` is drawn across the bars.
 
-    The axis has room for `holds` too, so that charts side by side compare.
+    The axis reaches at least to `holds`, so that charts side by side can have the same axis.
     """
-    totals = [sum(part.amount for part in bar.parts) for bar in bars]
+    totals = [sum(segment.amount for segment in bar.segments) for bar in bars]
     left = min(max((text_width(bar.name) for bar in bars), default=0), width / 3) + 10
     room = max((text_width(bar.words) for bar in bars), default=0) + 8
     longest = max([*totals, limit.y if limit else 0, holds]) or 1.0
     step = nice_step(longest / 4)
-    high = math.ceil(longest / step - 1e-9) * step  # so that the last tick is beyond every bar
+    high = math.ceil(longest / step - 1e-9) * step  # the last tick lies beyond every bar
     x = Axis(low=0, high=high, start=left, end=max(width - room, left + 60))
     top = 22.0
     bottom = top + _LINE * len(bars)
@@ -73,10 +75,10 @@ def bar_chart(
         y = top + _LINE * i + 5
         parts.append(text(left - 7, y + 12, shortened(bar.name, width / 3), "ink e"))
         at = 0.0
-        for part in bar.parts:
-            start, end = x.place(at), x.place(at + part.amount)
-            parts.append(rectangle(start, y, end - start, 16, f"f{part.colour}"))
-            at += part.amount
+        for segment in bar.segments:
+            start, end = x.place(at), x.place(at + segment.amount)
+            parts.append(rectangle(start, y, end - start, 16, f"f{segment.colour}"))
+            at += segment.amount
     if limit:
         at = x.place(limit.y)
         anchor = "e" if at > width / 2 else ""
@@ -85,12 +87,12 @@ def bar_chart(
     for i, (bar, total) in enumerate(zip(bars, totals, strict=True)):
         start = x.place(total) + 6
         if limit and start - 3 < x.place(limit.y) < start + text_width(bar.words) + 3:
-            start = x.place(limit.y) + 6  # beyond the line, which would cross the words
+            start = x.place(limit.y) + 6  # behind the line of the limit, which would cross the words
         parts.append(text(start, top + _LINE * i + 17, bar.words, "halo"))
     middle = (x.start + x.end) / 2
     parts.append(text(middle, bottom + 32, shortened(label, 2 * min(middle, width - middle)), "ink m"))
     height = bottom + 40
-    kinds = {part.name: part.colour for bar in bars for part in bar.parts}
+    kinds = {segment.name: segment.colour for bar in bars for segment in bar.segments}
     if len(kinds) > 1:
         samples = [(rectangle(0, -5, 18, 9, f"f{colour}"), name) for name, colour in kinds.items()]
         drawn, last = legend(samples, left=0, top=height + 14, right=width)
@@ -99,22 +101,27 @@ def bar_chart(
 
 
 def share_bar(
-    parts: Sequence[Segment], *, title: str, total: float | None = None, words: Wording = percent, width: float = WIDTH
+    segments: Sequence[Segment],
+    *,
+    title: str,
+    total: float | None = None,
+    words: Wording = percent,
+    width: float = WIDTH,
 ) -> Drawing:
-    """One bar that is everything, in its parts, with each part's share in the legend below.
+    """One bar whose full width stands for `total`, with each segment's share in the legend below.
 
-    Where `total` is more than the parts, the bar ends where they do.
+    If `total` is more than the segments add up to, the bar does not fill the width.
     """
-    total = total or sum(part.amount for part in parts) or 1.0
+    total = total or sum(segment.amount for segment in segments) or 1.0
     drawn, at = [], 0.0
-    for part in parts:
-        wide = part.amount / total * width
-        drawn.append(rectangle(at, 4, wide if at + wide >= width else wide - 0.6, 30, f"f{part.colour}"))
+    for segment in segments:
+        wide = segment.amount / total * width
+        drawn.append(rectangle(at, 4, wide if at + wide >= width else wide - 0.6, 30, f"f{segment.colour}"))
         at += wide
     lines = []
-    for i, part in enumerate(parts):
+    for i, segment in enumerate(segments):
         y = 56 + 18 * i
-        lines.append(rectangle(0, y - 9, 12, 10, f"f{part.colour}", round_by=2))
-        lines.append(text(20, y, shortened(part.name, width - 80), "ink"))
-        lines.append(text(width, y, words(part.amount / total), "ink e"))
-    return drawing(drawn + lines, width=width, height=56 + 18 * len(parts) - 8, title=title)
+        lines.append(rectangle(0, y - 9, 12, 10, f"f{segment.colour}", round_by=2))
+        lines.append(text(20, y, shortened(segment.name, width - 80), "ink"))
+        lines.append(text(width, y, words(segment.amount / total), "ink e"))
+    return drawing(drawn + lines, width=width, height=56 + 18 * len(segments) - 8, title=title)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A drawing: SVG markup with a name for those who cannot see it, every text in it escaped."""
+"""SVG markup of charts; every drawing has a title for screen readers, and every text is escaped."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from textwrap import wrap
 from kepsilon.pages.charts.palette import STYLE_OF_FILES
 
 WIDTH = 360
-"""Charts are drawn for a telephone and scaled up, so that no text is ever smaller than there."""
+"""Width of a chart on a telephone; elsewhere it is scaled up, so that no text is ever smaller."""
 LETTER = 6.7
-"""How wide a letter is on average; only the browser knows better."""
+"""Estimated average width of a letter; the browser decides the true one."""
 _MARGIN = 20.0
-"""Around and between the charts of a sheet."""
+"""Space around and between the charts of a sheet."""
 
 
 class Drawing(str):
-    """Finished SVG markup; templates take it as it is."""
+    """Finished SVG markup, which templates do not escape again."""
 
     __slots__ = ()
 
@@ -27,6 +27,7 @@ class Drawing(str):
 
 
 def drawing(parts: list[str], *, width: float, height: float, title: str) -> Drawing:
+    """The drawing that consists of some SVG elements."""
     name = escape(title)
     return Drawing(
         f'<svg class="chart" viewBox="0 0 {xy(width)} {xy(height)}" role="img" aria-label="{name}">'
@@ -35,7 +36,7 @@ def drawing(parts: list[str], *, width: float, height: float, title: str) -> Dra
 
 
 def standalone(chart: Drawing) -> str:
-    """The chart as a file of its own."""
+    """The chart as the text of an SVG file."""
     head, tail = chart.split(">", maxsplit=1)
     return (
         f'{head} xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif">'
@@ -44,9 +45,9 @@ def standalone(chart: Drawing) -> str:
 
 
 def sheet(charts: Sequence[tuple[str, Drawing]], *, title: str, columns: int, note: str = "") -> Drawing:
-    """Charts under their names, in lines of so many, on a paper of its own colour: a file may be shown on any ground.
+    """Several charts under their names, `columns` in a line; the title and the note stand above them.
 
-    The title and the note, which says how to read it, are above them.
+    The sheet has a background of its own, because a file may be shown on a page of any colour.
     """
     wide_as = max(
         sum(_opened(chart)[1] + _MARGIN for _, chart in charts[i : i + columns]) for i in range(0, len(charts), columns)
@@ -71,26 +72,26 @@ def sheet(charts: Sequence[tuple[str, Drawing]], *, title: str, columns: int, no
 
 
 def _in_lines(words: str, width: float) -> list[str]:
-    """Broken between words, so that each line fits."""
+    """Lines that fit the width, broken between words."""
     return wrap(words, max(int(width / LETTER), 10))
 
 
 def _opened(chart: Drawing) -> tuple[str, float, float]:
-    """What is in a drawing, and how wide and high it is."""
+    """The markup inside a drawing, its width and its height."""
     head, inner = chart.removesuffix("</svg>").split(">", maxsplit=1)
     _, _, width, height = head.split('viewBox="')[1].split('"')[0].split()
     return inner, float(width), float(height)
 
 
 def xy(coordinate: float) -> str:
-    """A coordinate with one decimal at most."""
+    """A coordinate as text with at most one decimal."""
     short = f"{coordinate:.1f}".removesuffix(".0")
     return "0" if short == "-0" else short
 
 
 def text(x: float, y: float, words: str, kind: str = "") -> str:
-    look = f' class="{kind}"' if kind else ""
-    return f'<text x="{xy(x)}" y="{xy(y)}"{look}>{escape(words)}</text>'
+    css_class = f' class="{kind}"' if kind else ""
+    return f'<text x="{xy(x)}" y="{xy(y)}"{css_class}>{escape(words)}</text>'
 
 
 def rectangle(x: float, y: float, width: float, height: float, kind: str, *, round_by: float = 0) -> str:
@@ -112,13 +113,16 @@ def text_width(words: str) -> float:
 
 
 def shortened(words: str, width: float) -> str:
-    """As much as fits; the whole stands in the chart's table."""
+    """As much of the words as fits; the table below a chart has all of them."""
     most = max(int(width / LETTER), 2)
     return words if len(words) <= most else words[: most - 1].rstrip() + "…"
 
 
 def legend(entries: list[tuple[str, str]], *, left: float, top: float, right: float) -> tuple[list[str], float]:
-    """Samples 18 wide, drawn around (0, 0), each with its words, in as many lines as needed; and where they end."""
+    """Markup of a legend in as many lines as needed, and the vertical coordinate of its last line.
+
+    `entries` are pairs of a sample, 18 wide and drawn around (0, 0), and its words.
+    """
     parts, x, y = [], left, top
     for sample, words in entries:
         fitting = shortened(words, right - left - 24)

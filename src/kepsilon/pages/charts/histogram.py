@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two distributions on the same bins: one as an outline, one filled."""
+"""Histograms of two distributions over the same bins, one as an outline and one filled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kepsilon.pages.charts.drawing import WIDTH, Drawing, drawing, legend, path,
 from kepsilon.pages.charts.palette import BLUE
 
 _GAP = 4
-"""Between the bins and the open ones at both ends."""
+"""Space between the bins and the open bins at both ends."""
 
 
 def histogram_pair(
@@ -26,9 +26,9 @@ def histogram_pair(
     width: float = WIDTH,
     height: float = 220,
 ) -> Drawing:
-    """Two edges or more, and a bin more than edges; bins of None are not drawn.
+    """Two histograms in one chart. There are two edges or more, and one bin more than edges; bins of None are not drawn.
 
-    The open bins at the ends stand apart, one step wide, under ‹ and ›.
+    The open bins at the ends stand apart, as wide as the narrowest bin, above ‹ and ›.
     """
     counts = [count for count in (*before, *after) if count is not None]
     bottom, top = height - 42, 24.0
@@ -60,7 +60,7 @@ def _apart(at: float, words: str, arrow: float) -> bool:
 
 
 def _outline(spans: Sequence[tuple[float, float]], counts: Sequence[int | None], y: Axis) -> str:
-    """Steps around the bins: joined where neighbours touch, down to the axis where one is missing."""
+    """Path around the bins; it joins bins that touch, and goes down to the axis where a bin is missing."""
     steps, floor, open_at = [], xy(y.start), None
     for (a, b), count in zip(spans, counts, strict=True):
         if open_at is not None and (count is None or a - open_at > 1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far attributes were generalised: a ladder of levels with the chosen one filled, or a bar where there are none."""
+"""Ladders that show how far attributes were generalised: dots for levels, or a bar where there are no levels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_RUNGS = 24
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """`level` of 0 to `n_levels` − 1, or None; then `share`, 0 to 1, is drawn as a bar instead."""
+    """One attribute. `level`, 0 to `n_levels` − 1, is the filled dot; if it is None, `share`, 0 to 1, is drawn as a bar."""
 
     name: str
     n_levels: int
@@ -36,7 +36,7 @@ class Ladder:
 
 
 def level_ladders(ladders: Sequence[Ladder], *, title: str, width: float = WIDTH) -> Drawing:
-    """One attribute below the other, from exact on the left to the coarsest on the right."""
+    """Ladders of several attributes below each other, with the exact value on the left and the coarsest on the right."""
     left, right = 8.0, width - 8.0
     parts = [text(0, 12, "◂ exact"), text(width, 12, "coarsest ▸", "e")]
     for i, ladder in enumerate(ladders):

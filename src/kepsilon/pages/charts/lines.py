@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines: several series over one axis, with their names at their ends or in a legend, and one point that was chosen."""
+"""Line charts: several series with their names at their ends or in a legend, and a mark at the chosen point."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from kepsilon.pages.charts.drawing import WIDTH, Drawing, circle, drawing, legen
 from kepsilon.pages.charts.palette import Style
 
 _APART = 13
-"""Names at the ends of lines keep this distance."""
+"""Smallest distance between names at the ends of lines."""
 _LONGEST_AT_END = 10
+"""Longest name, in letters, that is written at the end of its line."""
 _DOT = 5
 """Whiskers no longer than a dot is wide are not drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The mean of some runs, and how far they lie about it on either side."""
+    """The mean of some runs, and how far they reach on either side of it."""
 
     x: float
     mean: float
@@ -28,20 +29,20 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A line; where a y is None it is interrupted. A single one may go without a name."""
+    """A line of a chart, interrupted where y is None. The name may be empty if the chart has no other line."""
 
     name: str
     points: Sequence[tuple[float, float | None]]
-    look: Style
+    style: Style
     has_dots: bool = False
     has_line: bool = True
     runs: Sequence[Spread] = ()
-    """What was measured where the line is what was expected: dots, with whiskers where they show."""
+    """Measured values beside the expected ones of the line; drawn as dots, with whiskers where these are long enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The chosen point and what to write beside it."""
+    """The chosen point, and the words beside it."""
 
     x: float
     y: float
@@ -50,7 +51,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A line across that should not be crossed, or several under the same words."""
+    """A line across the chart that values should not exceed; `others` are further lines with the same meaning."""
 
     y: float
     words: str
@@ -75,8 +76,10 @@ def line_chart(
     width: float = WIDTH,
     height: float = 232,
 ) -> Drawing:
-    """Axes are fitted to all series; `x_reach` sets one instead, and the other has room for `y_holds` too, so that
-    charts side by side compare. By ratio, points at 0 are not drawn.
+    """A chart of lines, with axes fitted to all series. Points at 0 are not drawn on logarithmic axes.
+
+    `x_reach` sets the horizontal axis, and the vertical one holds `y_holds` too, so that charts side by side can have the
+    same axes.
     """
     xs = [x for one in series for x, _ in one.points] + ([mark.x] if mark else [])
     ys = [y for one in series for _, y in one.points if y is not None] + ([mark.y] if mark else [])
@@ -134,9 +137,9 @@ def _line(one: Series, x: Axis, y: Axis) -> list[str]:
         steps.append(("L" if pen_down else "M") + place)
         dots.append((x.place(at), y.place(value)))
         pen_down = True
-    parts = [path("".join(steps), f"line s{one.look.colour}", dash=one.look.dash)] if steps and one.has_line else []
-    if one.has_dots and dots:  # lines of no length with round ends: one path for all, which keeps the page small
-        parts.append(path("".join(f"M{xy(a)} {xy(b)}h0" for a, b in dots), f"dots s{one.look.colour}"))
+    parts = [path("".join(steps), f"line s{one.style.colour}", dash=one.style.dash)] if steps and one.has_line else []
+    if one.has_dots and dots:  # one path of lines without length but with round ends: the page stays small
+        parts.append(path("".join(f"M{xy(a)} {xy(b)}h0" for a, b in dots), f"dots s{one.style.colour}"))
     return parts + _runs(one, x, y)
 
 
@@ -152,23 +155,23 @@ def _runs(one: Series, x: Axis, y: Axis) -> list[str]:
         if low - high > _DOT:
             whiskers.append(f"M{xy(at)} {xy(low)}V{xy(high)}")
             whiskers += [f"M{xy(at - 2.5)} {xy(y.place(end))}h5" for end in ends if y.low < end <= y.high]
-            # One that runs off the paper has an arrow instead of a foot; at 0 it ends, unless the axis is by ratio.
+            # A whisker that leaves the chart ends in an arrow; on a linear axis from 0 it ends at 0.
             if ends[0] < y.low and (y.is_log or y.low > 0):
                 whiskers.append(f"M{xy(at - 3)} {xy(low - 5)}l3 5l3 -5")
             if ends[1] > y.high:
                 whiskers.append(f"M{xy(at - 3)} {xy(high + 5)}l3 -5l3 5")
-    colour = f"s{one.look.colour}"
+    colour = f"s{one.style.colour}"
     parts = [path("".join(whiskers), f"whisker {colour}")] if whiskers else []
     return parts + ([path("".join(dots), f"dots {colour}")] if dots else [])
 
 
 def _sample(one: Series) -> str:
-    line = path("M0 0H18", f"line s{one.look.colour}", dash=one.look.dash) if one.has_line else ""
-    return line + (path("M3 0h0M9 0h0M15 0h0", f"dots s{one.look.colour}") if not one.has_line else "")
+    line = path("M0 0H18", f"line s{one.style.colour}", dash=one.style.dash) if one.has_line else ""
+    return line + (path("M3 0h0M9 0h0M15 0h0", f"dots s{one.style.colour}") if not one.has_line else "")
 
 
 def _names_at_ends(series: Sequence[Series], x: Axis, y: Axis) -> list[str]:
-    """Names beside the last points, moved apart where lines end close together."""
+    """Names of the series beside their last points, moved apart where lines end close together."""
     ends = []
     for one in series:
         last = next((value for _, value in reversed(one.points) if value is not None), None)
@@ -178,11 +181,11 @@ def _names_at_ends(series: Sequence[Series], x: Axis, y: Axis) -> list[str]:
     places: list[float] = []
     for wanted, _ in ends:
         places.append(max(wanted, places[-1] + _APART) if places else max(wanted, y.end))
-    for i in reversed(range(len(places))):  # pushed beyond the paper, they go back up together
+    for i in reversed(range(len(places))):  # names that were pushed below the chart move up again, and others with them
         lowest = y.start if i == len(places) - 1 else places[i + 1] - _APART
         places[i] = min(places[i], lowest)
     return [
-        text(x.end + 7, at + 4, one.name, f"strong t{one.look.colour}")
+        text(x.end + 7, at + 4, one.name, f"strong t{one.style.colour}")
         for at, (_, one) in zip(places, ends, strict=True)
     ]
 
@@ -193,7 +196,7 @@ def _rises(series: Sequence[Series]) -> bool:
 
 
 def _mark(mark: Mark, x: Axis, y: Axis, *, rises: bool) -> list[str]:
-    """A ring, and its words above it, on the side that the line comes from or goes away from below."""
+    """A ring around the chosen point, and its words above it on the side where the line is below them."""
     at_x, at_y = x.place(mark.x), y.place(mark.y)
     wide = text_width(mark.words)
     to_left = at_x - wide - 8 >= x.start and (rises or at_x + wide + 8 > x.end)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Colours that the colour-blind can tell apart, in light and in dark, and never the only thing that tells."""
+"""Colours and dashes of charts, for light and dark screens; the colour-blind can tell the colours apart.
+
+No chart tells things apart by colour alone: lines also have dashes.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +11,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from kepsilon.grid.cells import PAPER_EPSILONS
+
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """A colour by its number in the style, and a dash that tells lines apart without it."""
+    """How a line is drawn: the number of its colour in `STYLE`, and a dash that tells lines apart without colour."""
 
     colour: int
     dash: str = ""
 
 
-# The hues of Okabe and Ito, with lightness moved until the six of the k differ for those who see no red or no green too,
-# and until names in these colours have a contrast of 4.5 to 1.
+# The hues of Okabe and Ito. Their lightness is changed so that the six colours of the paper's k differ also for those who
+# see no red or no green, and so that text in these colours has a contrast of 4.5 to 1.
 _LIGHT = ("#0b74b8", "#9c2600", "#007f60", "#962a86", "#966f10", "#2878b8", "#454545", "#7d5fb2")
 _DARK = ("#56b4e9", "#f28a4b", "#2cc99b", "#eda3c8", "#f5cc45", "#9ad2f5", "#8f8f8f", "#b9a3e8")
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY, VIOLET = range(1, 9)
 
-# One hue, so that no ε is taken for a k: the less noise, the paler.
+# Colours of ε are of one hue, so that no ε is taken for a k; the larger ε, the paler.
 _LIGHT_EPSILONS = ("#1c0f45", "#371f7d", "#5030a1", "#6847b8", "#7b5fc6", "#8c74cf", "#9b85d6")
 _DARK_EPSILONS = ("#f3eeff", "#ddd1ff", "#c9b8fc", "#b7a0f3", "#a68be8", "#9679dc", "#896bd0")
-# Ways of doing the same thing, compared; none is taken for a k.
+# Colours of methods that are compared; none of them is taken for a k.
 _LIGHT_WAYS = ("#1d2129", "#a0522d", "#0b6e7d", "#667000")
 _DARK_WAYS = ("#e8eaee", "#e0a17e", "#6fd3e0", "#c3cf5a")
 
@@ -44,37 +49,39 @@ _OF_K = {
 }
 _OTHER_DASHES = ("1 3", "9 3", "5 2 1 2", "")
 
-_PAPERS_EPSILONS = (0.05, 0.5, 1, 2, 4, 8, 16)
 _EPSILON_DASHES = ("", "6 2", "2 2")
 
 N_COLOURS = len(_LIGHT)
 
 
 def styles_of(ks: Sequence[int]) -> dict[int, Style]:
-    """A look for every k of one grid, no two alike, and as many colours as there are; the paper's six always look the same."""
-    looks = {k: _OF_K[k] for k in ks if k in _OF_K}
+    """A style for every k of one grid, no two alike; all colours are used before one repeats.
+
+    The paper's six k have the same style in every grid.
+    """
+    styles = {k: _OF_K[k] for k in ks if k in _OF_K}
     for k in ks:
-        if k in looks:
+        if k in styles:
             continue
-        colours = [look.colour for look in looks.values()]
+        colours = [style.colour for style in styles.values()]
         colour = min(range(1, 1 + N_COLOURS), key=lambda one: (colours.count(one), (one - k) % N_COLOURS))
-        taken = {look.dash for look in looks.values() if look.colour == colour}
-        looks[k] = Style(colour, next(dash for dash in _dashes() if dash not in taken))
-    return {k: looks[k] for k in ks}
+        taken = {style.dash for style in styles.values() if style.colour == colour}
+        styles[k] = Style(colour, next(dash for dash in _dashes() if dash not in taken))
+    return {k: styles[k] for k in ks}
 
 
 def style_of_k(k: int, ks: Sequence[int] = ()) -> Style:
-    """The look of k in a chart of these ks."""
+    """The style of k in a chart of these ks."""
     return styles_of([*ks, k])[k]
 
 
 def styles_of_epsilon(epsilons: Sequence[float]) -> dict[float, Style]:
-    """A look for every ε of one grid, paler as it grows; the paper's seven always look the same."""
+    """A style for every ε of one grid, paler as ε grows; the paper's seven ε have the same style in every grid."""
     ordered = sorted(epsilons)
-    shades = [_PAPERS_EPSILONS.index(one) for one in ordered if one in _PAPERS_EPSILONS]
+    shades = [PAPER_EPSILONS.index(one) for one in ordered if one in PAPER_EPSILONS]
     if len(shades) < len(ordered):
         last = max(len(ordered) - 1, 1)
-        shades = [round(i * (len(_PAPERS_EPSILONS) - 1) / last) for i in range(len(ordered))]
+        shades = [round(i * (len(PAPER_EPSILONS) - 1) / last) for i in range(len(ordered))]
     return {
         epsilon: Style(_FIRST_EPSILON + shade, _EPSILON_DASHES[shade % len(_EPSILON_DASHES)])
         for epsilon, shade in zip(ordered, shades, strict=True)
@@ -82,19 +89,20 @@ def styles_of_epsilon(epsilons: Sequence[float]) -> dict[float, Style]:
 
 
 def _dashes() -> Iterator[str]:
+    """Dashes without end, no two alike, for k that are not the paper's."""
     yield from _OTHER_DASHES
     yield from (f"{long} 2 1 2" for long in count(6))
 
 
 def _variables(colours: tuple[str, ...], *, ink: str, muted: str, line: str, ground: str) -> dict[str, str]:
-    """By name: lines, names at lines, and what every chart has."""
+    """CSS variables by name: colours of lines, colours of text at lines, and colours that every chart has."""
     numbered = {f"c{i}": colour for i, colour in enumerate(colours, start=1)}
     named = {f"t{i}": _readable(colour, ink) for i, colour in enumerate(colours, start=1)}
     return {**numbered, **named, "ink": ink, "muted": muted, "line": line, "ground": ground}
 
 
 def _readable(colour: str, ink: str) -> str:
-    """A colour for words: the palest ε moved towards the ink, until they have a contrast of 4.5 to 1."""
+    """The colour of text at a line; the palest colours of ε are mixed with ink, for a contrast of 4.5 to 1."""
     if colour not in (*_LIGHT_EPSILONS[-3:], *_DARK_EPSILONS[-3:]):
         return colour
     mixed = [round(0.68 * int(colour[i : i + 2], 16) + 0.32 * int(ink[i : i + 2], 16)) for i in (1, 3, 5)]
@@ -108,7 +116,7 @@ _DARK_VARIABLES = _variables(
     (*_DARK, *_DARK_EPSILONS, *_DARK_WAYS), ink="#e8eaee", muted="#a4acb9", line="#39404c", ground="#15181e"
 )
 
-# Paper is white, whatever the screen was.
+# Only screens get dark colours: printed paper is white.
 _IN_THE_DARK = "@media screen and (prefers-color-scheme: dark)"
 _RULES = (
     "svg.chart{display:block;width:100%;height:auto;font-size:11.5px;font-variant-numeric:tabular-nums}\n"
@@ -143,7 +151,7 @@ def _spelt_out(variables: Mapping[str, str]) -> str:
 
 
 STYLE = f"{_declared(_LIGHT_VARIABLES)}\n{_IN_THE_DARK}{{{_declared(_DARK_VARIABLES)}}}\n{_RULES}{_COLOURED_RULES}"
-"""What the charts' classes mean, in a page. It has no letter that HTML would escape."""
+"""CSS of the charts in a page; no character of it would be escaped in HTML."""
 
 STYLE_OF_FILES = f"{_RULES}{_spelt_out(_LIGHT_VARIABLES)}\n{_IN_THE_DARK}{{{_spelt_out(_DARK_VARIABLES)}}}"
-"""The same in a file of its own: not every tool that draws SVG knows variables, and to those every line would be black."""
+"""CSS of a chart in an SVG file. Its colours are spelt out, because tools that know no variables would draw all black."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dots for choices: what each costs against what risk it leaves, with a line along those that none has less of both than."""
+"""Scatter charts: a dot for every cell by its cost and its risk, and a line along those that no other beats in both."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ SHAPES = ("circle", "square", "triangle", "diamond")
 
 @dataclass(frozen=True, slots=True)
 class Dot:
+    """A dot of a scatter chart; `is_front` puts it on the line of those that no other beats."""
+
     x: float
     y: float
     colour: int
@@ -51,7 +53,7 @@ def scatter_chart(
     width: float = WIDTH,
     height: float = 300,
 ) -> Drawing:
-    """`colours` and `shapes` are the legend: what each colour and each shape stands for."""
+    """A chart of dots; `colours` and `shapes` say in the legend what each colour and each shape stands for."""
     bottom, top = height - 42, 24.0
     drawable = [dot for dot in dots if not (x_log and dot.x <= 0) and not (y_log and dot.y <= 0)]
     ys = [dot.y for dot in drawable] + ([limit.y] if limit else [])
@@ -87,12 +89,12 @@ def scatter_chart(
     return drawing(parts + drawn, width=width, height=last + 8, title=title)
 
 
-def shape(kind: str, x: float, y: float, size: float, look: str) -> str:
+def shape(kind: str, x: float, y: float, size: float, css_class: str) -> str:
     if kind == "square":
-        return rectangle(x - size * 0.88, y - size * 0.88, size * 1.76, size * 1.76, look)
+        return rectangle(x - size * 0.88, y - size * 0.88, size * 1.76, size * 1.76, css_class)
     if kind == "triangle":
-        return path(f"M{xy(x)} {xy(y - size * 1.2)}l{xy(size * 1.15)} {xy(size * 2)}h{xy(-size * 2.3)}z", look)
+        return path(f"M{xy(x)} {xy(y - size * 1.2)}l{xy(size * 1.15)} {xy(size * 2)}h{xy(-size * 2.3)}z", css_class)
     if kind == "diamond":
         side = xy(size * 1.25)
-        return path(f"M{xy(x)} {xy(y - size * 1.25)}l{side} {side}l-{side} {side}l-{side} -{side}z", look)
-    return circle(x, y, size, look)
+        return path(f"M{xy(x)} {xy(y - size * 1.25)}l{side} {side}l-{side} {side}l-{side} -{side}z", css_class)
+    return circle(x, y, size, css_class)

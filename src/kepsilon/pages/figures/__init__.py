@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of the pages: what each shows in a sentence, its picture and its table."""
+"""The figures of the pages; each has sentences that say what it shows, a chart, and a table."""

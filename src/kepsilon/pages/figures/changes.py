@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What became of the attributes: levels of the generalised ones, distributions of those with noise."""
+"""Figures of the report about what became of each attribute: levels of k-quasis, distributions of ε-quasis."""
 
 from __future__ import annotations
 
@@ -7,11 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, ValuePicture
-from kepsilon.pages.charts import (
-    Ladder,
-    histogram_pair,
-    level_ladders,
-)
+from kepsilon.pages.charts import Ladder, histogram_pair, level_ladders
 from kepsilon.pages.charts.axes import plain
 from kepsilon.pages.figures.figure import Figure, Table
 from kepsilon.pages.wording import counted_by_value, exact, listed, percent, plural
@@ -27,7 +23,7 @@ def generalised_figures(pictures: Pictures) -> Iterator[Figure]:
 
 
 def _by_level(quasis: Sequence[KQuasiPicture]) -> Figure:
-    """One level for a whole column."""
+    """The figure for an algorithm that publishes a whole column at one level."""
     exactly = [quasi.name for quasi in quasis if quasi.level == 0]
     are = "are published as they are" if len(exactly) > 1 else "is published as it is"
     if not exactly:
@@ -69,7 +65,10 @@ def _ladder_words(quasi: KQuasiPicture) -> str:
 
 
 def _by_class(quasis: Sequence[KQuasiPicture]) -> Figure:
-    """Labels of a class of their own overlap, so that there may be more of them than there were values."""
+    """The figure for an algorithm that gives every class its own labels.
+
+    Such labels overlap, so there may be more labels than there were values; the number of values is not shown.
+    """
     return Figure(
         title="Generalised attributes",
         sentences=[
@@ -92,8 +91,8 @@ def _by_class(quasis: Sequence[KQuasiPicture]) -> Figure:
 
 def distribution_figure(picture: ValuePicture, k: int) -> Figure:
     name, edges = picture.name, picture.edges
-    cells = zip(_cell_names(edges), picture.before, picture.after, strict=True)
-    rows = [[cell, *("not shown" if n is None else f"{n:,}" for n in pair)] for cell, *pair in cells]
+    bins = zip(_bin_names(edges), picture.before, picture.after, strict=True)
+    rows = [[bin_name, *("not shown" if n is None else f"{n:,}" for n in pair)] for bin_name, *pair in bins]
     drawing = None
     if len(edges) > 1:
         drawing = histogram_pair(
@@ -117,7 +116,7 @@ def distribution_figure(picture: ValuePicture, k: int) -> Figure:
     )
 
 
-def _cell_names(edges: Sequence[float]) -> list[str]:
+def _bin_names(edges: Sequence[float]) -> list[str]:
     if not edges:
         return ["all"]
     inner = [f"{plain(a)} to under {plain(b)}" for a, b in pairwise(edges)]
@@ -125,7 +124,7 @@ def _cell_names(edges: Sequence[float]) -> list[str]:
 
 
 def treatment(record: Record, pictures: Pictures) -> Table:
-    """What became of every attribute."""
+    """Table of what became of every attribute."""
     guarantee = record.guarantee
     drawn = {quasi.name: quasi for quasi in pictures.k_quasis}
     rows = []

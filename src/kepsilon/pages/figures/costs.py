@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the release costs and how many records look alike: error curves and class sizes."""
+"""Figures of the report about class sizes and about the error that noise causes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,7 @@ from dataclasses import dataclass
 
 from kepsilon.evaluate.error.error_curves import ErrorPicture
 from kepsilon.evaluate.pictures import Pictures
-from kepsilon.pages.charts import (
-    Bar,
-    Segment,
-    Series,
-    Style,
-    bar_chart,
-    line_chart,
-)
+from kepsilon.pages.charts import Bar, Segment, Series, Style, bar_chart, line_chart
 from kepsilon.pages.charts.axes import percent as axis_percent
 from kepsilon.pages.charts.palette import BLUE, GREEN, GREY, VERMILLION
 from kepsilon.pages.figures.figure import Figure, Table
@@ -60,11 +53,11 @@ def class_size_figures(record: Record, pictures: Pictures) -> Iterator[Figure]:
 
 @dataclass(frozen=True, slots=True)
 class _Curve:
-    """Shares of records within each error; what was drawn becomes dots, because it lies on what was expected."""
+    """Shares of records within each error. Drawn noise is shown as dots, because it lies on the line of the expected."""
 
     words: str
     shares: Sequence[float | None]
-    look: Style
+    style: Style
     is_drawn: bool = False
 
     def points(self, at: Sequence[float]) -> list[tuple[float, float]]:
@@ -97,7 +90,7 @@ def error_figure(picture: ErrorPicture, record: Record) -> Figure:
         are = "record is" if n_zeros == "1" else "records are"
         sentences.append(f"A value of 0 has no relative error: {n_zeros} {are} not in the curves.")
     if picture.n_sampled < picture.n_records:
-        # Rounded, because the exact number and that of all records tell how many values are 0.
+        # Rounded, because the exact number would tell how many of all records have a value of 0.
         n_records = float(f"{picture.n_records:.2g}")
         sentences.append(f"Drawn from {picture.n_sampled:,} of about {n_records:,.0f} records, chosen at random.")
     every = range(0, len(at), 5)
@@ -106,7 +99,7 @@ def error_figure(picture: ErrorPicture, record: Record) -> Figure:
         sentences=sentences,
         drawing=line_chart(
             [
-                Series(one.words, one.points(at), one.look, has_dots=one.is_drawn, has_line=not one.is_drawn)
+                Series(one.words, one.points(at), one.style, has_dots=one.is_drawn, has_line=not one.is_drawn)
                 for one in curves
             ],
             title=f"Share of records within an error of {name}",
@@ -125,6 +118,7 @@ def error_figure(picture: ErrorPicture, record: Record) -> Figure:
 
 
 def not_given(name: str, record: Record) -> Iterator[str]:
+    """A sentence that says why the error of an ε-quasi is missing, if it is."""
     if record.error[name].predicted.expected_relative is None:
         k = record.guarantee.k
         yield f"The mean error of {name} is not given: fewer than {k} records have a relative error."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A grid of predictions with what was chosen from it, as the explore page looks at them."""
+"""What the explore page shows: a grid, and the choice that was made from it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kepsilon.predict.prediction import Prediction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explored:
-    """A grid and a choice; every cell that can be had is a prediction, which knows its algorithm, k and ε."""
+    """A grid and a choice; the prediction of a cell knows the cell's algorithm, k and ε."""
 
     grid: Grid
     choice: Choice
 
     @property
     def met(self) -> list[Prediction]:
-        """What is predicted for the cells that can be had."""
+        """Predictions of the cells that are not refused."""
         return [cell.prediction for cell in self.grid.cells if cell.prediction is not None]
 
     @property
@@ -34,7 +34,7 @@ class Explored:
 
     @property
     def has_closed_forms(self) -> bool:
-        """Whether the mechanism adds noise whose size goes as 1/ε, so that figures are known without drawing any."""
+        """Whether the mechanism adds noise whose size is proportional to 1/ε, so that figures need no simulation."""
         return mechanism_of(self.grid.policy).exponential is not None
 
     @property
@@ -42,12 +42,12 @@ class Explored:
         return self.grid.policy.confidence
 
     def of(self, algorithm: str, k: int) -> list[Prediction]:
-        """From the smallest ε to the largest."""
+        """Predictions of one algorithm and k, from the smallest ε to the largest."""
         own = [prediction for prediction in self.met if (prediction.algorithm, prediction.k) == (algorithm, k)]
         return sorted(own, key=lambda prediction: prediction.epsilon)
 
     def tightest(self, *names: str) -> float | None:
-        """The smallest of some limits, as far as they are stated."""
+        """The smallest of the named limits that are stated; None if none is."""
         stated = self.choice.limits.stated()
         return min((stated[name] for name in names if name in stated), default=None)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A figure of a page: what it shows in a sentence, the picture, and the table behind it."""
+"""What the pages are made of: sections, figures with sentences, chart and table, and tiles with one number each."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from kepsilon.pages.charts import Drawing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Cells are words already."""
+    """A table of text, as it is shown."""
 
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
     n_words: int = 1
-    """How many columns, from the left, hold words and not numbers."""
+    """Number of columns, from the left, that hold words; the others hold numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
+    """A figure of a page: sentences, a chart, and the table behind it."""
+
     title: str
     sentences: Sequence[str]
     drawing: Drawing | None
@@ -29,6 +31,8 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
+    """A section of a page, with its figures."""
+
     title: str
     figures: Sequence[Figure]
     sentences: Sequence[str] = ()
@@ -36,7 +40,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
-    """One number that matters, large, and what it means."""
+    """One important number in large type, and what it means."""
 
     value: str
     meaning: str
@@ -46,7 +50,7 @@ _MOST_ALIKE = 2
 
 
 def and_more(alike: Sequence[Tile]) -> list[Tile]:
-    """The first of many tiles of one kind; the last of them says how many more there are."""
+    """The first two of several tiles of one kind; the second says how many more there are."""
     shown, n_more = [*alike[:_MOST_ALIKE]], len(alike) - _MOST_ALIKE
     if n_more > 0:
         shown[-1] = Tile(value=shown[-1].value, meaning=f"{shown[-1].meaning}; and {n_more:,} more below")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of the explore page: what every choice of k, ε and algorithm would cost, and what risk it would leave."""
+"""The figures of the explore page: what every cell would cost, and what risk it would leave."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def grid_sections(explored: Explored) -> Iterator[Section]:
 
 
 def _limit(explored: Explored, *names: str) -> Limit | None:
-    """The tightest of them."""
+    """The tightest of the named limits, to be drawn in a chart."""
     tightest = explored.tightest(*names)
     return None if tightest is None else Limit(tightest, f"limit {percent(tightest)}")
 
@@ -90,11 +90,11 @@ def _against_epsilon(
     y_label: str,
     limit: Limit | None,
 ) -> Figure | None:
-    """One line per k, on an axis that every algorithm's chart has; None where there is nothing to draw."""
+    """A chart with one line per k over ε, with the same axes for every algorithm; None if there is nothing to draw."""
     ks, epsilons = explored.grid.ks, explored.grid.epsilons
     curves = {k: {prediction.epsilon: value(prediction) for prediction in explored.of(algorithm, k)} for k in ks}
-    looks = styles_of(ks)
-    series = [Series(f"k = {k}", [*curve.items()], looks[k], has_dots=True) for k, curve in curves.items() if curve]
+    styles = styles_of(ks)
+    series = [Series(f"k = {k}", [*curve.items()], styles[k], has_dots=True) for k, curve in curves.items() if curve]
     everywhere = [y for prediction in explored.met if (y := value(prediction)) is not None]
     if not any(y for curve in curves.values() for y in curve.values()):
         return None
@@ -127,7 +127,7 @@ def _against_epsilon(
 
 
 def _suppression(explored: Explored, algorithm: str) -> Figure:
-    """By k at one ε: the chosen one, or else the largest, at which confidence costs most."""
+    """Records left out by k, at the chosen ε or else at the largest, where confidence leaves out most."""
     epsilon = explored.chosen.epsilon if explored.chosen else max(explored.grid.epsilons)
     bars, rows = [], []
     for k in explored.grid.ks:
@@ -136,13 +136,13 @@ def _suppression(explored: Explored, algorithm: str) -> Figure:
             rows.append([exact(k), "refused", NOTHING, NOTHING])
             continue
         by_confidence = None if found.confident_k is None else found.confident_k.of_counted.total
-        # A segment of 1 to k − 1 records is not drawn; expected suppression is nobody's.
+        # A segment of 1 to k − 1 records is not drawn; expected suppression tells about no record.
         is_few = 0 < found.records.suppressed_by_k < k
-        parts = [Segment("to reach k", 0.0 if is_few else found.suppressed_by_k, VERMILLION)]
+        segments = [Segment("to reach k", 0.0 if is_few else found.suppressed_by_k, VERMILLION)]
         if by_confidence is not None:
-            parts.append(Segment("to hold k with confidence", by_confidence, ORANGE))
+            segments.append(Segment("to hold k with confidence", by_confidence, ORANGE))
         together = percent(found.suppression.total)
-        bars.append(Bar(f"k = {k}", parts, together))
+        bars.append(Bar(f"k = {k}", segments, together))
         rows.append([exact(k), percent(found.suppressed_by_k), percent(by_confidence), together])
     confidence = (
         f" and, for k to hold with a confidence of {percent(explored.confidence)}, for the noise"
@@ -216,7 +216,7 @@ def _pareto(explored: Explored) -> Iterator[Figure]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ranked:
-    """A cell that can be had and has a defined distortion."""
+    """A cell that is not refused and has a defined distortion."""
 
     cell: Cell
     prediction: Prediction
@@ -234,7 +234,7 @@ def _ranked(cell: Cell) -> _Ranked | None:
 
 
 def _unbeaten(cells: Sequence[_Ranked]) -> list[_Ranked]:
-    """Cells than which none has less risk at no more distortion: the front as far as a plane shows it."""
+    """Cells such that no other has less risk at no more distortion: the front in these two figures alone."""
     front: list[_Ranked] = []
     for one in sorted(cells, key=lambda one: (one.distortion, one.risk)):
         if not front or one.risk < front[-1].risk:
@@ -243,9 +243,9 @@ def _unbeaten(cells: Sequence[_Ranked]) -> list[_Ranked]:
 
 
 def _colours(ks: Sequence[int]) -> list[tuple[Sequence[int], int]]:
-    """A colour for every k, or for neighbours together where there are more than colours."""
+    """Colours with the k that they stand for; neighbouring k share a colour if there are more k than colours."""
     if len(ks) <= N_COLOURS:
-        return [([k], look.colour) for k, look in styles_of(ks).items()]
+        return [([k], style.colour) for k, style in styles_of(ks).items()]
     together = -(-len(ks) // N_COLOURS)
     ordered = sorted(ks)
     return [(ordered[i : i + together], 1 + i // together) for i in range(0, len(ks), together)]

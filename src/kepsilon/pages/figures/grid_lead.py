@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The explore page in words: what was chosen and why, what the figures are, and the chosen cell's numbers."""
+"""Words and numbers at the top of the explore page: what was chosen and why, and what the figures mean."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def grid_headline(explored: Explored) -> str:
 
 
 def grid_lead(explored: Explored) -> list[str]:
-    """What was looked at and what came of it, in words."""
+    """Sentences that say what was explored, by which limits, and what was chosen."""
     n_cells, n_met = len(explored.grid.cells), len(explored.met)
     refused = f", {n_cells - n_met:,} of which cannot be met" if 0 < n_met < n_cells else ""
     of_records = f"for {plural(explored.grid.records.counted, 'record')}, before any noise is drawn"
@@ -65,7 +65,7 @@ def limits_words(explored: Explored) -> str:
 
 
 def why_words(why: str) -> str:
-    """As a sentence, with the limits in words and not as options."""
+    """The reason of a choice as a sentence, with limits in words in place of their names."""
 
     def in_words(found: re.Match[str]) -> str:
         words, limit = LIMITS[found[1].replace("-", "_")], found[2]
@@ -76,7 +76,7 @@ def why_words(why: str) -> str:
 
 
 def grid_notes(explored: Explored) -> list[str]:
-    """What every figure of the page is, and is not."""
+    """Sentences that say what the figures of the page mean, and what they leave out."""
     if not explored.met:
         return []
     rounded = "before" if explored.has_closed_forms else "after"

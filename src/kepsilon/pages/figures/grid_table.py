@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The explore page as one table: every cell of the grid, marked where it is the choice, on the front, or outside."""
+"""The table of the explore page: every cell of the grid, marked if it is chosen, on the front, or outside the limits."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kepsilon.predict.prediction import ExpectedError, Prediction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridRow:
-    """One cell of the grid as a line of its table; `refused` says why there are no figures."""
+    """One cell of the grid as a row of the table; `refused` says why there are no figures."""
 
-    look: str
+    css_class: str
     mark: str
-    cells: Sequence[str]
+    fields: Sequence[str]
     refused: str | None = None
 
 
@@ -44,7 +44,7 @@ def grid_rows(explored: Explored) -> Iterator[GridRow]:
         setting = [cell.algorithm, exact(cell.k), exact(cell.epsilon)]
         prediction = cell.prediction
         if prediction is None:
-            yield GridRow(look="outside", mark="refused", cells=setting, refused=cell.refused)
+            yield GridRow(css_class="outside", mark="refused", fields=setting, refused=cell.refused)
             continue
         marks = [
             *(["chosen"] if cell == explored.choice.cell else []),
@@ -53,9 +53,9 @@ def grid_rows(explored: Explored) -> Iterator[GridRow]:
         ]
         risk = prediction.linking_risk.fair
         yield GridRow(
-            look=" ".join(mark.split()[0] for mark in marks),
+            css_class=" ".join(mark.split()[0] for mark in marks),
             mark=", ".join(marks),
-            cells=[
+            fields=[
                 *setting,
                 f"{prediction.classes.count:,}",
                 percent(prediction.suppressed_by_k),
@@ -69,7 +69,7 @@ def grid_rows(explored: Explored) -> Iterator[GridRow]:
 
 
 def _left_out(prediction: Prediction) -> list[str]:
-    """For confidence and altogether, where confidence is asked for."""
+    """Shares left out for confidence and altogether; none if no confidence is asked for."""
     if prediction.confident_k is None:
         return []
     spread = give(prediction.confident_k.of_counted.standard_error)

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is released and who was left out, and why."""
+"""The figure of the report about released records and those left out, by cause."""
 
 from __future__ import annotations
 
-from kepsilon.pages.charts import (
-    Segment,
-    share_bar,
-)
+from kepsilon.pages.charts import Segment, share_bar
 from kepsilon.pages.charts.palette import GREEN, GREY, ORANGE, PURPLE, VERMILLION
 from kepsilon.pages.figures.figure import Figure, Table
 from kepsilon.pages.wording import NOTHING, percent
@@ -19,7 +16,7 @@ def released_words(record: Record) -> str:
 
 
 def suppression_figure(record: Record) -> Figure:
-    """Counts are exact, as in the record; only the drawing has no segment of 1 to k − 1 records."""
+    """Released records and those left out; the chart, but not the table, leaves out segments of 1 to k − 1 records."""
     k, counts = record.guarantee.k, record.records
     causes = [
         ("left out to reach k", counts.suppressed_by_k, VERMILLION),
@@ -33,7 +30,7 @@ def suppression_figure(record: Record) -> Figure:
     limit = record.policy.max_suppression
     if limit is not None and ALGORITHMS[record.policy.algorithm].may_suppress:
         sentences.append(f"At most {percent(limit)} of {_counted(record)} could be left out to reach k.")
-    parts = [
+    segments = [
         Segment("released", counts.released, GREEN),
         *(Segment(words, n, colour) for words, n, colour in found if n >= k),
     ]
@@ -60,13 +57,13 @@ def suppression_figure(record: Record) -> Figure:
     return Figure(
         title="Released and left out",
         sentences=sentences,
-        drawing=share_bar(parts, title="Records released and left out, by cause", total=counts.read, words=percent),
+        drawing=share_bar(segments, title="Records released and left out, by cause", total=counts.read, words=percent),
         table=Table(headers=["records", "how many", "share", "of"], rows=rows),
     )
 
 
 def _counted(record: Record) -> str:
-    """What suppression is held against: missing and unlisted values leave before anything is counted."""
+    """The records that shares of suppression refer to, in words: those that are left after missing and unlisted values."""
     counts = record.records
     if not counts.left_before:
         return "those read"

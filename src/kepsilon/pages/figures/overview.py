@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A release at a glance: the numbers that matter, what to be warned of, all figures in order, how it was made."""
+"""What the report consists of: tiles with the main numbers, warnings, all figures in order, and how it was made."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def tiles(record: Record) -> Iterator[Tile]:
     share = percent(left_out / counts.read) if left_out else "none"
     are = "record read is" if counts.read == 1 else "records read are"
     yield Tile(value=released_words(record), meaning=f"{are} released; {share} left out")
-    has_k_quasis = bool(record.policy.having("k-quasi"))
+    has_k_quasis = bool(record.policy.attributes_with_role("k-quasi"))
     if has_k_quasis:
         yield Tile(
             value=f"{record.classes.smallest:,}",
@@ -78,12 +78,12 @@ def sections(record: Record, pictures: Pictures) -> Iterator[Section]:
 
 
 def made(*, version: str, created: str, digest: str | None = None) -> str:
-    """By what and when, in a line."""
+    """One line that says by which version and when a page was made."""
     return " · ".join(said for said in (f"kepsilon {version}", created, digest) if said)
 
 
 def making(record: Record) -> Table:
-    """How the release was made."""
+    """Table of how the release was made."""
     limit = record.policy.max_suppression
     facts = [
         ("made", record.created),

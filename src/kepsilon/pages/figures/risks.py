@@ -1,18 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What risk is left: links by known values, and finding somebody by generalised attributes."""
+"""Figures of the report about risk: linking by known values, and finding somebody by generalised attributes."""
 
 from __future__ import annotations
 
 from kepsilon.evaluate.pictures import Pictures
-from kepsilon.pages.charts import (
-    Bar,
-    Mark,
-    Segment,
-    Series,
-    Style,
-    bar_chart,
-    line_chart,
-)
+from kepsilon.pages.charts import Bar, Mark, Segment, Series, Style, bar_chart, line_chart
 from kepsilon.pages.charts.axes import percent as axis_percent
 from kepsilon.pages.charts.palette import BLUE
 from kepsilon.pages.figures.figure import Figure, Table
@@ -23,7 +15,7 @@ from kepsilon.publish.record import Record
 def linking_figure(record: Record, pictures: Pictures) -> Figure:
     risk, predicted = record.linking_risk, record.linking_risk.predicted
     expected = predicted.fair.total
-    names = listed(record.policy.having("epsilon-quasi"))
+    names = listed(record.policy.attributes_with_role("epsilon-quasi"))
     known = f"everybody's true {names}" if names else "everybody's generalised attributes"
     spread = give(predicted.fair.standard_error).strip()
     simulated = f" ({spread}, estimated by simulation)" if spread else ""
@@ -77,7 +69,7 @@ def linking_figure(record: Record, pictures: Pictures) -> Figure:
 
 
 def _guessing(record: Record) -> str:
-    """One right guess in every class: what is linked without looking at the values that got noise."""
+    """Words for the share of records that guessing links: one in every class, without the values that got noise."""
     return f"; guessing within a class would link {out_of(record.classes.count / record.records.released)}"
 
 

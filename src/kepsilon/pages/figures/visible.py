@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names as they may stand in a sentence: what cannot be seen is written out, and none turns the words around it."""
+"""Makes names safe to show in a sentence: invisible characters are escaped, and no name reverses the words around it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ _ISOLATED = ("\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}")
 
 
 def visible(words: str) -> str:
-    """Line breaks, control and direction characters as escapes; a backslash is doubled, so that no two names look alike.
+    """The text with line breaks, control and direction characters as escapes.
 
-    What is in a script that runs from the right is kept apart from its sentence, as <bdi> would, but in drawings too.
+    Backslashes are doubled, so that no two texts look alike. Text that is written from right to left is isolated from its
+    sentence, as <bdi> does in HTML; this works in SVG too.
     """
     return _isolated(_written_out(words.replace("\\", r"\\")))
 
 
 def visible_lines(statement: str) -> list[str]:
-    """One promise each. Names are written out in them already, so that a backslash stays as it is."""
+    """The lines of a release's statement, one promise each. Names in them are escaped already, so backslashes stay."""
     return [_isolated(_written_out(line)) for line in statement.split("\n")]
 
 
@@ -32,7 +33,7 @@ Value = TypeVar("Value")
 
 
 def all_visible(found: Value) -> Value:
-    """A value of the same kind, in which every name and every text is visible, at any depth."""
+    """A copy of a value in which every text is made visible, at any depth."""
     return cast("Value", _visible(found))
 
 

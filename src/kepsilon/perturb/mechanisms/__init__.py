@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a policy can name as a mechanism, one file each; its line in the table stands in `kepsilon.policy.mechanisms`."""
+"""The mechanisms that a policy can name, one file each; the table of their names is in `kepsilon.policy.mechanisms`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import cast
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.choices import MECHANISMS
-from kepsilon.policy.mechanisms import BuiltIn
+from kepsilon.policy.mechanisms import BuiltInMechanism
 from kepsilon.policy.policy import Policy
 
 
 def mechanism_of(policy: Policy) -> Mechanism:
-    """The mechanism of all ε-quasis of a policy; where there is none, any would do."""
+    """The mechanism of all ε-quasis of a policy; Laplace for a policy without ε-quasis, which never draws."""
     names = [attribute.mechanism for attribute in policy.epsilon_quasis.values()]
     return mechanism_named(names[0]) if names else LAPLACE
 
 
 def mechanism_named(name: str) -> Mechanism:
+    """The mechanism with the name that policies use for it."""
     found = MECHANISMS[name]
-    return cast(Mechanism, found.mechanism if isinstance(found, BuiltIn) else found)
+    return cast(Mechanism, found.mechanism if isinstance(found, BuiltInMechanism) else found)

@@ -46,7 +46,7 @@ class Laplace:
         return self
 
     def promise(self, name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
-        # With confidence only the noise itself keeps the promise: who is left out depends on everybody's true values.
+        # With confidence only the noise itself keeps the promise: which records are left out depends on all true values.
         drawn = ", as drawn" if policy.confidence is not None else ""
         epsilon = f"ε-indistinguishable (ε = {written(policy.epsilon)})"
         if attribute.range == "class":
@@ -115,7 +115,7 @@ class Laplace:
     def expected_distances(
         self, values: FloatArray, low: FloatArray, high: FloatArray, *, epsilon: float, steps: Sequence[Steps]
     ) -> FloatArray:
-        """Of noise alone; what rounding, clamping and clipping add shows in what is realised."""
+        """E|Z_j| of noise alone; what rounding, clamping and clipping add shows in the realised errors."""
         del values, steps
         return self.expected_noise(high - low, epsilon=epsilon)
 
@@ -184,6 +184,7 @@ def confidence_radius(d: int, *, confidence: float) -> float:
 
 
 def _beyond(r: float, d: int) -> float:
+    """P(max_j|Z_j| > r) in d dimensions."""
     return math.exp(-r) * math.fsum(r**i / math.factorial(i) for i in range(d))
 
 
@@ -276,7 +277,7 @@ def _n_active(ranges: FloatArray) -> IntArray:
 
 
 def _unit_limits(precision: Fraction, domain: PublicDomain | None) -> tuple[float, float]:
-    """The smallest and largest whole unit inside the domain; without one, no limits (`doubles` refuses the absurd)."""
+    """The smallest and largest whole unit inside the domain; without a domain, no limits (`doubles` refuses the absurd)."""
     limit = largest_unit(precision)
     if domain is None:
         return -math.inf, math.inf
@@ -295,7 +296,7 @@ def _refuse_misfits(
     precisions: Sequence[Fraction],
     domains: Sequence[PublicDomain | None],
 ) -> None:
-    """A wrong shape or class would give a record somebody else's range, and so the wrong noise."""
+    """Raises ValueError for a wrong shape or class, which would give a record somebody else's range and the wrong noise."""
     n_attributes = len(precisions)
     if len(domains) != n_attributes or values.shape != (len(class_ids), n_attributes):
         raise ValueError("every ε-quasi needs a column of values, a precision, and a domain or None")

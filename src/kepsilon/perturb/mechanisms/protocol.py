@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a mechanism is: whoever draws, measures, promises or checks a policy asks it, and assumes nothing of its law."""
+"""What a mechanism has to offer: drawing, measuring, promising and checking a policy go through these methods alone."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Mechanism(Protocol):
         """
 
     def promise(self, name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
-        """What it promises for one ε-quasi, in a sentence that is true for the chosen range. `name` is as to be shown."""
+        """What it promises for one ε-quasi, in a sentence that is true for the chosen range. `name` is shown as it is given."""
 
     def coarse_enough(self, low: FloatArray, high: FloatArray, precision: Fraction) -> BoolArray:
-        """Whether the precision hides how values are drawn, for every class; shaped like `low`."""
+        """Whether the precision is coarse enough to hide the grid of drawn values, for every class; shaped like `low`."""
 
     def draw(
         self,
@@ -81,7 +81,7 @@ class Mechanism(Protocol):
         """
 
     def reach(self, low: FloatArray, high: FloatArray, *, epsilon: float, confidence: float) -> FloatArray:
-        """How far what is drawn lies from a record's values with this probability, at most, for all ε-quasis at once.
+        """Distances within which drawn values of all ε-quasis together lie of a record's own with this probability.
 
         By class and ε-quasi, before rounding; all have the shape (n_classes, n_attributes).
         """

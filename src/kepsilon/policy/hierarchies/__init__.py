@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One attribute's levels; a coarser level only ever merges values. One kind of hierarchy per module."""
+"""Hierarchies, one kind per module: the levels of an attribute, of which a coarser one only merges values."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dates: the value, then calendar units of growing length, then one label."""
+"""A hierarchy of dates: the value, then calendar units of growing length, then one label for all."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class DatesHierarchy(Specification):
         example = datetime(2000, 12, 31)  # noqa: DTZ001 (dates have no zone)
         try:
             if self.format is not None:
-                datetime.strptime(example.strftime(self.format), self.format)  # noqa: DTZ007 (the same)
+                datetime.strptime(example.strftime(self.format), self.format)  # noqa: DTZ007 (dates have no zone)
         except ValueError:
             raise PydanticCustomError("format", "format is not a way of writing dates that strptime can read") from None
         return self
@@ -59,12 +59,12 @@ class DatesHierarchy(Specification):
 
     def place(self, values: Sequence[str]) -> Levels:
         dates = [self._parse(value) for value in values]
-        placed = [datetime.min if date is None else date for date in dates]  # noqa: DTZ901 (never compared with aware dates)
+        placed = [datetime.min if date is None else date for date in dates]  # noqa: DTZ901 (all dates are naive)
         labels = [tuple(LABELS[unit](date) for date in placed) for unit in self.units]
         return Levels(
             labels=(*labels, (self.label,) * len(values)),
             not_covered=tuple(i for i, date in enumerate(dates) if date is None),
-            positions=tuple((date - datetime.min).total_seconds() for date in placed),  # noqa: DTZ901 (the same)
+            positions=tuple((date - datetime.min).total_seconds() for date in placed),  # noqa: DTZ901 (all dates are naive)
             top=self.label,
         )
 

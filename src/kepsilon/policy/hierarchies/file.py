@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hierarchy listed in a file as ARX writes it: no header, value first, one column per level."""
+"""A hierarchy listed in a CSV file as ARX writes it: no header, the value first, then one column per level."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kepsilon.policy.hierarchies.levels import Levels, Specification, first_cycl
 
 
 class FileHierarchy(Specification):
-    """The file is read when the policy is, so that its mistakes are reported with the others."""
+    """A hierarchy in a file, which is read with the policy, so that its mistakes are reported with the others."""
 
     type: Literal["file"]
     path: str
@@ -55,7 +55,7 @@ class FileHierarchy(Specification):
         return ""
 
     def place(self, values: Sequence[str]) -> Levels:
-        """Taken as given: there is one top label only if the file has one."""
+        """Labels as the file lists them; `top` is set only where the last level has a single label."""
         listed = look_up(values, self._labels_of, n_levels=self._n_levels)
         tops = {labels[-1] for labels in self._labels_of.values()} if self._n_levels else set()
         return Levels(
@@ -67,7 +67,7 @@ class FileHierarchy(Specification):
 
 
 def read_rows(path: Path) -> list[list[str]]:
-    """Cells of an ARX hierarchy file, blank lines left out; `;` if the first line has one, else `,`."""
+    """Rows of an ARX hierarchy file, blank lines left out; fields are separated by `;` if the first line has one, else `,`."""
     raw = path.read_bytes()
     try:
         text = raw.decode("utf-8-sig")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Categories: listed groups of values, then listed groups of groups, then one label."""
+"""A hierarchy of categories: listed groups of values, then listed groups of groups, then one label for all."""
 
 from __future__ import annotations
 

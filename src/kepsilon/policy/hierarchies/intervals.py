@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers: the value, then intervals of growing width aligned at an origin, then one label."""
+"""A hierarchy of numbers: the value, then intervals of growing width aligned at an origin, then one label for all."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ class IntervalsHierarchy(Specification):
         )
 
     def _interval(self, number: Fraction, width: Fraction) -> str:
-        """`[low, high)`: brackets, because a spreadsheet reads 10-12 as a date."""
+        """The label of an interval, `[low, high)`; in brackets, because a spreadsheet reads 10-12 as a date."""
         origin = exact(self.origin)
         low = origin + width * math.floor((number - origin) / width)
         return f"[{plain(low)}, {plain(low + width)})"
 
 
 def exact(number: float) -> Fraction:
-    """The number as it was written: 0.1 is one tenth, not the nearest double."""
+    """The number exactly as it was written: 0.1 is one tenth, not the nearest double."""
     return Fraction(str(number))
 
 
 def plain(number: Fraction) -> str:
-    """Without exponent and without trailing zeros; the number has finitely many decimals."""
+    """The number as text without exponent and trailing zeros; it must have finitely many decimals."""
     digits = 0
     while number.denominator != 1:
         number *= 10
@@ -80,7 +80,7 @@ def parse_number(text: str) -> Fraction | None:
         number = Decimal(text.strip())
     except InvalidOperation:
         return None
-    # Beyond what a double tells apart there is no order to keep; an exponent far below it would fill memory with zeros.
+    # A double cannot tell larger numbers apart, and a very small exponent would fill memory with zeros.
     if not number.is_finite() or (number and not SMALLEST < abs(number) < LARGEST):
         return None
     return Fraction(number)

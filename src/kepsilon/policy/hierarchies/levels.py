@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every kind of hierarchy gives: the labels of some values at each level."""
+"""What every kind of hierarchy returns: the labels of some values at each level."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Specification(BaseModel):
-    """A part of the policy: frozen, and refusing keys it does not know."""
+    """Base of everything that a policy is made of: frozen, and without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -19,26 +19,26 @@ class Specification(BaseModel):
 class Levels:
     """Labels of values, level by level from level 1; level 0 is the values themselves.
 
-    Null is not among the values: it is a value of its own at every level, and joins the others at a top that has one
-    label for all (`table.domains` sees to that).
+    Null is not among the values. `table.domains` adds it as a value of its own at every level, except that a top level
+    with one label for all has that label for null too.
     """
 
     labels: tuple[tuple[str, ...], ...]
-    """`labels[l - 1][i]` is value i at level l. Labels of values that are not covered mean nothing."""
+    """`labels[l - 1][i]` is the label of value i at level l; it means nothing if value i is not covered."""
     not_covered: tuple[int, ...] = ()
-    """Positions of values the hierarchy cannot place."""
+    """Positions of the values that the hierarchy does not cover."""
     positions: tuple[float, ...] | None = None
-    """Where each value lies on the number line, if it does."""
+    """Where each value lies on the number line; None where values are no numbers or dates."""
     null_labels: tuple[str, ...] | None = None
-    """Labels of null from level 1, where the curator wrote them down."""
+    """Labels of null from level 1, where the hierarchy lists them."""
     top: str | None = field(default=None)
-    """The one label that all values share at the top, null included."""
+    """The label that all values, null included, share at the top level; None where there are several."""
 
 
 def first_cycle(edges: Iterable[tuple[str, str]]) -> str | None:
     """A label that is its own ancestor by way of another label, or None.
 
-    Such a hierarchy can be nested level by level, but it is a mistake all the same: A under B and B under A.
+    Each level may be valid by itself, but A under B at one level and B under A at another is a mistake.
     """
     parents: dict[str, set[str]] = {}
     for child, parent in edges:
@@ -63,7 +63,7 @@ def first_cycle(edges: Iterable[tuple[str, str]]) -> str | None:
 
 
 def look_up(values: Sequence[str], labels_of: Mapping[str, Sequence[str]], *, n_levels: int) -> Levels:
-    """Levels of values that are listed one by one."""
+    """Levels of some values, from a table with the labels of every listed value."""
     unknown = ("",) * n_levels
     listed = [labels_of.get(value, unknown) for value in values]
     return Levels(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Codes such as ZIP: 23740, 2374*, 237**, … *****; one character is masked per level."""
+"""A hierarchy of codes such as ZIP, one more character masked per level: 23740, 2374*, 237**, … *****."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class MaskHierarchy(Specification):
     """Which end is masked first."""
     char: Annotated[str, Field(min_length=1, max_length=1)] = "*"
     label: str | None = None
-    """Top label; by default the mask character, as often as the longest value has characters."""
+    """Label of the top level; by default the mask character, as often as a value has characters."""
 
     length: Annotated[int, Field(ge=1, le=100)] | None = None
-    """How long values are; by default as long as the longest, be it one that is suppressed later."""
+    """Number of characters of a value; by default that of the longest, even if its record is suppressed later."""
 
     def level_in_words(self, level: int) -> str:
         where = "last" if self.side == "right" else "first"
         return f"its {where} {f'{level} characters' if level > 1 else 'character'} masked"
 
     def place(self, values: Sequence[str]) -> Levels:
-        """As many levels above the value as it has characters; shorter values are padded, longer ones not covered."""
+        """One level per character; values shorter than `length` are padded, longer ones are not covered."""
         length = self.length or max(map(len, values), default=1) or 1
         top = self.label if self.label is not None else self.char * length
         labels = [tuple(self._masked(value, level, length) for value in values) for level in range(1, length)]
@@ -38,7 +38,7 @@ class MaskHierarchy(Specification):
         )
 
     def _masked(self, value: str, level: int, length: int) -> str:
-        kept = length - level
+        n_shown = length - level
         if self.side == "right":
-            return value.ljust(length, self.char)[:kept] + self.char * level
+            return value.ljust(length, self.char)[:n_shown] + self.char * level
         return self.char * level + value.rjust(length, self.char)[level:]

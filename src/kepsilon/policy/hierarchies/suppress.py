@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The value, then one label for all."""
+"""The shortest hierarchy: the value, then one label for all."""
 
 from __future__ import annotations
 

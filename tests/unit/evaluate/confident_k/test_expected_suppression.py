@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kepsilon.evaluate.confident_k import expected_suppression as expected_confident_k
 from kepsilon.evaluate.confident_k.confident_k import ZeroRule, originals_in_reach, suppressed_for_confidence
-from kepsilon.evaluate.confident_k.expected_suppression import prepare
+from kepsilon.evaluate.confident_k.expected_suppression import prepare_classes
 from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from material.noisy_classes import EPSILONS, copies, diameters, fixed_classes, noisy_classes
@@ -27,7 +27,7 @@ def reach_at(ranges, epsilon, confidence, half_precision=0.05):
 
 
 def closed(values, ids, ranges, *, k, **arguments):
-    return prepare(sort_classes(values, ids, n_classes=len(ranges)), k=k).expected(
+    return prepare_classes(sort_classes(values, ids, n_classes=len(ranges)), k=k).expected(
         ranges=ranges, law=LAPLACE, **arguments
     )
 
@@ -237,9 +237,9 @@ def test_blocks_and_preparing_change_nothing(rule, monkeypatch):
     values, ids, n_classes = fixed_classes()
     ranges = diameters(values, ids, n_classes)
     arguments = {"ranges": ranges, "reach": reach_at(ranges, 8.0, 0.7), "epsilon": 8.0, "rule": rule}
-    prepared = prepare(sort_classes(values, ids, n_classes=n_classes), k=4)
+    prepared = prepare_classes(sort_classes(values, ids, n_classes=n_classes), k=4)
     together = prepared.expected(law=LAPLACE, **arguments)
-    monkeypatch.setattr(expected_confident_k, "_BLOCK", 1)
+    monkeypatch.setattr(expected_confident_k, "_IN_CACHE", 1)
     np.testing.assert_allclose(prepared.expected(law=LAPLACE, **arguments), together, rtol=1e-13)
     prepared.expected(law=LAPLACE, **(arguments | {"epsilon": 1.0}))
     np.testing.assert_allclose(prepared.expected(law=LAPLACE, **arguments), together, rtol=1e-13)

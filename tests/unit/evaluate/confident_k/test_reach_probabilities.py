@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.evaluate.confident_k.reach_probabilities import Noise, at_least, crowds_of, ends_of
+from kepsilon.evaluate.confident_k.reach_probabilities import Noise, chance_at_least, crowds_of, outer_ends
 from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from material.noisy_classes import noisy_classes
@@ -33,7 +33,7 @@ def probabilities(values, ids, ranges, *, reach, epsilon, n):
         widths=np.array([np.ptp(values[ids == c]) if np.any(ids == c) else 0.0 for c in range(len(ranges))]),
     )
     crowds = crowds_of(classes, n=n)
-    return classes, at_least(crowds, noise, ends_of(crowds, noise), np.arange(len(noise.ids)))
+    return classes, chance_at_least(crowds, noise, outer_ends(crowds, noise), np.arange(len(noise.ids)))
 
 
 @given(noisy_classes(), st.integers(0, 400), st.integers(1, 6))

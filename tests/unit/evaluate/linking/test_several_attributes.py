@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from kepsilon.evaluate.linking import linking_risk
 from kepsilon.evaluate.linking.several_attributes import nearest_originals, originals_in_reach
-from kepsilon.evaluate.linking.simulated_links import expected_links_of_several
 from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from material.noisy_classes import noisy_classes
-from material.several_attributes import diameters, fixed_several, publish, several_classes
+from material.several_attributes import diameters, expected_links_of_several, fixed_several, publish, several_classes
 from oracles import several
 from oracles.attacks import exact
 from oracles.noise import SEED

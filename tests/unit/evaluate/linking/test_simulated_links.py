@@ -15,14 +15,14 @@ from kepsilon.evaluate.expectations import expect
 from kepsilon.evaluate.linking import linking_risk, simulated_links
 from kepsilon.evaluate.linking.linking_risk import ExpectedLinks
 from kepsilon.evaluate.linking.several_attributes import nearest_originals
-from kepsilon.evaluate.linking.simulated_links import expected_links_at_each, expected_links_of_several
+from kepsilon.evaluate.linking.simulated_links import expected_links_at_each
 from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.evaluate.simulation import Blocks
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.table.steps import Steps
 from material.noisy_classes import EPSILONS, fixed_classes, noisy_classes
 from material.noisy_classes import diameters as diameters_of_one
-from material.several_attributes import diameters, fixed_several, publish, several_classes
+from material.several_attributes import diameters, expected_links_of_several, fixed_several, publish, several_classes
 from oracles import several
 from oracles.noise import ALPHA, SEED
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kepsilon.evaluate.originals.regions import halve, put_in_regions
+from kepsilon.evaluate.originals.regions import cut_in_halves, put_in_regions
 from oracles.noise import SEED
 
 
@@ -62,7 +62,7 @@ def test_halves_count_what_is_in_reach(kind, cap):
     centres = np.where(rng.random(centres.shape) < 0.5, centres, points)[:, asked]
     inside = np.all(np.abs(points[:, np.newaxis] - centres[:, :, np.newaxis]) <= reach[:, :, np.newaxis], axis=0)
     slow = inside @ counts
-    found, n_compared = halve(points, counts).count(centres, reach, cap=cap)
+    found, n_compared = cut_in_halves(points, counts).count(centres, reach, cap=cap)
     assert np.minimum(found, cap).tolist() == np.minimum(slow, cap).tolist()
     assert np.all(found <= slow)
     assert n_compared < inside.size
@@ -72,6 +72,6 @@ def test_halves_count_what_is_in_reach(kind, cap):
 def test_halves_of_any_number_of_points(n):
     """Boxes that hold one more than others lose none."""
     points = np.random.default_rng(SEED).random((2, n))
-    found, _ = halve(points, np.ones(n, dtype=int)).count(points, np.full((2, n), 0.2), cap=n + 1)
+    found, _ = cut_in_halves(points, np.ones(n, dtype=int)).count(points, np.full((2, n), 0.2), cap=n + 1)
     slow = np.all(np.abs(points[:, np.newaxis] - points[:, :, np.newaxis]) <= 0.2, axis=0).sum(axis=1)
     assert found.tolist() == slow.tolist()

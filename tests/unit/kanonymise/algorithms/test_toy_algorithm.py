@@ -14,7 +14,7 @@ import pytest
 
 import kepsilon
 from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k
-from kepsilon.policy.algorithms import BuiltIn
+from kepsilon.policy.algorithms import BuiltInAlgorithm
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.table.classes import SUPPRESSED, AttributeLabels, Recoding
 from material.people import POLICY, people
@@ -184,7 +184,7 @@ def test_no_algorithm_is_trusted(changes, said):
 
 def test_the_package_comes_with_two_algorithms_and_their_facts():
     """The facts are in the table, so that a policy is read without loading a search."""
-    assert all(isinstance(algorithm, BuiltIn) for algorithm in ALGORITHMS)
+    assert all(isinstance(algorithm, BuiltInAlgorithm) for algorithm in ALGORITHMS)
     facts = {a.name: (a.title, a.needs_hierarchies, a.may_suppress, a.has_levels) for a in ALGORITHMS}
     assert facts == {"ola": ("OLA", True, True, True), "mondrian": ("Mondrian", False, False, False)}
     schema = kepsilon.json_schema()
