@@ -10,9 +10,9 @@ import pytest
 
 from kepsilon.pages.charts import STYLE
 from kepsilon.reproduce.pages.beyond_figures import one_of
-from kepsilon.reproduce.pages.data_tables import hierarchies
 from kepsilon.reproduce.pages.judged import claims_of, in_short, scores
 from kepsilon.reproduce.pages.page import figure_files, glued, page, write_pages
+from kepsilon.reproduce.pages.page_tables import hierarchies
 from kepsilon.reproduce.pages.paper_figures import paper_figures
 from made_up_measurements import FAILS, SENTENCES, made_up_claims, made_up_measurements, made_up_run, releases
 from page_checks import check_page, contrast, drawings
@@ -170,7 +170,7 @@ def test_numbers_stay_with_their_signs():
 @pytest.mark.parametrize("which", [0, 1], ids=["light", "dark"])
 def test_marks_and_links_can_be_told_from_the_ground(which):
     """4.5 to 1, what WCAG asks for words."""
-    css = files("kepsilon.publish").joinpath("templates/page.css").read_text(encoding="utf-8")
+    css = files("kepsilon.pages").joinpath("templates/page.css").read_text(encoding="utf-8")
     own = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", css.splitlines()[which]))
     ground = dict(re.findall(r"--(\w+):(#[0-9a-f]{6})", STYLE.split("@media")[which]))["ground"]
     for name in ("accent", "alarm", "held"):
