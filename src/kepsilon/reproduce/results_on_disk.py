@@ -20,7 +20,7 @@ from kepsilon.json_values import Json
 RUN, CLAIMS, PAGE, FIGURES, MEASUREMENTS = "run.json", "claims.json", "index.html", "figures", "measurements"
 OURS = (RUN, CLAIMS, PAGE, FIGURES, MEASUREMENTS)
 LIBRARIES = ("numpy", "pyarrow", "duckdb")
-NOT_MEASURING = ("cli/", "publish/", "reproduce/claims/", "reproduce/pages/")
+NOT_MEASURING = ("cli/", "pages/", "publish/", "reproduce/claims/", "reproduce/pages/")
 """Code that makes words and pictures, which are made anew from what was measured."""
 
 
