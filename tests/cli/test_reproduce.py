@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from kepsilon.reproduce.setting import quick_setting
+from kepsilon.reproduce.scope import quick_scope
 from kepsilon.reproduce.tasks import all_tasks
 
 HOLD_ON_ADULT = (1, 2, 4, 5, 6, 8, 9, 11, 12, 17)
@@ -149,7 +149,7 @@ def test_an_interrupted_run_keeps_what_it_measured(tmp_path):
     assert "nothing was released" not in shown
     assert "Traceback" not in shown
     kept = [*measured.glob("*.json")]
-    assert 2 <= len(kept) < len(all_tasks(quick_setting(), ["michigan"]))
+    assert 2 <= len(kept) < len(all_tasks(quick_scope(), ["michigan"]))
     for path in kept:
         json.loads(path.read_text(encoding="utf-8"))
 

@@ -9,7 +9,7 @@ import pytest
 
 from kepsilon.reproduce.claims.all_claims import CLAIMS
 from kepsilon.reproduce.pages.docs_page import docs_page
-from kepsilon.reproduce.setting import Setting
+from kepsilon.reproduce.scope import Scope
 from material.machine import ROOT
 
 PAGE, SOURCE = ROOT / "docs" / "reproduced.md", ROOT / "docs" / "reproduced.json"
@@ -28,7 +28,7 @@ def test_the_page_is_generated_from_the_claims_beside_it(source):
 
 def test_the_claims_are_of_a_full_run(source):
     """Every k, ε and confidence of the paper, and its 30 runs."""
-    assert source["setting"] == json.loads(json.dumps(Setting().to_json()))
+    assert source["setting"] == json.loads(json.dumps(Scope().to_json()))
 
 
 def test_the_claims_are_those_of_the_code(source):

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from kepsilon.reproduce.data import data_sets
-from kepsilon.reproduce.setting import Setting
+from kepsilon.reproduce.scope import Scope
 
-SHORT = Setting(ks=(2, 20), epsilons=(1, 8), confidences=(0.99,), runs=4, seed=7)
+SHORT = Scope(ks=(2, 20), epsilons=(1, 8), confidences=(0.99,), runs=4, seed=7)
 FIXED_SEED = 1994
 
 

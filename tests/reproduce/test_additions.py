@@ -10,7 +10,8 @@ import pytest
 
 import kepsilon
 from kepsilon.engines.arrow.tables import table_from
-from kepsilon.reproduce.data import bodies, data_sets, voters
+from kepsilon.reproduce.data import data_sets, voters
+from kepsilon.reproduce.data import people as drawn_people
 from kepsilon.reproduce.data import stand_in_figures as figures
 from kepsilon.reproduce.experiments import additions as subject
 from kepsilon.reproduce.experiments.counted_data import count_data
@@ -126,7 +127,7 @@ def test_the_second_measure_is_that_of_the_same_people(name):
     if name == "michigan":
         people = voters.michigan_voters(data_sets.N_MICHIGAN, seed=FIXED_SEED)
         draws = data_sets.Draws(voters.MICHIGAN, FIXED_SEED)
-        np.testing.assert_array_equal(both.columns[second], bodies.heights(draws, people.age, people.is_female))
+        np.testing.assert_array_equal(both.columns[second], drawn_people.heights(draws, people.age, people.is_female))
 
 
 def test_the_second_measure_is_as_tall_as_the_survey_says_and_tells_nothing_of_the_first():

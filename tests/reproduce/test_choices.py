@@ -9,10 +9,10 @@ import kepsilon
 from kepsilon.engines.arrow.tables import table_from
 from kepsilon.reproduce.experiments import choices as subject
 from kepsilon.reproduce.experiments.counted_data import count_data
-from kepsilon.reproduce.setting import Setting
+from kepsilon.reproduce.scope import Scope
 from material.small_data_sets import assert_plain, of_people, short_michigan
 
-GRID = Setting(ks=(5, 20, 100), epsilons=(0.5, 2, 8), seed=7)
+GRID = Scope(ks=(5, 20, 100), epsilons=(0.5, 2, 8), seed=7)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_the_words_name_the_cell_its_costs_and_what_binds(found, cells):
 def test_no_answer_says_why():
     """Five people cannot hide within 5 %."""
     data = count_data(of_people(["F"] * 5, [160.0, 165.0, 170.0, 175.0, 180.0]))
-    found = subject.choices(data, Setting(ks=(2, 5), epsilons=(1, 8)))
+    found = subject.choices(data, Scope(ks=(2, 5), epsilons=(1, 8)))
     assert_plain(found)
     assert found["answer"] is None
     assert found["by_algorithm"] == {"ola": None, "mondrian": None}

@@ -9,7 +9,7 @@ import math
 import pytest
 
 from kepsilon.reproduce.claims.all_claims import CLAIMS, judge_all
-from kepsilon.reproduce.claims.on_suppression import PAPER_ROWS
+from kepsilon.reproduce.claims.claim import SUPPRESSED_BY_OLA
 
 KS, EPSILONS, CONFIDENCES = (2, 5, 20, 50, 100), (0.05, 1, 8, 16), (0.7, 0.99, 0.99999)
 GROWTH = {"ola": 0.01, "mondrian": 0.02}
@@ -45,7 +45,7 @@ def fitting(name="adult"):
         per_k = {
             "releases": lambda k, a=algorithm, o=is_ola: {
                 "n_classes": 1000 // k,
-                "suppressed_by_k": PAPER_ROWS[name][k] / 100 if o else 0.0,
+                "suppressed_by_k": SUPPRESSED_BY_OLA[name][k] / 100 if o else 0.0,
                 "whole_error": 0.5,
                 "cells": [cell(a, k, epsilon) for epsilon in EPSILONS],
             },

@@ -10,12 +10,11 @@ import pytest
 
 from kepsilon.reproduce.data import data_sets
 from kepsilon.reproduce.experiments import dimensions
-from kepsilon.reproduce.experiments.counted_data import count_data
-from kepsilon.reproduce.experiments.experiment import with_extra_k_quasi
-from kepsilon.reproduce.setting import Setting
+from kepsilon.reproduce.experiments.counted_data import count_data, with_extra_k_quasi
+from kepsilon.reproduce.scope import Scope
 from material.small_data_sets import SHORT, assert_plain, of_people, short_michigan
 
-ONE_K = Setting(ks=(2,))
+ONE_K = Scope(ks=(2,))
 
 
 def measured(data, algorithm, setting=ONE_K):
@@ -132,7 +131,7 @@ def test_other_losses_choose_other_nodes():
 @pytest.mark.shared_data
 def test_adult_without_height_is_at_the_papers_nodes(adult_path):
     """The table of suppression, and the loss of 0.375 that the paper's text rounds to 0.4."""
-    found = measured(data_sets.adult(adult_path, seed=1), "ola", Setting(ks=(2, 20, 100)))["ks"]
+    found = measured(data_sets.adult(adult_path, seed=1), "ola", Scope(ks=(2, 20, 100)))["ks"]
     assert [list(row["levels_without"].values()) for row in found] == [[0, 0, 0, 0], [0, 0, 1, 1], [0, 0, 1, 2]]
     assert [round(100 * row["suppressed_without"], 2) for row in found] == [1.67, 1.47, 4.80]
     assert found[1]["loss_without"] == 0.375

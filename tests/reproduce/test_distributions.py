@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kepsilon.reproduce.experiments import distributions, experiment
+from kepsilon.reproduce.experiments import counted_data, distributions
 from kepsilon.reproduce.experiments.counted_data import count_data
-from kepsilon.reproduce.setting import Setting
+from kepsilon.reproduce.scope import Scope
 from material.small_data_sets import SHORT, assert_plain, class_members, of_people, short_michigan
 
 FINE = 0.0001
@@ -82,7 +82,7 @@ def test_closed_forms_are_the_sums_over_records(case, found):
 def test_the_range_of_a_class_is_not_taken_for_that_of_the_whole(case, monkeypatch):
     """The mutant that would make claim 12 an equality."""
     data, algorithm = case
-    monkeypatch.setattr(experiment.NoisyClasses, "as_one_class", lambda self, values: self)
+    monkeypatch.setattr(counted_data.NoisyClasses, "as_one_class", lambda self, values: self)
     mutant = distributions.distributions(data, algorithm, SHORT)
     with pytest.raises(AssertionError):
         check_cells(mutant, data, algorithm)
@@ -93,7 +93,7 @@ def test_the_range_of_the_whole_is_that_of_all_counted_records():
     data = count_data(
         of_people(["F", *["M"] * 39], [100.0, *np.linspace(170, 189.5, 39).round(1)], max_suppression=0.05)
     )
-    found = distributions.distributions(data, "ola", Setting(ks=(20,), runs=2))
+    found = distributions.distributions(data, "ola", Scope(ks=(20,), runs=2))
     assert found["ks"][0]["ratio"] == pytest.approx(89.5 / 19.5)
 
 
@@ -151,7 +151,7 @@ def test_the_standard_error_is_that_of_a_mean_of_runs():
 def test_one_class_is_the_whole_data_set():
     """Then neither is worse."""
     data = count_data(of_people(["F"] * 40, np.linspace(150, 189, 40)))
-    found = distributions.distributions(data, "ola", Setting(ks=(20,), runs=3))
+    found = distributions.distributions(data, "ola", Scope(ks=(20,), runs=3))
     assert found["ks"][0]["ratio"] == 1
     assert found["ks"][0]["largest_excess"] == 0
     assert abs(found["ks"][0]["largest_excess_runs"]) < 0.5

@@ -13,9 +13,10 @@ import pytest
 from kepsilon.pages.charts import standalone
 from kepsilon.reproduce.pages.beyond_figures import beyond_figures, choices
 from kepsilon.reproduce.pages.page import figure_files
-from kepsilon.reproduce.pages.panels import csv_text, title_of
+from kepsilon.reproduce.pages.panels import csv_text
 from kepsilon.reproduce.pages.paper_figures import paper_figures
-from kepsilon.reproduce.pages.paper_says import SUPPRESSED_BY_OLA
+from kepsilon.reproduce.pages.release_figures import PAPERS_SHARES
+from kepsilon.reproduce.pages.wording import title_of
 from material.machine import ROOT
 from material.measurements import ALGORITHMS, KS, TITLES, made_up_measurements
 from material.page_checks import check_drawing
@@ -329,7 +330,7 @@ def test_files_say_how_to_read_them(figures):
 def test_the_papers_suppression_stands_beside_ours(measurements, figures):
     """So that claim 17 can be judged from the table alone."""
     for row in rows_of(figures, "suppression-by-ola"):
-        assert float(row["papers_suppressed_by_k"]) == SUPPRESSED_BY_OLA[row["data_set"]][int(row["k"])]
+        assert float(row["papers_suppressed_by_k"]) == PAPERS_SHARES[row["data_set"]][int(row["k"])]
     table = figures["suppression-by-ola"].panels[0].table
     assert [row[1] for row in table.rows] == ["1.67 %", "2.42 %", "3.71 %", "1.47 %", "1.76 %", "4.80 %"]
 
@@ -389,7 +390,7 @@ def test_one_run_alone_has_no_whiskers_and_is_drawn_all_the_same():
 
 def test_every_claim_is_decided_by_a_line_of_some_figure(measurements):
     """A claim that no figure leads to could be judged by nothing."""
-    found = {claim for figure in paper_figures(measurements) for claim in figure.claims}
+    found = {claim for figure in paper_figures(measurements) for said in figure.says for claim in said.claims}
     assert found == set(range(1, 21))
 
 

@@ -10,13 +10,11 @@ from kepsilon.evaluate.confident_k.confident_k import ConfidentK, originals_in_r
 from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.perturb.mechanisms.laplace import LAPLACE, perturb
 from kepsilon.policy.roles import fraction
-from kepsilon.predict.outlook import expect_batch
 from kepsilon.reproduce.data.data_sets import DataSet, michigan
 from kepsilon.reproduce.experiments import releases as module
-from kepsilon.reproduce.experiments.counted_data import count_data
-from kepsilon.reproduce.experiments.experiment import noise_source
+from kepsilon.reproduce.experiments.counted_data import count_data, noise_source
 from kepsilon.reproduce.experiments.releases import releases
-from kepsilon.reproduce.setting import Setting
+from kepsilon.reproduce.scope import Scope
 
 EPSILONS = (0.5, 8)
 CONFIDENCES = (0.7, 0.99)
@@ -44,7 +42,7 @@ def counted(some_voters):
 
 @pytest.fixture(scope="module", params=["ola", "mondrian"])
 def measured(request, counted):
-    setting = Setting(ks=(5, 20), epsilons=EPSILONS, confidences=CONFIDENCES, runs=200)
+    setting = Scope(ks=(5, 20), epsilons=EPSILONS, confidences=CONFIDENCES, runs=200)
     return releases(counted, request.param, setting)
 
 
@@ -89,22 +87,22 @@ def test_one_run_suppresses_whom_the_release_would(counted, epsilon):
     """Given the same noise, the same number of records as by the kernels that make a release."""
     policy = counted.policy(algorithm="mondrian", k=5, epsilon=epsilon, confidence=0.99)
     partition = counted.partitions("mondrian", [5])[5]
-    ranges, _ = expect_batch(counted.batch(partition.recoding), policy, LAPLACE)
-    classes = module._NoisyClasses.of(ranges, policy)
-    run = classes.run(policy, CONFIDENCES, noise_source(Setting(), "one run"))
+    classes = module._ReleasedClasses.of(counted.noisy_classes(partition, policy), k=5)
+    ranges = classes.noisy.ranges
+    run = classes.run(epsilon, CONFIDENCES, noise_source(Scope(), "one run"))
     (attribute,) = policy.epsilon_quasis.values()
     published = perturb(
-        classes.values,
-        classes.class_ids,
+        ranges.values,
+        ranges.class_ids,
         ranges.low,
         ranges.high,
         epsilon=policy.exact_epsilon,
         precisions=[fraction(attribute.precision)],
         domains=[None],
-        source=noise_source(Setting(), "one run"),
+        source=noise_source(Scope(), "one run"),
     )[:, 0]
     n_classes = len(ranges.low)
-    by_class = sort_classes(classes.values[:, 0], classes.class_ids, n_classes=n_classes)
+    by_class = sort_classes(ranges.values[:, 0], ranges.class_ids, n_classes=n_classes)
     for i, confidence in enumerate(CONFIDENCES):
         asked = ConfidentK.asked_by(policy.with_changes(confidence=confidence))
         in_reach = originals_in_reach(
@@ -113,14 +111,14 @@ def test_one_run_suppresses_whom_the_release_would(counted, epsilon):
             linking_ranges=asked.reach(LAPLACE, ranges.low, ranges.high, epsilon=float(epsilon))[:, 0],
             precision=fraction(attribute.precision),
         )
-        gone = suppressed_for_confidence(in_reach, classes.class_ids, k=5, n_classes=n_classes, rule=asked.rule)
+        gone = suppressed_for_confidence(in_reach, ranges.class_ids, k=5, n_classes=n_classes, rule=asked.rule)
         assert run.gone[i] == gone.sum()
 
 
 def test_a_cell_is_the_same_whatever_else_is_measured(counted):
     """Each has random bytes of its own, so that tasks may be cut and resumed anyhow."""
-    setting = Setting(ks=(5, 20), epsilons=EPSILONS, confidences=CONFIDENCES, runs=2)
-    alone = Setting(ks=(20,), epsilons=EPSILONS[1:], confidences=CONFIDENCES, runs=2)
+    setting = Scope(ks=(5, 20), epsilons=EPSILONS, confidences=CONFIDENCES, runs=2)
+    alone = Scope(ks=(20,), epsilons=EPSILONS[1:], confidences=CONFIDENCES, runs=2)
     assert (
         releases(counted, "ola", setting)["ks"][1]["cells"][1] == releases(counted, "ola", alone)["ks"][0]["cells"][0]
     )

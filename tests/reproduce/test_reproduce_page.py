@@ -10,9 +10,9 @@ import pytest
 
 from kepsilon.pages.charts import STYLE
 from kepsilon.reproduce.pages.beyond_figures import one_of
-from kepsilon.reproduce.pages.data_tables import hierarchies
 from kepsilon.reproduce.pages.judged import claims_of, in_short, scores
 from kepsilon.reproduce.pages.page import figure_files, glued, page, write_pages
+from kepsilon.reproduce.pages.page_tables import hierarchies
 from kepsilon.reproduce.pages.paper_figures import paper_figures
 from material.measurements import FAILS, SENTENCES, made_up_claims, made_up_measurements, made_up_run, releases
 from material.page_checks import check_page, contrast, drawings

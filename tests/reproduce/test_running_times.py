@@ -12,8 +12,7 @@ import pytest
 from kepsilon.kanonymise.algorithms import mondrian, ola
 from kepsilon.kanonymise.lattice import Lattice
 from kepsilon.reproduce.experiments import running_times as subject
-from kepsilon.reproduce.experiments.counted_data import count_data
-from kepsilon.reproduce.experiments.experiment import with_extra_k_quasi
+from kepsilon.reproduce.experiments.counted_data import count_data, with_extra_k_quasi
 from material.small_data_sets import SHORT, assert_plain, short_michigan
 
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.reproduce.experiments import uniform_noise as subject
 from kepsilon.reproduce.experiments.counted_data import count_data
-from kepsilon.reproduce.experiments.experiment import look_at
-from kepsilon.reproduce.setting import Setting
+from kepsilon.reproduce.scope import Scope
 from material.small_data_sets import SHORT, assert_plain, of_people, short_michigan
 from oracles.noise import seeded
 
@@ -105,7 +104,7 @@ def test_an_attack_is_that_of_somebody_who_tries_every_original(members, seed):
 def test_two_far_values_are_told_apart_for_certain_by_one_noise_and_never_by_the_other():
     """100 and 200 cm have no published value in common under ±5 %; per class no original is ever ruled out."""
     heights = [100.0] * 10 + [200.0] * 10
-    found = subject.uniform_noise(count_data(of_people(["F"] * 20, heights)), "ola", Setting(runs=5))
+    found = subject.uniform_noise(count_data(of_people(["F"] * 20, heights)), "ola", Scope(runs=5))
     assert_plain(found)
     assert found["disjoint_pairs"] == 1
     uniform, per_class = found["uniform_noise"], found["class_noise"]
@@ -121,7 +120,7 @@ def test_two_far_values_are_told_apart_for_certain_by_one_noise_and_never_by_the
 @pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
 def test_draws_come_near_the_closed_forms(algorithm):
     """|z| < 5 with the runs' own standard error widened for so few of them; and noise per class rules nothing out."""
-    found = subject.uniform_noise(count_data(short_michigan()), algorithm, Setting(runs=10))
+    found = subject.uniform_noise(count_data(short_michigan()), algorithm, Scope(runs=10))
     uniform, per_class = found["uniform_noise"], found["class_noise"]
     for figures, name in ((uniform, "ruled_out"), (uniform, "risk"), (per_class, "risk")):
         # Student's t with nine degrees of freedom exceeds 12 less than once in a million times.
@@ -145,7 +144,7 @@ def test_noise_per_class_is_attacked_by_trying_every_original():
     """Posteriors and links by hand; and the least likely original is never below e^−ε of the likeliest."""
     data = count_data(of_people(["F"] * 12 + ["M"] * 9, np.linspace(150.0, 187.9, 21).round(1)))
     policy = data.policy(algorithm="ola", k=9)
-    noisy = look_at(data, data.partitions("ola", [9])[9], policy)
+    noisy = data.noisy_classes(data.partitions("ola", [9])[9], policy)
     classes = sort_classes(noisy.values, noisy.ranges.class_ids, n_classes=2)
     drawn = noisy.draw(8, seeded(4712))
     found = subject.attack_laplace(classes, noisy, drawn, epsilon=8)
@@ -166,4 +165,4 @@ def test_quick_settings_are_enough_for_a_standard_error():
     """And a single run has none."""
     data = count_data(short_michigan(500))
     assert subject.uniform_noise(data, "ola", SHORT)["uniform_noise"]["risk_standard_error"] > 0
-    assert subject.uniform_noise(data, "ola", Setting(runs=1))["uniform_noise"]["risk_standard_error"] is None
+    assert subject.uniform_noise(data, "ola", Scope(runs=1))["uniform_noise"]["risk_standard_error"] is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a reproduction: measurements are kept one by one, so that an interrupted run goes on where it stopped."""
+"""The folder of a reproduction: measurements are stored one by one, so that an interrupted run goes on where it stopped."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
-from kepsilon.errors import EngineError, Problem
+from kepsilon import EngineError, Problem, __version__
 from kepsilon.files.private_folders import lock, worded
 from kepsilon.json_values import Json
-from kepsilon.version import __version__
 
 RUN, CLAIMS, PAGE, FIGURES, MEASUREMENTS = "run.json", "claims.json", "index.html", "figures", "measurements"
 OURS = (RUN, CLAIMS, PAGE, FIGURES, MEASUREMENTS)
 LIBRARIES = ("numpy", "pyarrow", "duckdb")
-NOT_MEASURING = ("cli/", "publish/", "reproduce/claims/", "reproduce/pages/")
-"""Words and pictures, which are made anew from what was measured."""
+NOT_MEASURING = ("cli/", "pages/", "publish/", "reproduce/claims/", "reproduce/pages/")
+"""Code that makes words and pictures, which are made anew from what was measured."""
 
 
-class Kept:
-    """What one run measures, and where it is kept."""
+class ResultsFolder:
+    """The folder that one run writes to, with a file for everything it measured."""
 
     def __init__(self, folder: Path, about: Mapping[str, Any], *, overwrite: bool) -> None:
-        """`about` is what the measurements depend on; a folder with another one is not touched."""
+        """Takes the folder for measurements that depend on `about`; one that holds those of another `about` is not touched."""
         if folder.exists() and not folder.is_dir():
-            raise EngineError(Problem(where=str(folder), what="is a file; the output is a folder."))
+            raise _refusal(folder, "is a file; the output is a folder.")
         self.folder = folder
         self._about = json.loads(json.dumps(about))
         before = _about(folder)
@@ -41,12 +40,10 @@ class Kept:
             for name in OURS:
                 _remove(folder / name)
         elif before != self._about and any((folder / MEASUREMENTS).glob("*.json")):
-            raise EngineError(
-                Problem(
-                    where=str(folder),
-                    what=f"holds another reproduction: of {_what_differs(before, self._about)}.",
-                    fix="Choose another folder with -o, or replace it with --overwrite.",
-                )
+            raise _refusal(
+                folder,
+                f"holds another reproduction: of {_what_differs(before, self._about)}.",
+                "Choose another folder with -o, or replace it with --overwrite.",
             )
         with worded(folder):
             (folder / MEASUREMENTS).mkdir(parents=True, exist_ok=True)
@@ -72,17 +69,16 @@ class Kept:
     def find(self, name: str) -> Json | None:
         """A measurement; None where there is none, or not a whole one."""
         try:
-            found: Json = json.loads(self._path(name).read_text(encoding="utf-8"))
+            return json.loads(self._path(name).read_text(encoding="utf-8"))  # type: ignore[no-any-return]
         except (FileNotFoundError, ValueError):
             return None
-        return found
 
-    def keep(self, name: str, measured: Json) -> None:
+    def store(self, name: str, measured: Json) -> None:
         with worded(self._path(name)):
             _write(self._path(name), measured)
 
     def finish(self, claims: Json, *, facts: Json, seconds: Mapping[str, float]) -> Json:
-        """Writes the verdicts and the log, and gives the log. `facts` are of the run that finished, and change nothing."""
+        """Writes the verdicts and the log, and returns the log. No measurement depends on `facts` about the run."""
         log = {"about": self._about, **facts, "seconds": dict(seconds)}
         _write(self.folder / CLAIMS, claims)
         _write(self.folder / RUN, log)
@@ -93,7 +89,7 @@ class Kept:
 
 
 def versions() -> Json:
-    """What the measurements may depend on."""
+    """The versions of everything that measurements may depend on."""
     return {
         "kepsilon": __version__,
         "python": platform.python_version(),
@@ -103,7 +99,7 @@ def versions() -> Json:
 
 
 def digest_of_code() -> str:
-    """Of all modules that measure: what one code measured is not mixed with what another did."""
+    """A digest of all modules that measure, so that what one code measured is not mixed with what another did."""
     package = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
@@ -125,16 +121,14 @@ def _about(folder: Path) -> Any:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Whoever made files of our names there did not ask us to replace them, whatever the options."""
-    for name in OURS:
-        if (folder / name).exists():
-            raise EngineError(
-                Problem(
-                    where=str(folder / name),
-                    what="exists already, and is not of a reproduction.",
-                    fix="Choose another folder with -o.",
-                )
-            )
+    """Refuses a folder that holds files of our names which no reproduction wrote, whatever the options."""
+    for path in (folder / name for name in OURS):
+        if path.exists():
+            raise _refusal(path, "exists already, and is not of a reproduction.", "Choose another folder with -o.")
+
+
+def _refusal(path: Path, what: str, fix: str = "") -> EngineError:
+    return EngineError(Problem(where=str(path), what=what, fix=fix))
 
 
 def _what_differs(before: Any, now: Mapping[str, Any]) -> str:
@@ -149,17 +143,12 @@ def _what_differs(before: Any, now: Mapping[str, Any]) -> str:
 
 
 def _lock(folder: Path) -> int | None:
-    """One run at a time: two would time each other's work."""
+    """Locks the folder for one run at a time: two would time each other's work."""
     try:
         return lock(folder / MEASUREMENTS, wait=False)
     except BlockingIOError:
-        raise EngineError(
-            Problem(
-                where=str(folder),
-                what="another run is writing there.",
-                fix="Wait for it, or choose another folder with -o.",
-            )
-        ) from None
+        fix = "Wait for it, or choose another folder with -o."
+        raise _refusal(folder, "another run is writing there.", fix) from None
 
 
 def _remove(path: Path) -> None:
@@ -170,7 +159,7 @@ def _remove(path: Path) -> None:
 
 
 def _write(path: Path, content: Json) -> None:
-    """Whole or not at all: what is cut off while writing has another name."""
+    """Writes the file whole or not at all: what is cut off while writing has another name."""
     partial = path.with_name(f"{path.name}.part")
     try:
         partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

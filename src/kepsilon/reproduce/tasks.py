@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measuring cut into tasks that need nothing from each other, so that they run side by side and are kept one by one."""
+"""The measuring cut into tasks that need nothing from each other, so that they run side by side and are stored one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 
 from kepsilon.json_values import Json
-from kepsilon.reproduce.data.data_sets import DataSet, adult, florida, michigan
+from kepsilon.reproduce.data.data_sets import STAND_INS, adult
 from kepsilon.reproduce.experiments.additions import additions
 from kepsilon.reproduce.experiments.choices import choices
 from kepsilon.reproduce.experiments.counted_data import CountedData, count_data
@@ -19,35 +20,33 @@ from kepsilon.reproduce.experiments.reasons import reasons
 from kepsilon.reproduce.experiments.releases import releases
 from kepsilon.reproduce.experiments.running_times import running_times
 from kepsilon.reproduce.experiments.uniform_noise import uniform_noise
-from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, Measurements, Setting
+from kepsilon.reproduce.scope import ALGORITHM_NAMES, ALGORITHMS, Measurements, Scope
 
-Experiment = Callable[[CountedData, str, Setting], Json]
+Experiment = Callable[[CountedData, str, Scope], Json]
 
-EXPERIMENTS: dict[str, Experiment] = {
-    "releases": releases,
-    "dimensions": dimensions,
-    "distributions": distributions,
-    "uniform": uniform_noise,
-    "reasons": reasons,
-    "additions": additions,
-    "times": running_times,
+EXPERIMENTS: dict[str, tuple[Experiment, str, int]] = {
+    "releases": (releases, "error, risk, suppression", 1),
+    "dimensions": (dimensions, "one k-quasi more", 1),
+    "distributions": (distributions, "distribution of errors", 2),
+    "uniform": (uniform_noise, "uniform noise", 1),
+    "reasons": (reasons, "experiments behind what does not hold", 2),
+    "additions": (additions, "beyond the paper", 5),
+    "times": (running_times, "running times", 10),
+    "choice": (lambda data, _, scope: choices(data, scope), "which k and ε to take", 10),
 }
-WORDS = {
-    "releases": "error, risk, suppression",
-    "dimensions": "one k-quasi more",
-    "distributions": "distribution of errors",
-    "uniform": "uniform noise",
-    "reasons": "experiments behind what does not hold",
-    "additions": "beyond the paper",
-    "times": "running times",
-    "choice": "which k and ε to take",
-}
+"""The function that measures, what it measures in words, and roughly how many seconds it takes on Florida."""
 ALONE = "times"
-"""What it measures is time, so that nothing else may run beside it."""
+"""The experiment that measures time, so that nothing else may run beside it."""
+COMPARES = "choice"
+"""The experiment that compares the algorithms, and is done once for all of them."""
+SIZES = {"adult": 0.25, "florida": 1.0, "michigan": 0.6}
+"""How long a data set takes beside Florida."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
+    """One experiment on one data set, which needs nothing from any other."""
+
     experiment: str
     data_set: str
     algorithm: str | None = None
@@ -62,10 +61,10 @@ class Task:
 
     @property
     def words(self) -> str:
-        """For whoever watches."""
+        """The task for whoever watches."""
         title = self.data_set.title() + ("" if self.data_set == "adult" else " (stand-in)")
         about = [title, ALGORITHM_NAMES.get(self.algorithm or "", ""), "" if self.k is None else f"k = {self.k}"]
-        return f"{', '.join(part for part in about if part)}: {WORDS[self.experiment]}"
+        return f"{', '.join(part for part in about if part)}: {EXPERIMENTS[self.experiment][1]}"
 
     @property
     def runs_alone(self) -> bool:
@@ -73,35 +72,31 @@ class Task:
 
     @property
     def cost(self) -> float:
-        """Roughly, to tell the time left by."""
-        seconds = {"releases": 1, "dimensions": 1, "distributions": 2, "uniform": 1, "reasons": 2, "additions": 5}
-        size = {"adult": 0.25, "florida": 1.0, "michigan": 0.6}[self.data_set]
-        return size * seconds.get(self.experiment, 10)
+        """Rough seconds, to tell the time left by."""
+        return SIZES[self.data_set] * EXPERIMENTS[self.experiment][2]
 
 
-def all_tasks(setting: Setting, data_sets: Sequence[str]) -> list[Task]:
-    """One data set after another, so that each is read and counted once per worker; what runs alone comes last."""
+def all_tasks(scope: Scope, data_sets: Sequence[str]) -> list[Task]:
+    """All tasks of some data sets, one data set after another: each worker reads and counts it once. What runs alone is last."""
     tasks = []
-    for name in data_sets:
-        tasks.append(Task(experiment="choice", data_set=name))
-        for algorithm in ALGORITHMS:
-            for experiment in EXPERIMENTS:
-                task = Task(experiment=experiment, data_set=name, algorithm=algorithm)
-                tasks += [replace(task, k=k) for k in setting.ks] if experiment == "releases" else [task]
+    by_algorithm = [name for name in EXPERIMENTS if name != COMPARES]
+    for data_set in data_sets:
+        tasks.append(Task(experiment=COMPARES, data_set=data_set))
+        for algorithm, experiment in product(ALGORITHMS, by_algorithm):
+            task = Task(experiment=experiment, data_set=data_set, algorithm=algorithm)
+            tasks += [replace(task, k=k) for k in scope.ks] if experiment == "releases" else [task]
     return sorted(tasks, key=lambda task: task.runs_alone)
 
 
-def measure(task: Task, setting: Setting, folder: Path | None) -> Json:
-    """`folder` holds Adult; nothing else is read."""
-    data = _counted(task.data_set, setting.seed, folder)
-    if task.algorithm is None:
-        return choices(data, setting)
-    own = setting if task.k is None else replace(setting, ks=(task.k,))
-    return EXPERIMENTS[task.experiment](data, task.algorithm, own)
+def measure(task: Task, scope: Scope, folder: Path | None) -> Json:
+    """What a task measures, as JSON has it. `folder` holds Adult; nothing else is read."""
+    data = _counted(task.data_set, scope.seed, folder)
+    own = scope if task.k is None else replace(scope, ks=(task.k,))
+    return EXPERIMENTS[task.experiment][0](data, task.algorithm or "", own)
 
 
 def gathered(tasks: Sequence[Task], found: Measurements) -> Measurements:
-    """What was measured for one k at a time, put together."""
+    """The measurements by name, with those made for one k at a time put together."""
     together: dict[str, Json] = {}
     for task in tasks:
         one = found[task.name]
@@ -113,14 +108,10 @@ def gathered(tasks: Sequence[Task], found: Measurements) -> Measurements:
     return together
 
 
-def data_set(name: str, *, seed: int, folder: Path | None) -> DataSet:
-    if name == "adult":
-        if folder is None:
-            raise ValueError("Adult is read from a folder")
-        return adult(folder, seed=seed)
-    return {"florida": florida, "michigan": michigan}[name](seed=seed)
-
-
 @lru_cache(maxsize=1)
 def _counted(name: str, seed: int, folder: Path | None) -> CountedData:
-    return count_data(data_set(name, seed=seed, folder=folder))
+    if name != "adult":
+        return count_data(STAND_INS[name](seed=seed))
+    if folder is None:
+        raise ValueError("Adult is read from a folder")
+    return count_data(adult(folder, seed=seed))

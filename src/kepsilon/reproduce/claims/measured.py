@@ -5,41 +5,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from kepsilon.json_values import Json
-from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, DATA_SETS, SHOWN_CONFIDENCE, Measurements
+from kepsilon.reproduce.scope import ALGORITHM_NAMES, ALGORITHMS, DATA_SETS, SHOWN_CONFIDENCE, Measurements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """One algorithm, k and ε; shares are expected ones."""
+class MeasuredCell:
+    """What was measured for one algorithm, k and ε; shares are expected ones."""
 
     algorithm: str
     k: int
     epsilon: float
-    figures: Json
+    error: float
+    error_of_runs: float
+    """The mean over the runs."""
+    risk: float
+    risk_paper_ties: float
+    """The linking risk if every tie is a link, as the paper counts."""
     suppressed_by_k: float
-
-    @property
-    def error(self) -> float:
-        return float(self.figures["error"]["expected"])
-
-    @property
-    def risk(self) -> float:
-        return float(self.figures["risk"]["expected"])
+    by_confidence: dict[float, Json]
+    """What confident k suppresses, expected and over the runs, by rising confidence."""
 
     @property
     def suppressed(self) -> float:
-        """By confident k at the confidence the paper draws."""
-        return self.suppressed_at(SHOWN_CONFIDENCE)
+        """Share suppressed by confident k at the confidence the paper draws."""
+        return self.suppressed_by_confidence[SHOWN_CONFIDENCE]
 
     @property
     def total_suppressed(self) -> float:
-        """With what the algorithm itself left out."""
+        """Share suppressed by the algorithm and by confident k together."""
         return self.suppressed_by_k + self.suppressed
 
-    def suppressed_at(self, confidence: float) -> float:
-        return float(self.figures["suppressed"][f"{confidence:g}"]["expected"])
+    @property
+    def suppressed_by_confidence(self) -> dict[float, float]:
+        """Share suppressed by confident k for each confidence that was measured, by rising confidence."""
+        return {confidence: spread["expected"] for confidence, spread in self.by_confidence.items()}
 
     def __str__(self) -> str:
         return f"{ALGORITHM_NAMES[self.algorithm]}, k = {self.k}, ε = {self.epsilon:g}"
@@ -47,7 +49,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One data set."""
+    """What was measured of one data set."""
 
     name: str
     measurements: Measurements
@@ -59,49 +61,46 @@ class Measured:
         return {one["k"]: one for one in self.of(experiment, algorithm)["ks"]}
 
     @property
-    def title(self) -> str:
-        return str(self.of("releases", ALGORITHMS[0])["title"])
+    def about(self) -> Json:
+        """A measurement of the data set, for its title, number of records and whether it is a stand-in."""
+        return self.of("releases", ALGORITHMS[0])
 
     @property
-    def is_stand_in(self) -> bool:
-        return bool(self.of("releases", ALGORITHMS[0])["is_stand_in"])
+    def suppressed_by_ola(self) -> dict[int, float]:
+        """Share suppressed by OLA itself, by k."""
+        return {k: one["suppressed_by_k"] for k, one in self.by_k("releases", "ola").items()}
 
-    @property
-    def n_records(self) -> int:
-        return int(self.of("releases", ALGORITHMS[0])["n_counted"])
-
-    def cells(self, *algorithms: str) -> Iterator[Cell]:
-        """Every k and ε; of all algorithms if none is named."""
+    def cells(self, *algorithms: str) -> Iterator[MeasuredCell]:
+        """The cells of every k and ε; of all algorithms if none is named."""
         for algorithm in algorithms or ALGORITHMS:
-            for one in self.of("releases", algorithm)["ks"]:
+            for k, one in self.by_k("releases", algorithm).items():
                 for figures in one["cells"]:
-                    yield Cell(
+                    yield MeasuredCell(
                         algorithm=algorithm,
-                        k=one["k"],
+                        k=k,
                         epsilon=figures["epsilon"],
-                        figures=figures,
+                        error=figures["error"]["expected"],
+                        error_of_runs=figures["error"]["mean"],
+                        risk=figures["risk"]["expected"],
+                        risk_paper_ties=figures["risk_paper_ties"]["expected"],
                         suppressed_by_k=one["suppressed_by_k"],
+                        by_confidence={
+                            float(c): figures["suppressed"][c] for c in sorted(figures["suppressed"], key=float)
+                        },
                     )
 
-    def curves(self, *algorithms: str) -> Iterator[list[Cell]]:
+    def curves(self, *algorithms: str) -> list[list[MeasuredCell]]:
         """The cells of one algorithm and k, by rising ε."""
-        cells = [*self.cells(*algorithms)]
-        for algorithm, k in dict.fromkeys((cell.algorithm, cell.k) for cell in cells):
-            yield sorted((c for c in cells if (c.algorithm, c.k) == (algorithm, k)), key=lambda cell: cell.epsilon)
+        ordered = sorted(self.cells(*algorithms), key=lambda c: (ALGORITHMS.index(c.algorithm), c.k, c.epsilon))
+        return [[*curve] for _, curve in groupby(ordered, key=lambda c: (c.algorithm, c.k))]
 
-    def columns(self, *algorithms: str) -> Iterator[list[Cell]]:
+    def columns(self) -> list[list[MeasuredCell]]:
         """The cells of one algorithm and ε, by rising k."""
-        cells = [*self.cells(*algorithms)]
-        for algorithm, epsilon in dict.fromkeys((cell.algorithm, cell.epsilon) for cell in cells):
-            yield sorted(
-                (c for c in cells if (c.algorithm, c.epsilon) == (algorithm, epsilon)), key=lambda cell: cell.k
-            )
+        ordered = sorted(self.cells(), key=lambda c: (ALGORITHMS.index(c.algorithm), c.epsilon, c.k))
+        return [[*column] for _, column in groupby(ordered, key=lambda c: (c.algorithm, c.epsilon))]
 
 
 def all_measured(measurements: Measurements) -> list[Measured]:
     """The data sets that were measured, in the paper's order."""
-    return [
-        Measured(name=name, measurements=measurements)
-        for name in DATA_SETS
-        if f"releases-{name}-{ALGORITHMS[0]}" in measurements
-    ]
+    names = [name for name in DATA_SETS if f"releases-{name}-{ALGORITHMS[0]}" in measurements]
+    return [Measured(name=name, measurements=measurements) for name in names]

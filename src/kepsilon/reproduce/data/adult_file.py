@@ -40,12 +40,12 @@ def read_adult(folder: Path) -> dict[str, list[str]]:
     places = _places(path, header)
     records = {} if header else {number: first}
     records |= dict(lines)
-    n_cells = len(header or COLUMNS)
-    whole = {number: cells for number, cells in records.items() if len(cells) == n_cells}
-    columns = {name: {number: cells[place] for number, cells in whole.items()} for name, place in places.items()}
+    n_fields = len(header or COLUMNS)
+    whole = {number: fields for number, fields in records.items() if len(fields) == n_fields}
+    columns = {name: {number: fields[place] for number, fields in whole.items()} for name, place in places.items()}
     odd = {"": [number for number in records if number not in whole]}
     odd |= {name: [i for i, value in column.items() if not _fits(name, value)] for name, column in columns.items()}
-    problems = [_odd_lines(path, name, numbers, n_cells) for name, numbers in odd.items() if numbers]
+    problems = [_odd_lines(path, name, numbers, n_fields) for name, numbers in odd.items() if numbers]
     if problems:
         raise DataError(problems)
     return {name: list(column.values()) for name, column in columns.items()}
@@ -63,13 +63,13 @@ def adult_path(folder: Path) -> Path:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each line that is not blank, without the blanks around them, by the line's number."""
+    """The fields of each line that is not blank, without the blanks around them, by the line's number."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file, skipinitialspace=True)
-            for cells in reader:
-                if any(cell.strip() for cell in cells):
-                    yield reader.line_num, [cell.strip() for cell in cells]
+            for fields in reader:
+                if any(field.strip() for field in fields):
+                    yield reader.line_num, [field.strip() for field in fields]
     except OSError as error:
         raise DataError(
             Problem(where=str(path), what=f"cannot be read: {error.strerror or 'unknown reason'}.")
@@ -79,7 +79,7 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _places(path: Path, header: list[str] | None) -> dict[str, int]:
-    """Where each used column stands."""
+    """The position of each used column in a line."""
     names = [name.lower().replace("_", "-") for name in header] if header else list(COLUMNS)
     lacking = [name for name in USED if names.count(name) != 1]
     if lacking:
@@ -102,14 +102,10 @@ def _is_age(value: str) -> bool:
     return value.isascii() and value.isdecimal() and len(value) <= MOST_DIGITS_OF_AGE
 
 
-def _odd_lines(path: Path, column: str, numbers: list[int], n_cells: int) -> Problem:
+def _odd_lines(path: Path, column: str, numbers: list[int], n_fields: int) -> Problem:
+    """The problem of some lines: values of a column or, where none is named, the number of fields."""
     n = len(numbers)
-    lines = f"{n:,} line{'s' * (n > 1)}, the first of them line {numbers[0]},"
+    lines = f"{n:,} line{'s' * (n > 1)}, the first of them line {numbers[0]}, {'do' if n > 1 else 'does'} not"
     if not column:
-        return Problem(where=str(path), what=f"{lines} {_do(n)} not have {n_cells} cells.", fix=GET_IT)
-    what = f"{lines} {_do(n)} not hold a value that Adult has."
-    return Problem(where=f'{path}: column "{column}"', what=what, fix=GET_IT)
-
-
-def _do(n: int) -> str:
-    return "do" if n > 1 else "does"
+        return Problem(where=str(path), what=f"{lines} have {n_fields} cells.", fix=GET_IT)
+    return Problem(where=f'{path}: column "{column}"', what=f"{lines} hold a value that Adult has.", fix=GET_IT)

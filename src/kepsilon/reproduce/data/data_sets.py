@@ -7,9 +7,9 @@ needed to make them, and are the same on every machine for the same seed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 
 from kepsilon import DataError, Problem
 from kepsilon.json_values import Json
-from kepsilon.reproduce.data import bodies, made_up_identifiers
+from kepsilon.reproduce.data import people
 from kepsilon.reproduce.data.adult_file import ALONE, GET_IT, IN_MARRIAGE, read_adult
 from kepsilon.reproduce.data.draws import Draws
 from kepsilon.reproduce.data.voters import FLORIDA, MICHIGAN, REGISTER_YEAR, Voters, florida_voters, michigan_voters
 
+Columns = dict[str, NDArray[Any]]
+
 N_ADULT, N_FLORIDA, N_MICHIGAN = 32_440, 134_791, 72_825
-"""Records of the paper's table of data sets."""
+"""Numbers of records in the paper's table of data sets."""
 CENSUS_YEAR = 1994
 """Adult was taken from that year's census survey; it holds ages, and the paper years of birth."""
 OLDEST = 79
@@ -50,13 +52,13 @@ class DataSet:
 
     name: str
     title: str
-    """What is shown; of a stand-in it says so."""
+    """The name that is shown; a stand-in's says that it is one."""
     is_stand_in: bool
     columns: Mapping[str, NDArray[Any]]
     """One array per attribute, all of one length."""
     policy: Mapping[str, Any]
     """A policy document without k, epsilon and algorithm, which the experiments vary."""
-    extra: Mapping[str, Any]
+    extra: Mapping[str, Any] = field(default_factory=lambda: deepcopy(AS_K_QUASI))
     """The hierarchy of the ε-quasi where it is made a k-quasi instead: 8 levels."""
     note: str
     """Where it comes from and what of it is made up."""
@@ -77,39 +79,52 @@ class DataSet:
         attributes: Mapping[str, Mapping[str, Any]] = self.policy["attributes"]
         return next(name for name, attribute in attributes.items() if attribute["role"] == "epsilon-quasi")
 
+    @property
+    def year(self) -> int:
+        """The year of the register, or of the census."""
+        return CENSUS_YEAR if self.name == "adult" else REGISTER_YEAR
+
+    @property
+    def is_female(self) -> NDArray[np.bool_]:
+        return np.isin(self.columns["gender"], ("F", "Female"))
+
+    def other_measure(self, draws: Draws) -> tuple[str, NDArray[np.float64]]:
+        """A weight for those who have a height, or a height for those who have a weight, by age and sex."""
+        name, draw = ("weight", people.weights) if self.epsilon_quasi == "height" else ("height", people.heights)
+        return name, draw(draws, self.year - np.asarray(self.columns["birth_year"], dtype=np.int64), self.is_female)
+
 
 def adult(folder: Path, *, seed: int) -> DataSet:
     """UCI's Adult, read from a folder (or a file) as UCI ships it, with drawn heights and made-up identifiers."""
     read = read_adult(folder)
     all_ages = np.array(read["age"], dtype=np.int64)
-    kept = all_ages <= OLDEST
-    if not kept.any():
+    is_below_80 = all_ages <= OLDEST
+    if not is_below_80.any():
         raise DataError(Problem(where=str(folder), what=f"nobody under {OLDEST + 1} is in Adult's file.", fix=GET_IT))
-    age, gender = all_ages[kept], np.array(read["sex"])[kept]
-    is_female, n = gender == "Female", int(kept.sum())
+    age, gender = all_ages[is_below_80], np.array(read["sex"])[is_below_80]
+    is_female, n = gender == "Female", int(is_below_80.sum())
     draws = Draws(CENSUS_YEAR, seed)
-    name = made_up_identifiers.names(draws, is_female)
+    name = people.names(draws, is_female)
     count = f"its {n:,} records" if n == N_ADULT else f"{n:,} records (the paper has {N_ADULT:,})"
     return DataSet(
         name="adult",
         title="Adult",
         is_stand_in=False,
         columns={
-            "patient_id": made_up_identifiers.patient_ids(draws, n),
+            "patient_id": people.patient_ids(draws, n),
             "name": name,
-            "email": made_up_identifiers.e_mails(draws, name),
+            "email": people.e_mails(draws, name),
             "birth_year": CENSUS_YEAR - age,
             "gender": gender,
-            "race": np.array(read["race"])[kept],
-            "marital_status": np.array(read["marital-status"])[kept],
-            "height": bodies.heights(draws, age, is_female),
+            "race": np.array(read["race"])[is_below_80],
+            "marital_status": np.array(read["marital-status"])[is_below_80],
+            "height": people.heights(draws, age, is_female),
         },
         policy=_policy(
             identifiers=("patient_id", "name", "email"),
             k_quasis={"birth_year": BIRTH_YEAR, "gender": GENDER, "race": RACE, "marital_status": MARITAL},
             epsilon_quasi="height",
         ),
-        extra=deepcopy(AS_K_QUASI),
         note=f"UCI Adult, training set: {count} of persons under 80, born in {CENSUS_YEAR} less their age. Heights are "
         "drawn, normal by age and sex as in NHANES 2007-2010; identifiers are made up.",
     )
@@ -119,29 +134,16 @@ def florida(*, seed: int) -> DataSet:
     """A stand-in for the paper's sample of Florida's voter list."""
     voters, race = florida_voters(N_FLORIDA, seed=seed)
     draws = Draws(FLORIDA, seed)
-    columns = _who(voters, draws)
-    columns["email"] = made_up_identifiers.e_mails(draws, columns["name"])
-    columns["phone"] = made_up_identifiers.telephone_numbers(draws, N_FLORIDA)
-    return DataSet(
-        name="florida",
-        title="Florida (stand-in)",
-        is_stand_in=True,
-        columns={
-            **columns,
-            "zip": voters.zip_code,
-            "gender": _genders(voters),
-            "birth_year": REGISTER_YEAR - voters.age,
-            "race": race,
-            "height": bodies.heights(draws, voters.age, voters.is_female),
-        },
-        policy=_policy(
-            identifiers=tuple(columns),
-            k_quasis={"zip": ZIP, "gender": GENDER, "birth_year": BIRTH_YEAR, "race": RACE},
-            epsilon_quasi="height",
-        ),
-        extra=deepcopy(AS_K_QUASI),
-        note="A stand-in for the paper's sample of Florida's voter list, which names real people: nobody in it exists. "
-        "Age, sex and race follow a published sample of the register, ZIP areas the 2010 census; heights are normal by "
+    identifiers = _who(voters, draws)
+    identifiers["email"] = people.e_mails(draws, identifiers["name"])
+    identifiers["phone"] = people.telephone_numbers(draws, N_FLORIDA)
+    height = people.heights(draws, voters.age, voters.is_female)
+    return _stand_in(
+        "florida",
+        voters,
+        identifiers,
+        {"race": race, "height": height},
+        note="Age, sex and race follow a published sample of the register, ZIP areas the 2010 census; heights are normal by "
         "age and sex as in NHANES 2007-2010.",
     )
 
@@ -150,62 +152,67 @@ def michigan(*, seed: int) -> DataSet:
     """A stand-in for the paper's sample of Michigan's voter list."""
     voters = michigan_voters(N_MICHIGAN, seed=seed)
     draws = Draws(MICHIGAN, seed)
-    columns = _who(voters, draws)
-    return DataSet(
-        name="michigan",
-        title="Michigan (stand-in)",
-        is_stand_in=True,
-        columns={
-            **columns,
-            "zip": voters.zip_code,
-            "gender": _genders(voters),
-            "birth_year": REGISTER_YEAR - voters.age,
-            "weight": bodies.weights(draws, voters.age, voters.is_female),
-        },
-        policy=_policy(
-            identifiers=tuple(columns),
-            k_quasis={"zip": ZIP, "gender": GENDER, "birth_year": BIRTH_YEAR},
-            epsilon_quasi="weight",
-        ),
-        extra=deepcopy(AS_K_QUASI),
-        note="A stand-in for the paper's sample of Michigan's voter list, which names real people: nobody in it exists. "
-        "Age and sex are Michigan's residents registered as Florida's are, ZIP areas follow the 2010 census; weights "
+    return _stand_in(
+        "michigan",
+        voters,
+        _who(voters, draws),
+        {"weight": people.weights(draws, voters.age, voters.is_female)},
+        note="Age and sex are Michigan's residents registered as Florida's are, ZIP areas follow the 2010 census; weights "
         "are log-normal by age and sex as in NHANES 2007-2010.",
     )
 
 
-def with_both_measures(data: DataSet, *, seed: int) -> DataSet:
-    """The same people with a weight beside their height, or a height beside their weight: a second ε-quasi.
+def _stand_in(name: str, voters: Voters, identifiers: Columns, more: Columns, *, note: str) -> DataSet:
+    """A voter list with these identifiers; `more` ends with the ε-quasi, and may have race before it."""
+    state, (*_, epsilon_quasi) = name.title(), more
+    known = {"zip": ZIP, "gender": GENDER, "birth_year": BIRTH_YEAR, "race": RACE}
+    quasis = {
+        "zip": voters.zip_code,
+        "gender": np.where(voters.is_female, "F", "M"),
+        "birth_year": REGISTER_YEAR - voters.age,
+        **more,
+    }
+    return DataSet(
+        name=name,
+        title=f"{state} (stand-in)",
+        is_stand_in=True,
+        columns={**identifiers, **quasis},
+        policy=_policy(
+            identifiers=tuple(identifiers),
+            k_quasis={quasi: known[quasi] for quasi in quasis if quasi != epsilon_quasi},
+            epsilon_quasi=epsilon_quasi,
+        ),
+        note=f"A stand-in for the paper's sample of {state}'s voter list, which names real people: nobody in it exists. {note}",
+    )
 
-    Drawn by age and sex as the first was, and independent of it given these: the survey's table has no correlation.
+
+STAND_INS: Mapping[str, Callable[..., DataSet]] = {"florida": florida, "michigan": michigan}
+
+
+def with_both_measures(data: DataSet, *, seed: int) -> DataSet:
+    """The data set with a weight beside every height, or a height beside every weight: a second ε-quasi.
+
+    The second is drawn by age and sex as the first was, and independent of it given these: the survey has no correlation.
     """
-    draws, this_year, women = {
-        "adult": (Draws(CENSUS_YEAR, seed), CENSUS_YEAR, "Female"),
-        "florida": (Draws(FLORIDA, seed), REGISTER_YEAR, "F"),
-        "michigan": (Draws(MICHIGAN, seed), REGISTER_YEAR, "F"),
-    }[data.name]
-    age, is_female = this_year - data.columns["birth_year"], data.columns["gender"] == women
-    second, draw = ("weight", bodies.weights) if data.epsilon_quasi == "height" else ("height", bodies.heights)
+    second, values = data.other_measure(
+        Draws({"florida": FLORIDA, "michigan": MICHIGAN}.get(data.name, CENSUS_YEAR), seed)
+    )
     attributes = {**data.policy["attributes"], second: deepcopy(MEASURED)}
     return replace(
         data,
-        columns={**data.columns, second: draw(draws, age, is_female)},
+        columns={**data.columns, second: values},
         policy={**data.policy, "attributes": attributes},
         note=f"{data.note} A {second} is drawn as well, independent of the {data.epsilon_quasi} given age and sex.",
     )
 
 
-def _who(voters: Voters, draws: Draws) -> dict[str, NDArray[Any]]:
+def _who(voters: Voters, draws: Draws) -> Columns:
     n = len(voters.age)
     return {
-        "name": made_up_identifiers.names(draws, voters.is_female),
-        "surname": made_up_identifiers.surnames(draws, n),
-        "address": made_up_identifiers.addresses(draws, n),
+        "name": people.names(draws, voters.is_female),
+        "surname": people.surnames(draws, n),
+        "address": people.addresses(draws, n),
     }
-
-
-def _genders(voters: Voters) -> NDArray[Any]:
-    return np.where(voters.is_female, "F", "M")
 
 
 def _policy(*, identifiers: tuple[str, ...], k_quasis: Mapping[str, Mapping[str, Any]], epsilon_quasi: str) -> Json:

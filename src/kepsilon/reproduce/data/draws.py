@@ -57,5 +57,5 @@ class Draws:
         return np.asarray(choices)[self.below(purpose, n, len(choices))]
 
     def order(self, purpose: str, n: int) -> IntArray:
-        """The numbers 0 to n - 1 in an order of no meaning."""
+        """The numbers 0 to n - 1 in random order."""
         return np.argsort(self.uniform(purpose, n), kind="stable")

@@ -35,7 +35,7 @@ N_FITTING_STEPS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voters:
-    """One entry per voter in every array."""
+    """Voters by age, sex and ZIP code; one entry per voter in every array."""
 
     age: IntArray
     is_female: NDArray[np.bool_]
@@ -50,7 +50,7 @@ class ZipAreas:
     residents: FloatArray
     """Shares of the state's residents."""
     years_older: FloatArray
-    """Median age less the state's."""
+    """Median age of an area less the state's."""
     common: FloatArray
     """What the shares of all races but white have in common, with mean 0 and deviation 1."""
 

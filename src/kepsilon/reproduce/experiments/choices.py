@@ -3,49 +3,44 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 
 from kepsilon import Choice, Limits, explore
 from kepsilon.engines.arrow.tables import table_from
 from kepsilon.json_values import Json
 from kepsilon.reproduce.experiments.counted_data import CountedData
-from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, SHOWN_CONFIDENCE, Setting
+from kepsilon.reproduce.scope import ALGORITHM_NAMES, ALGORITHMS, SHOWN_CONFIDENCE, Scope
 
 MAX_RISK = 0.05
 MAX_SUPPRESSION = 0.05
 
 
-def choices(data: CountedData, setting: Setting) -> Json:
+def choices(data: CountedData, scope: Scope) -> Json:
     """The least distorted cell within the limits, of all and by algorithm; suppression for confident k is counted."""
     limits = Limits(max_risk=MAX_RISK, max_suppression=MAX_SUPPRESSION)
-    table = table_from(data.data.columns)
-    grids = {
-        algorithm: explore(
-            table,
-            data.policy(algorithm=algorithm),
-            k=setting.ks,
-            epsilon=setting.epsilons,
-            algorithm=[algorithm],
-            confidence=SHOWN_CONFIDENCE,
-        )
-        for algorithm in ALGORITHMS
-    }
-    together = dataclasses.replace(
-        grids[ALGORITHMS[0]], cells=tuple(cell for grid in grids.values() for cell in grid.cells), seconds={}
+    grid = explore(
+        table_from(data.data.columns),
+        data.policy(),
+        k=scope.ks,
+        epsilon=scope.epsilons,
+        algorithm=ALGORITHMS,
+        confidence=SHOWN_CONFIDENCE,
     )
-    choice = together.choose(limits)
+    of_algorithm = {
+        name: replace(grid, cells=tuple(cell for cell in grid.cells if cell.algorithm == name)).choose(limits)
+        for name in ALGORITHMS
+    }
+    choice, title = grid.choose(limits), data.data.title
     return {
         "data_set": data.data.name,
-        "title": data.data.title,
+        "title": title,
         "is_stand_in": data.data.is_stand_in,
         "limits": {"max_risk": MAX_RISK, "max_suppression": MAX_SUPPRESSION},
         "confidence": SHOWN_CONFIDENCE,
         "answer": _answer(choice),
-        "words": _words(data.data.title, choice),
-        "by_algorithm": {algorithm: _answer(grid.choose(limits)) for algorithm, grid in grids.items()},
-        "words_by_algorithm": {
-            algorithm: _words(data.data.title, grid.choose(limits)) for algorithm, grid in grids.items()
-        },
+        "words": _words(title, choice),
+        "by_algorithm": {algorithm: _answer(own) for algorithm, own in of_algorithm.items()},
+        "words_by_algorithm": {algorithm: _words(title, own) for algorithm, own in of_algorithm.items()},
     }
 
 

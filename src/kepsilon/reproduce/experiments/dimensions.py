@@ -3,122 +3,108 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
+from kepsilon import Prediction
 from kepsilon.evaluate.error.relative_error import epsilon_for_error
-from kepsilon.evaluate.loss.precision_loss import precision_loss
 from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
-from kepsilon.reproduce.experiments.counted_data import CountedData, count_data
-from kepsilon.reproduce.experiments.experiment import heading, look_at, with_extra_k_quasi
-from kepsilon.reproduce.setting import Setting
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.reproduce.experiments.counted_data import CountedData, count_data, predictions, with_extra_k_quasi
+from kepsilon.reproduce.scope import Scope
 from kepsilon.table.classes import SUPPRESSED, class_ranges
 
 OTHER_LOSSES = ("precision", "entropy")
 """The paper does not say what its OLA minimised; its table of suppression is that of dm*."""
 
+Pair = tuple[Prediction, Prediction]
+"""Predictions without the extra k-quasi, and with it."""
 
-def dimensions(data: CountedData, algorithm: str, setting: Setting) -> Json:
-    """By k, with and without the extra k-quasi: losses, levels and suppression; and what an interval costs beside noise."""
+
+def dimensions(data: CountedData, algorithm: str, scope: Scope) -> Json:
+    """Losses, levels and suppression by k, with and without the extra k-quasi, and the error of an interval beside noise."""
     crowded = count_data(data.data, document=with_extra_k_quasi(data.data))
-    without, together = (counted.partitions(algorithm, setting.ks) for counted in (data, crowded))
-    found = {
-        **heading(data.data, algorithm),
-        "extra": data.data.epsilon_quasi,
-        "ks": [_of_k(data, crowded, without[k], together[k], algorithm=algorithm, k=k) for k in setting.ks],
-    }
+    alone, together = (counted.partitions(algorithm, scope.ks) for counted in (data, crowded))
+    ks = []
+    for k, pair in _pairs(data, crowded, algorithm, scope).items():
+        without, included = pair
+        unit_error = data.noisy_classes(alone[k], data.policy(algorithm=algorithm, k=k)).error(1)
+        extra_error = _error_of_middles(crowded, together[k], included)
+        ks.append(
+            {
+                "k": k,
+                **_compared(pair, data.data.epsilon_quasi),
+                "extra_error": extra_error,
+                "noise_error_at_1": unit_error,
+                "epsilon_same_error": epsilon_for_error(extra_error, error=unit_error, epsilon=1)
+                if extra_error
+                else None,
+                "suppressed_without": suppressed_by_k(without),
+                "suppressed_with": suppressed_by_k(included),
+                "classes_without": without.classes.count,
+                "classes_with": included.classes.count,
+            }
+        )
+    found = {**data.heading(algorithm), "extra": data.data.epsilon_quasi, "ks": ks}
     if algorithm == "ola":
-        found["by_loss"] = {loss: _by_loss(data, crowded, loss, setting) for loss in OTHER_LOSSES}
+        found["by_loss"] = {
+            loss: [
+                {"k": k, **_compared(pair, data.data.epsilon_quasi)}
+                for k, pair in _pairs(data, crowded, algorithm, scope, loss=loss).items()
+            ]
+            for loss in OTHER_LOSSES
+        }
     return found
 
 
-def _of_k(
-    data: CountedData, crowded: CountedData, alone: KAnonymised, together: KAnonymised, *, algorithm: str, k: int
-) -> Json:
-    unit_error = look_at(data, alone, data.policy(algorithm=algorithm, k=k)).error(1)
-    extra_error = _error_of_middles(crowded, together)
-    return {
-        "k": k,
-        **_compared(data, crowded, alone, together),
-        "extra_error": extra_error,
-        "noise_error_at_1": unit_error,
-        "epsilon_same_error": epsilon_for_error(extra_error, error=unit_error, epsilon=1) if extra_error else None,
-        "suppressed_without": _suppressed(data, alone),
-        "suppressed_with": _suppressed(crowded, together),
-        "classes_without": alone.recoding.n_classes,
-        "classes_with": together.recoding.n_classes,
-    }
-
-
-def _by_loss(data: CountedData, crowded: CountedData, loss: str, setting: Setting) -> list[Json]:
-    """The same losses and levels if OLA had minimised something else."""
+def _pairs(data: CountedData, crowded: CountedData, algorithm: str, scope: Scope, **changes: str) -> dict[int, Pair]:
+    """Predictions without and with the extra k-quasi, by k."""
     without, together = (
-        replace(one, document={**one.document, "loss": loss}).partitions("ola", setting.ks) for one in (data, crowded)
+        predictions(one.data, one.document, algorithm, scope.ks, (1,), **changes) for one in (data, crowded)
     )
-    return [{"k": k, **_compared(data, crowded, without[k], together[k])} for k in setting.ks]
+    return {k: (without[k, 1], together[k, 1]) for k in scope.ks}
 
 
-def _compared(data: CountedData, crowded: CountedData, alone: KAnonymised, together: KAnonymised) -> Json:
-    losses_alone, losses_together = _losses(data, alone), _losses(crowded, together)
-    extra_loss = losses_together.pop(data.data.epsilon_quasi)
-    loss_without, loss_with = _mean(losses_alone), _mean(losses_together)
+def _compared(pair: Pair, extra: str) -> Json:
+    without, together = (dict(one.loss.precision.by_attribute) for one in pair)
+    extra_loss = together.pop(extra)
+    loss_without, loss_with = (sum(losses.values()) / len(losses) for losses in (without, together))
     return {
         "loss_without": loss_without,
         "loss_with": loss_with,
         "relative_gain": (loss_with - loss_without) / loss_with if loss_with else None,
-        "losses_without": losses_alone,
-        "losses_with": losses_together,
+        "losses_without": without,
+        "losses_with": together,
         "extra_loss": extra_loss,
-        "levels_without": _levels(data, alone),
-        "levels_with": _levels(crowded, together),
+        "levels_without": _levels(pair[0]),
+        "levels_with": _levels(pair[1]),
     }
 
 
-def _losses(data: CountedData, partition: KAnonymised) -> dict[str, float]:
-    losses = precision_loss(partition.recoding).by_attribute
-    return dict(zip(data.counted.roles.k_quasis, losses, strict=True))
+def _levels(found: Prediction) -> dict[str, int] | None:
+    return None if found.levels is None else dict(found.levels)
 
 
-def _mean(losses: dict[str, float]) -> float:
-    return sum(losses.values()) / len(losses)
+def suppressed_by_k(found: Prediction) -> float:
+    """Share of the counted records that k-anonymising leaves out."""
+    return 1 - found.records.entering / found.records.counted
 
 
-def _levels(data: CountedData, partition: KAnonymised) -> dict[str, int] | None:
-    levels = partition.recoding.levels
-    return None if levels is None else dict(zip(data.counted.roles.k_quasis, levels, strict=True))
-
-
-def _suppressed(data: CountedData, partition: KAnonymised) -> float:
-    return 1 - int(partition.recoding.sizes.sum()) / data.counted.n_staying
-
-
-def _error_of_middles(data: CountedData, partition: KAnonymised) -> float | None:
+def _error_of_middles(data: CountedData, partition: KAnonymised, found: Prediction) -> float | None:
     """Mean relative error of the extra attribute if everybody takes the middle of the interval that is published.
 
     None where OLA publishes nothing of it, so that there is no middle.
     """
-    name = data.data.epsilon_quasi
     class_ids = data.class_ids(partition.recoding)
     is_released = class_ids != SUPPRESSED
-    values, class_ids = data.data.columns[name][is_released], class_ids[is_released]
-    levels = _levels(data, partition)
-    if levels is None:
-        middles = _middles_of_classes(values, class_ids, n_classes=partition.recoding.n_classes)
+    values, class_ids = data.values[is_released], class_ids[is_released]
+    if found.levels is None:
+        # Mondrian's intervals are as narrow as the records of a class need.
+        low, high = class_ranges(values, class_ids, n_classes=partition.recoding.n_classes)
+        middles = ((low + high) / 2)[class_ids]
     else:
-        widths = [0, *data.data.extra["widths"], None]
-        width = widths[levels[name]]
+        width = [0, *data.data.extra["widths"], None][found.levels[data.data.epsilon_quasi]]
         if width is None:
             return None
         # The hierarchy's intervals begin at multiples of their width.
         middles = values if width == 0 else width * np.floor(values / width) + width / 2
     return float(np.mean(np.abs(middles - values) / values))
-
-
-def _middles_of_classes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> FloatArray:
-    """Mondrian's intervals are as narrow as the records of a class need."""
-    low, high = class_ranges(values, class_ids, n_classes=n_classes)
-    middles: FloatArray = ((low + high) / 2)[class_ids]
-    return middles

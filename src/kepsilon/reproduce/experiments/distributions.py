@@ -24,52 +24,58 @@ from kepsilon.evaluate.error.relative_error import epsilon_for_error
 from kepsilon.json_values import Json
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.randomness import ByteSource
-from kepsilon.reproduce.experiments.counted_data import CountedData
-from kepsilon.reproduce.experiments.experiment import NoisyClasses, heading, look_at, noise_source
-from kepsilon.reproduce.setting import SHOWN_K, Setting
+from kepsilon.reproduce.experiments.counted_data import CountedData, NoisyClasses, noise_source
+from kepsilon.reproduce.scope import SHOWN_K, Scope
 from kepsilon.table.arrays import FloatArray
 
 SHOWN_EPSILONS = (1, 8)
-"""Beside the ε of the figure."""
+"""The ε that are measured beside that of the figure."""
 
 
 EXCESSES = ("largest_excess", "largest_excess_runs", "largest_excess_standard_error", "largest_excess_at")
 
 
-def distributions(data: CountedData, algorithm: str, setting: Setting) -> Json:
+def distributions(data: CountedData, algorithm: str, scope: Scope) -> Json:
     """Curves at k = 20, expected and over the runs; and for every k how much worse the whole data set's range is."""
-    ks = tuple(dict.fromkeys((*setting.ks, SHOWN_K)))
+    ks = tuple(dict.fromkeys((*scope.ks, SHOWN_K)))
     partitions = data.partitions(algorithm, ks)
     # Before k-anonymising nobody is left out, so the range of the whole is that of all counted records.
-    everybody = np.asarray(data.data.columns[data.data.epsilon_quasi], dtype=np.float64)
     rivals = {}
     for k in ks:
-        noisy = look_at(data, partitions[k], data.policy(algorithm=algorithm, k=k))
-        rivals[k] = (noisy, noisy.as_one_class(everybody))
+        noisy = data.noisy_classes(partitions[k], data.policy(algorithm=algorithm, k=k))
+        rivals[k] = (noisy, noisy.as_one_class(data.values))
 
     def of_k(k: int, epsilon: float) -> Json:
-        source = noise_source(setting, "distributions", data.data.name, algorithm, k, epsilon)
-        return curves(*rivals[k], epsilon=epsilon, runs=setting.runs, source=source)
+        source = noise_source(scope, "distributions", data.data.name, algorithm, k, epsilon)
+        return curves(*rivals[k], epsilon=epsilon, runs=scope.runs, source=source)
 
     as_uniform = {k: epsilon_as_uniform(noisy) for k, (noisy, _) in rivals.items()}
     alike = {k: of_k(k, as_uniform[k]) for k in ks}
     return {
-        **heading(data.data, algorithm),
+        **data.heading(algorithm),
         "k": SHOWN_K,
         "epsilon_as_uniform": as_uniform[SHOWN_K],
         "uniform": UNIFORM,
         "uniform_error": UNIFORM / 2,
-        "runs": setting.runs,
+        "runs": scope.runs,
         "cells": [alike[SHOWN_K], *(of_k(SHOWN_K, epsilon) for epsilon in SHOWN_EPSILONS)],
         "ks": [
-            {"k": k, **_ratio(*rivals[k]), **{name: alike[k][name] for name in ("epsilon", *EXCESSES)}}
-            for k in setting.ks
+            {
+                "k": k,
+                # Mean errors at ε = 1; their ratio is the same at every ε.
+                "class_error": noisy.error(1),
+                "whole_error": wide.error(1),
+                "ratio": wide.error(1) / noisy.error(1),
+                **{name: alike[k][name] for name in ("epsilon", *EXCESSES)},
+            }
+            for k, (noisy, wide) in rivals.items()
+            if k in scope.ks
         ],
     }
 
 
 def epsilon_as_uniform(noisy: NoisyClasses) -> float:
-    """The ε that costs per class as much as uniform ±5 % noise; four decimals, for the sampler takes ε as it is written."""
+    """The ε at which noise per class errs as much as uniform ±5 %; four decimals, for the sampler takes ε as written."""
     return round(epsilon_for_error(UNIFORM / 2, error=noisy.error(1), epsilon=1), 4)
 
 
@@ -85,9 +91,7 @@ def curves(noisy: NoisyClasses, wide: NoisyClasses, *, epsilon: float, runs: int
     step = curve_end(errors[0]) / N_POINTS
     at = points(step)
     per_class, whole = (own.shares_within(step) for own in errors)
-    class_runs, whole_runs = (
-        np.array([_shares_of(_errors(one, epsilon, source), at) for _ in range(runs)]) for one in both
-    )
+    class_runs, whole_runs = (np.array([_run(one, epsilon, source, at) for _ in range(runs)]) for one in both)
     return {
         "epsilon": float(epsilon),
         "at": list(at),
@@ -102,21 +106,16 @@ def curves(noisy: NoisyClasses, wide: NoisyClasses, *, epsilon: float, runs: int
     }
 
 
-def _errors(noisy: NoisyClasses, epsilon: float, source: ByteSource) -> FloatArray:
-    """Relative errors of one run, by record."""
-    errors: FloatArray = np.abs(noisy.draw(epsilon, source) - noisy.values) / noisy.values
-    return errors
-
-
-def _shares_of(errors: FloatArray, at: tuple[float, ...]) -> FloatArray:
-    """The share of records whose error is at most each of `at`, up to a double's rounding."""
+def _run(noisy: NoisyClasses, epsilon: float, source: ByteSource, at: tuple[float, ...]) -> FloatArray:
+    """The share of records of one run whose error is at most each of `at`, up to a double's rounding."""
+    errors = np.abs(noisy.draw(epsilon, source) - noisy.values) / noisy.values
     first = np.searchsorted(np.array(at) * (1 + 1e-12), errors, side="left")
     shares: FloatArray = np.cumsum(np.bincount(first, minlength=len(at) + 1)[: len(at)]) / len(errors)
     return shares
 
 
 def _excess(at: tuple[float, ...], expected: FloatArray, runs: FloatArray) -> Mapping[str, float | None]:
-    """By how much the whole data set's curve is above that of the classes, at most; below 0 it never is.
+    """The most by which the whole data set's curve lies above that of the classes; negative if it nowhere does.
 
     Beyond 0, where neither has any record.
     """
@@ -129,8 +128,3 @@ def _excess(at: tuple[float, ...], expected: FloatArray, runs: FloatArray) -> Ma
         "largest_excess_standard_error": None if deviation is None else deviation / math.sqrt(len(runs)),
         "largest_excess_at": at[1 + worst],
     }
-
-
-def _ratio(noisy: NoisyClasses, wide: NoisyClasses) -> Json:
-    """Mean errors at ε = 1; their ratio is the same at every ε."""
-    return {"class_error": noisy.error(1), "whole_error": wide.error(1), "ratio": wide.error(1) / noisy.error(1)}

@@ -7,104 +7,82 @@ Noise is drawn by the mechanism of every release; what it did is read off `neigh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from kepsilon import Policy
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK
-from kepsilon.evaluate.expectations import Expectations
 from kepsilon.evaluate.loss.precision_loss import precision_loss
 from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised
-from kepsilon.perturb.mechanisms import mechanism_of
-from kepsilon.perturb.mechanisms.laplace import perturb
-from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import fraction
-from kepsilon.predict.noise_ranges import NoiseRanges
-from kepsilon.predict.outlook import expect_batch
 from kepsilon.randomness import ByteSource
-from kepsilon.reproduce.experiments.counted_data import CountedData
-from kepsilon.reproduce.experiments.experiment import heading, noise_source
+from kepsilon.reproduce.experiments.counted_data import CountedData, NoisyClasses, noise_source
 from kepsilon.reproduce.experiments.neighbour_tables import NeighbourTables, in_units, neighbour_tables
-from kepsilon.reproduce.setting import Setting
+from kepsilon.reproduce.scope import Scope
 from kepsilon.table.arrays import FloatArray, IntArray
 
 
-def releases(
-    data: CountedData, algorithm: str, setting: Setting, *, on_cell: Callable[[], None] = lambda: None
-) -> Json:
-    """Every cell of one data set and algorithm. `on_cell` is told of each k and ε that is done."""
-    partitions = data.partitions(algorithm, setting.ks)
+def releases(data: CountedData, algorithm: str, scope: Scope) -> Json:
+    """Every cell of one data set and algorithm."""
+    partitions = data.partitions(algorithm, scope.ks)
     return {
-        **heading(data.data, algorithm),
+        **data.heading(algorithm),
         "n_counted": data.counted.n_staying,
-        "runs": setting.runs,
+        "runs": scope.runs,
         "ks": [
-            _one_k(data, partition, data.policy(algorithm=algorithm, k=k), setting, on_cell)
-            for k, partition in partitions.items()
+            _one_k(data, partition, data.policy(algorithm=algorithm, k=k), scope) for k, partition in partitions.items()
         ],
     }
 
 
-def _one_k(
-    data: CountedData, partition: KAnonymised, policy: Policy, setting: Setting, on_cell: Callable[[], None]
-) -> Json:
-    recoding = partition.recoding
-    ranges, expectations = expect_batch(data.batch(recoding), policy, mechanism_of(policy))
-    n_counted, n_released = data.counted.n_staying, len(ranges.class_ids)
+def _one_k(data: CountedData, partition: KAnonymised, policy: Policy, scope: Scope) -> Json:
+    recoding, n_counted = partition.recoding, data.counted.n_staying
+    noisy = data.noisy_classes(partition, policy)
     loss = precision_loss(recoding)
-    values = np.asarray(data.data.columns[data.data.epsilon_quasi], dtype=np.float64)
-    classes = _NoisyClasses.of(ranges, policy)
-    cells = []
-    for epsilon in setting.epsilons:
-        own = policy.with_changes(epsilon=epsilon)
-        source = noise_source(setting, "noise", data.data.name, policy.algorithm, policy.k, epsilon)
-        cells.append(_cell(expectations, classes, own, setting, source, n_counted=n_counted))
-        on_cell()
     return {
         "k": policy.k,
         "n_classes": recoding.n_classes,
-        "n_released": n_released,
-        "suppressed_by_k": (n_counted - n_released) / n_counted,
+        "n_released": len(noisy.values),
+        "suppressed_by_k": (n_counted - len(noisy.values)) / n_counted,
         "levels": None if recoding.levels is None else list(recoding.levels),
         "loss": dict(zip(policy.k_quasis, loss.by_attribute, strict=True)),
         "precision_loss": loss.overall,
-        "whole_error": float(np.ptp(values) * np.mean(1 / np.abs(ranges.values))),
-        "cells": cells,
+        "whole_error": float(np.ptp(data.values) * np.mean(1 / np.abs(noisy.values))),
+        "cells": _cells(data, noisy, policy, scope),
     }
 
 
-def _cell(
-    expectations: Expectations,
-    classes: _NoisyClasses,
-    policy: Policy,
-    setting: Setting,
-    source: ByteSource,
-    *,
-    n_counted: int,
-) -> Json:
-    epsilon = float(policy.exact_epsilon)
-    expected = expectations.at(epsilon)
-    n = expected.n_records
-    run = [classes.run(policy, setting.confidences, source) for _ in range(setting.runs)]
-    suppressed = {}
-    for i, confidence in enumerate(setting.confidences):
-        asked = ConfidentK.asked_by(policy.with_changes(confidence=confidence))
-        gone = expectations.at(epsilon, confident=asked).suppressed
-        if gone is None:
-            raise ValueError("a policy with a confidence asks for confident k")
-        suppressed[f"{confidence:g}"] = {
-            **spread(gone.total / n_counted, [one.gone[i] / n_counted for one in run]),
-            "in_small_classes": float(np.mean([one.gone_in_small_classes[i] for one in run])) / n_counted,
-        }
-    return {
-        "epsilon": policy.epsilon,
-        "error": spread(expected.errors[0].relative, [one.error for one in run]),
-        "risk": spread(expected.links.fair.total / n, [one.fair / n for one in run]),
-        "risk_paper_ties": spread(expected.links.paper.total / n, [one.paper / n for one in run]),
-        "suppressed": suppressed,
-    }
+def _cells(data: CountedData, noisy: NoisyClasses, policy: Policy, scope: Scope) -> list[Json]:
+    """Expected figures and those of the runs, for every ε."""
+    classes, n_counted = _ReleasedClasses.of(noisy, k=policy.k), data.counted.n_staying
+    asked = [ConfidentK.asked_by(policy.with_changes(confidence=confidence)) for confidence in scope.confidences]
+    cells = []
+    for epsilon in scope.epsilons:
+        source = noise_source(scope, "noise", data.data.name, policy.algorithm, policy.k, epsilon)
+        runs = [classes.run(epsilon, scope.confidences, source) for _ in range(scope.runs)]
+        expected = noisy.expectations.at(epsilon)
+        n = expected.n_records
+        suppressed = {}
+        for i, confidence in enumerate(scope.confidences):
+            gone = noisy.expectations.at(epsilon, confident=asked[i]).suppressed
+            if gone is None:
+                raise ValueError("a policy with a confidence asks for confident k")
+            suppressed[f"{confidence:g}"] = {
+                **spread(gone.total / n_counted, [run.gone[i] / n_counted for run in runs]),
+                "in_small_classes": float(np.mean([run.gone_in_small_classes[i] for run in runs])) / n_counted,
+            }
+        cells.append(
+            {
+                "epsilon": epsilon,
+                "error": spread(expected.errors[0].relative, [run.error for run in runs]),
+                "risk": spread(expected.links.fair.total / n, [run.fair / n for run in runs]),
+                "risk_paper_ties": spread(expected.links.paper.total / n, [run.paper / n for run in runs]),
+                "suppressed": suppressed,
+            }
+        )
+    return cells
 
 
 def spread(expected: float | None, runs: Sequence[float]) -> Json:
@@ -122,81 +100,59 @@ class _Run:
     gone: list[int]
     """Records that confident k leaves out, one number per confidence."""
     gone_in_small_classes: list[int]
-    """Those of them in classes of fewer than 2k."""
+    """Records that confident k leaves out of classes of fewer than 2k, one number per confidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _NoisyClasses:
-    """Released records by class, so that what is looked up for neighbours lies close together."""
+class _ReleasedClasses:
+    """Released records by class, with the tables that tell how near a published value is to the originals."""
 
-    values: FloatArray
+    noisy: NoisyClasses
     units: IntArray
-    class_ids: IntArray
     sizes: IntArray
-    low: FloatArray
-    high: FloatArray
     tables: NeighbourTables
     precision: float
+    k: int
 
     @classmethod
-    def of(cls, ranges: NoiseRanges, policy: Policy) -> _NoisyClasses:
-        (attribute,) = policy.epsilon_quasis.values()
-        order = np.argsort(ranges.class_ids, kind="stable")
-        values, class_ids = ranges.values[order], ranges.class_ids[order]
-        units = in_units(values[:, 0], attribute.precision)
-        n_classes = len(ranges.low)
+    def of(cls, noisy: NoisyClasses, *, k: int) -> _ReleasedClasses:
+        noisy = noisy.by_class()
+        (precision,) = map(float, noisy.precisions)
+        units, class_ids, n_classes = in_units(noisy.values, precision), noisy.ranges.class_ids, len(noisy.ranges.low)
         return cls(
-            values=values,
+            noisy=noisy,
             units=units,
-            class_ids=class_ids,
             sizes=np.bincount(class_ids, minlength=n_classes),
-            low=ranges.low,
-            high=ranges.high,
-            tables=neighbour_tables(units, class_ids, n_classes=n_classes, k=policy.k),
-            precision=attribute.precision,
+            tables=neighbour_tables(units, class_ids, n_classes=n_classes, k=k),
+            precision=precision,
+            k=k,
         )
 
-    def run(self, policy: Policy, confidences: Sequence[float], source: ByteSource) -> _Run:
+    def run(self, epsilon: float, confidences: Sequence[float], source: ByteSource) -> _Run:
         """Draws the noise once; the same draw is judged at every confidence."""
-        (attribute,) = policy.epsilon_quasis.values()
-        published = perturb(
-            self.values,
-            self.class_ids,
-            self.low,
-            self.high,
-            epsilon=policy.exact_epsilon,
-            precisions=[fraction(attribute.precision)],
-            domains=[None],
-            source=source,
-        )[:, 0]
+        values, class_ids = self.noisy.values, self.noisy.ranges.class_ids
+        published = self.noisy.draw(epsilon, source)
         units = in_units(published, self.precision)
-        near = self.tables.look_up(units, self.class_ids)
+        near = self.tables.look_up(units, class_ids)
         is_link = np.abs(units - self.units) == near.nearest
         # r_c = −(R/ε)·ln(1 − c) + precision/2, so a distance is within it if it is within −ln(1 − c) once half a
         # unit is taken off and it is measured in R/ε. Where R is 0, everything is within.
-        per_unit = (self.precision * float(policy.exact_epsilon)) * _reciprocal(self.high - self.low)[:, 0]
-        scale = per_unit[self.class_ids]
+        widths = self.noisy.ranges.widths[:, 0]
+        per_width = np.divide(1.0, widths, out=np.zeros_like(widths), where=widths > 0)
+        scale = ((self.precision * float(epsilon)) * per_width)[class_ids]
         first, kth = (near.nearest - 0.5) * scale, (near.kth - 0.5) * scale
-        gone, in_small = zip(*self._gone(first, kth, confidences, k=policy.k), strict=True)
+        gone = [self._gone(first, kth, confidence) for confidence in confidences]
         return _Run(
-            error=float(np.mean(np.abs(published - self.values[:, 0]) / np.abs(self.values[:, 0]))),
+            error=float(np.mean(np.abs(published - values) / np.abs(values))),
             fair=float(np.sum(is_link / near.n_nearest)),
             paper=int(np.count_nonzero(is_link)),
-            gone=[*gone],
-            gone_in_small_classes=[*in_small],
+            gone=[int(one.sum()) for one in gone],
+            gone_in_small_classes=[int(one[self.sizes < 2 * self.k].sum()) for one in gone],
         )
 
-    def _gone(
-        self, first: FloatArray, kth: FloatArray, confidences: Sequence[float], *, k: int
-    ) -> Iterator[tuple[int, int]]:
-        """0 < ℓ < k goes, and then whole classes left with fewer than k: all that go, and those of them in small classes."""
-        for confidence in confidences:
-            reach = -math.log1p(-confidence)
-            goes = (first <= reach) & (kth > reach)
-            n_gone = np.bincount(self.class_ids[goes], minlength=len(self.sizes))
-            n_gone = np.where(self.sizes - n_gone < k, self.sizes, n_gone)
-            yield int(n_gone.sum()), int(n_gone[self.sizes < 2 * k].sum())
-
-
-def _reciprocal(ranges: FloatArray) -> FloatArray:
-    return np.divide(1.0, ranges, out=np.zeros_like(ranges), where=ranges > 0)
+    def _gone(self, first: FloatArray, kth: FloatArray, confidence: float) -> IntArray:
+        """Records that confident k leaves out, by class: 0 < ℓ < k goes, and then whole classes left with fewer than k."""
+        reach = -math.log1p(-confidence)
+        goes = (first <= reach) & (kth > reach)
+        n_gone = np.bincount(self.noisy.ranges.class_ids[goes], minlength=len(self.sizes))
+        return np.where(self.sizes - n_gone < self.k, self.sizes, n_gone)

@@ -11,22 +11,20 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
+from kepsilon import Policy
 from kepsilon.count import read_and_count
 from kepsilon.engines.arrow.tables import table_from
 from kepsilon.engines.choose import local_engine
 from kepsilon.json_values import Json
 from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise, mondrian
 from kepsilon.kanonymise.lattice import Lattice, Node, lattice_of
-from kepsilon.policy.policy import Policy
 from kepsilon.randomness import system_bytes
-from kepsilon.reproduce.experiments.counted_data import CountedData, count_data
-from kepsilon.reproduce.experiments.experiment import heading, look_at, with_extra_k_quasi
-from kepsilon.reproduce.setting import SHOWN_K, Setting
+from kepsilon.reproduce.experiments.counted_data import CountedData, count_data, with_extra_k_quasi
+from kepsilon.reproduce.scope import SHOWN_K, Scope
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.frequency import FrequencyTable
@@ -35,61 +33,67 @@ T = TypeVar("T")
 
 REPETITIONS = 40
 ENOUGH_SECONDS = 0.25
-"""What is slower is repeated less often, but timed twice at least; the shortest counts, which other work disturbs least."""
+"""A function is timed this often, or for this long but twice at least; the shortest time counts, as the least disturbed."""
 SWEEP_SECONDS, QUICK_SWEEP_SECONDS = 3.0, 0.4
-"""For the nodes of one lattice; those left are taken to be like the others."""
+"""Seconds for timing the nodes of one lattice; the nodes left over are taken to be like the others."""
 FEWEST_NODES = 10
-"""Timed even if they take longer."""
+"""Nodes that are timed even if they take longer."""
 
 
-def running_times(data: CountedData, algorithm: str, setting: Setting) -> Json:
+def running_times(data: CountedData, algorithm: str, scope: Scope) -> Json:
     """Seconds from the records in memory to those released, by k, and why they differ."""
     crowded = count_data(data.data, document=with_extra_k_quasi(data.data))
     counting = [_counting(one) for one in (crowded, data)]
-    ks = []
-    for k in (SHOWN_K,) if setting.is_quick else setting.ks:
-        together = _search(crowded, crowded.policy(algorithm=algorithm, k=k))
-        alone = _search(data, data.policy(algorithm=algorithm, k=k))
-        noise = _noise(data, alone.partition, data.policy(algorithm=algorithm, k=k))
-        ks.append(_of_k(k, together, alone, counting=counting, noise=noise))
+    ks: list[Json] = []
+    for k in (SHOWN_K,) if scope.is_quick else scope.ks:
+        policy = data.policy(algorithm=algorithm, k=k)
+        together, search_with = _search(crowded, crowded.policy(algorithm=algorithm, k=k))
+        alone, search_without = _search(data, policy)
+        noise = _noise(data, alone, policy)
+        seconds_with, seconds_without = counting[0] + search_with, counting[1] + search_without + noise
+        ks.append(
+            {
+                "k": k,
+                "seconds_with": seconds_with,
+                "seconds_without": seconds_without,
+                "ratio": seconds_with / seconds_without,
+                "search_seconds_with": search_with,
+                "search_seconds_without": search_without,
+                "noise_seconds": noise,
+                "search_only_ratio": search_with / search_without,
+                "without_counting_ratio": search_with / (search_without + noise),
+                "nodes_counted_with": together.nodes_counted,
+                "nodes_counted_without": alone.nodes_counted,
+            }
+        )
     found = {
-        **heading(data.data, algorithm),
+        **data.heading(algorithm),
         "combinations_with": crowded.counted.table.n_combinations,
         "combinations_without": data.counted.table.n_combinations,
         "records": data.counted.n_staying,
-        "lattice_with": None,
-        "lattice_without": None,
+        "lattice_with": lattice_of(crowded.counted.table.domains).n_nodes if algorithm == "ola" else None,
+        "lattice_without": lattice_of(data.counted.table.domains).n_nodes if algorithm == "ola" else None,
         "count_seconds_with": counting[0],
         "count_seconds_without": counting[1],
         "ks": ks,
     }
     if algorithm == "ola":
-        found["lattice_with"], found["lattice_without"] = (
-            lattice_of(one.counted.table.domains).n_nodes for one in (crowded, data)
-        )
-        seconds = QUICK_SWEEP_SECONDS if setting.is_quick else SWEEP_SECONDS
+        seconds = QUICK_SWEEP_SECONDS if scope.is_quick else SWEEP_SECONDS
         found["regrouping"] = _regrouping(crowded, data, ks, seconds=seconds)
     else:
         found["by_record"] = [_by_record(crowded, data, row["k"], noise=row["noise_seconds"]) for row in ks]
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
-    partition: KAnonymised
-    seconds: float
-
-
-def _search(data: CountedData, policy: Policy) -> Search:
-    """From the frequency table to the class of every record."""
+def _search(data: CountedData, policy: Policy) -> tuple[KAnonymised, float]:
+    """The classes, and seconds from the frequency table to the class of every record."""
 
     def run() -> KAnonymised:
         partition = k_anonymise(data.counted.table, policy)
         data.counted.columns.preview(partition.recoding)
         return partition
 
-    partition, seconds = _best(run)
-    return Search(partition=partition, seconds=seconds)
+    return _best(run)
 
 
 def _counting(data: CountedData) -> float:
@@ -100,29 +104,11 @@ def _counting(data: CountedData) -> float:
 
 def _noise(data: CountedData, partition: KAnonymised, policy: Policy) -> float:
     """Seconds of the extra loop of (k,ε)-anonymity, with the bytes that a release would use."""
-    return _best(lambda: look_at(data, partition, policy).draw(policy.epsilon, system_bytes()))[1]
-
-
-def _of_k(k: int, together: Search, alone: Search, *, counting: list[float], noise: float) -> Json:
-    seconds_with = counting[0] + together.seconds
-    seconds_without = counting[1] + alone.seconds + noise
-    return {
-        "k": k,
-        "seconds_with": seconds_with,
-        "seconds_without": seconds_without,
-        "ratio": seconds_with / seconds_without,
-        "search_seconds_with": together.seconds,
-        "search_seconds_without": alone.seconds,
-        "noise_seconds": noise,
-        "search_only_ratio": together.seconds / alone.seconds,
-        "without_counting_ratio": together.seconds / (alone.seconds + noise),
-        "nodes_counted_with": together.partition.nodes_counted,
-        "nodes_counted_without": alone.partition.nodes_counted,
-    }
+    return _best(lambda: data.noisy_classes(partition, policy).draw(policy.epsilon, system_bytes()))[1]
 
 
 def _regrouping(crowded: CountedData, data: CountedData, ks: list[Json], *, seconds: float) -> Json:
-    """What a search costs that groups all records at every node, with and without the extra k-quasi.
+    """Times of a search that groups all records at every node, with and without the extra k-quasi.
 
     `sweep_ratio` is for the whole lattice; `ratio` by k for as many nodes as OLA has to count with tagging.
     """
@@ -144,7 +130,7 @@ def _regrouping(crowded: CountedData, data: CountedData, ks: list[Json], *, seco
 
 
 def regroup(data: CountedData, *, seconds: float) -> Json:
-    """The obvious way to look at a lattice: at every node, label every record and count equal ones in a dictionary."""
+    """Times of grouping at the nodes of a lattice: label every record, and count equal ones in a dictionary."""
     table = data.counted.table
     of_record = codes_of_records(data)
     lattice = lattice_of(table.domains)
@@ -191,7 +177,7 @@ def spread_nodes(lattice: Lattice) -> Iterator[Node]:
 
 
 def _by_record(crowded: CountedData, data: CountedData, k: int, *, noise: float) -> Json:
-    """Mondrian on tables in which every record is a combination of its own, as if they had not been counted."""
+    """Times of Mondrian on tables in which every record is a combination of its own, as if they had not been counted."""
     (together, n_together), (alone, n_alone) = (_cut_records(one, k) for one in (crowded, data))
     return {
         "k": k,
@@ -206,16 +192,14 @@ def _by_record(crowded: CountedData, data: CountedData, k: int, *, noise: float)
 def _cut_records(data: CountedData, k: int) -> tuple[float, int]:
     table = data.counted.table
     records = FrequencyTable(
-        domains=table.domains,
-        codes=tuple(codes_of_records(data)),
-        counts=np.ones(table.n_records, dtype=np.int64),
+        domains=table.domains, codes=tuple(codes_of_records(data)), counts=np.ones(table.n_records, dtype=np.int64)
     )
     parts, seconds = _best(lambda: mondrian.partition(records, k=k))
     return seconds, parts.n_parts
 
 
 def _best(function: Callable[[], T]) -> tuple[T, float]:
-    """What the function gives, and the shortest of several times it took."""
+    """The function's result, and the shortest of several times it took."""
     times: list[float] = []
     while len(times) < 2 or (len(times) < REPETITIONS and sum(times) < ENOUGH_SECONDS):
         start = time.perf_counter()

@@ -20,10 +20,9 @@ from kepsilon.evaluate.originals.sorted_classes import SortedClasses, sort_class
 from kepsilon.json_values import Json
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.randomness import ByteSource, uniform_uint64
-from kepsilon.reproduce.experiments.counted_data import CountedData
+from kepsilon.reproduce.experiments.counted_data import CountedData, NoisyClasses, noise_source
 from kepsilon.reproduce.experiments.distributions import epsilon_as_uniform
-from kepsilon.reproduce.experiments.experiment import NoisyClasses, heading, look_at, noise_source
-from kepsilon.reproduce.setting import SHOWN_K, Setting
+from kepsilon.reproduce.scope import SHOWN_K, Scope
 from kepsilon.table.arrays import FloatArray, IntArray
 
 MOST_RUNS = 10
@@ -35,7 +34,7 @@ class Attack:
     """What one run of published values gives away, as shares; every record counts the same."""
 
     ruled_out: float
-    """Of the other originals of a class: those a published value cannot come from."""
+    """Share of the other originals of a class that a published value cannot come from."""
     risk: float
     """Records linked by the attacker who picks the likeliest original; a tie of t is worth 1/t."""
     over_half: float
@@ -44,23 +43,23 @@ class Attack:
     certain: float
     """Records whose own original is the only one left."""
     least_likelihood: float
-    """Of any original of the class against the likeliest, at least, over all records: 0 where one is ruled out."""
+    """The least likelihood of any original of a class beside the likeliest, over all records; 0 where one is ruled out."""
 
 
-def uniform_noise(data: CountedData, algorithm: str, setting: Setting) -> Json:
+def uniform_noise(data: CountedData, algorithm: str, scope: Scope) -> Json:
     """At k = 20: uniform ±5 % noise beside noise per class of the same mean error, by closed form and by draws."""
     partition = data.partitions(algorithm, [SHOWN_K])[SHOWN_K]
-    noisy = look_at(data, partition, data.policy(algorithm=algorithm, k=SHOWN_K))
+    noisy = data.noisy_classes(partition, data.policy(algorithm=algorithm, k=SHOWN_K))
     classes = sort_classes(noisy.values, noisy.ranges.class_ids, n_classes=len(noisy.ranges.low))
     epsilon = epsilon_as_uniform(noisy)
-    runs = min(setting.runs, MOST_RUNS)
-    source = noise_source(setting, "uniform", data.data.name, algorithm)
+    runs = min(scope.runs, MOST_RUNS)
+    source = noise_source(scope, "uniform", data.data.name, algorithm)
     uniform_runs = [attack_uniform(classes, uniformly_noisy(noisy.values, source)) for _ in range(runs)]
     class_runs = [attack_laplace(classes, noisy, noisy.draw(epsilon, source), epsilon=epsilon) for _ in range(runs)]
     n = len(noisy.values)
     expected = link_gaps(classes, ranges=noisy.ranges.widths[:, 0], law=LAPLACE).expected(epsilon)
     return {
-        **heading(data.data, algorithm),
+        **data.heading(algorithm),
         "k": SHOWN_K,
         "uniform": UNIFORM,
         "epsilon": epsilon,
@@ -82,7 +81,7 @@ def uniform_noise(data: CountedData, algorithm: str, setting: Setting) -> Json:
 
 
 def disjoint_pairs(classes: ClassValues) -> float | None:
-    """Of all pairs of records of one class that differ, the share whose published values can never be the same.
+    """Of all pairs of records of one class that differ, the share whose published values can never agree.
 
     v < w have no common value if v(1 + u) < w(1 − u). None where no two records of a class differ.
     """
@@ -132,7 +131,7 @@ def uniformly_noisy(values: FloatArray, source: ByteSource) -> FloatArray:
 
 
 def attack_uniform(classes: SortedClasses, published: FloatArray) -> Attack:
-    """Every original that is possible weighs 1/v, its density; the others are ruled out."""
+    """What uniform noise gives away: an original that is possible weighs 1/v, its density; the others are ruled out."""
     before, in_class = _counts_before(classes)
     place, x = classes.place, published[classes.order]
     ids = classes.class_ids[place]
@@ -157,7 +156,7 @@ def attack_uniform(classes: SortedClasses, published: FloatArray) -> Attack:
 
 
 def attack_laplace(classes: SortedClasses, noisy: NoisyClasses, published: FloatArray, *, epsilon: float) -> Attack:
-    """The same of noise per class: an original weighs exp(−ε|x − v|/R), and one that weighs nothing is ruled out.
+    """What noise per class gives away: an original weighs exp(−ε|x − v|/R), and one that weighs nothing is ruled out.
 
     The least likely original is an end of the class. Where not even that one is ruled out, none is; so `ruled_out` and
     `certain` are the most that can be, which is enough to see that they are 0.
@@ -188,7 +187,7 @@ _FAR = (1 + UNIFORM) / (1 - UNIFORM)
 
 
 def _counts_before(classes: ClassValues) -> tuple[IntArray, IntArray]:
-    """Records in front of each distinct value and at last of all, and the records of each distinct value's class."""
+    """Numbers of records before each distinct value, with that of all records last, and the size of each value's class."""
     before: IntArray = np.concatenate([[0], np.cumsum(classes.counts)])
     return before, classes.sizes[classes.class_ids]
 

@@ -6,35 +6,28 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from kepsilon.json_values import Json
 from kepsilon.pages.figures.figure import Table
 from kepsilon.pages.wording import NO_BREAK, NOTHING, number
 from kepsilon.reproduce.claims.claim import EPSILON, LOSS, SHARE, TIMES
-from kepsilon.reproduce.pages.numbers import tidied
-from kepsilon.reproduce.pages.panels import STAND_INS, title_of
-from kepsilon.reproduce.setting import DATA_SETS
+from kepsilon.reproduce.pages.wording import STAND_INS, data_set_title, table_of, tidied
+from kepsilon.reproduce.scope import DATA_SETS
 
-HELD, NOT_HELD, NOT_JUDGED = "✓ held", "✗ not held", "– not judged"
+MARKS = {True: "✓ held", False: "✗ not held", None: "– not judged"}
+"""A verdict by sign and word, never by colour alone."""
+SIGNS = {held: mark[0] for held, mark in MARKS.items()}
+CSS_CLASSES = {True: "held", False: "not-held", None: "not-judged"}
 EVERYWHERE = "All data sets"
 
 
-SIGNS = {True: "✓", False: "✗", None: "–"}
-LOOKS = {True: "held", False: "not-held", None: "not-judged"}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class JudgedPart:
+    """One of several things that a claim says at once, and whether that held."""
+
     words: str
     held: bool | None
-
-    @property
-    def mark(self) -> str:
-        return mark(self.held)
-
-    @property
-    def look(self) -> str:
-        return LOOKS[self.held]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,27 +48,16 @@ class Judgement:
     claim: int
     data_set: str | None
     title: str
-    sentence: str
-    section: str
     bound: str
     measured: str
     held: bool | None
     why: str
     experiment: Experiment
-    parts: Sequence[Part] = ()
-    """Where a claim says several things at once, each by itself."""
-
-    @property
-    def mark(self) -> str:
-        """By sign and word, never by colour alone."""
-        return mark(self.held)
-
-    @property
-    def look(self) -> str:
-        return LOOKS[self.held]
+    parts: Sequence[JudgedPart]
+    """The things that the claim says, where it says several at once."""
 
     def about(self, algorithm: str) -> Judgement:
-        """What it says of one algorithm, where its words or its parts begin with that one's name; else all of it."""
+        """The judgement of one algorithm, where words or parts begin with that one's name; else the whole judgement."""
         if not algorithm:
             return self
         parts = [part for part in self.parts if part.words.startswith(algorithm)]
@@ -87,7 +69,9 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class JudgedClaim:
+    """A claim and its judgements, one per data set."""
+
     id: int
     sentence: str
     section: str
@@ -95,7 +79,7 @@ class Claim:
 
     @property
     def bound(self) -> str:
-        """Where it is the same on every data set."""
+        """The bound that holds for every data set; empty if they differ."""
         bounds = {one.bound for one in self.judgements}
         return bounds.pop() if len(bounds) == 1 else ""
 
@@ -105,14 +89,14 @@ class Claim:
 
     @property
     def where(self) -> str:
-        """In the paper."""
+        """The claim's place in the paper."""
         return self.section if self.section == "Abstract" else f"Section {self.section}"
 
     def on(self, data_set: str | None) -> list[Judgement]:
         return [one for one in self.judgements if one.data_set == data_set]
 
     def held_on(self, data_set: str | None) -> bool | None:
-        """In every part that was judged; None where it says nothing about that data set."""
+        """Whether it held in every part that was judged; None where it says nothing about that data set."""
         held = [one.held for one in self.on(data_set) if one.held is not None]
         return all(held) if held else None
 
@@ -127,83 +111,76 @@ class Score:
     n_judged: int
 
 
-def mark(held: bool | None) -> str:
-    return {True: HELD, False: NOT_HELD, None: NOT_JUDGED}[held]
-
-
-def claims_of(content: Json) -> list[Claim]:
-    """In the order of their numbers; data sets in the paper's."""
-    judged: dict[int, list[Judgement]] = {}
-    for entry in content["claims"]:
-        judged.setdefault(entry["id"], []).append(_judgement(entry))
-    order = {name: i for i, name in enumerate((*DATA_SETS, None))}
+def claims_of(content: Json) -> list[JudgedClaim]:
+    """The claims of a claims.json in the order of their numbers; data sets in the paper's order."""
+    order = [*DATA_SETS, None]
+    entries = sorted(content["claims"], key=lambda entry: (entry["id"], order.index(entry["data_set"])))
     return [
-        Claim(
+        JudgedClaim(
             id=number_of,
-            sentence=found[0].sentence,
-            section=found[0].section,
-            judgements=sorted(found, key=lambda one: order.get(one.data_set, len(order))),
+            sentence=tidied(found[0]["sentence"]),
+            section=str(found[0]["section"]),
+            judgements=[_judgement(entry) for entry in found],
         )
-        for number_of, found in sorted(judged.items())
+        for number_of, alike in groupby(entries, key=lambda entry: entry["id"])
+        if (found := [*alike])
     ]
 
 
-def in_short(claims: Sequence[Claim]) -> list[tuple[str, list[Claim]]]:
+def in_short(claims: Sequence[JudgedClaim]) -> list[tuple[str, list[JudgedClaim]]]:
     """Claims by where they held: everywhere, nowhere, not on a stand-in alone, and all others."""
-    groups: dict[str, list[Claim]] = {
-        "Held on every data set": [],
-        "Held on none": [],
-        "Failed on stand-ins only": [],
-        "Failed on Adult, and held elsewhere": [],
-        "Failed on Adult and on a stand-in, and held on the other": [],
-    }
-    for claim in claims:
-        held = {one.data_set: answer for one in claim.judgements if (answer := claim.held_on(one.data_set)) is not None}
-        if not held:
-            continue
-        on_real = [answer for name, answer in held.items() if name not in STAND_INS]
-        elsewhere = [answer for name, answer in held.items() if name in STAND_INS]
-        if all(held.values()):
-            name = "Held on every data set"
-        elif on_real and not any(held.values()):
-            name = "Held on none"
-        elif all(on_real):  # or it does not speak of others
-            name = "Failed on stand-ins only"
-        elif all(elsewhere):
-            name = "Failed on Adult, and held elsewhere"
-        else:
-            name = "Failed on Adult and on a stand-in, and held on the other"
-        groups[name].append(claim)
-    return [(name, found) for name, found in groups.items() if found]
+    groups = [(name, [claim for claim in claims if _group(claim) == name]) for name in _GROUPS]
+    return [(name, found) for name, found in groups if found]
 
 
-def scores(claims: Sequence[Claim]) -> list[Score]:
+_GROUPS = (
+    "Held on every data set",
+    "Held on none",
+    "Failed on stand-ins only",
+    "Failed on Adult, and held elsewhere",
+    "Failed on Adult and on a stand-in, and held on the other",
+)
+
+
+def _group(claim: JudgedClaim) -> str | None:
+    """Which of the groups a claim belongs to; None if it was not judged."""
+    held = {one.data_set: answer for one in claim.judgements if (answer := claim.held_on(one.data_set)) is not None}
+    on_real = [answer for name, answer in held.items() if name not in STAND_INS]
+    elsewhere = [answer for name, answer in held.items() if name in STAND_INS]
+    if not held:
+        return None
+    belongs = (
+        all(held.values()),
+        bool(on_real) and not any(held.values()),
+        all(on_real),  # or it does not speak of others
+        all(elsewhere),
+        True,
+    )
+    return _GROUPS[belongs.index(True)]
+
+
+def scores(claims: Sequence[JudgedClaim]) -> list[Score]:
+    """How many claims held on each data set, in the paper's order."""
     found = {one.data_set: one.title for claim in claims for one in claim.judgements}
-    ordered = [name for name in (*DATA_SETS, None) if name in found]
     result = []
-    for name in ordered:
-        held = [answer for claim in claims if (answer := claim.held_on(name)) is not None]
-        result.append(Score(data_set=name, title=found[name], n_held=sum(held), n_judged=len(held)))
+    for name in (*DATA_SETS, None):
+        if name in found:
+            held = [answer for claim in claims if (answer := claim.held_on(name)) is not None]
+            result.append(Score(data_set=name, title=found[name], n_held=sum(held), n_judged=len(held)))
     return result
 
 
 def _judgement(entry: Json) -> Judgement:
-    data_set = entry["data_set"]
-    title = EVERYWHERE
-    if data_set is not None:
-        title = title_of(data_set, entry.get("title"), is_stand_in=entry.get("is_stand_in"))
     return Judgement(
         claim=entry["id"],
-        data_set=data_set,
-        title=title,
-        sentence=tidied(entry["sentence"]),
-        section=str(entry["section"]),
+        data_set=entry["data_set"],
+        title=EVERYWHERE if entry["data_set"] is None else data_set_title(entry),
         bound=tidied(entry["bound"]),
         measured=tidied(entry["measured"]),
         held=entry["held"],
         why=tidied(entry.get("why") or ""),
         experiment=_experiment(entry.get("experiment") or []),
-        parts=[Part(words=tidied(part["words"]), held=part["held"]) for part in entry.get("parts") or []],
+        parts=[JudgedPart(words=tidied(part["words"]), held=part["held"]) for part in entry.get("parts") or []],
     )
 
 
@@ -211,7 +188,7 @@ _AT_K = re.compile(r",? (?:at )?k = (\d+)\b")
 
 
 def _experiment(findings: Sequence[Json]) -> Experiment:
-    """Findings that differ in k alone are a column; what was tried once is a line."""
+    """An experiment's findings: those that differ in k alone as a column, each other one as a line."""
     columns: dict[str, dict[int, str]] = {}
     alone: dict[str, str] = {}
     for one in findings:
@@ -221,18 +198,16 @@ def _experiment(findings: Sequence[Json]) -> Experiment:
             alone[words] = value
         else:
             columns.setdefault(_AT_K.sub("", words, count=1), {})[int(found.group(1))] = value
-    for condition, by_k in [*columns.items()]:
-        if len(by_k) == 1:
-            ((k, value),) = by_k.items()
-            alone[f"{condition}, k = {k}"] = value
-            del columns[condition]
-    ks = sorted({k for by_k in columns.values() for k in by_k})
-    table = Table(
-        headers=["k", *columns],
-        rows=[[str(k), *(by_k.get(k, NOTHING) for by_k in columns.values())] for k in ks],
-        n_words=0,
+    alone |= {
+        f"{words}, k = {k}": value for words, by_k in columns.items() if len(by_k) == 1 for k, value in by_k.items()
+    }
+    several = {words: by_k for words, by_k in columns.items() if len(by_k) > 1}
+    ks = sorted({k for by_k in several.values() for k in by_k})
+    shown = {words: [by_k.get(k, NOTHING) for k in ks] for words, by_k in several.items()}
+    return Experiment(
+        table=table_of({"k": [*map(str, ks)], **shown}) if several else None,
+        lines=[f"{words}: {value}" for words, value in alone.items()],
     )
-    return Experiment(table=table if columns else None, lines=[f"{words}: {value}" for words, value in alone.items()])
 
 
 def _value(one: Json) -> str:
@@ -243,11 +218,5 @@ def _value(one: Json) -> str:
 def _with_unit(value: float | None, unit: str) -> str:
     if value is None:
         return "undefined"
-    if unit == SHARE:
-        return f"{100 * value:.2f}{NO_BREAK}%"
-    if unit == EPSILON:
-        return number(value, 3)
-    if unit == LOSS:
-        return f"{value:.3f}"
-    words = f"{value:.2f}" if unit == TIMES else number(value, 3)
-    return f"{words}{NO_BREAK}{unit}"
+    written = {SHARE: f"{100 * value:.2f}{NO_BREAK}%", EPSILON: number(value, 3), LOSS: f"{value:.3f}"}
+    return written.get(unit) or f"{f'{value:.2f}' if unit == TIMES else number(value, 3)}{NO_BREAK}{unit}"

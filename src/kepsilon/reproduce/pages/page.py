@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reproduction is looked at with: one self-contained page, and every figure as a drawing and as a table."""
+"""Writes the results of a reproduction: one self-contained page, and every figure as a drawing and as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,32 +12,20 @@ from kepsilon.json_values import Json
 from kepsilon.pages.charts import STYLE, sheet, standalone
 from kepsilon.pages.render import environment
 from kepsilon.pages.wording import listed, plural
+from kepsilon.reproduce.pages import judged as marks
 from kepsilon.reproduce.pages.beyond_figures import beyond_figures, choices, variants
-from kepsilon.reproduce.pages.data_tables import data_sets, hierarchies
-from kepsilon.reproduce.pages.judged import LOOKS, SIGNS, Claim, Judgement, Score, claims_of, in_short, scores
-from kepsilon.reproduce.pages.numbers import tidied
-from kepsilon.reproduce.pages.panels import STAND_IN, Said, ShownFigure, csv_text, title_of
+from kepsilon.reproduce.pages.judged import JudgedClaim, Judgement, Score
+from kepsilon.reproduce.pages.page_tables import data_sets, hierarchies, run_facts, run_times
+from kepsilon.reproduce.pages.panels import ShownFigure, csv_text
 from kepsilon.reproduce.pages.paper_figures import paper_figures
-from kepsilon.reproduce.pages.run_facts import run_facts, run_times
-from kepsilon.reproduce.setting import Measurements
+from kepsilon.reproduce.pages.paper_says import PAGE_TEXTS, Said
+from kepsilon.reproduce.pages.wording import STAND_IN, tidied, title_of
+from kepsilon.reproduce.scope import Measurements
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 FIGURES = "figures"
-_WHAT = {
-    "adult": "Real: UCI's training set, persons under 80. Heights are drawn by age and sex.",
-    "florida": "Made up: nobody in it exists. Drawn from census and register figures; heights by age and sex.",
-    "michigan": "Made up: nobody in it exists. Drawn from census and register figures; weights by age and sex.",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """A sentence of the paper, and what was found."""
-
-    said: Said
-    judgements: Sequence[Judgement]
 
 
 def write_pages(folder: Path, measurements: Measurements, claims: Json, run: Json) -> None:
@@ -73,7 +60,7 @@ def figure_files(figures: Sequence[ShownFigure]) -> Iterator[tuple[str, str]]:
 
 
 def glued(words: str) -> Markup:
-    """What belongs together on one line: a number and its sign, and the mark of a stand-in."""
+    """The words with no line break between a number and its sign, nor in the mark of a stand-in."""
     from markupsafe import Markup, escape
 
     whole = escape(
@@ -83,32 +70,38 @@ def glued(words: str) -> Markup:
 
 
 def page(measurements: Measurements, claims: Json, run: Json) -> str:
-    judged = claims_of(claims)
-    counted = scores(judged)
+    """The whole page as HTML; `claims` and `run` are what claims.json and run.json hold."""
+    judged = marks.claims_of(claims)
+    counted = marks.scores(judged)
     surroundings = environment()
-    surroundings.filters["glued"] = glued
+    surroundings.filters |= {
+        "glued": glued,
+        "mark": marks.MARKS.__getitem__,
+        "sign": marks.SIGNS.__getitem__,
+        "css_class": marks.CSS_CLASSES.__getitem__,
+    }
     return surroundings.get_template("reproduce.html").render(
         style=STYLE,
         headline=headline(counted),
         stand_ins=any(one.get("is_stand_in") for one in measurements.values()),
         made=_made(claims),
-        in_short=in_short(judged),
+        in_short=marks.in_short(judged),
         data_sets=data_sets(measurements),
         hierarchies=hierarchies(),
-        origins=[(title_of(name), words) for name, words in _WHAT.items()],
+        origins=[(title_of(name), text["origin"]) for name, text in PAGE_TEXTS["data_sets"].items()],
         figures=[(figure, _compared(figure, judged)) for figure in paper_figures(measurements)],
         beyond=[figure for figure in beyond_figures(measurements) if figure.panels],
         choices=choices(measurements),
         variants=variants(measurements),
         claims=judged,
-        columns=[one.title for one in counted],
-        matrix=_matrix(judged, counted),
+        scores=counted,
         facts=run_facts(claims, run),
         times=run_times(run),
     )
 
 
 def headline(counted: Sequence[Score]) -> str:
+    """How many claims held on each data set, in one sentence."""
     own = [one for one in counted if one.data_set is not None]
     if not own:
         return "No claim was judged"
@@ -125,27 +118,9 @@ def _made(claims: Json) -> str:
     return "; ".join(said)
 
 
-def _compared(figure: ShownFigure, judged: Sequence[Claim]) -> list[Compared]:
-    by_id = {claim.id: claim for claim in judged}
+def _compared(figure: ShownFigure, judged: Sequence[JudgedClaim]) -> list[tuple[Said, list[Judgement]]]:
+    """Every sentence of the paper beside a figure, with the judgements that decide it."""
+    by_id = {claim.id: claim.judgements for claim in judged}
     return [
-        Compared(
-            said=said,
-            judgements=[
-                one.about(said.only) for claim in said.claims if claim in by_id for one in by_id[claim].judgements
-            ],
-        )
-        for said in figure.says
+        (said, [one.about(said.only) for claim in said.claims for one in by_id.get(claim, ())]) for said in figure.says
     ]
-
-
-def _matrix(judged: Sequence[Claim], counted: Sequence[Score]) -> list[tuple[Claim, list[tuple[str, str]]]]:
-    """For every claim a sign and its look under every data set."""
-    columns = [one.data_set for one in counted]
-
-    def cell(claim: Claim, data_set: str | None) -> tuple[str, str]:
-        if not claim.on(data_set):
-            return "", ""
-        held = claim.held_on(data_set)
-        return SIGNS[held], LOOKS[held]
-
-    return [(claim, [cell(claim, name) for name in columns]) for claim in judged]

@@ -5,34 +5,19 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from kepsilon.json_values import Json
 from kepsilon.pages.charts import Drawing, Spread
 from kepsilon.pages.figures.figure import Table
-from kepsilon.reproduce.pages.numbers import known
-from kepsilon.reproduce.setting import ALGORITHM_NAMES, ALGORITHMS, DATA_SETS, Measurements
+from kepsilon.reproduce.pages.paper_says import FIGURES, Said, filled, said_beside
+from kepsilon.reproduce.pages.wording import known, panel_title
+from kepsilon.reproduce.scope import ALGORITHMS, DATA_SETS, Measurements
 
-TITLES = {"adult": "Adult", "florida": "Florida", "michigan": "Michigan"}
-STAND_INS = frozenset({"florida", "michigan"})
-STAND_IN = "(stand-in)"
-EPSILON_QUASIS = {"adult": "height", "florida": "height", "michigan": "weight"}
-"""The attribute that gets noise, and that is the extra k-quasi where that is tried."""
 WHISKER = 2
 """Standard deviations of the runs on either side."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """A sentence of the paper in our words, the claims that decide it, and what was seen where none does."""
-
-    words: str
-    claims: Sequence[int] = ()
-    seen: str = ""
-    only: str = ""
-    """The algorithm that the sentence is about, where claims speak of both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,32 +43,46 @@ class ShownFigure:
     says: Sequence[Said]
     panels: Sequence[Panel]
     rows: Sequence[Json]
-    """Of the CSV file: one per point."""
-    missing: Sequence[str] = ()
+    """Rows of the CSV file: one per point."""
+    missing: Sequence[str]
     """Panels that were not measured."""
-    columns: int = field(default=len(DATA_SETS))
-    note: str = ""
-    """What the cells of the tables are."""
-    summary: Table | None = None
-    """What is seen without opening anything."""
-
-    @property
-    def claims(self) -> list[int]:
-        return sorted({claim for said in self.says for claim in said.claims})
+    columns: int
+    """Panels side by side: one for every data set that was measured."""
+    note: str
+    """What the figures of the tables are."""
+    summary: Table | None
+    """A table that is seen without opening anything."""
 
 
-def title_of(data_set: str, title: str | None = None, *, is_stand_in: bool | None = None) -> str:
-    """A data set's title; a stand-in's always says what it is."""
-    title = title or TITLES.get(data_set, data_set)
-    made_up = data_set in STAND_INS if is_stand_in is None else is_stand_in
-    return f"{title} {STAND_IN}" if made_up and "stand-in" not in title else title
-
-
-def shown_title(measured: Json) -> str:
-    """The title of one panel."""
-    of = title_of(measured["data_set"], measured.get("title"), is_stand_in=measured.get("is_stand_in"))
-    algorithm = measured.get("algorithm")
-    return f"{of}, {ALGORITHM_NAMES.get(algorithm, algorithm)}" if algorithm else of
+def figure_of(
+    measurements: Measurements,
+    task: str,
+    figure: str,
+    *,
+    panel: Callable[[Json], Panel],
+    rows: Callable[[Json], Iterable[Json]],
+    algorithms: Sequence[str] = ALGORITHMS,
+    words: Mapping[str, str] | None = None,
+    summary: Table | None = None,
+) -> ShownFigure:
+    """The figure of that id: a panel and rows for every measurement of one task, and its texts filled with `words`."""
+    measured, text = in_order(measurements, task, algorithms=algorithms), FIGURES[figure]
+    found = {(ours["data_set"], ours["algorithm"]) for ours in measured}
+    wanted = [(data_set, algorithm) for algorithm in algorithms for data_set in DATA_SETS]
+    missing = [{"data_set": name, "algorithm": own} for name, own in wanted if (name, own) not in found]
+    return ShownFigure(
+        id=figure,
+        title=text["title"],
+        reference=text["reference"],
+        reading=[filled(sentence, words or {}) for sentence in text["reading"]],
+        says=said_beside(figure, measured),
+        panels=[panel(ours) for ours in measured],
+        rows=[row for ours in measured for row in rows(ours)],
+        missing=[panel_title(one) for one in missing],
+        columns=max(len({name for name, _ in found}), 1),
+        note=filled(text.get("note", ""), words or {}),
+        summary=summary,
+    )
 
 
 def in_order(measurements: Measurements, task: str, *, algorithms: Sequence[str] = ALGORITHMS) -> list[Json]:
@@ -92,35 +91,19 @@ def in_order(measurements: Measurements, task: str, *, algorithms: Sequence[str]
     return [measurements[name] for name in names if name in measurements]
 
 
-def not_measured(measurements: Measurements, task: str, *, algorithms: Sequence[str] = ALGORITHMS) -> list[str]:
-    return [
-        f"{title_of(data_set)}, {ALGORITHM_NAMES[algorithm]}"
-        for algorithm in algorithms
-        for data_set in DATA_SETS
-        if f"{task}-{data_set}-{algorithm}" not in measurements
-    ]
-
-
-def n_columns(measured: Sequence[Json]) -> int:
-    """A column for every data set that was measured."""
-    return max(len({one["data_set"] for one in measured}), 1)
-
-
 def described(measured: Json) -> Json:
-    """What opens every row of a CSV file."""
-    return {"data_set": measured["data_set"], "is_stand_in": bool(measured["is_stand_in"])} | (
-        {"algorithm": measured["algorithm"]} if "algorithm" in measured else {}
-    )
-
-
-def run_of(x: float, spread: Json) -> Spread | None:
-    """The runs as a dot with whiskers; one run alone has no deviation."""
-    mean = known(spread.get("mean"))
-    return None if mean is None else Spread(x, mean, WHISKER * (known(spread.get("deviation")) or 0.0))
+    """The columns that open every row of a CSV file."""
+    return {
+        "data_set": measured["data_set"],
+        "is_stand_in": bool(measured["is_stand_in"]),
+        "algorithm": measured["algorithm"],
+    }
 
 
 def runs_of(points: Iterable[tuple[float, Json]]) -> list[Spread]:
-    return [run for x, spread in points if (run := run_of(x, spread)) is not None]
+    """The runs at every x as a dot with whiskers; one run alone has no deviation."""
+    found = [(x, known(spread.get("mean")), known(spread.get("deviation")) or 0.0) for x, spread in points]
+    return [Spread(x, mean, WHISKER * deviation) for x, mean, deviation in found if mean is not None]
 
 
 def expected(spread: Json) -> float | None:
@@ -130,6 +113,7 @@ def expected(spread: Json) -> float | None:
 
 
 def spread_columns(spread: Json) -> Json:
+    """The columns of a CSV file that hold a closed form and its runs."""
     return {key: known(spread.get(key)) for key in ("expected", "mean", "deviation")}
 
 
@@ -138,22 +122,11 @@ def csv_text(rows: Sequence[Json]) -> str:
     every = dict.fromkeys(key for row in rows for key in row)
     header = [key for key in every if any(row.get(key) is not None for row in rows)]
     out = io.StringIO()
-    writer = csv.DictWriter(out, header, restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({key: _csv_value(row.get(key)) for key in header} for row in rows)
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([_csv_value(row.get(key)) for key in header] for row in rows)
     return out.getvalue()
 
 
 def _csv_value(value: Any) -> Any:
-    if value is None:
-        return ""
     return str(value).lower() if isinstance(value, bool) else value
-
-
-def attribute_name(name: str) -> str:
-    """As people write it."""
-    return "ZIP code" if name == "zip" else name.replace("_", " ")
-
-
-def levels_words(levels: Json | None) -> str | None:
-    return None if levels is None else ", ".join(f"{attribute_name(name)} {level}" for name, level in levels.items())

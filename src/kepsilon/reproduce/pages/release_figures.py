@@ -1,113 +1,225 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures that come from releases: suppression by OLA, error, linking risk and confident k."""
+"""The figures that come from releases: suppression by OLA, and error, linking risk and confident k over the grid of k and ε.
+
+A figure over the grid has one line per k or per ε, axes by ratio, and the same axes in every panel.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypedDict
 
 from kepsilon.json_values import Json
-from kepsilon.pages.charts import Limit, Series, Style, line_chart
+from kepsilon.pages.charts import Limit, Series, Style, line_chart, styles_of, styles_of_epsilon
 from kepsilon.pages.charts.axes import percent as axis_percent
 from kepsilon.pages.charts.palette import BROWN, INK
 from kepsilon.pages.figures.figure import Table
 from kepsilon.pages.wording import NOTHING, exact, percent
-from kepsilon.reproduce.pages import paper_says
-from kepsilon.reproduce.pages.grid_panels import (
-    Quantity,
-    against_k,
-    cell_rows,
-    grid_table,
-    panels_against_epsilon,
-    panels_against_k,
-    spread_rows,
-)
-from kepsilon.reproduce.pages.numbers import PER_CENT, shares
-from kepsilon.reproduce.pages.panels import (
-    EPSILON_QUASIS,
-    Panel,
-    ShownFigure,
-    described,
-    expected,
-    in_order,
-    levels_words,
-    n_columns,
-    not_measured,
-    shown_title,
-    spread_columns,
-    title_of,
-)
-from kepsilon.reproduce.setting import SHOWN_CONFIDENCE, Measurements
+from kepsilon.reproduce.claims.claim import SUPPRESSED_BY_OLA
+from kepsilon.reproduce.pages import panels, wording
+from kepsilon.reproduce.pages.panels import Panel, ShownFigure, described, expected, figure_of, in_order, spread_columns
+from kepsilon.reproduce.pages.paper_says import FIGURES
+from kepsilon.reproduce.scope import SHOWN_CONFIDENCE, Measurements
 
+TASK = "releases"
+_HEIGHT = 270
 ERROR_LIMIT = Limit(0.05, "5 %")
 RISK_LIMITS = Limit(0.05, "5 % and 10 %", (0.1,))
 SUPPRESSION_LIMIT = Limit(0.05, "5 %")
-_TASK = "releases"
+SHOWN = f"{SHOWN_CONFIDENCE:g}"
+
+PAPERS_SHARES = {
+    name: {k: round(percentage / 100, 4) for k, percentage in row.items()} for name, row in SUPPRESSED_BY_OLA.items()
+}
+"""Paper Table IV as shares."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridQuantity:
+    """What is measured in every cell of the grid, and how its figure shows it."""
+
+    id: str
+    """The figure's id."""
+    along: str
+    """The lower axis: k, with a line per ε, or epsilon, with a line per k."""
+    spread: Callable[[Json], Json]
+    """Closed form, mean and deviation, of a cell."""
+    y_label: Callable[[Json], str]
+    limit: Limit
+    words: Callable[[Sequence[Json]], Mapping[str, str]] = lambda _: {}
+    """Words for the figure's texts."""
+    rows: Callable[[Json, Json], Iterable[Json]] | None = None
+    """Rows of the CSV file for a k and one of its cells, where they are not its spread."""
+    table: Callable[[Json], Table] | None = None
+    """The table of one panel, where it is not k down and ε across."""
+    more: Callable[[Json], Sequence[tuple[str, Table]]] = lambda _: ()
+    """Further tables of one panel."""
+    shows_ola: bool = False
+    """What OLA left out itself is a line too."""
+
+
+def grid_figure(measurements: Measurements, what: GridQuantity) -> ShownFigure:
+    """The figure of one quantity, all of whose panels have the same axes."""
+    measured = in_order(measurements, TASK)
+    found = [expected(what.spread(cell)) for ours in measured for one in ours["ks"] for cell in one["cells"]]
+    everywhere = [value for value in found if value is not None]
+    runs = " or ".join(str(n) for n in sorted({ours["runs"] for ours in measured}))
+    return figure_of(
+        measurements,
+        TASK,
+        what.id,
+        panel=lambda ours: _panel(ours, what, everywhere),
+        rows=lambda ours: _rows(ours, what),
+        words={"runs": runs or "no", **what.words(measured)},
+    )
+
+
+def _rows(ours: Json, what: GridQuantity) -> Iterable[Json]:
+    """Rows of the CSV file for every cell, in the order of the figure's lower axis."""
+    cells = [(one, cell) for one in ours["ks"] for cell in one["cells"]]
+    if what.along == "k":
+        cells.sort(key=lambda pair: (pair[1]["epsilon"], pair[0]["k"]))
+    for one, cell in cells:
+        for row in [spread_columns(what.spread(cell))] if what.rows is None else what.rows(one, cell):
+            yield {**described(ours), "k": one["k"], "epsilon": cell["epsilon"], **row, "runs": ours["runs"]}
+
+
+def epsilons_of(ours: Json) -> list[float]:
+    return sorted({cell["epsilon"] for one in ours["ks"] for cell in one["cells"]})
+
+
+class Layout(TypedDict, total=False):
+    """How a line chart lays out its lower axis."""
+
+    x_label: str
+    x_log: bool
+    x_ticks: Sequence[float]
+    x_reach: tuple[float, float]
+
+
+def against_k(ours: Json) -> Layout:
+    """How a chart lays out k: by ratio, a tick at each."""
+    return {"x_label": "k, log scale", **_by_ratio([one["k"] for one in ours["ks"]])}
+
+
+def against_epsilon(epsilons: Sequence[float]) -> Layout:
+    """How a chart lays out ε: by ratio, a tick at each."""
+    return {"x_label": "ε, log scale (larger: less noise)", **_by_ratio(epsilons)}
+
+
+def _by_ratio(ticks: Sequence[float]) -> Layout:
+    return {"x_ticks": ticks} if len(ticks) < 2 else {"x_log": True, "x_ticks": ticks, "x_reach": (ticks[0], ticks[-1])}
+
+
+def _panel(ours: Json, what: GridQuantity, everywhere: Sequence[float]) -> Panel:
+    title = wording.panel_title(ours)
+    chart = line_chart(
+        _lines_of_epsilons(ours, what) if what.along == "k" else _lines_of_ks(ours, what),
+        title=f"{FIGURES[what.id]['title']}, {title}",
+        y_label=f"{what.y_label(ours)}, log",
+        y_words=axis_percent,
+        y_log=True,
+        y_holds=everywhere,
+        limit=what.limit,
+        height=_HEIGHT,
+        **(against_k(ours) if what.along == "k" else against_epsilon(epsilons_of(ours))),
+    )
+    table = what.table(ours) if what.table else grid_table(ours, what.spread)
+    return Panel(title=title, drawing=chart, table=table, more=what.more(ours))
+
+
+def _lines_of_epsilons(ours: Json, what: GridQuantity) -> list[Series]:
+    lines = []
+    for epsilon, style in styles_of_epsilon(epsilons_of(ours)).items():
+        found = [(one["k"], what.spread(cell)) for one in ours["ks"] if (cell := _cell(one, epsilon)) is not None]
+        lines.append(_line(f"ε = {exact(epsilon)}", found, style))
+    if what.shows_ola and ours["algorithm"] == "ola":
+        own = [(one["k"], one["suppressed_by_k"]) for one in ours["ks"]]
+        lines.append(Series("OLA itself", own, Style(BROWN, "3 2")))
+    return lines
+
+
+def _lines_of_ks(ours: Json, what: GridQuantity) -> list[Series]:
+    styles = styles_of([one["k"] for one in ours["ks"]])
+    return [
+        _line(f"k = {one['k']}", [(cell["epsilon"], what.spread(cell)) for cell in one["cells"]], styles[one["k"]])
+        for one in ours["ks"]
+    ]
+
+
+def _line(name: str, found: Sequence[tuple[float, Json]], style: Style) -> Series:
+    """The closed form as the line, the runs as dots."""
+    return Series(name, [(x, expected(spread)) for x, spread in found], style, runs=panels.runs_of(found))
+
+
+def grid_table(ours: Json, spread: Callable[[Json], Json], **more: Sequence[str]) -> Table:
+    """A table with k down and ε across, and further columns between."""
+    columns: dict[str, Sequence[str]] = {"k": [exact(one["k"]) for one in ours["ks"]], **more}
+    for epsilon in epsilons_of(ours):
+        cells = [_cell(one, epsilon) for one in ours["ks"]]
+        columns[f"ε = {exact(epsilon)}"] = wording.spread_words(
+            [{} if cell is None else spread(cell) for cell in cells]
+        )
+    return wording.table_of(columns)
+
+
+def _cell(one: Json, epsilon: float) -> Json | None:
+    return next((cell for cell in one["cells"] if cell["epsilon"] == epsilon), None)
 
 
 def suppression_table(measurements: Measurements) -> ShownFigure:
     """What OLA alone leaves out, beside the paper's table."""
-    measured = in_order(measurements, _TASK, algorithms=("ola",))
-    panels, rows = [], []
+    measured = in_order(measurements, TASK, algorithms=("ola",))
     everywhere = [one["suppressed_by_k"] for ours in measured for one in ours["ks"]]
-    for ours in measured:
-        papers = paper_says.SUPPRESSED_BY_OLA[ours["data_set"]]
-        points = [(one["k"], one["suppressed_by_k"]) for one in ours["ks"]]
-        theirs = [(k, papers[k]) for k, _ in points if k in papers]
-        title = shown_title(ours)
-        chart = line_chart(
-            [
-                Series("here", points, Style(INK), has_dots=True),
-                Series("paper", theirs, Style(BROWN, "5 5"), has_dots=True),
-            ],
-            title=f"Records left out by OLA against k, {title}",
-            y_label="records left out by OLA, linear",
-            y_words=axis_percent,
-            limit=SUPPRESSION_LIMIT,
-            y_holds=[*everywhere, *(share for row in paper_says.SUPPRESSED_BY_OLA.values() for share in row.values())],
-            height=190,
-            **against_k(ours),
-        )
-        table = Table(
-            headers=["k", "paper", "here", "classes", "levels"],
-            rows=[
-                [
-                    exact(one["k"]),
-                    _two_decimals(papers.get(one["k"])),
-                    _two_decimals(one["suppressed_by_k"]),
-                    exact(one["n_classes"]),
-                    NOTHING
-                    if one["levels"] is None
-                    else levels_words(dict(zip(one["loss"], one["levels"], strict=True))) or NOTHING,
-                ]
-                for one in ours["ks"]
-            ],
-            n_words=0,
-        )
-        panels.append(Panel(title=title, drawing=chart, table=table))
-        rows += [
-            {
-                **described(ours),
-                "k": one["k"],
-                "suppressed_by_k": one["suppressed_by_k"],
-                "papers_suppressed_by_k": papers.get(one["k"]),
-                "n_classes": one["n_classes"],
-                "n_released": one["n_released"],
-                "n_counted": ours["n_counted"],
-            }
-            for one in ours["ks"]
-        ]
-    return ShownFigure(
-        id="suppression-by-ola",
-        title="What OLA leaves out to reach k",
-        reference="Table IV",
-        reading=["Share of the records, at most 5 %; no noise is involved, so there is nothing to average."],
-        says=paper_says.suppression_by_ola(),
-        panels=panels,
-        rows=rows,
-        missing=not_measured(measurements, _TASK, algorithms=("ola",)),
-        columns=n_columns(measured),
+    everywhere += [share for row in PAPERS_SHARES.values() for share in row.values()]
+    return figure_of(
+        measurements,
+        TASK,
+        "suppression-by-ola",
+        algorithms=("ola",),
+        panel=lambda ours: _suppression_panel(ours, everywhere),
+        rows=_suppression_rows,
         summary=_beside_the_papers(measured) if measured else None,
     )
+
+
+def _suppression_panel(ours: Json, everywhere: Sequence[float]) -> Panel:
+    papers, title, ks = PAPERS_SHARES[ours["data_set"]], wording.panel_title(ours), ours["ks"]
+    here = [(one["k"], one["suppressed_by_k"]) for one in ks]
+    theirs = [(one["k"], papers[one["k"]]) for one in ks if one["k"] in papers]
+    chart = line_chart(
+        [Series("here", here, Style(INK), has_dots=True), Series("paper", theirs, Style(BROWN, "5 5"), has_dots=True)],
+        title=f"Records left out by OLA against k, {title}",
+        y_label="records left out by OLA, linear",
+        y_words=axis_percent,
+        limit=SUPPRESSION_LIMIT,
+        y_holds=everywhere,
+        height=190,
+        **against_k(ours),
+    )
+    levels = [one["levels"] and dict(zip(one["loss"], one["levels"], strict=True)) for one in ks]
+    columns = {
+        "k": [exact(one["k"]) for one in ks],
+        "paper": [_two_decimals(papers.get(one["k"])) for one in ks],
+        "here": [_two_decimals(one["suppressed_by_k"]) for one in ks],
+        "classes": [exact(one["n_classes"]) for one in ks],
+        "levels": [wording.levels_words(one) or NOTHING for one in levels],
+    }
+    return Panel(title=title, drawing=chart, table=wording.table_of(columns))
+
+
+def _suppression_rows(ours: Json) -> Iterable[Json]:
+    for one in ours["ks"]:
+        yield {
+            **described(ours),
+            "k": one["k"],
+            "suppressed_by_k": one["suppressed_by_k"],
+            "papers_suppressed_by_k": PAPERS_SHARES[ours["data_set"]].get(one["k"]),
+            "n_classes": one["n_classes"],
+            "n_released": one["n_released"],
+            "n_counted": ours["n_counted"],
+        }
 
 
 def _beside_the_papers(measured: Sequence[Json]) -> Table:
@@ -115,157 +227,40 @@ def _beside_the_papers(measured: Sequence[Json]) -> Table:
     ks = sorted({one["k"] for ours in measured for one in ours["ks"]})
     rows = []
     for ours in measured:
-        title = title_of(ours["data_set"], ours.get("title"), is_stand_in=ours.get("is_stand_in"))
         here = {one["k"]: one["suppressed_by_k"] for one in ours["ks"]}
-        for who, found in (("paper", paper_says.SUPPRESSED_BY_OLA[ours["data_set"]]), ("here", here)):
-            rows.append([title, who, *(_two_decimals(found.get(k)) for k in ks)])
+        for who, found in (("paper", PAPERS_SHARES[ours["data_set"]]), ("here", here)):
+            rows.append([wording.data_set_title(ours), who, *(_two_decimals(found.get(k)) for k in ks)])
     return Table(headers=["data set", "", *(f"k = {k}" for k in ks)], rows=rows, n_words=2)
 
 
-def error_by_k(measurements: Measurements) -> ShownFigure:
-    measured = in_order(measurements, _TASK)
-    what = _error("Error of height and weight against k")
-    return ShownFigure(
-        id="error-by-k",
-        title=what.title,
-        reference="Figure 3",
-        reading=[_lines(measured)],
-        says=paper_says.error_by_k(measured),
-        panels=panels_against_k(measured, what),
-        note=PER_CENT,
-        rows=cell_rows(measured, spread_rows(what.spread), along="k"),
-        missing=not_measured(measurements, _TASK),
-        columns=n_columns(measured),
-    )
+def _two_decimals(share: float | None) -> str:
+    """A share in per cent, as the paper's table has it."""
+    return NOTHING if share is None else f"{100 * share:.2f} %"
 
 
-def error_by_epsilon(measurements: Measurements) -> ShownFigure:
-    measured = in_order(measurements, _TASK)
-    what = _error("Error of height and weight against ε")
-    return ShownFigure(
-        id="error-by-epsilon",
-        title=what.title,
-        reference="Figure 4",
-        reading=[
-            _lines(measured),
-            "Both axes are by ratio, so that 1/ε is a straight line.",
-            "Where the lines of all k lie on one another, k hardly matters; the figure before this one tells them apart.",
-        ],
-        says=paper_says.error_by_epsilon(),
-        panels=panels_against_epsilon(measured, what),
-        note=PER_CENT,
-        rows=cell_rows(measured, spread_rows(what.spread)),
-        missing=not_measured(measurements, _TASK),
-        columns=n_columns(measured),
-    )
+def _error_of(ours: Json) -> str:
+    return f"mean relative error of {wording.EPSILON_QUASIS[ours['data_set']]}"
 
 
-def _error(title: str) -> Quantity:
-    return Quantity(
-        title=title,
-        spread=lambda cell: cell["error"],
-        y_label=lambda ours: f"mean relative error of {EPSILON_QUASIS[ours['data_set']]}",
-        limit=ERROR_LIMIT,
-    )
-
-
-def risk_by_epsilon(measurements: Measurements) -> ShownFigure:
-    measured = in_order(measurements, _TASK)
-    what = Quantity(
-        title="Linking risk against ε",
-        spread=lambda cell: cell["risk"],
-        y_label=lambda _: "records linked",
-        limit=RISK_LIMITS,
-        table=_risk_table,
-    )
-    return ShownFigure(
-        id="risk-by-epsilon",
-        title=what.title,
-        reference="Figure 5",
-        reading=[
-            _lines(measured),
-            "The paper cuts its plot at 10 %; here nothing is cut. ▲ in the tables: above 1/k.",
-            "A tie of t originals counts as 1/t; the file also has the paper's rule, by which every tie is a link."
-            + _rounding(measured),
-        ],
-        says=paper_says.risk_by_epsilon(),
-        panels=panels_against_epsilon(measured, what),
-        note=PER_CENT,
-        rows=cell_rows(measured, _risk_rows),
-        missing=not_measured(measurements, _TASK),
-        columns=n_columns(measured),
-    )
-
-
-def confident_k(measurements: Measurements) -> ShownFigure:
-    """The paper's figure at 99 %; the tables and the file have every confidence."""
-    measured = in_order(measurements, _TASK)
-    what = Quantity(
-        title=f"What confident k leaves out at {percent(SHOWN_CONFIDENCE)}",
-        spread=lambda cell: cell["suppressed"].get(f"{SHOWN_CONFIDENCE:g}", {}),
-        y_label=lambda _: "records left out",
-        limit=SUPPRESSION_LIMIT,
-        table=lambda ours: _confidence_table(ours, f"{SHOWN_CONFIDENCE:g}"),
-        more=_more_confidences,
-        shows_ola=True,
-    )
-    return ShownFigure(
-        id="confident-k",
-        title=what.title,
-        reference="Figure 6",
-        reading=[
-            _lines(measured),
-            (
-                "Lines are what confident k leaves out. “OLA itself” is what OLA left out before it; the paper's 5 % are for "
-                "both together, which the tables have too, as they have the other confidences."
-            ),
-        ],
-        says=paper_says.confident_k(),
-        panels=panels_against_k(measured, what),
-        note=PER_CENT,
-        rows=cell_rows(measured, _confidence_rows, along="k"),
-        missing=not_measured(measurements, _TASK),
-        columns=n_columns(measured),
-    )
-
-
-def _rounding(measured: Sequence[Json]) -> str:
+def _rounding(measured: Sequence[Json]) -> Mapping[str, str]:
     """By how much the runs exceed the closed form under the paper's rule, which rounding adds ties to."""
     cells = [cell["risk_paper_ties"] for ours in measured for one in ours["ks"] for cell in one["cells"]]
     excess = max((cell["mean"] / cell["expected"] - 1 for cell in cells if cell["expected"]), default=0.0)
-    return (
+    words = (
         f" There the runs exceed the closed form by up to {percent(excess)}: values are published with one decimal, which makes "
         "ties that the closed form does not have."
-        if excess > 0
-        else ""
     )
-
-
-def _lines(measured: Sequence[Json]) -> str:
-    """What lines and dots are."""
-    runs = " or ".join(str(n) for n in sorted({ours["runs"] for ours in measured}))
-    return (
-        f"Lines are closed forms, known before any noise is drawn. Dots are means of {runs or 'no'} runs, with whiskers of two "
-        "standard deviations of a single run where they are longer than a dot; an arrow ends those that leave the axis."
-    )
+    return {"rounding": words if excess > 0 else ""}
 
 
 def _risk_rows(_: Json, cell: Json) -> Iterable[Json]:
     paper = {f"{key}_paper_ties": figure for key, figure in spread_columns(cell["risk_paper_ties"]).items()}
-    return [{**spread_columns(cell["risk"]), **paper}]
-
-
-def _confidence_rows(one: Json, cell: Json) -> Iterable[Json]:
-    return [
-        {"confidence": float(c), **spread_columns(spread), "suppressed_by_k": one["suppressed_by_k"]}
-        for c, spread in cell["suppressed"].items()
-    ]
+    yield {**spread_columns(cell["risk"]), **paper}
 
 
 def _risk_table(ours: Json) -> Table:
-    """Where the risk exceeds 1/k, the cell is marked."""
-    inverses = [percent(1 / one["k"]) for one in ours["ks"]]
-    table = grid_table(ours, lambda cell: cell["risk"], ("1/k", inverses))
+    """The linking risk by k and ε; a risk above 1/k is marked."""
+    table = grid_table(ours, lambda cell: cell["risk"], **{"1/k": [percent(1 / one["k"]) for one in ours["ks"]]})
     rows = []
     for row, one in zip(table.rows, ours["ks"], strict=True):
         risks = [expected(cell["risk"]) for cell in sorted(one["cells"], key=lambda cell: cell["epsilon"])]
@@ -274,18 +269,21 @@ def _risk_table(ours: Json) -> Table:
     return Table(headers=table.headers, rows=rows, n_words=0)
 
 
-def _confidences(ours: Json) -> list[str]:
-    """Those that are not drawn."""
-    found = {c for one in ours["ks"] for cell in one["cells"] for c in cell["suppressed"]}
-    return sorted((c for c in found if float(c) != SHOWN_CONFIDENCE), key=float)
+def _confidence_rows(one: Json, cell: Json) -> Iterable[Json]:
+    for confidence, spread in cell["suppressed"].items():
+        yield {"confidence": float(confidence), **spread_columns(spread), "suppressed_by_k": one["suppressed_by_k"]}
 
 
-def _confidence_table(ours: Json, confidence: str) -> Table:
-    return grid_table(ours, lambda cell: cell["suppressed"].get(confidence, {}))
+def _suppressed_at(confidence: str) -> Callable[[Json], Json]:
+    return lambda cell: cell["suppressed"].get(confidence, {})
 
 
 def _more_confidences(ours: Json) -> list[tuple[str, Table]]:
-    more = [(f"confidence {_confidence_words(c)}", _confidence_table(ours, c)) for c in _confidences(ours)]
+    """A table for every confidence that is not drawn; with OLA also one together with what OLA left out."""
+    found = {c for one in ours["ks"] for cell in one["cells"] for c in cell["suppressed"]} - {SHOWN}
+    more = [
+        (f"confidence {_confidence_words(c)}", grid_table(ours, _suppressed_at(c))) for c in sorted(found, key=float)
+    ]
     return more if ours["algorithm"] != "ola" else [_together(ours), *more]
 
 
@@ -294,18 +292,41 @@ def _together(ours: Json) -> tuple[str, Table]:
     own = {id(cell): one["suppressed_by_k"] for one in ours["ks"] for cell in one["cells"]}
 
     def total(cell: Json) -> Json:
-        by_confidence = expected(cell["suppressed"].get(f"{SHOWN_CONFIDENCE:g}", {}))
+        by_confidence = expected(_suppressed_at(SHOWN)(cell))
         return {} if by_confidence is None else {"expected": own[id(cell)] + by_confidence}
 
-    table = grid_table(ours, total, ("OLA itself", shares([one["suppressed_by_k"] for one in ours["ks"]])))
-    return f"confidence {_confidence_words(SHOWN_CONFIDENCE)}, together with what OLA left out", table
+    table = grid_table(ours, total, **{"OLA itself": wording.shares([one["suppressed_by_k"] for one in ours["ks"]])})
+    return f"confidence {_confidence_words(SHOWN)}, together with what OLA left out", table
 
 
-def _confidence_words(confidence: str | float) -> str:
-    """All its digits: 99.999 % is not 99.99 %."""
+def _confidence_words(confidence: str) -> str:
+    """A confidence in per cent with all its digits: 99.999 % is not 99.99 %."""
     return f"{100 * float(confidence):.10g} %"
 
 
-def _two_decimals(share: float | None) -> str:
-    """As the paper's table has them."""
-    return NOTHING if share is None else f"{100 * share:.2f} %"
+GRID_QUANTITIES = (
+    GridQuantity(id="error-by-k", along="k", spread=lambda cell: cell["error"], y_label=_error_of, limit=ERROR_LIMIT),
+    GridQuantity(
+        id="error-by-epsilon", along="epsilon", spread=lambda cell: cell["error"], y_label=_error_of, limit=ERROR_LIMIT
+    ),
+    GridQuantity(
+        id="risk-by-epsilon",
+        along="epsilon",
+        spread=lambda cell: cell["risk"],
+        y_label=lambda _: "records linked",
+        limit=RISK_LIMITS,
+        words=_rounding,
+        rows=_risk_rows,
+        table=_risk_table,
+    ),
+    GridQuantity(  # the paper's figure at 99 %; the tables and the file have every confidence
+        id="confident-k",
+        along="k",
+        spread=_suppressed_at(SHOWN),
+        y_label=lambda _: "records left out",
+        limit=SUPPRESSION_LIMIT,
+        rows=_confidence_rows,
+        more=_more_confidences,
+        shows_ola=True,
+    ),
+)

@@ -17,21 +17,21 @@ ALGORITHMS = tuple(ALGORITHM_NAMES)
 DATA_SETS = ("adult", "florida", "michigan")
 
 SHOWN_CONFIDENCE = 0.99
-"""The one the paper draws; the others go into tables."""
+"""The confidence that the paper draws; the others go into tables."""
 SHOWN_K = 20
-"""Where a figure has room for one k: the one of the paper's own example."""
+"""The k of a figure that has room for one: that of the paper's own example."""
 SMALL_EPSILON = 1
-"""The paper speaks of small ε and does not say which."""
+"""The largest ε that counts as small; the paper does not say which does."""
 SEED = 1
 """Draws the stand-ins and the noise; not chosen for what came out."""
 
 Measurements = Mapping[str, Json]
-"""By experiment, data set and algorithm, as in `releases-adult-ola`."""
+"""What was measured, by experiment, data set and algorithm, as in `releases-adult-ola`."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Scope:
     """The cells to measure, and how often each is run."""
 
     ks: tuple[int, ...] = KS
@@ -42,15 +42,13 @@ class Setting:
     is_quick: bool = False
 
     def ends_if_quick(self, values: Sequence[T]) -> Sequence[T]:
-        """All of them, or in a quick run the first and the last: for what takes long and shows little more in between."""
+        """All values, or in a quick run the first and the last: for what takes long and shows little more in between."""
         return (values[0], values[-1]) if self.is_quick else values
 
     def to_json(self) -> Mapping[str, Any]:
         return asdict(self)
 
 
-def quick_setting(*, runs: int = 3) -> Setting:
-    """Fewer cells, with the ends of every axis: enough to see that everything works, too few to judge all claims by."""
-    return Setting(
-        ks=(2, 5, 20, 100), epsilons=(0.05, 1, 8, 16), confidences=(0.7, 0.99, 0.99999), runs=runs, is_quick=True
-    )
+def quick_scope() -> Scope:
+    """The scope of a quick run: enough cells to see that everything works, too few to judge all claims by."""
+    return Scope(ks=(2, 5, 20, 100), epsilons=(0.05, 1, 8, 16), confidences=(0.7, 0.99, 0.99999), runs=3, is_quick=True)
