@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operations that every engine offers; the pipeline is handed an engine and never asks for its type."""
+"""The operations that every engine offers; the pipeline is handed an engine and never asks for its type.
+
+An `Engine` opens a `Source`; a source is read into `Columns`; columns are counted, and give the `Classes` of a recoding, or
+only a `Preview` of them; classes are given noise and merged into the release, which is `Merged`.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +46,9 @@ class LeftOut:
     """How many records are left out before combinations are counted."""
 
     missing: int
+    """Records with a missing ε-quasi and no unlisted value."""
     unlisted: int
+    """Records with an unlisted k-quasi value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +57,7 @@ class DistinctValues:
 
     values: tuple[Label, ...]
     counts: IntArray
+    """Records that hold each value, shape (n_values,)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +155,10 @@ class Preview(Protocol):
 
 
 class Classes(Preview, Protocol):
-    """The classes of a recoding with all their columns: to be looked at, given noise and released."""
+    """The classes of a recoding with all their columns: to be looked at, given noise and released.
+
+    `draw` is called once; then `each_released`, any number of times; then `merge`, once.
+    """
 
     def draw(self, draw: Draw[Found], *, random: Random) -> Iterable[Found]:
         """What `draw` returns for every batch. Noise is drawn once, and what is stored is what is released."""
@@ -173,9 +183,14 @@ class Classes(Preview, Protocol):
 
 
 class Columns(Protocol):
-    """The columns of a table that will be published, read and checked; no other column is read."""
+    """The columns of a table that will be published; no other column is read.
+
+    Methods are called in this order: `distinct` and `largest`, to check the table against the policy; `leave_out`, once;
+    `distinct` again where records were left out; `count`, once; then `preview`, `n_formulas` and `classes`.
+    """
 
     n_records: int
+    """Records of the table, those to be left out included."""
 
     def distinct(self, name: str) -> DistinctValues:
         """The distinct values of a k-quasi."""
@@ -186,16 +201,20 @@ class Columns(Protocol):
     def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
         """Leaves out records with an unlisted k-quasi value or a missing ε-quasi, before combinations are counted.
 
-        `is_listed` says for every distinct value of a k-quasi whether its records stay. Afterwards every method
-        answers for the records that stay only, so that nothing published depends on the others.
+        `is_listed` says for every distinct value of a k-quasi whether its hierarchy lists it, in the order of
+        `distinct(name).values`; `drop_missing` names the ε-quasis of which no value may be missing. A record with both
+        faults is reported as unlisted. Afterwards `distinct`, `count` and all classes know only the records that are not
+        left out, so that nothing published depends on the others.
         """
 
     def count(
         self, domains: Mapping[str, tuple[Domain, IntArray]], *, missing_in_class: Sequence[str]
     ) -> FrequencyTable:
-        """The frequency table; `domains` gives the domain of every k-quasi and the code of each distinct value.
+        """The frequency table of the records that are not left out.
 
-        Whether an ε-quasi of `missing_in_class` is missing is counted as one more attribute.
+        `domains` gives the domain of every k-quasi, and the code of each of its values in the order of
+        `distinct(name).values`. Whether an ε-quasi of `missing_in_class` is missing is counted as one more attribute, so
+        that records without the value make classes of their own.
         """
 
     def n_formulas(self, name: str) -> int:

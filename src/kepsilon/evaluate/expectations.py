@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expected figures of a partition into classes, for any ε, before noise is drawn.
+"""Expected figures of whole classes, for any ε, before noise is drawn: what `predict` asks for.
 
 `expect` and `expect_of_counts` choose how figures are found: in closed form (`exponential_figures`), or simulated with the
 mechanism's own draws (`simulated_figures`).
@@ -92,7 +92,7 @@ def expect(
 ) -> Expectations:
     """What to expect of whole classes, known by their records; arguments as for `tally.realise`.
 
-    `coded` is the only ε-quasi, coded once for all partitions; it is empty with several ε-quasis, or none. With several,
+    `coded` is the only ε-quasi, coded once for all recodings; it is empty with several ε-quasis, or none. With several,
     records have to be in the order of their classes. `blocks` divides these classes for simulation; it may be left out
     where there are no other classes.
     """

@@ -33,7 +33,10 @@ class TooManyValuesError(Exception):
 
 
 def count_parts(parts: Iterable[FloatArray], *, most: int) -> tuple[FloatArray, IntArray]:
-    """Distinct values of one ε-quasi in rising order, missing ones as one NaN, and how many records hold each."""
+    """Distinct values of one ε-quasi in rising order, missing ones as one NaN, and how many records hold each.
+
+    `parts` are the values of some records each. TooManyValuesError where there are more than `most` distinct values.
+    """
     values: FloatArray = np.zeros(0)
     counts: IntArray = np.zeros(0, dtype=np.int64)
     for part in parts:
@@ -63,7 +66,7 @@ def one_class(values: FloatArray, counts: IntArray) -> ClassValues:
 
 
 class LargeClassFigures:
-    """The realised figures of a large class, whose records are measured part by part."""
+    """The realised figures of a large class: call `measure` once for every part of its records, then `realised`."""
 
     def __init__(
         self,
@@ -76,7 +79,10 @@ class LargeClassFigures:
         steps: Sequence[Steps],
         confident: ConfidentK | None,
     ) -> None:
-        """`low` and `high` have shape (1, n_epsilon_quasis), and there is at most one of these."""
+        """`classes` holds the one class, from all its records; `low` and `high` have shape (1, n_epsilon_quasis).
+
+        There is at most one ε-quasi.
+        """
         self._classes = classes
         self._mechanism = mechanism
         self._epsilon = epsilon
@@ -86,7 +92,9 @@ class LargeClassFigures:
         self._errors = tuple(ErrorSums() for _ in range(low.shape[1]))
         self._links = LinkSums()
         self._n_staying = 0
+        """Records so far that are released if the class is."""
         self._n_left = 0
+        """Records so far that count among the k that the class needs."""
 
     def measure(
         self, values: FloatArray, published: Sequence[FloatArray], *, originals: FloatArray | None = None

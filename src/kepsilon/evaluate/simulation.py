@@ -20,9 +20,11 @@ from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.blocks import block_bounds
 
 MOST_DRAWS = 10_000
+"""Sampled records of all blocks together, at most, about."""
 FEWEST_DRAWS = 64
-"""Sampled records of all blocks together, about; but no block has fewer than two:"""
+"""Sampled records of all blocks together, at least, about."""
 _FEWEST_OF_BLOCK = 2
+"""Sampled records of one block, at least."""
 _SEED = 20160712
 
 
@@ -65,7 +67,7 @@ class Blocks:
         )
 
     def each(self, sizes: IntArray) -> Iterator[Block]:
-        """The blocks one by one; `sizes` are the records of every class."""
+        """The blocks one by one, without those that have no record; `sizes` are the records of every class."""
         ends = np.concatenate([[0], np.cumsum(sizes)])[self.bounds].tolist()
         bounds = self.bounds.tolist()
         for i, (first, last) in enumerate(itertools.pairwise(bounds)):
@@ -86,9 +88,9 @@ class Strata:
     """
 
     chosen: IntArray
-    """The sampled records, shape (n_strata, draws of each)."""
+    """Positions of the sampled records, shape (n_strata, n_draws), with `n_draws` draws from every stratum."""
     sizes: IntArray
-    """Records in each stratum."""
+    """Number of records in each stratum, shape (n_strata,)."""
 
     def estimate(self, figures: FloatArray) -> Estimate:
         """The sum over all records, estimated from figures of the sampled ones; these are shaped like `chosen`."""
@@ -157,7 +159,11 @@ class SimulatedBytes:
 def sample_records(
     n: int, affordable: float, rng: np.random.Generator, *, fewest: int = FEWEST_DRAWS, share: float = 1.0
 ) -> Strata:
-    """A sample from n records: of about as many draws as are affordable for all blocks, the share of one block."""
+    """A sample from the n records of one block.
+
+    `affordable` is about how many draws all blocks together can afford, `fewest` how many they take at least; this block
+    takes its `share` of them.
+    """
     n_draws = max(int(min(max(affordable, fewest), MOST_DRAWS) * share), _FEWEST_OF_BLOCK)
     n_strata = min(n, n_draws // 2)
     bounds = np.arange(n_strata + 1) * n // n_strata

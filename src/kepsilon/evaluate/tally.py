@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All figures of a release as sums over classes, which add up across partitions, on one machine or many.
+"""All figures of a release as sums over classes: each batch of classes is tallied by itself, and tallies are added.
 
 Expected figures are known before any noise is drawn, and are over the records that get noise. Realised figures are over
 the records that are released, which are fewer where confident k suppresses some.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks of neighbouring classes, which are simulated together.
+"""Blocks of neighbouring classes, which are simulated together in the step that predicts.
 
 Simulated figures must not depend on how many records an engine holds at a time. So blocks are cut by the sizes of the
 classes alone, every block is simulated by itself, and a batch of classes is made of whole blocks. Only where memory has

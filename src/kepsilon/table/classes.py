@@ -36,6 +36,7 @@ class Recoding:
     sizes: IntArray
     """Records in every class, shape (n_classes,)."""
     attributes: tuple[AttributeLabels, ...]
+    """Labels by attribute, in the order of the frequency table's domains."""
     levels: tuple[int, ...] | None = None
     """The chosen node, one level per attribute; None where classes differ in level (Mondrian)."""
 
@@ -47,11 +48,12 @@ class Recoding:
 def only_released(recoding: Recoding, sizes: IntArray) -> tuple[Recoding, IntArray]:
     """The recoding of the classes that still have records, and the new id of every class, or SUPPRESSED.
 
-    `sizes` are the records of every class that are still released. Classes without any are dropped, and with them labels
-    that no other class has: files must not hold them. The last of the new ids is that of SUPPRESSED, which is −1.
+    `sizes` is the number of records of every class that are still released, shape (n_classes,). Classes without any are
+    dropped, and with them labels that no other class has: files must not hold them. The new ids have shape
+    (n_classes + 1,): the entry at the end is SUPPRESSED, so that an old id of SUPPRESSED, which is −1, finds it.
     """
     is_left = sizes > 0
-    new_ids = np.append(np.where(is_left, np.cumsum(is_left) - 1, SUPPRESSED), SUPPRESSED)  # the last is found by −1
+    new_ids = np.append(np.where(is_left, np.cumsum(is_left) - 1, SUPPRESSED), SUPPRESSED)
     attributes = []
     for attribute in recoding.attributes:
         used, of_class = np.unique(attribute.of_class[is_left], return_inverse=True)
@@ -76,6 +78,7 @@ def distinct_labels(labels: Sequence[Label]) -> tuple[tuple[Label, ...], IntArra
 def class_ranges(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest value of one ε-quasi inside each class, two arrays of shape (n_classes,).
 
+    `values` (NaN where missing) and `class_ids` have shape (n_records,).
     Their difference is the diameter of Paper Eq. (3), taken per class (§IV): the attacker already knows the class, so
     nothing outside it needs hiding, and the noise can be smaller. NaN where a class has no value at all.
     """

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which k-quasis to coarsen in the input, and to which level, so that few enough combinations are left."""
+"""Which k-quasis to coarsen in the input, and to which level, so that few enough combinations are left.
+
+For the advice that engines give when they refuse a table with too many combinations for the memory; from a sample.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,9 @@ class SampledCombinations:
     codes: Mapping[str, IntArray]
     """Positions among the distinct values by k-quasi, shape (n_combinations,)."""
     counts: IntArray
+    """Sampled records of each combination, shape (n_combinations,)."""
     n_records: int
-    """Records of the whole table."""
+    """Records of the whole table, of which some were sampled."""
 
     def count(self, name: str, labels: IntArray | None = None) -> DistinctCount:
         """How many distinct values a k-quasi has; or distinct labels, where `labels` numbers the label of every value."""
@@ -49,6 +53,7 @@ class Coarsening:
     """Levels to which some k-quasis would be coarsened."""
 
     levels: Mapping[str, int]
+    """By k-quasi; one that is not listed stays at level 0."""
     left: float
     """About which share of the combinations, or of the values, would be left."""
 

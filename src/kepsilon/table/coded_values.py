@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An ε-quasi coded as positions among its distinct values, so that it is sorted once for all recodings."""
+"""An ε-quasi coded as positions among its distinct values, so that one sort serves all recodings.
+
+`explore` works out figures for many recodings of one table; the engine in memory codes each ε-quasi once for all of them.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ class CodedValues:
 
 
 def code_values(values: FloatArray, *, precision: Fraction) -> CodedValues:
-    """The values, coded; missing values become 0.
+    """One ε-quasi, shape (n_records,), coded; missing values become 0.
 
     Values that are multiples of the precision, as nearly all are, are numbered by counting instead of sorting.
     """

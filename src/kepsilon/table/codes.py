@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Codes of the values of an attribute: small integers in an order that fits its hierarchy.
 
-A `Domain` numbers the values of one k-quasi that occur in the data so that, at every level of its hierarchy, values
-with one parent are neighbours. Therefore counts at the next level are a segmented sum (`reduceat`), and the lowest
-common ancestor of a set of values is that of its smallest and its largest code.
+Counting and the search work on codes alone. A `Domain` numbers the values of one k-quasi that occur in the data so that,
+at every level of its hierarchy, values with one parent are neighbours. Therefore counts at the next level are a segmented
+sum (`reduceat`), and the lowest common ancestor of a set of values is that of its smallest and its largest code.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ Label = str | None
 
 
 class NotNestedError(ValueError):
-    """A level divides values that a finer level had merged; the fields say which level and labels."""
+    """A level divides values that a finer level had merged."""
 
     def __init__(self, level: int, label: Label, parents: tuple[Label, Label]) -> None:
+        """`parents` are two labels that `level` gives to values with one `label` at the level below."""
         self.level = level
         self.label = label
         self.parents = parents
@@ -114,6 +115,8 @@ def code_domain(
 
 
 def _natural_order(values: Sequence[Label], positions: FloatArray | None) -> IntArray:
+    """The order of values: null, then by position if there are positions, then as text."""
+
     def key(i: int) -> tuple[bool, float, str]:
         value = values[i]
         if value is None:
@@ -124,12 +127,13 @@ def _natural_order(values: Sequence[Label], positions: FloatArray | None) -> Int
 
 
 def _group_numbers(labels: Sequence[Label]) -> IntArray:
-    """A number for each label; equal labels have one, and numbers go by first appearance."""
+    """The number of each label; equal labels share a number, and labels are numbered in the order they first appear."""
     numbers: dict[Label, int] = {}
     return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
 
 
 def _refuse_unless_nested(labels: Sequence[Sequence[Label]]) -> None:
+    """Raises NotNestedError where values with one label at a level have different labels at the next."""
     for level in range(1, len(labels)):
         parents: dict[Label, Label] = {}
         for child, parent in zip(labels[level - 1], labels[level], strict=True):

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimates how many distinct values or combinations a table has, from a sample of its records."""
+"""Estimates how many distinct values or combinations a table has, from a sample of its records.
+
+Engines that work under a limit on memory foresee with it whether a table will fit, before they read all of it.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,9 @@ class DistinctCount:
 
 
 def estimate_distinct(counts: IntArray, *, n_records: int) -> DistinctCount:
-    """Estimates for a table of `n_records` records, from the count of each distinct one in a sample of its records.
+    """Estimates for a table of `n_records` records, from a sample of its records.
+
+    `counts` is how many sampled records have each distinct value or combination, shape (n_seen,).
 
     `low` is Chao's estimator for samples without replacement [Chao & Lin 2012]: with f₁ values that came up once, f₂
     twice, and a sampled share q of the records, at least f₁² / (2 f₂ + f₁ q/(1 − q)) never came up. It follows from the

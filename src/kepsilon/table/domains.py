@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the domain of a k-quasi from its hierarchy and the values that occur."""
+"""Makes the domain of a k-quasi from its hierarchy and the values that occur; for the step that counts.
+
+`place_values` asks the hierarchy for labels; `not_covered` says which values it does not list; once records with such
+values are left out, `domain_of` gives codes to those that remain.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label, NotNestedError, code_domain
 
 LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
+"""Text that begins like a number with a needless zero, so it is a code such as a postal code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +31,7 @@ class PlacedValues:
     name: str
     values: tuple[Label, ...]
     levels: Levels
+    """Labels of the values that are not null, in their order."""
     is_covered: BoolArray
     """Whether the hierarchy lists each value, shape (n_values,)."""
     generalises: bool
@@ -49,7 +55,7 @@ def place_values(name: str, attribute: KQuasi, values: Sequence[Label]) -> Place
 
 
 def domain_of(placed: PlacedValues) -> tuple[Domain, IntArray]:
-    """The domain of values that the hierarchy all lists, and the code of each value, shape (n_values,)."""
+    """The domain, and the code of each value, shape (n_values,); the hierarchy has to list all values."""
     columns, positions = _columns(placed)
     try:
         return code_domain(placed.name, columns, positions=positions, generalises=placed.generalises)
@@ -81,9 +87,10 @@ def not_covered(placed: PlacedValues, counts: IntArray) -> DataError | None:
 
 
 def _columns(placed: PlacedValues) -> tuple[list[list[Label]], FloatArray | None]:
-    """Labels by level, and positions, with null put in.
+    """Labels of all values by level, from level 0 on, and positions; null is put in where it occurs.
 
-    Unless the hierarchy has labels for null, it stays null, except at a top level that has one label for all values.
+    Null has the labels that the hierarchy gives it. Without such labels it is labelled null, except at a top level that
+    has one label for all values.
     """
     levels = placed.levels
     n_levels = len(levels.labels)

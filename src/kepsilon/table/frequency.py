@@ -45,6 +45,7 @@ def count_combinations(
 ) -> tuple[FrequencyTable, IntArray]:
     """The frequency table, and the position of every record's combination in it, shape (n_records,).
 
+    `code_columns` are the codes of the records, one array of shape (n_records,) for each of `domains`.
     Codes are packed into one integer per record, and counted by `bincount` where there are few enough slots, else by
     rank. An engine may pass a faster `rank` of its own.
     """
@@ -62,7 +63,7 @@ def count_combinations(
     else:
         distinct, combination_of_record = rank(key)
         counts = np.bincount(combination_of_record, minlength=len(distinct))
-        first = np.empty(len(counts), dtype=np.int64)
-        first[combination_of_record] = np.arange(n_records)  # any record of the combination will do
-        codes = tuple(np.asarray(column)[first] for column in code_columns)
+        example = np.empty(len(counts), dtype=np.int64)
+        example[combination_of_record] = np.arange(n_records)  # any record of the combination will do
+        codes = tuple(np.asarray(column)[example] for column in code_columns)
     return FrequencyTable(domains=tuple(domains), codes=codes, counts=counts), combination_of_record

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packs a combination of codes into one integer, and numbers distinct combinations."""
+"""Packs a combination of codes into one integer, and numbers distinct combinations; for all that count combinations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def rank(keys: IntArray) -> tuple[IntArray, IntArray]:
 def pack(columns: Sequence[IntArray], *, sizes: Sequence[int], length: int, rank: Rank = rank) -> tuple[IntArray, int]:
     """A key for each combination, in the lexicographic order of its codes, shape (length,), and a bound above all keys.
 
-    `columns` holds the codes of one attribute each, of records or combinations. Where the next product could overflow,
+    Each of `columns` holds the codes of one attribute, of records or combinations, shape (length,), below its entry of
+    `sizes`. Where the next product could overflow,
     the key so far is replaced by its rank, which is below `length`; so no product exceeds `length` times one size. Small
     keys have 32 bits, which halves time and memory.
     """
@@ -55,7 +56,10 @@ def unpack(keys: IntArray, *, sizes: Sequence[int]) -> tuple[IntArray, ...]:
 
 
 def number(columns: Sequence[IntArray], *, sizes: Sequence[int], length: int) -> tuple[IntArray, int]:
-    """The number of each combination among the n distinct ones in lexicographic order, shape (length,), and n."""
+    """The number of each combination among the n distinct ones in lexicographic order, shape (length,), and n.
+
+    Parameters are those of `pack`.
+    """
     key, bound = pack(columns, sizes=sizes, length=length)
     if bound > _SLOTS_PER_COMBINATION * length:
         distinct, numbers = rank(key)
@@ -72,7 +76,9 @@ def number_by_first(numbers: IntArray, *, n_distinct: int) -> IntArray:
     Each of them has to occur in `numbers`.
     """
     first = np.empty(n_distinct, dtype=np.int64)
-    first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)  # the last assignment, from the front, stays
+    first[numbers[::-1]] = np.arange(
+        len(numbers) - 1, -1, -1
+    )  # of several assignments the last one, of the first, holds
     new = np.empty(n_distinct, dtype=np.int64)
     new[np.argsort(first)] = np.arange(n_distinct)
     return new

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values that may be published of an ε-quasi: multiples of its precision inside a public domain."""
+"""The values that may be published of an ε-quasi: multiples of its precision inside a public domain.
+
+Mechanisms round noisy values to them; figures that are worked out beforehand take the rounding into account.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +37,11 @@ class Steps:
         )
 
     def leading_into(self, opens: FloatArray, closes: FloatArray, far: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The intervals of unrounded values that are published inside the given intervals, ends included.
+        """Where an unrounded value has to lie to be published inside each interval from `opens` to `closes`, ends included.
 
-        An interval without a multiple of the precision gives an empty one. An interval that holds an end of the domain
-        is extended by `far`, which is as far as noise reaches, because values beyond are clamped to that end.
+        Returns the ends of these intervals of unrounded values; all arrays have shape (n_intervals,). An interval without
+        a multiple of the precision gives an empty one. An interval that holds an end of the domain is extended by `far`,
+        which is as far as noise reaches, because values beyond are clamped to that end.
         """
         step = float(self.precision)
         first, last = np.ceil(opens / step - _ON_STEP), np.floor(closes / step + _ON_STEP)

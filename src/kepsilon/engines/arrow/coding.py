@@ -54,7 +54,7 @@ def only_occurring(values: tuple[Label, ...], codes: IntArray) -> tuple[tuple[La
 def as_doubles(column: pa.ChunkedArray, name: str, source: str) -> FloatArray:
     """A column as doubles, NaN where it is null; DataError where some values are no numbers."""
     values, wrong = read_doubles(column, name, source)
-    wrong.refuse(name, source)
+    wrong.refuse_any(name, source)
     return values
 
 
@@ -70,7 +70,7 @@ class WrongNumbers:
     def __add__(self, other: WrongNumbers) -> WrongNumbers:
         return WrongNumbers(n_texts=self.n_texts + other.n_texts, n_not_finite=self.n_not_finite + other.n_not_finite)
 
-    def refuse(self, name: str, source: str) -> None:
+    def refuse_any(self, name: str, source: str) -> None:
         """Raises DataError where there is such a record."""
         where = f'{source}: column "{name}"'
         if self.n_texts:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns to publish, held in memory and counted there."""
+"""The columns to publish, held in memory: read, counted, put into classes and merged there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ from kepsilon.table.frequency import FrequencyTable, count_combinations
 
 
 class LocalColumns:
-    """The columns to publish, in memory; after `leave_out` only of the records that stay."""
+    """The columns to publish, in memory; see `engines.protocol.Columns` for its methods and their order.
+
+    A column is dropped from the Arrow table once its codes or doubles are made. After `leave_out`, codes and doubles are
+    only of the records that are not left out; the kept columns in the Arrow table are still of all.
+    """
 
     def __init__(self, table: pa.Table, roles: ColumnRoles, source: OpenedSource) -> None:
         self._table = table
@@ -34,11 +38,14 @@ class LocalColumns:
         self._source = source
         self.n_records: int = table.num_rows
         self._distinct: dict[str, tuple[tuple[Label, ...], IntArray]] = {}
+        """By k-quasi, its distinct values and the position of every record's value among them."""
         self._numbers: dict[str, FloatArray] = {}
         self._integers: set[str] = set()
         self._stays: IntArray | None = None
+        """Positions in the table of the records that are not left out; None where none is."""
         self._coded: tuple[CodedValues, ...] | None = None
         self._combination: IntArray = np.zeros(0, dtype=np.int32)
+        """Row of the frequency table of every record that is not left out; set by `count`."""
 
     def distinct(self, name: str) -> DistinctValues:
         if name not in self._distinct:
@@ -68,8 +75,7 @@ class LocalColumns:
         missing = np.zeros(self.n_records, dtype=np.bool_)
         for name in drop_missing:
             missing |= np.isnan(self.numbers(name))
-        # Each record is reported once; unlisted comes first because it is the curator's list that decides.
-        missing &= ~unlisted
+        missing &= ~unlisted  # records with both faults are reported once, as unlisted
         if unlisted.any() or missing.any():
             self._stays = np.flatnonzero(~(unlisted | missing))
             self._numbers = {name: values[self._stays] for name, values in self._numbers.items()}
@@ -96,7 +102,7 @@ class LocalColumns:
         return table
 
     def _by_class(self, recoding: Recoding) -> IntArray:
-        """Class id of every record that stayed, or SUPPRESSED, shape (n_staying,)."""
+        """Class id of every record that is not left out, or SUPPRESSED, shape (n_staying,)."""
         return recoding.class_of.astype(np.int32, copy=False)[self._combination]
 
     def n_formulas(self, name: str) -> int:
@@ -112,7 +118,7 @@ class LocalColumns:
         """Nothing is on disk."""
 
     def coded(self, records: IntArray) -> tuple[CodedValues, ...]:
-        """The ε-quasis of some of the records that stayed, coded once for all recodings."""
+        """The ε-quasis of the records at some positions among those not left out, coded once for all recodings."""
         if self._coded is None:
             self._coded = tuple(
                 code_values(self.numbers(name), precision=self._roles.precisions[name])
@@ -125,7 +131,7 @@ class LocalColumns:
         self._coded = None
 
     def epsilon_quasis(self, records: IntArray) -> FloatArray:
-        """The ε-quasis of some of the records that stayed, shape (n_records, n_epsilon_quasis)."""
+        """The ε-quasis of the records at some positions among those not left out, shape (n_records, n_epsilon_quasis)."""
         names = self._roles.epsilon_quasis
         values = np.empty((len(records), len(names)))
         for j, name in enumerate(names):
@@ -146,8 +152,8 @@ class LocalColumns:
         """Labels, noisy values and kept columns of the released records in one shuffled table.
 
         Algorithm 1, lines 8 to 10. Every column is copied, so that no shared buffer, dictionary or metadata holds a
-        value of a record that was left out. `released` are the positions of the released records among those that
-        stayed; `class_ids` and `published` are in the order of `released`, and `order` is the shuffle.
+        value of a record that was left out. `released` are the positions of the released records among those not
+        left out; `class_ids` and `published` are in the order of `released`, and `order` is the shuffle.
         """
         self._numbers.clear()
         self._coded = None

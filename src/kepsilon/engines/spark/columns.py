@@ -187,7 +187,9 @@ class SparkColumns(CountedColumns):
         if self._stored is None:
             counts = self._combinations.counts_in_table()
             slices = combinations_of_buckets(counts, self._room)
-            folder, workers, buckets = self._scatter(self._combinations.place_of(), counts, slices, to_release=False)
+            folder, workers, buckets = self._scatter(
+                self._combinations.row_in_table(), counts, slices, to_release=False
+            )
             self._stored = folder, workers, StoredCombinations(combinations=slices, buckets=buckets)
         _, workers, stored = self._stored
         n_tasks = parallelism(self._engine.session)

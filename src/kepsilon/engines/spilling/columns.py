@@ -124,7 +124,7 @@ class SpilledColumns(CountedColumns):
         if self._stored is None:
             counts = self._combinations.counts_in_table()
             slices = combinations_of_buckets(counts, self._room)
-            folder, buckets = self._scatter(self._combinations.place_of(), counts, slices, to_release=False)
+            folder, buckets = self._scatter(self._combinations.row_in_table(), counts, slices, to_release=False)
             self._stored = folder, StoredCombinations(combinations=slices, buckets=buckets)
         return SpilledPreview(self._stored[1], recoding, self._room)
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which records are suppressed so that k holds at confidence c: those that noise left too few originals to hide among.
 
-Paper §V-C, for one ε-quasi. Departure: ℓ_i counts the originals around the published value, which is what the text
+Paper §V-C. Let ℓ_i be the number of originals of its class within r_c of the published value of record i; it is counted
+here for one ε-quasi, in `linking.several_attributes` for several. Records with 0 < ℓ_i < k are suppressed, and then every
+class of which fewer than k records are left. Departure: ℓ_i counts the originals around the published value, which is what the text
 means; the formula prints the original value, around which there is always at least the record itself.
 """
 
@@ -84,7 +86,8 @@ def originals_in_reach(
 ) -> IntArray:
     """ℓ_i of every record: how many originals of its class lie within r_c of its published value, ends included.
 
-    `linking_ranges` is r_c per class, shape (n_classes,). The ends are given the width of a double's rounding, so that
+    `published` and the result are in the order of the records, shape (n_records,); `linking_ranges` is r_c per class, shape
+    (n_classes,). The ends are given the width of a double's rounding, so that
     an original that lies on one in decimals is not lost in binary; but no more than a part of the precision, which that
     width exceeds among large numbers.
     """
@@ -106,7 +109,8 @@ def suppressed_for_confidence(
 ) -> BoolArray:
     """Which records are suppressed, given every ℓ_i: those with 0 < ℓ_i < k, then whole classes left with fewer than k.
 
-    One pass: ℓ_i is not counted again in a class that lost records, because the attacker still holds their originals.
+    `in_reach` (ℓ_i), `class_ids` and the result have shape (n_records,). One pass: ℓ_i is not counted again in a class that
+    lost records, because the attacker still holds their originals.
     """
     goes, counts_as_gone = goes_alone(in_reach, k=k, rule=rule)
     n_left = np.bincount(class_ids[~counts_as_gone], minlength=n_classes)

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many records confident k is expected to suppress, exactly, before any noise is drawn.
 
-Paper §V-C, for one ε-quasi with exponential noise. With `steps` the figure is for published values, rounded to the
-precision and clamped to the domain; without, for values that are not rounded.
+Paper §V-C, for one ε-quasi with exponential noise. ℓ is the number of originals of its class in reach of a record's
+published value. First the probabilities of ℓ ≥ 1 and of ℓ ≥ k give the records that are suppressed by themselves
+(`reach_probabilities`); then come those that are suppressed with their class, because fewer than k of it stay
+(`class_rule`). With `steps` the figure is for published values, rounded to the precision and clamped to the domain;
+without, for values that are not rounded.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ _IN_CACHE = 1 << 15
 
 
 def prepare_classes(classes: ClassValues, *, k: int) -> PreparedClasses:
-    """Everything that does not depend on the noise, worked out once for many ε and confidences."""
+    """The classes with all that does not depend on the noise, worked out once for many ε and confidences."""
     before = np.concatenate([[0], np.cumsum(classes.counts)])
     return PreparedClasses(
         classes=classes,
@@ -38,14 +41,16 @@ def prepare_classes(classes: ClassValues, *, k: int) -> PreparedClasses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedClasses:
-    """Classes, with their neighbours in groups of one and of k originals."""
+    """Classes, with the distances across neighbouring originals that decide which values are in reach of them."""
 
     classes: ClassValues
     k: int
     sizes: IntArray
-    """Records of every class."""
+    """Records of every class, shape (n_classes,)."""
     ones: Crowds
+    """Single originals: they decide where ℓ ≥ 1."""
     crowds: Crowds
+    """Crowds of k originals: they decide where ℓ ≥ k."""
 
     def expected(
         self,
@@ -59,35 +64,35 @@ class PreparedClasses:
     ) -> FloatArray:
         """Expected number of suppressed records of every class, shape (n_classes,).
 
-        `ranges` is the R that set the noise of each class, at least its diameter, and `reach` its r_c. Without noise,
-        where R is 0 or NaN, all records of a class hide each other.
+        `ranges` is the R that set the noise of each class, at least its diameter, and `reach` its r_c, both of shape
+        (n_classes,). Without noise, where R is 0 or NaN, all records of a class hide each other.
         """
         scales = ranges / epsilon
         is_moved = (scales > 0) & (self.sizes >= self.k)
         scales, reach = np.where(is_moved, scales, np.inf), np.where(is_moved, reach, 0.0)
         expected = np.where(self.sizes < self.k, self.sizes, 0).astype(np.float64)
         on_edge = np.zeros(len(expected), dtype=np.bool_)
-        stays: list[FloatArray] = []
-        zeros: list[FloatArray] = []
-        for block in _runs(self.classes.starts):
-            if not is_moved[block].any():
+        counted: list[FloatArray] = []
+        uncounted: list[FloatArray] = []
+        for run in _runs(self.classes.starts):
+            if not is_moved[run].any():
                 continue
-            noise = self._noise(block, scales=scales[block], reach=reach[block], law=law, steps=steps)
-            chances = self._chances(block, noise, is_moved[block], rule)
-            expected[block] = np.where(is_moved[block], chances.expected, expected[block])
-            on_edge[block] = chances.on_edge
-            stays.append(chances.stays)
-            zeros.append(chances.zero)
+            noise = self._noise(run, scales=scales[run], reach=reach[run], law=law, steps=steps)
+            chances = self._chances(run, noise, is_moved[run], rule)
+            expected[run] = np.where(is_moved[run], chances.expected, expected[run])
+            on_edge[run] = chances.on_edge
+            counted.append(chances.counted)
+            uncounted.append(chances.uncounted)
         if on_edge.any():
-            zero = np.concatenate(zeros) if rule is ZeroRule.STRICT else None
-            expected[on_edge] += lost_with_class(np.concatenate(stays), zero, self.sizes[on_edge], k=self.k)
+            others = np.concatenate(uncounted) if rule is ZeroRule.STRICT else None
+            expected[on_edge] += lost_with_class(np.concatenate(counted), others, self.sizes[on_edge], k=self.k)
         return np.clip(expected, 0, self.sizes)
 
     def _noise(
-        self, block: slice, *, scales: FloatArray, reach: FloatArray, law: ExponentialLaw, steps: Steps | None
+        self, run: slice, *, scales: FloatArray, reach: FloatArray, law: ExponentialLaw, steps: Steps | None
     ) -> Noise:
-        """The noise of the classes of a block; `scales` and `reach` are theirs."""
-        starts = self.classes.starts[block.start : block.stop + 1]
+        """The noise of the classes of a run; `scales` and `reach` are of these classes only."""
+        starts = self.classes.starts[run.start : run.stop + 1]
         positions = slice(int(starts[0]), int(starts[-1]))
         n_distinct = np.diff(starts)
         ids = np.repeat(np.arange(len(n_distinct)), n_distinct)
@@ -110,15 +115,18 @@ class PreparedClasses:
                 steps=steps,
             )
 
-    def _chances(self, block: slice, noise: Noise, is_moved: BoolArray, rule: ZeroRule) -> _Chances:
-        """What becomes of the records of a block, without the rule on classes left with fewer than k.
+    def _chances(self, run: slice, noise: Noise, is_moved: BoolArray, rule: ZeroRule) -> _Chances:
+        """What becomes of the records of a run of classes; `is_moved`: which of them have noise and k records.
 
-        A class that is in reach as a whole needs two sums only; probabilities of each value are worked out where there
-        are several intervals, or the class may fall below k.
+        A class whose values all lie in one interval with ℓ ≥ n needs two sums only. Probabilities of each value are
+        worked out where there are several intervals, or the class may fall below k.
+
+        `n_many` and `n_some` are the expected records with ℓ ≥ k and with ℓ ≥ 1, by class; `many` and `some` the
+        probabilities of these, by chosen distinct value. Under SUPPRESS_ZERO ℓ = 0 is as bad as other ℓ < k, so `some` is 1.
         """
-        positions = slice(int(self.classes.starts[block.start]), int(self.classes.starts[block.stop]))
-        counts, sizes = self.classes.counts[positions], np.maximum(self.sizes[block], self.k)
-        ones, crowds = self.ones.of(block, positions), self.crowds.of(block, positions)
+        positions = slice(int(self.classes.starts[run.start]), int(self.classes.starts[run.stop]))
+        counts, sizes = self.classes.counts[positions], np.maximum(self.sizes[run], self.k)
+        ones, crowds = self.ones.of(run, positions), self.crowds.of(run, positions)
         with np.errstate(over="ignore", invalid="ignore"):
             of_k, of_one = outer_ends(crowds, noise), outer_ends(ones, noise)
             is_open = is_moved & (of_k.is_open | of_one.is_open)
@@ -136,9 +144,9 @@ class PreparedClasses:
                 np.ones_like(many) if rule is ZeroRule.SUPPRESS_ZERO else chance_at_least(ones, noise, of_one, chosen)
             )
         goes = some - many
-        stays = 1 - goes if rule is ZeroRule.TEXT else many
+        counted = 1 - goes if rule is ZeroRule.TEXT else many
         own_counts = counts[chosen]
-        for total, share in ((n_goes, goes), (n_stays, stays)):
+        for total, share in ((n_goes, goes), (n_stays, counted)):
             sums = _sums(ids, share * own_counts, len(sizes))
             total[is_open] = sums[is_open]
         on_edge = is_near | (is_open & self._is_on_edge(n_stays, sizes))
@@ -147,27 +155,27 @@ class PreparedClasses:
         return _Chances(
             expected=np.where(stands, n_goes, sizes),
             on_edge=on_edge,
-            stays=np.repeat(stays[edge], own_counts[edge]),
-            zero=np.repeat(1 - some[edge], own_counts[edge]),
+            counted=np.repeat(counted[edge], own_counts[edge]),
+            uncounted=np.repeat(1 - some[edge], own_counts[edge]),
         )
 
     def _is_on_edge(self, n_stays: FloatArray, sizes: IntArray) -> BoolArray:
-        """Which classes may be left with k records and may be left with fewer, both often enough to matter."""
+        """Which classes may be left with at least k records and may be left with fewer, both often enough to matter."""
         return may_stand(n_stays, sizes, k=self.k) & may_fall(n_stays, sizes, k=self.k)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Chances:
-    """What becomes of the records of some classes, without the rule on classes left with fewer than k."""
+    """What becomes of the records of some classes; of classes on the edge, before the class rule."""
 
     expected: FloatArray
-    """Expected records that go: all of them where the class surely falls below k, shape (n_classes,)."""
+    """Expected records that go by themselves; all records where the class surely falls below k. Shape (n_classes,)."""
     on_edge: BoolArray
-    """Which classes may fall below k or not."""
-    stays: FloatArray
-    """Probability that a record of such a class stays and counts as staying, one class after the other."""
-    zero: FloatArray
-    """Probability that such a record is out of reach of every original and stays all the same."""
+    """Which classes may fall below k or not, so that the class rule has to be worked out, shape (n_classes,)."""
+    counted: FloatArray
+    """Of every record of these classes, one class after the other: P(it stays and counts among the k of its class)."""
+    uncounted: FloatArray
+    """Likewise P(ℓ = 0); needed under STRICT, where such a record stays but does not count among the k."""
 
 
 def _sums(ids: IntArray, weights: FloatArray, n_classes: int) -> FloatArray:

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """How probable it is, before noise is drawn, that at least n originals of its class lie in reach of a published value.
 
-For exponential noise on one ε-quasi. With the records of a class sorted, ℓ(x) ≥ n where x is in reach of some n
-neighbours, that is in the union of [v_{i+n−1} − r, v_i + r] over all i. Both ends rise with i, so the union is read off
-in one pass; it nearly always is one interval. The probability that a record is published in the union is the sum, over
-its intervals, of differences of the distribution function around the record's own value, whose tails are ½·e^(−t).
-A height is (x − lo)/b: a place in units of the noise, counted from the smallest value of the class.
+For exponential noise on one ε-quasi; `expected_suppression` asks for n = 1 and n = k. In what follows v_1 ≤ v_2 ≤ … are
+the originals of a class and lo the smallest of them, x is a published value, r the reach of the class, b the scale of its
+noise, and ℓ(x) the number of originals with |x − v_i| ≤ r.
+
+ℓ(x) ≥ n where x is in reach of some n neighbours, that is in the union of [v_{i+n−1} − r, v_i + r] over all i. Both ends
+rise with i, so the union is read off in one pass; it nearly always is one interval. The probability that a record is
+published in the union is the sum, over its intervals, of differences of the distribution function around the record's own
+value, whose tails are ½·e^(−t). A height is (x − lo)/b: a place in units of the noise, counted from the smallest value.
 """
 
 from __future__ import annotations
@@ -27,8 +30,8 @@ _FAR = 40.0
 class Crowds:
     """Distances across n neighbouring originals, wherever they stand in their class: what a record hides among.
 
-    They depend on n, but not on noise or reach. Of records that share a value only the first begins n neighbours that
-    matter: those that begin at the others reach further.
+    They depend on n, but not on noise or reach. Where records share a value, only the n neighbours that begin with the
+    first of these records matter: those that begin with another reach further to the right.
     """
 
     spans: FloatArray
@@ -36,20 +39,20 @@ class Crowds:
     joins: FloatArray
     """Distance from each distinct value to the n-th record from the next value on, or infinite, shape (n_distinct,)."""
     first: FloatArray
-    """Distance from the smallest value of every class to its n-th smallest; 0 with fewer records."""
+    """Distance from the smallest value of every class to its n-th smallest; 0 with fewer records. Shape (n_classes,)."""
     last: FloatArray
-    """Distance from the smallest value of every class to its n-th largest; 0 with fewer records."""
+    """Distance from the smallest value of every class to its n-th largest; 0 with fewer records. Shape (n_classes,)."""
     covering: FloatArray
-    """The smallest reach for which one interval holds all values of the class, shape (n_classes,)."""
+    """The smallest reach for which one interval of the union holds all values of the class, shape (n_classes,)."""
 
-    def of(self, block: slice, positions: slice) -> Crowds:
+    def of(self, classes: slice, positions: slice) -> Crowds:
         """The distances of some classes only, whose distinct values are at `positions`."""
         return Crowds(
             spans=self.spans[positions],
             joins=self.joins[positions],
-            first=self.first[block],
-            last=self.last[block],
-            covering=self.covering[block],
+            first=self.first[classes],
+            last=self.last[classes],
+            covering=self.covering[classes],
         )
 
 
@@ -83,7 +86,10 @@ def crowds_of(classes: ClassValues, *, n: int) -> Crowds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """The noise of some classes, beside the distinct values it is added to."""
+    """The noise of some classes, and the distinct values it is added to.
+
+    Arrays are by class, shape (n_classes,), or by distinct value, shape (n_distinct,).
+    """
 
     scales: FloatArray
     """b of every class, infinite if there is nothing to work out."""
@@ -104,7 +110,10 @@ class Noise:
     """How values are rounded and clamped; None where they are not."""
 
     def as_published(self, opens: FloatArray, closes: FloatArray, ids: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Intervals of noisy heights that are rounded and clamped into the given intervals of published heights."""
+        """Intervals of noisy heights that are rounded and clamped into the given intervals of published heights.
+
+        `ids` is the class of each interval; all arrays have shape (n_intervals,).
+        """
         if self.steps is None:
             return opens, closes
         low, scales = self.low[ids], self.scales[ids]
@@ -114,10 +123,13 @@ class Noise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ends:
-    """The ends of the interval of every class that holds all values; without meaning where there is no noise."""
+    """The interval of every class in which ℓ ≥ n, known by the chance to be published beyond its ends.
+
+    All arrays have shape (n_classes,), and have no meaning where there is no noise.
+    """
 
     is_open: BoolArray
-    """Whether no single interval holds all values of the class."""
+    """Whether ℓ ≥ n in no single interval that holds all values of the class, so that `below` and `above` are not enough."""
     below: FloatArray
     """P(published below the interval) of a record, times e^height."""
     above: FloatArray
@@ -140,7 +152,10 @@ def outer_ends(crowds: Crowds, noise: Noise) -> Ends:
 
 
 def chance_at_least(crowds: Crowds, noise: Noise, ends: Ends, chosen: IntArray) -> FloatArray:
-    """P(ℓ ≥ n) for a record of each chosen distinct value; without meaning where a class has fewer than n records."""
+    """P(ℓ ≥ n) for a record of each chosen distinct value; without meaning where a class has fewer than n records.
+
+    `chosen` are rising positions of distinct values; of a class with `is_open` all have to be among them.
+    """
     ids, powers = noise.ids[chosen], noise.powers[chosen]
     probability: FloatArray = 1 - ends.below[ids] / powers - ends.above[ids] * powers
     within = np.flatnonzero(ends.is_open[ids])
@@ -152,6 +167,7 @@ def chance_at_least(crowds: Crowds, noise: Noise, ends: Ends, chosen: IntArray) 
 def _in_any_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: IntArray) -> FloatArray:
     """P(ℓ ≥ n) where a class has several intervals, none, or values outside them; time is proportional to their number.
 
+    `chosen` are all distinct values of these classes; `ranks` numbers these classes, shape (n_classes,).
     Intervals left and right of a value weigh as sums of exponentials, taken once per class. They cannot overflow: a
     reach that does not cover a class is shorter than it is wide, so heights lie between −ε and 2ε. The sums have positive
     terms, so nothing cancels.
@@ -164,7 +180,10 @@ def _in_any_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: 
     is_first = is_crowd
     is_first[1:] &= ~goes_on[:-1]
     begin, end = np.flatnonzero(is_first), np.flatnonzero(is_last)
-    rank, scales = own[begin], noise.scales[ids[begin]]  # the same by `end`: there are as many in every class
+    rank, scales = (
+        own[begin],
+        noise.scales[ids[begin]],
+    )  # `end` would give the same: a class has as many ends as beginnings
     reach = double[begin] / 2 / scales
     opens = heights[begin] + spans[begin] / scales - reach
     closes = heights[end] + reach

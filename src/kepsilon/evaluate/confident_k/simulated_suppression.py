@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expected number of records suppressed for confident k, simulated with whole classes, and its variance.
 
-For exponential noise on several ε-quasis, and for every mechanism that has no closed form.
+Worked out before noise is drawn. For exponential noise on several ε-quasis, and for every mechanism that has no closed form.
 """
 
 from __future__ import annotations
@@ -101,7 +101,10 @@ def expected_suppression_by_draws(
     share: float,
     steps: Sequence[Steps],
 ) -> Estimate:
-    """The expected number of suppressed records with the mechanism's own draws; arguments as for `expected_suppression`."""
+    """The expected number of suppressed records with the mechanism's own draws; arguments as for `expected_suppression`.
+
+    `low` and `high` are the ends of the ranges that set the noise, shape (n_classes, n_attributes).
+    """
     noise = _DrawnNoise(mechanism=mechanism, low=low, high=high, epsilon=epsilon, steps=steps)
     return _simulated(
         values,
@@ -133,18 +136,19 @@ def _simulated(
     """The expected number of suppressed records: those with too few originals in reach, and whole classes left with too few.
 
     A record is sampled, its class is given noise from this record on, and the share of the class that goes is the figure
-    of the record: summed over all records, these shares are the records that go. In a large class a part of the records is
-    enough as long as k of them stay, for then the class stays, whatever becomes of the others.
+    of the record: summed over all records, these shares are the records that go. In a large class a window of its records
+    is enough as long as k of them stay, for then the class stays, whatever becomes of the others. Records beyond the window
+    draw on random numbers of their own (`rng_beyond`), so that the windows of other records do not depend on them.
     """
     if not len(class_ids):
         return Estimate()
-    rng, rest, trial = generator(stream).spawn(3)
+    rng, rng_beyond, trial = generator(stream).spawn(3)
     sizes = np.bincount(class_ids).astype(np.float64)
     seen = np.minimum(sizes, _WINDOW)
     affordable, fewest = _SIMULATED / (np.dot(sizes, seen) / len(class_ids)), FEWEST_DRAWS
 
     def simulate(
-        draws: float, fewest: int, rng: np.random.Generator, rest: np.random.Generator
+        draws: float, fewest: int, rng: np.random.Generator, rng_beyond: np.random.Generator
     ) -> tuple[Estimate, float]:
         """The estimate, and the mean number of comparisons of a draw."""
         strata = sample_records(len(class_ids), draws, rng, fewest=fewest, share=share)
@@ -152,19 +156,18 @@ def _simulated(
         n_compared = 0
         for part in strata.sampled_classes(values, class_ids, n_classes=len(ranges)):
             noisy = _noisy_classes(part, ranges, linking_ranges, k=k, rule=rule, noise=noise, layouts=layouts)
-            shares[part.draws], n_more = noisy.shares_gone(part.chosen, rng=rng, rest=rest)
+            shares[part.draws], n_more = noisy.shares_gone(part.chosen, rng=rng, rng_beyond=rng_beyond)
             n_compared += n_more
         return strata.estimate(shares), n_compared / strata.chosen.size
 
     n_draws = max(affordable, fewest)
-    may_be_too_much = (
-        n_draws * np.dot(sizes**2, seen) / len(class_ids) > _COMPARISONS
-    )  # if each record meets its whole class
+    # At the most, each record that is given noise is compared with its whole class.
+    may_be_too_much = n_draws * np.dot(sizes**2, seen) / len(class_ids) > _COMPARISONS
     if may_be_too_much and n_draws * share > 2 * _TRIAL:
         _, cost = simulate(_TRIAL, _TRIAL, *trial.spawn(2))
         if cost * n_draws > _COMPARISONS:
             affordable, fewest = _COMPARISONS / cost, _FEWEST_COSTLY
-    return simulate(affordable, fewest, rng, rest)[0]
+    return simulate(affordable, fewest, rng, rng_beyond)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,11 +310,12 @@ class _NoisyClasses:
     noise: _Noise
 
     def shares_gone(
-        self, starts: IntArray, *, rng: np.random.Generator, rest: np.random.Generator
+        self, starts: IntArray, *, rng: np.random.Generator, rng_beyond: np.random.Generator
     ) -> tuple[FloatArray, int]:
         """The share of records that go, for the class of each start; and how many comparisons that took.
 
-        The share is taken over the records from the start on, as many as a window holds.
+        `starts` are positions of records. The share is taken over the records of the class from the start on, as many as a
+        window holds; after the last record of the class follows its first.
         """
         sizes = self.sizes[self.class_ids[starts]]
         seen = np.minimum(sizes, _WINDOW)
@@ -329,14 +333,15 @@ class _NoisyClasses:
             shares[draws] = np.add.reduceat(gone, firsts, dtype=np.float64) / lengths
             for i in np.flatnonzero((shares[draws] == 1) & (lengths < sizes[draws])):
                 window = in_reach[firsts[i] : firsts[i] + lengths[i]]
-                shares[draws[i]], n_more = self._share_of_all(int(starts[draws[i]]), window, rest)
+                shares[draws[i]], n_more = self._share_of_all(int(starts[draws[i]]), window, rng_beyond)
                 n_compared += n_more
         return shares, n_compared
 
-    def _share_of_all(self, start: int, in_reach: IntArray, rest: np.random.Generator) -> tuple[float, int]:
-        """The share of a window that goes, once enough other records of the class have noise to decide whether it stays.
+    def _share_of_all(self, start: int, in_reach: IntArray, rng_beyond: np.random.Generator) -> tuple[float, int]:
+        """The share of a window that goes, where the window alone leaves open whether the class stays.
 
-        And how many comparisons that took.
+        More records of the class are given noise until that is decided. `in_reach` is ℓ of the records of the window. Also
+        returns how many comparisons that took.
         """
         seen, size = len(in_reach), int(self.sizes[self.class_ids[start]])
         n_compared = 0
@@ -346,7 +351,7 @@ class _NoisyClasses:
             if len(in_reach) == size or not gone.all():  # a record that stays shows that the class stays
                 return float(gone[:seen].mean()), n_compared
             length = min(len(in_reach), _AT_ONCE, size - len(in_reach))
-            more, n_more = self._in_reach(np.array([start]), np.array([len(in_reach)]), np.array([length]), rest)
+            more, n_more = self._in_reach(np.array([start]), np.array([len(in_reach)]), np.array([length]), rng_beyond)
             in_reach = np.concatenate([in_reach, more])
             n_compared += n_more
 

@@ -22,7 +22,7 @@ _PART = 1 << 15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorSums:
-    """Sums over records, and the smallest and largest value, from which errors follow; they add up across partitions."""
+    """Sums over records, and the smallest and largest value, from which errors follow; those of different batches are added."""
 
     n_values: int = 0
     """Records that hold a value."""
@@ -85,7 +85,9 @@ class ErrorSums:
 
 
 def expected_errors(values: FloatArray, class_ids: IntArray, *, expected_noise: FloatArray) -> ErrorSums:
-    """The expected error of one ε-quasi. `expected_noise` is E|Z| per class, shape (n_classes,); for Laplace R/ε.
+    """The expected error of one ε-quasi; `values` (NaN where missing) and `class_ids` have shape (n_records,).
+
+    `expected_noise` is E|Z| of the noise Z of each class, shape (n_classes,): for Laplace R/ε, R being the class's range.
 
     Written per record, which is the same sum as the paper's over classes and harmonic means: a record's share is its
     class's E|Z| over |v|. This is for noise alone; rounding, clamping and clipping show in the realised errors.

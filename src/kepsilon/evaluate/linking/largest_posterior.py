@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The most that any published value can make a record's own original probable, known before noise is drawn.
 
-For exponential noise: the posterior of record i is largest if exactly its value is published, because no original is
-farther from there than from anywhere else by more than its distance to v_i; the posterior then is
-1/Σ_j exp(−ε‖v_i − v_j‖/R) over the originals of the class. The exponential is convex, so that among m originals whose
-distances to v_i add up to D the sum is at least 1 + (m − 1)·exp(−εD/(m − 1)). This bound rules out most records, and
-sums are formed only for the others.
+For exponential noise. If x is published of record i, with value v_i in a class of range R, the posterior of its own
+original is 1/Σ_j exp(−ε(‖x − v_j‖ − ‖x − v_i‖)/R) over the originals j of the class. By the triangle inequality the
+difference is at most ‖v_i − v_j‖, and just that for x = v_i: so the posterior is largest if exactly its own value is
+published, and then is 1/Σ_j exp(−ε‖v_i − v_j‖/R). The exponential is convex, so that among m originals whose distances to
+v_i add up to D the sum is at least 1 + (m − 1)·exp(−εD/(m − 1)). This bound rules out most records, and sums are formed
+only for the others.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ _TILE = 1 << 14
 """Comparisons at a time: few enough for their arrays to stay in a processor's cache."""
 
 _REGIONS = 128
+"""Regions of a large class, about."""
 _ROUNDS = 64
+"""Times that the bound of a large class is sharpened, at most."""
 _NEAR = 1.01
 """The bound of a large class may exceed its largest posterior by this factor."""
 
@@ -106,7 +109,7 @@ def largest_of_several(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _InClasses:
-    """Records in the order of their classes; every array is by record."""
+    """Records in the order of their classes; every array but `places` has shape (n_records,)."""
 
     places: FloatArray
     """Values in units of R, shape (n_attributes, n_records)."""
@@ -152,7 +155,7 @@ def _at_most(sizes: IntArray, farthest: FloatArray, *, epsilon: float) -> FloatA
 
 
 def _largest_by_meeting(records: _InClasses, asked: IntArray, *, epsilon: float, largest: float) -> float:
-    """The largest posterior of the asked records, or `largest` if none exceeds it.
+    """The largest posterior of the asked records, or `largest` if none exceeds it; `asked` are positions of records.
 
     Each record is compared with the originals of its class, a few at a time, until those that are left cannot leave its
     posterior above `largest`.

@@ -29,7 +29,7 @@ _NONE = Estimate()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkSums:
-    """Realised links summed over classes, and how sure the attacker is; they add up across partitions."""
+    """Realised links summed over classes, and how sure the attacker is; those of different batches are added."""
 
     fair: float = 0.0
     """A tie of t originals is worth 1/t."""
@@ -54,7 +54,7 @@ class LinkSums:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedLinks:
-    """Expected links, summed over classes; they add up across partitions."""
+    """Expected links, summed over classes; those of different batches are added."""
 
     fair: Estimate = _NONE
     """A tie of t originals is worth 1/t."""
@@ -69,17 +69,19 @@ class ExpectedLinks:
 class LinkGaps:
     """The gaps between neighbouring values of every class, from which expected links follow for any ε, exactly.
 
-    An original is nearest to its own published value if noise stays within half the gap on either side, which happens
-    with ½(a_left + a_right), a = P(|Z| ≤ ε·gap/(2R)) in units of the noise, and a = 1 outwards. Summed over distinct values
-    that is 1 + Σ a over the gaps; weighed with the records that share a value it is the paper's count. Both are for noise
-    that is not yet rounded to the precision or clamped to a domain.
+    An original is nearest to its own published value if noise moves it by at most half the gap to the next value on that
+    side. Let a = P(|Z| ≤ ε·gap/(2R)) for a gap, with noise Z in units of R/ε, and a = 1 on the outward side of the smallest
+    and of the largest value. Noise is as likely to go left as right, so the probability is ½(a_left + a_right). Summed over
+    distinct values that is 1 + Σ a over the gaps; weighed with the records that share a value it is the paper's count. Both
+    are for noise that is not yet rounded to the precision or clamped to a domain.
     """
 
     half_gaps: FloatArray
     """gap/(2R), shape (n_gaps,)."""
     weights: FloatArray
-    """Mean of the records on either side of the gap."""
+    """Mean number of records that hold the value on either side of the gap, shape (n_gaps,)."""
     class_ids: IntArray
+    """The class of each gap, shape (n_gaps,)."""
     outward_fair: FloatArray
     """What the outward sides contribute at any ε: 1 in a class that has records, shape (n_classes,)."""
     outward_paper: FloatArray

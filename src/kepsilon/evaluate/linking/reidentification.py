@@ -32,7 +32,7 @@ class Smallest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassSizes:
-    """Sizes of released classes as sums and extremes; they add up across partitions."""
+    """Sizes of released classes as sums and extremes; those of different batches are added."""
 
     n_records: int = 0
     n_classes: int = 0

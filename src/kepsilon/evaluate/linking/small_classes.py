@@ -53,7 +53,8 @@ def attack_small_classes(
     """The links of both attackers in every class of at most eight originals.
 
     `values` (what received noise) and `published` have shape (n_records, n_attributes), `ranges` (R) the shape (n_classes,
-    n_attributes). An attribute without a range has one value for all of a class, and tells nothing.
+    n_attributes). `stays` says which records are released, shape (n_records,); None where all are. An
+    attribute without a range has one value for all of a class, and tells nothing.
     """
     n_originals = np.bincount(class_ids, minlength=len(ranges))[class_ids]
     released = np.ones(len(class_ids), dtype=np.bool_) if stays is None else stays
@@ -186,14 +187,16 @@ def _rank_links(shape: _Shape) -> FloatArray:
 
 
 def _order_marginals(costs: FloatArray, tolerance: FloatArray) -> FloatArray:
-    """P(the i-th smallest record is assigned to the j-th smallest original) if a cheapest order is drawn by lot.
+    """P(the i-th smallest record is assigned to the j-th smallest original), if one of the cheapest assignments is drawn.
 
-    `costs` has shape (n_classes, n_records, n_originals), both sorted; totals within the tolerance are equal.
+    Assignments are in order: a larger record never gets a smaller original. `costs` is the distance of each record to each
+    original, both sorted, shape (n_classes, n_records, n_originals), like the result. Totals that differ by no more than
+    the tolerance, shape (n_classes,), are equal.
     """
     _, p, m = costs.shape
     best, ways = _cheapest(costs, tolerance)
     rest, ways_of_rest = (table[:, ::-1, ::-1] for table in _cheapest(costs[:, ::-1, ::-1], tolerance))
-    totals = best[:, :p, :m] + costs + rest[:, 1:, 1:]  # of the cheapest order that assigns i to j
+    totals = best[:, :p, :m] + costs + rest[:, 1:, 1:]  # of the cheapest assignment that gives record i original j
     is_cheapest = totals <= totals.min(axis=2, keepdims=True) + tolerance[:, np.newaxis, np.newaxis]
     shares: FloatArray = np.where(is_cheapest, ways[:, :p, :m] * ways_of_rest[:, 1:, 1:], 0.0)
     shares /= shares.sum(axis=2, keepdims=True)

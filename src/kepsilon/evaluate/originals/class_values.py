@@ -107,7 +107,8 @@ def count_values(coded: CodedValues, class_ids: IntArray, *, n_classes: int) -> 
 def running_sums(growing: FloatArray, falling: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
     """Sums of `growing` up to each term, and sums of `falling` from each term on, within each class.
 
-    `lengths` are the terms of every class. Classes of similar length become rows of one array, summed along the rows: in
+    `growing` and `falling` hold the terms of all classes, one class after the other; `lengths` is how many terms each class
+    has, shape (n_classes,). Classes of similar length become rows of one array, summed along the rows: in
     one running sum over all classes a small class would drown in the rounding of a large one.
     """
     up, down = np.empty_like(growing), np.empty_like(falling)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boxes around neighbouring originals of one large class, so that a record is compared with boxes, not with each original.
 
-`Regions` bound sums over all originals from below; `Halves` count the originals near a record.
+For links and confident k with several ε-quasis: `Regions` bound sums over all originals from below; `Halves` count the
+originals near a record.
 """
 
 from __future__ import annotations

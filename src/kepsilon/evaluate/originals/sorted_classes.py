@@ -30,7 +30,9 @@ class SortedClasses(ClassValues):
 
 
 def sort_classes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> SortedClasses:
-    """All records sorted by class and value; missing values count as one more value that all of them share.
+    """All records sorted by class and value; `values` and `class_ids` have shape (n_records,).
+
+    Missing values count as 0: a class has all values missing or none.
 
     They are sorted by value, then stably by class: two fast sorts instead of a slow one of pairs.
     """
@@ -55,7 +57,11 @@ def sort_classes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> 
 
 
 def runs_of_classes(class_ids: IntArray, *, n_classes: int) -> Iterator[tuple[IntArray, IntArray, slice]]:
-    """A few whole classes at a time: their records, the class ids of these counted from 0, and which classes they are."""
+    """A few whole classes at a time, in the order of classes.
+
+    Yields the positions of their records; the class of each of these records, counted from the first class of the run; and
+    the slice of classes.
+    """
     sizes = np.bincount(class_ids, minlength=n_classes)
     ends = np.cumsum(sizes)
     order = by_class(class_ids, n_classes=n_classes)
