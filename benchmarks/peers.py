@@ -48,7 +48,7 @@ HIERARCHIES = {  # the paper's, in kepsilon's words
 
 
 def levels(name: str, value: str) -> list[str]:
-    """The same hierarchies, for peers and for the judging: the labels of a value from itself to the top."""
+    """Hierarchies for the peers and for judging them: the labels of a value from itself to the top."""
     if name == "zip":
         return [value[: 5 - level] + "*" * level for level in range(6)]
     if name == "birth_year":

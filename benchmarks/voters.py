@@ -46,7 +46,7 @@ def as_plain_text(voters: pa.Table) -> pa.Table:
 
 
 def voter_columns(n_records: int, *, seed: int = 20_17, zip_shares: np.ndarray | None = None) -> dict[str, pa.Array]:
-    """The same, as Arrow arrays by name; text is dictionary-coded as a Parquet reader would hand it over."""
+    """The voters as Arrow arrays by name; text is dictionary-coded as a Parquet reader would hand it over."""
     rng = np.random.default_rng(seed)
     genders = tuple(HEIGHT_BY_GENDER)
     gender = (rng.random(n_records, dtype=np.float32) < 0.46).astype(np.int8)

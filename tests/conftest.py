@@ -14,7 +14,7 @@ from kepsilon.cli.main import run
 from material.machine import SHARED_DATA, lacking
 from material.people import POLICY, people, write_csv
 
-# The same examples every time, so that a run means the same everywhere; HYPOTHESIS_PROFILE=roam looks for new ones.
+# Examples are fixed, so that a run means the same everywhere; HYPOTHESIS_PROFILE=roam looks for new ones.
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("roam", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))

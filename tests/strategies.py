@@ -70,7 +70,7 @@ class Sample:
         return Sample(attributes=self.attributes, records=[self.records[i] for i in order])
 
     def renamed(self) -> Sample:
-        """The same records under other value names, whose alphabetical order is the reverse."""
+        """These records under other value names, whose alphabetical order is the reverse."""
         names = [
             {
                 v: v if v is None else f"v{99 - i:02d}"

@@ -330,7 +330,7 @@ def test_overwrite_replaces_when_asked(case, kepsilon_command):
 
 
 def test_check_says_what_a_policy_achieves(case, kepsilon_command):
-    """The same node and suppression as the release, without writing anything; repeated identifiers are pointed out."""
+    """It tells the release's node and suppression, without writing anything; repeated identifiers are pointed out."""
     table = people()
     table[1]["name"] = table[0]["name"]
     write_csv(case / "people.csv", table)

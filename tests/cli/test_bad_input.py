@@ -241,7 +241,7 @@ def test_noise_that_would_not_fit_a_double_is_refused_with_the_policy(case, keps
 
 @pytest.mark.parametrize("value", ["1_50", "１５０", "abc"])
 def test_show_values_shows_whatever_was_refused(case, kepsilon_command, value):
-    """The same rule decides both."""
+    """One rule decides both."""
     change_field(case, "height", value)
     assert "3 records hold text that is not a number" in refused(case, kepsilon_command)
     outcome = kepsilon_command("check", case / "people.csv", "-p", case / "policy.toml", "--show-values", "height")

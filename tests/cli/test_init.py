@@ -88,7 +88,7 @@ def test_every_kind_of_file_gives_the_same_roles(case, kepsilon_command, suffix)
     ],
 )
 def test_bad_data_gets_one_message_and_no_file(tmp_path, kepsilon_command, content, message):
-    """The same faults as in a release, found before anybody edits a policy."""
+    """The faults that a release would find, found before anybody edits a policy."""
     source = tmp_path / "people.csv"
     source.write_text(content, encoding="utf-8")
     outcome = kepsilon_command("init", source, "-o", tmp_path / "policy.toml")

@@ -115,7 +115,7 @@ def test_killed_before_or_after_any_file_operation(case, kepsilon_command, mode)
 
 
 def test_killed_at_many_moments(case, kepsilon_command):
-    """The same by the clock, where the time goes into reading, searching and writing instead of file operations."""
+    """Killed by the clock, where the time goes into reading, searching and writing instead of file operations."""
     write_csv(case / "people.csv", people(3_000))
     command = [sys.executable, "-m", "kepsilon", "anonymise", case / "people.csv", "-p", case / "policy.toml"]
     start = time.monotonic()

@@ -184,7 +184,7 @@ def test_nonsense_is_refused_before_anything_is_measured(kepsilon_command, tmp_p
 
 @pytest.mark.shared_data
 def test_a_wrong_adult_is_told_by_line_and_leaves_the_folder_free(kepsilon_command, adult_path, tmp_path):
-    """The same folder can be used once the file is right."""
+    """The folder can be used again once the file is right."""
     text = adult_path.read_text(encoding="utf-8").splitlines()
     wrong = tmp_path / "adult.data"
     wrong.write_text("\n".join([*text[:50], "not, a, record"]), encoding="utf-8")

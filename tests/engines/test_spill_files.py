@@ -163,7 +163,7 @@ def test_a_closed_release_says_so(look, tmp_path):
 
 @pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int16(), pa.int32()])
 def test_dictionaries_are_spilt_with_used_entries(kind):
-    """The same values of the same type; null is no entry, and an order that was declared is kept."""
+    """Values and their type stay as they are; null is no entry, and an order that was declared is kept."""
     entries = pa.array([f"v{i:03d}" for i in range(128)])
     chunks = [
         pa.DictionaryArray.from_arrays(pa.array(own, kind), entries, ordered=True)

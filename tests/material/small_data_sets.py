@@ -16,7 +16,7 @@ FIXED_SEED = 1994
 
 
 def first_records(data, n):
-    """The same data set with its first records only."""
+    """A data set with its first records only."""
     return replace(data, columns={name: column[:n].copy() for name, column in data.columns.items()})
 
 

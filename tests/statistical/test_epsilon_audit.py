@@ -39,7 +39,7 @@ def publish(values, *, epsilon, stream):
 
 
 def publish_often(value, *, epsilon, stream, d=1):
-    """The same record, N_DRAWS times."""
+    """What is published of one record in N_DRAWS draws."""
     return publish(np.full((N_DRAWS, d), value), epsilon=epsilon, stream=stream)
 
 

@@ -83,7 +83,7 @@ def test_without_openssl_the_operating_system_is_asked(monkeypatch):
 
 
 def test_uint64_has_a_stated_byte_order():
-    """The same seed means the same draws on every machine."""
+    """One seed means one sequence of draws, on every machine."""
     drawn = uniform_uint64(2, ScriptedBytes(bytes([1] + 7 * [0] + 7 * [0] + [1])))
     assert drawn.tolist() == [1, 1 << 56]
 

@@ -244,7 +244,7 @@ def test_fewer_than_k_errors_make_no_curve():
 
 
 def test_a_large_release_is_sampled_and_says_so():
-    """The same sample every time, so that the report of a record does not change."""
+    """The sample depends on nothing that changes from run to run, so that the report of a record does not change."""
     rng = np.random.default_rng(SEED)
     values = rng.normal(170, 9, MOST_SAMPLED + 50_000).round(1)
     first, second = (pictures_of(values, values + 1, k=10) for _ in range(2))

@@ -322,7 +322,7 @@ def test_a_limit_that_is_no_share_is_refused(limits):
 
 
 def test_a_grid_is_written_as_table_and_json(grid, tmp_path):
-    """The same figures in each, owner-only, never over another file unless asked."""
+    """Every format has all figures, owner-only, never over another file unless asked."""
     choice = grid.choose(kepsilon.Limits(max_suppression=0.05))
     for suffix in ("csv", "json", "html"):
         grid.write(tmp_path / f"g.{suffix}", choice)

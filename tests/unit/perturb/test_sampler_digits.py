@@ -150,13 +150,13 @@ def test_an_epsilon_outside_its_range_is_refused(epsilon):
 
 @pytest.mark.parametrize("grid_bits", [-1, 33])
 def test_a_grid_outside_its_range_is_refused(grid_bits):
-    """The same."""
+    """A finer grid would overflow the digits that were reckoned with."""
     with pytest.raises(ValueError, match="bits"):
         geometric(1, epsilon=Fraction(1), source=seeded(), grid_bits=grid_bits)
 
 
 @pytest.mark.parametrize("d", [-1, 63])
 def test_too_many_attributes_are_refused(d):
-    """The same."""
+    """The sum of more geometric variables might not fit into 63 bits."""
     with pytest.raises(ValueError, match="62"):
         record_noise(1, d, epsilon=Fraction(1), source=seeded())

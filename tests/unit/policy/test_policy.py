@@ -54,7 +54,7 @@ def test_privacy_parameters_have_no_defaults(key):
 
 @pytest.mark.parametrize("key", ["range", "precision"])
 def test_an_epsilon_quasi_states_its_range_and_precision(key):
-    """The same for each ε-quasi."""
+    """Each ε-quasi needs what decides its promise, too."""
     quasi = {name: value for name, value in GOOD["attributes"]["height"].items() if name != key}
     with pytest.raises(PolicyError, match=f"attributes.height.{key}: is required"):
         Policy.from_dict(changed(attributes={"height": quasi}))
