@@ -21,7 +21,7 @@ class Several:
     class_ids: np.ndarray
     ranges: np.ndarray
     exact_ranges: list
-    """The values as fractions."""
+    """The ranges as fractions."""
     stays: np.ndarray
     epsilon: float
 
