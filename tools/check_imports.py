@@ -82,8 +82,8 @@ def check(path: Path) -> Iterator[str]:
     elif n_lines > EXPLAIN_FROM and "lines" not in (docstring or ""):
         yield f"{relative}: {n_lines} lines; its docstring must say why it is so long"
     for node in ast.walk(tree):
-        is_documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        if is_documented and (ast.get_docstring(node) or "").startswith("The same"):
+        documented = node if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) else None
+        if documented is not None and (ast.get_docstring(documented) or "").startswith("The same"):
             yield f"{relative}: a docstring begins with “The same”; say what it is"
     if part == "__init__":
         return

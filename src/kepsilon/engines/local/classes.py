@@ -36,9 +36,8 @@ class ColumnsInMemory(Protocol):
         published: FloatArray,
         *,
         whole: Collection[str],
-        order: IntArray,
     ) -> LocalMerged:
-        """Labels, noisy values and kept columns of the released records in one shuffled table."""
+        """Labels, noisy values and kept columns of the released records in one table, in the order given."""
 
 
 class LocalClasses:
@@ -85,15 +84,9 @@ class LocalClasses:
     ) -> LocalMerged:
         self._batch = None
         chosen = slice(None) if self._stays is None else self._stays
-        released = self._released[chosen]
-        return self._columns.merge(
-            recoding,
-            released,
-            new_ids[self._class_ids[chosen]],
-            self._published[chosen],
-            whole=whole,
-            order=shuffle(len(released), random_bytes=random.bytes),
-        )
+        released, class_ids, published = self._released[chosen], self._class_ids[chosen], self._published[chosen]
+        order = shuffle(len(released), random_bytes=random.bytes)
+        return self._columns.merge(recoding, released[order], new_ids[class_ids[order]], published[order], whole=whole)
 
     def close(self) -> None:
         """Nothing is on disk."""

@@ -147,18 +147,15 @@ class LocalColumns:
         published: FloatArray,
         *,
         whole: Collection[str],
-        order: IntArray,
     ) -> LocalMerged:
-        """Labels, noisy values and kept columns of the released records in one shuffled table.
+        """Labels, noisy values and kept columns of the released records in one table, in the order given.
 
         Algorithm 1, lines 8 to 10. Every column is copied, so that no shared buffer, dictionary or metadata holds a
         value of a record that was left out. `released` are the positions of the released records among those not
-        left out; `class_ids` and `published` are in the order of `released`, and `order` is the shuffle.
+        left out; `class_ids` and `published` go with them.
         """
         self._numbers.clear()
         self._coded = None
-        class_ids = class_ids[order]
-        released = released[order]
         rows = released if self._stays is None else self._stays[released]
 
         def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
@@ -173,7 +170,7 @@ class LocalColumns:
             self._roles,
             recoding,
             class_ids,
-            published[order],
+            published,
             kept,
             integers=self._integers.intersection(whole),
         )
