@@ -186,7 +186,7 @@ class Columns(Protocol):
     """The columns of a table that will be published; no other column is read.
 
     Methods are called in this order: `distinct` and `largest`, to check the table against the policy; `leave_out`, once;
-    `distinct` again where records were left out; `count`, once; then `preview`, `n_formulas` and `classes`.
+    `distinct` again where records were left out; `count`, once; then any of `preview`, `n_formulas` and `classes`.
     """
 
     n_records: int

@@ -38,6 +38,7 @@ _VALUE_SHARE, _COMBINATION_SHARE = 2, 4
 """Half of the memory is for values of k-quasis, and a quarter for their combinations."""
 
 _LARGEST_PART = 1 << 20
+"""Records that are read and moved together at the most."""
 
 LEAST_WIDTH = 24
 """Bytes that are reckoned for a value of no fixed width at the least, however short it is in the file."""
@@ -122,7 +123,10 @@ class Room:
         return self.memory // 16 // 4
 
     def refuse_values(self, values: Mapping[str, int], source: str, advise: Advice = no_advice) -> None:
-        """Refuses too many distinct values of k-quasis: they are held in memory with their labels at every level."""
+        """Refuses too many distinct values of k-quasis: they are held in memory with their labels at every level.
+
+        `values` is how many distinct values each k-quasi has, `source` the name of the table.
+        """
         n_values = sum(values.values())
         most = self.most_k_values
         if n_values <= most:
@@ -143,7 +147,10 @@ class Room:
     def refuse_combinations(
         self, n_combinations: int, values: Mapping[str, int], source: str, advise: Advice = no_advice
     ) -> None:
-        """Refuses too many combinations: the frequency table takes its memory a few times over while it is searched."""
+        """Refuses too many combinations: the frequency table takes its memory a few times over while it is searched.
+
+        `values` is how many distinct values each k-quasi has, `source` the name of the table.
+        """
         most = self.most_combinations(len(values))
         if n_combinations <= most:
             return
@@ -172,7 +179,8 @@ class Room:
     def batches(self, sizes: IntArray, *, n_batches: int = 1) -> list[slice]:
         """The classes of each batch: as many neighbours as there is room for, and at least one.
 
-        About `n_batches` or more are made, if there are as many classes; with `in_blocks`, as many blocks.
+        `sizes` are the records of every class. At least about `n_batches` batches are made, if there are as many classes,
+        or, with `in_blocks`, as many blocks.
         """
         return self._cut(sizes, block_bounds(sizes) if self.in_blocks else np.arange(len(sizes) + 1), n_batches)
 
@@ -181,7 +189,10 @@ class Room:
         return self._cut(counts, np.arange(len(counts) + 1), n_buckets)
 
     def _cut(self, sizes: IntArray, bounds: IntArray, n_cuts: int) -> list[slice]:
-        """Slices of neighbours, cut at some of the `bounds`, and between two bounds only where one slice has no room."""
+        """Slices of neighbours, cut at some of the `bounds`; between two bounds only where memory has no room for all between.
+
+        `sizes` are the records of each neighbour; about `n_cuts` slices are made, or more where memory asks for it.
+        """
         ends = np.cumsum(sizes)
         most = min(self.records_per_batch, -(-int(ends[-1]) // n_cuts))
         planned, first, done = [], 0, 0
@@ -197,7 +208,7 @@ class Room:
         return planned
 
     def refuse_large_class(self, largest: int, source: str) -> None:
-        """Refuses a class that does not fit: with several ε-quasis the kernels need all its records at once."""
+        """Refuses a largest class, of `largest` records, that does not fit: several ε-quasis need all its records at once."""
         if self.n_epsilon_quasis < 2 or largest <= self.records_per_batch:
             return
         needed = 2 * largest * self.bytes_per_record / 10**9
@@ -218,6 +229,7 @@ def least_memory(n_values: int, n_combinations: int, *, n_k_quasis: int) -> int:
 
 
 def _bytes_per_combination(n_k_quasis: int) -> int:
+    """Bytes of a combination in the frequency table and in what a search makes of it."""
     return 8 * (2 * n_k_quasis + 4)
 
 

@@ -32,9 +32,11 @@ class ExponentialOne:
     """Expected errors at ε = 1, by ε-quasi; errors at any ε follow from them."""
     classes: ClassValues
     gaps: LinkGaps
+    """The gaps between the values of the classes, from which links follow."""
     low: FloatArray
-    """Ends of the ranges, shape (n_classes, 1)."""
+    """Lower ends of the ranges that set the noise, shape (n_classes, 1)."""
     high: FloatArray
+    """Upper ends of the ranges, shaped like `low`."""
     prepared: dict[int, PreparedClasses] = field(default_factory=dict)
     """The classes prepared for confident k, by k, made when first asked for."""
 
@@ -100,9 +102,11 @@ class ExponentialSeveral:
     """Shape (n_records, n_attributes), records in the order of their classes."""
     class_ids: IntArray
     low: FloatArray
-    """Ends of the ranges, shape (n_classes, n_attributes)."""
+    """Lower ends of the ranges that set the noise, shape (n_classes, n_attributes)."""
     high: FloatArray
+    """Upper ends of the ranges, shaped like `low`."""
     blocks: tuple[Block, ...]
+    """The blocks in which these classes are simulated."""
 
     def errors(self, epsilon: float) -> tuple[ErrorSums, ...]:
         return tuple(errors.over(epsilon) for errors in self.unit_errors)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The counts and curves that a report draws, taken while records are in memory; no count by value is below k."""
+"""The counts and curves that a report draws, taken after noise is drawn, while records are in memory.
+
+No count of records by value is below k.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,9 @@ MOST_SAMPLED = 100_000
 
 _SAMPLE_SEED = 1
 _CHUNK = 1 << 16
+"""Values that are counted at a time."""
 _BINS = 34
+"""About how many bins a picture has."""
 _FEWEST_BINS = 6
 _BULK = (0.01, 0.99)
 """Quantiles between which bins lie."""
@@ -35,8 +40,9 @@ class ValuePicture:
     edges: tuple[float, ...]
     """Round numbers, none of them the smallest or largest value. The first and the last bin are open."""
     before: tuple[int | None, ...]
-    """Records per bin, one more than edges; None where fewer than k, and sometimes in one bin more."""
+    """Records per bin before noise, one more than edges; None where fewer than k, and sometimes in one bin more."""
     after: tuple[int | None, ...]
+    """Released records per bin, as published; None as in `before`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +80,7 @@ class Pictures:
     class_sizes: tuple[ClassSizePicture, ...]
     k_quasis: tuple[KQuasiPicture, ...] = ()
     risk_by_epsilon: tuple[tuple[float, float], ...] = ()
+    """Pairs of an ε and the linking risk expected there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +90,10 @@ class Sample:
     values: FloatArray
     """Shape (n_sampled, n_epsilon_quasis)."""
     published: Sequence[FloatArray]
+    """One array for each ε-quasi, shape (n_sampled,)."""
     class_ids: IntArray
     stays: BoolArray
+    """Which of the records are released, shape (n_sampled,)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,9 +46,11 @@ class Drawing:
 
     mechanism: NoiseLaw
     low: FloatArray
-    """Ends of the ranges, shape (n_classes, n_attributes)."""
+    """Lower ends of the ranges that set the noise, shape (n_classes, n_attributes)."""
     high: FloatArray
+    """Upper ends of the ranges, shaped like `low`."""
     steps: Sequence[Steps]
+    """How each ε-quasi is rounded and clamped."""
     stream: int = 0
     """As in `simulation.Block`."""
     share: float = 1.0
@@ -96,8 +98,9 @@ class Drawing:
 def simulated_links(drawing: Drawing, values: FloatArray, class_ids: IntArray, *, epsilon: float) -> ExpectedLinks:
     """Expected links at one ε, of whole classes; `values` has shape (n_records, n_attributes).
 
-    Averaged is the probability that the attacker is right, not whether he is: both have the same expectation, because a
-    published value might come from any record of the class, and in a large class a right guess is rare and tells little.
+    The probability that the attacker is right is averaged, not whether he is right: both have the same expectation,
+    because a published value might come from any record of the class, but in a large class a right guess is rare, and
+    tells little.
     """
     rng = generator(drawing.stream)
     sizes = np.bincount(class_ids).astype(np.float64)
@@ -237,8 +240,9 @@ def simulated_suppression_of_one(
 ) -> Estimate:
     """Expected records suppressed for confident k, where there is one ε-quasi, from its distinct values.
 
-    A class of many records is taken to stay if k are expected to stay: the number that stays is then nearly certain. It
-    is estimated from as many draws as there may be, whatever the share of the class: few draws would miss those that stay.
+    Classes of few records are simulated whole. One class of many records is taken to stay if at least k of them are
+    expected to stay, because that number is nearly certain. It is estimated from as many draws as there may be, whatever
+    the share of the class: few draws would miss the records that stay.
     """
     n = int(classes.counts.sum())
     if classes.n_classes > 1 or n <= _LARGE:
@@ -316,6 +320,7 @@ class SimulatedSeveral:
     originals: FloatArray
     """The values before clipping, which errors are relative to."""
     class_ids: IntArray
+    """The class of each record, counted from the first class of the block; rising."""
     drawing: Drawing
 
     def errors(self, epsilon: float) -> tuple[ErrorSums, ...]:

@@ -24,13 +24,19 @@ from kepsilon.table.keys import number
 LabelStyle = Literal["tight", "cut"]
 
 EVERYTHING = "*"
+"""The label of a part that may hold any value, null included."""
 NOT_NULL = "not null"
+"""The label of a part that may hold any number."""
 NULL = "null"
+"""How null is written inside a label; a part whose values are all null has null as its label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableParts:
-    """The parts of a table, seen in one attribute: which part every combination is in, and what its label must cover."""
+    """The parts of a table, seen in one attribute: which part every combination is in, and what its label must cover.
+
+    The place of a value is its rank on the number line where `place_of_code` gives one, else its code.
+    """
 
     part_of: IntArray
     """Part of every combination, shape (n_combinations,)."""
@@ -73,11 +79,13 @@ class NumberLine:
     """Labels and positions of the values of a numeric attribute, in the order of the number line."""
 
     labels: tuple[Label, ...]
+    """The values themselves, by place."""
     positions: FloatArray
-    """Null, if there is one, has the position of the smallest number."""
+    """The number that each value stands for, by place; null, if there is one, has that of the smallest number."""
     n_nulls: int
     """1 if place 0 is null, else 0; this is also the place of the smallest number."""
     data_range: float
+    """Largest minus smallest number."""
 
     def shares(self, first: IntArray, last: IntArray) -> FloatArray:
         """Distance between two places as a share of the data's range; 0 where that range is 0.
@@ -107,6 +115,7 @@ def number_line(domain: Domain, given: FloatArray) -> NumberLine:
 
 
 def _tight_intervals(domain: Domain, line: NumberLine, parts: TableParts) -> AttributeLabels:
+    """Labels from the smallest to the largest number of a part's records, such as "[20, 29]" or "null or [20, 29]"."""
     has_null = parts.first < line.n_nulls
     is_null = parts.last < line.n_nulls
     first_number = parts.first.copy()
@@ -130,6 +139,7 @@ def _tight_intervals(domain: Domain, line: NumberLine, parts: TableParts) -> Att
 
 
 def _cut_intervals(line: NumberLine, parts: TableParts) -> AttributeLabels:
+    """Labels of the region that the cuts left to a part, such as "(19, 29]", "<= 29" or "> 29"."""
     edge = len(line.labels) - 1
 
     def label(first: int, last: int) -> Label:
@@ -208,6 +218,7 @@ def _sets(domain: Domain, parts: TableParts, *, style: LabelStyle) -> AttributeL
 
 
 def _set_label(values: tuple[Label, ...] | list[Label]) -> Label:
+    """A set of values as a label, such as "{a, b}"; a single value is its own label."""
     if len(values) == 1:
         return values[0]
     return "{" + ", ".join(_quoted(value) for value in values) + "}"

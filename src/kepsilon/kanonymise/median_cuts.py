@@ -36,7 +36,10 @@ _MAX_BITS = 62
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runs:
-    """Parts of the table as runs of combinations, and what is known about each part."""
+    """Parts of the table as runs of combinations, and what is known about each part.
+
+    A combination in a run is called its member.
+    """
 
     combinations: IntArray
     """Positions of the combinations in the frequency table, part by part, shape (n_members,)."""
@@ -59,6 +62,7 @@ class Runs:
 
     @property
     def starts(self) -> IntArray:
+        """Position of the first member of each part, shape (n_parts,)."""
         return np.cumsum(self.lengths) - self.lengths
 
     def extremes(self) -> tuple[IntArray, IntArray]:
@@ -125,9 +129,9 @@ def cut(
 ) -> tuple[Runs, BoolArray]:
     """Cuts every part that can be cut; returns the two sides of each as new parts, and which parts were cut.
 
-    `smallest` and `largest` are the runs' extremes. Every attribute with two codes in a part is tried, also one whose
-    width is 0 because its codes lie at one position. With `parts_meet`, both sides of a cut have to meet the further
-    requirements too.
+    `smallest` and `largest` are what `runs.extremes()` returns; `widths` measures widths, one function per attribute. Every
+    attribute with two codes in a part is tried, also one whose width is 0 because its codes lie at one position. With
+    `parts_meet`, both sides of a cut have to meet the further requirements too.
     """
     is_cut: BoolArray = np.zeros(runs.n_parts, dtype=np.bool_)
     candidates = np.flatnonzero(runs.sizes >= 2 * k)
@@ -152,7 +156,10 @@ def cut(
 def _cut_along(
     runs: Runs, chosen: IntArray, attribute_of: IntArray, *, k: int, parts_meet: PartsMeet | None
 ) -> tuple[Runs, BoolArray]:
-    """Cuts each chosen part along its attribute, if both sides may be classes; returns the sides, and where that worked."""
+    """Cuts each chosen part along its attribute, if both sides may be classes; returns the sides, and where that worked.
+
+    `chosen` are numbers of parts, and `attribute_of` is the attribute to cut each of them along, shape (n_chosen,).
+    """
     lengths = runs.lengths[chosen]
     members = _members(runs, chosen, lengths=lengths)
     code = _chosen_codes(runs, members, lengths=lengths, attribute_of=attribute_of)
@@ -235,8 +242,8 @@ def _chosen_codes(runs: Runs, members: IntArray | None, *, lengths: IntArray, at
     for attribute, column in enumerate(runs.codes):
         is_along = attribute_of == attribute
         if is_along.any():
-            mine = column if members is None else column.take(members)
-            np.copyto(code, mine, where=True if is_along.all() else np.repeat(is_along, lengths))
+            own = column if members is None else column.take(members)
+            np.copyto(code, own, where=True if is_along.all() else np.repeat(is_along, lengths))
     return code
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classes of a node made from the table, and what a node leaves out if a class must satisfy more than having k records."""
+"""Classes of a node, made from the table, and what OLA leaves out at a node if classes must satisfy more than k records."""
 
 from __future__ import annotations
 

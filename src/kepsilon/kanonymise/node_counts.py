@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes of the classes at a node, rolled up from a finer node that was counted before.
+"""Sizes of the classes at a node, rolled up from a finer node that was counted before; OLA decides by them.
 
 Class sizes do not depend on k, so one count serves every k. Sizes have two representations. If a node does not have many
 more slots (the product of the sizes of its domains) than classes, the sizes are a dense cube with one axis per
@@ -55,7 +55,9 @@ class _Sparse:
     """Class sizes as a table of the combinations that occur."""
 
     codes: tuple[IntArray, ...]
+    """Codes at the levels of the node, one array per attribute, each of shape (n_classes,)."""
     counts: IntArray
+    """Records of every class, shape (n_classes,)."""
 
     @property
     def n_numbers(self) -> int:
@@ -70,14 +72,18 @@ class NodeCounter:
     """Counts the classes at nodes of one table, and stores the summary of every node, so that none is counted twice."""
 
     def __init__(self, table: FrequencyTable, *, ks: Sequence[int], max_slots: int = MAX_SLOTS) -> None:
+        """`ks` are the k that summaries are made for."""
         self._domains = table.domains
         self._ks = tuple(sorted(set(ks)))
         self._max_slots = max_slots
         self._bottom = lattice_of(table.domains).bottom
         self._summaries: dict[Node, NodeSummary] = {}
         self._maps: dict[tuple[int, int, int], IntArray] = {}
+        """What `_map` returned, by its arguments."""
         self._starts: dict[tuple[int, int, int], IntArray] = {}
+        """What `_segment_starts` returned, by its arguments."""
         self._counted: OrderedDict[Node, _Dense | _Sparse] = OrderedDict()
+        """Class sizes of some counted nodes, the one used least recently first."""
         self._numbers_held = 0
         # The bottom node is stored outside the bounded cache, because every other node can be rolled up from it.
         self._bottom_counts = self._from_codes(table.codes, table.counts, node=self._bottom, distinct=True)
@@ -96,9 +102,11 @@ class NodeCounter:
         return self._summaries[node]
 
     def is_dense(self, node: Node) -> bool:
+        """Whether the class sizes of a node are a dense cube."""
         return not isinstance(self._counts(node), _Sparse)
 
     def _counts(self, node: Node) -> _Dense | _Sparse:
+        """Class sizes at a node, rolled up unless they are stored."""
         source, counts = self._cheapest_source(node)
         if source == node:
             return counts
@@ -113,6 +121,7 @@ class NodeCounter:
         return self._roll_up(counts, source=source, node=node)
 
     def _cheapest_source(self, node: Node) -> tuple[Node, _Dense | _Sparse]:
+        """The stored node, itself or a finer one, from which the node is rolled up fastest, and its class sizes."""
         if node in self._counted:
             self._counted.move_to_end(node)
             return node, self._counted[node]
@@ -162,13 +171,14 @@ class NodeCounter:
         return self._maps[key]
 
     def _segment_starts(self, attribute: int, level: int, to: int) -> IntArray:
-        """Where on `level` the codes begin that belong to each code at level `to`."""
+        """The first code at `level` under each code at level `to`; rising."""
         key = (attribute, level, to)
         if key not in self._starts:
             self._starts[key] = np.flatnonzero(np.diff(self._map(*key), prepend=-1))
         return self._starts[key]
 
     def _store(self, node: Node, counts: _Dense | _Sparse) -> None:
+        """Stores the class sizes of a node, and drops those used least recently where there are too many."""
         if node in self._counted:
             return
         self._counted[node] = counts
@@ -201,6 +211,7 @@ def sum_of_squares(sizes: IntArray) -> int:
     sizes = sizes.astype(np.int64, copy=False)
     if int(sizes.sum()) ** 2 < 1 << 63:
         return int(np.einsum("i,i->", sizes, sizes))
+    # (high·2^24 + low)² = high²·2^48 + high·low·2^25 + low²
     high, low = sizes >> 24, sizes & ((1 << 24) - 1)
     return (sum_of_squares(high) << 48) + (int(np.einsum("i,i->", high, low)) << 25) + int(np.einsum("i,i->", low, low))
 
@@ -210,8 +221,8 @@ def _merge_equal(codes: Sequence[IntArray], counts: IntArray, *, sizes: Sequence
     key, _ = pack(codes, sizes=sizes, length=len(counts))
     order = np.argsort(key)
     starts = np.flatnonzero(np.diff(key[order], prepend=-1))
-    first = order[starts]
-    return _Sparse(codes=tuple(column[first] for column in codes), counts=np.add.reduceat(counts[order], starts))
+    example = order[starts]
+    return _Sparse(codes=tuple(column[example] for column in codes), counts=np.add.reduceat(counts[order], starts))
 
 
 def _codes_above(domain: Domain, level: int, to: int) -> IntArray:
@@ -227,8 +238,10 @@ def _codes_above(domain: Domain, level: int, to: int) -> IntArray:
 
 
 def _cost(counts: _Dense | _Sparse) -> int:
+    """The time that it takes to roll up from these class sizes, in slots of a cube."""
     return SLOTS_PER_COMBINATION * len(counts.counts) if isinstance(counts, _Sparse) else counts.size
 
 
 def _n_numbers(counts: _Dense | _Sparse) -> int:
+    """How many numbers are held for these class sizes."""
     return counts.n_numbers if isinstance(counts, _Sparse) else counts.size

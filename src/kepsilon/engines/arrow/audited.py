@@ -29,6 +29,7 @@ class AuditedTable:
         self.column_names: tuple[str, ...] = self._source.column_names
         self._n_records: int | None = None
         self._whole: Any = None
+        """All columns, where the kind of source is read whole; filled when first needed."""
         self._texts: dict[str, tuple[tuple[Label, ...], IntArray]] = {}
 
     @property

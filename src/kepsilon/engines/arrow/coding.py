@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrow columns as the kernels need them: as codes of their values, or as doubles."""
+"""Arrow columns as the kernels need them: k-quasis as codes of their values, ε-quasis as doubles."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label, code_domain
 
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+"""Text that is read as a finite number."""
 
 
 def encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Label, ...], IntArray]:

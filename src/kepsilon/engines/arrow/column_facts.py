@@ -21,6 +21,7 @@ FORMULA = r"^([=@\t\r]|[+-][^0-9.])"
 """How a formula begins in a spreadsheet; a sign before a digit begins a number."""
 
 _MIXING = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number whose product spreads the bits of a hash."""
 
 
 def n_formulas(column: pa.ChunkedArray) -> int:
@@ -92,7 +93,7 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 class _Followed:
-    """Hashes of the values that are followed, and how many records hold each."""
+    """Hashes of the values that are followed, and how many records hold each; counts are right after `shrink`."""
 
     def __init__(self) -> None:
         self._hashes: IntArray = np.zeros(0, dtype=np.uint64)
@@ -102,6 +103,7 @@ class _Followed:
         """One value in 2^halvings is followed."""
 
     def add(self, hashes: IntArray) -> None:
+        """Lets the hashes of more records wait for `shrink`, if their values are followed."""
         # The first bits decide which values are followed, so they are mixed with the others.
         mixed = hashes * _MIXING
         self._waiting.append(mixed[self._is_followed(mixed)])
@@ -128,4 +130,5 @@ class _Followed:
         return int(self._counts.sum() - len(self._counts)) << self._halvings
 
     def _is_followed(self, mixed: IntArray) -> IntArray | slice:
+        """Positions of the mixed hashes whose values are followed: those whose first bits are all 0."""
         return np.flatnonzero(mixed >> np.uint64(64 - self._halvings) == 0) if self._halvings else slice(None)

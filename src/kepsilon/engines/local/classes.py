@@ -44,13 +44,16 @@ class LocalClasses:
     """The classes of a recoding in memory, in one batch with its records in the order of the input."""
 
     def __init__(self, columns: ColumnsInMemory, class_ids: IntArray, *, sizes: IntArray) -> None:
+        """`class_ids` is the class of every record that was not left out, or SUPPRESSED; `sizes` the records by class."""
         self.sizes = sizes
         self._columns = columns
         self._released = np.flatnonzero(class_ids != SUPPRESSED)
+        """Positions of the records in classes, among those that were not left out; confident k may suppress some later."""
         self._class_ids = class_ids if len(self._released) == len(class_ids) else class_ids[self._released]
         self._batch: Batch | None = None
         self._published: FloatArray = np.zeros((0, 0))
         self._stays: BoolArray | None = None
+        """Which of these records are released, once noise is drawn; None where all are."""
 
     def each(self, look: Look[Found]) -> list[Found]:
         return [look(self._whole())]
@@ -61,6 +64,7 @@ class LocalClasses:
         return [draw(self._batch, random, self._store)]
 
     def _whole(self) -> Batch:
+        """The only batch, made when first asked for."""
         if self._batch is None:
             self._batch = Batch(
                 classes=slice(0, len(self.sizes)),
@@ -76,7 +80,7 @@ class LocalClasses:
         self._stays = None if stays.all() else stays
 
     def each_released(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> list[Found]:
-        del new_ids  # a class that is suppressed now has no record that stayed
+        del new_ids  # not needed: the records of a class that is suppressed now are not among those that stay
         return [look(self._published if self._stays is None else self._published[self._stays])]
 
     def merge(

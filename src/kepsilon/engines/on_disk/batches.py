@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches of whole classes in buckets on disk, and the buckets that their noisy records go to.
 
+For the spilling and the Spark engine, in the steps that draw noise and publish. A batch is read from its bucket, and its
+noisy records are scattered over other buckets, from which the release is written.
+
 The last order of the records is drawn in two steps: a bucket is drawn for each record by itself, and then the records of
 a bucket are shuffled. All orders are equally likely, as if drawn in one step, and one bucket at a time is in memory.
 """
@@ -70,12 +73,15 @@ class NoisyBuckets:
     """Buckets of noisy records; the bucket of each record is drawn at random."""
 
     def __init__(self, folder: Path, *, first_number: int, n_buckets: int, n_values: int, room: Room) -> None:
-        """`n_buckets` is a power of two."""
+        """`n_buckets` is a power of two; they are named by the numbers from `first_number` on. `n_values` ε-quasis each."""
         self.buckets = [Bucket(folder, first_number + i, n_values=n_values) for i in range(n_buckets)]
         self._room = room
 
     def store_for(self, stored: StoredBatch, random: Random) -> Store:
-        """Stores the noisy records of one batch, with their kept columns and positions in the input."""
+        """The function that stores the noisy records of one batch, with their kept columns and positions in the input.
+
+        Records have to be handed to it in the order in which they stand in the bucket of the batch.
+        """
         reader = _KeptColumns(stored.bucket)
 
         def store(part: Batch, published: FloatArray, stays: BoolArray) -> None:
@@ -94,6 +100,7 @@ class NoisyBuckets:
         return store
 
     def _drawn_places(self, n: int, random: Random) -> IntArray:
+        """A bucket for each of n records, all equally likely, shape (n,)."""
         kind = np.dtype("<u2" if len(self.buckets) <= 1 << 16 else "<u4")
         drawn: IntArray = np.frombuffer(random.bytes(kind.itemsize * n), dtype=kind)
         return drawn & kind.type(len(self.buckets) - 1)
@@ -107,6 +114,7 @@ class _KeptColumns:
         self._n_passed = 0
         self._parts = bucket.kept()
         self._left: list[pa.Table] = []
+        """Kept columns that were read from the bucket and not yet asked for."""
 
     def next(self, n: int) -> tuple[IntArray | None, pa.Table]:
         """Positions in the input, where they are stored, and kept columns of the next `n` records."""
@@ -131,7 +139,10 @@ class _KeptColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyRecords:
-    """Noisy records that drew the same place in the last order, in one bucket or, from several tasks, in several."""
+    """All noisy records that drew one number: in one bucket or, from several tasks, in one bucket of each.
+
+    `new_ids` is, in every method, the id of each earlier class among the released ones, or SUPPRESSED.
+    """
 
     buckets: Sequence[Bucket]
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buckets of records on disk: numbers as they are in memory, kept columns as Arrow streams, appended to files."""
+"""Buckets of records on disk: numbers as they are in memory, kept columns as Arrow streams, appended to files.
+
+The spilling and the Spark engine put records that belong together into one bucket, and read one bucket at a time.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,11 @@ class Records:
     """Some records in memory, as they are stored in buckets."""
 
     class_ids: IntArray
+    """The class of each record, or the place of its combination in the frequency table, shape (n_records,)."""
     values: FloatArray
     """ε-quasis, shape (n_records, n_epsilon_quasis)."""
     rows: IntArray | None
-    """Positions in the input; None where nobody will ask for the linkage."""
+    """Positions in the input, shape (n_records,); None where nobody will ask for the linkage."""
     kept: pa.Table
     """Kept columns, with a row for each record; without rows where no column is kept."""
 
@@ -51,9 +55,14 @@ class Records:
 
 
 class Bucket:
-    """Records on disk that belong together, in files that only grow. No file stays open, so there may be many buckets."""
+    """Records on disk that belong together, in files that only grow. No file stays open, so there may be many buckets.
+
+    A bucket has a file each for class ids (.c), ε-quasis (.e), positions in the input (.r), kept columns (.k), and the last
+    order of the released records (.o); the last three only where they are stored.
+    """
 
     def __init__(self, folder: Path, number: int, *, n_values: int) -> None:
+        """`number` names the files of this bucket in the private folder `folder`."""
         self._path = folder / str(number)
         self.n_values = n_values
         """How many ε-quasis a record has."""
@@ -64,6 +73,7 @@ class Bucket:
         self.n_records = 0
 
     def append(self, records: Records) -> None:
+        """Stores more records; rows and kept columns have to come with all records of a bucket or with none."""
         self._append(".c", records.class_ids.astype(np.int32, copy=False))
         self._append(".e", records.values)
         if records.rows is not None:
@@ -126,17 +136,18 @@ class Bucket:
         self.remove((".r", ".k"))
 
     def store_order(self, order: IntArray) -> int:
-        """Stores the positions of the released records, in their last order; returns how many they are."""
+        """Stores the positions in this bucket of the released records, in their last order; returns how many they are."""
         self._append(".o", order.astype(np.int32))
         self._n_ordered = len(order)
         return len(order)
 
     def order(self) -> IntArray:
-        """The positions of the released records, in their last order."""
+        """The positions in this bucket of the released records, in their last order, as `store_order` stored them."""
         order: IntArray = self._read(".o", np.dtype(np.int32), 0, self._n_ordered)
         return order
 
     def remove(self, suffixes: Sequence[str] = (".c", ".e", ".r", ".k", ".o")) -> None:
+        """Removes all files of the bucket, or those with some suffixes."""
         for suffix in suffixes:
             self._path.with_suffix(suffix).unlink(missing_ok=True)
 
@@ -180,9 +191,9 @@ class Bucket:
 
 
 def scatter(records: Records, places: IntArray, buckets: list[Bucket]) -> None:
-    """Appends every record to the bucket at its place, in their order; a place beyond the last bucket stores nothing.
+    """Appends each record to `buckets[place]`, in the order of the records.
 
-    `places` has shape (n_records,).
+    `places` has shape (n_records,); records with the place `len(buckets)` are not stored.
     """
     order = np.argsort(places, kind="stable")
     ends = np.cumsum(np.bincount(places, minlength=len(buckets)))[: len(buckets)]

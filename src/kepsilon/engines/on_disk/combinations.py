@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """ε-quasis stored on disk by combination of k-quasi values, once for any number of recodings.
 
-A class consists of whole combinations, whatever the recoding. So nothing is stored again for another recoding: a batch
+For the previews of the spilling and the Spark engine. A class consists of whole combinations, whatever the recoding. So
+nothing is stored again for another recoding: a batch
 of classes reads the buckets that hold its combinations.
 """
 
@@ -19,18 +20,19 @@ from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import Recoding
 
 _BUCKETS_PER_BATCH = 4
+"""Buckets for each batch's worth of records: a batch reads every bucket that holds one of its combinations."""
 _FEWEST_BUCKETS = 16
 
 
 def combinations_of_buckets(counts: IntArray, room: Room) -> list[slice]:
-    """The combinations of each bucket, neighbours together; `counts` are the records of every combination."""
+    """The combinations of each bucket, neighbours in the frequency table together; `counts` is records by combination."""
     n_batches = -(-int(counts.sum()) // room.records_per_batch)
     return room.buckets(counts, n_buckets=max(_FEWEST_BUCKETS, _BUCKETS_PER_BATCH * n_batches))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredCombinations:
-    """Buckets of neighbouring combinations; the class id of a record is its combination's place in the frequency table."""
+    """Buckets of neighbouring combinations. What a bucket stores as class id is a combination's place in the frequency table."""
 
     combinations: Sequence[slice]
     """The combinations of each bucket."""
@@ -49,6 +51,7 @@ class StoredCombinations:
         return members.together(n_records)
 
     def _pairs(self) -> Iterator[tuple[slice, Bucket]]:
+        """Each bucket, with its combinations."""
         return zip(self.combinations, self.buckets, strict=True)
 
 
@@ -63,7 +66,7 @@ class _Members:
 
     classes: slice
     class_of: IntArray
-    """Class of every combination."""
+    """Class of every combination, by its place in the frequency table."""
     buckets: Sequence[Bucket]
 
     def parts(self, step: int) -> Iterator[Batch]:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory and disk that a table will take, estimated from a sample of its files before any work starts."""
+"""The memory and disk that a table will take, estimated from a sample of its files before any work starts.
+
+For the spilling engine, and for Spark where it reads files.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ class Needs:
 class Foreseen:
     """What is known before the first full reading: how columns are read, what memory has room for, what will be needed.
 
-    `at_once` as for `SpillSizes.disk`; `to_release` says whether records will be released or only previewed.
+    `coded` names the columns that are read as dictionaries; `room`, `needs` and `advise` are for the whole table.
     """
 
     def __init__(
@@ -75,6 +78,10 @@ class Foreseen:
         at_once: bool = False,
         to_release: bool = True,
     ) -> None:
+        """`memory` is the limit in bytes; `linkage` says whether the linkage may be asked for later.
+
+        `at_once` as for `SpillSizes.disk`; `to_release` says whether records will be released or only previewed.
+        """
         if not files.n_records:
             raise DataError(Problem(where=files.name, what="has columns, but no records."))
         self.coded = files.coded(roles.published, roles.k_quasis)
@@ -148,6 +155,7 @@ def advice_from(sample: SampledCombinations, attributes: Mapping[str, KQuasi]) -
     """Advice on levels of the policy's own hierarchies that would leave few enough values or combinations."""
 
     def advise(name: str | None, n_left: int, n_at_least: int) -> str:
+        """As `room.Advice` describes."""
         if name is not None:
             n = max(n_at_least, sample.count(name).high)
             found = coarsenings_of_values(sample, attributes, name, share=n_left / n)

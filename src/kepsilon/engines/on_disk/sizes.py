@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many bytes records take on disk, estimated from a sample of the kept columns."""
+"""How many bytes records take on disk, estimated from a sample of the kept columns before any work starts."""
 
 from __future__ import annotations
 
@@ -55,8 +55,9 @@ class SpillSizes:
     """Bytes on disk, of a record and of all records; of k-quasis only a class id is stored."""
 
     def __init__(self, files: SourceInParts, roles: ColumnRoles, coded: list[str], *, linkage: bool) -> None:
+        """`coded` names the columns that are read as dictionaries; with `linkage`, positions in the input are stored."""
         self._files, self._linkage = files, linkage
-        self._numbers = 4 + 8 * len(roles.epsilon_quasis)
+        self._numbers = 4 + 8 * len(roles.epsilon_quasis)  # bytes of the class id and the ε-quasis of a record
         self._kept = _kept_columns(files, roles, coded)
         self._overhead = stream_overhead(_kept_schema(files, roles, coded)) if roles.kept else 0
 
@@ -117,6 +118,7 @@ def _kept_columns(files: SourceInParts, roles: ColumnRoles, coded: list[str]) ->
 
 
 def _is_fixed(kind: pa.DataType) -> bool:
+    """Whether all values of a type take equally many bytes."""
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
 
 

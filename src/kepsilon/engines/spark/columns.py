@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns to publish, counted on a cluster, and stored by class or by combination on a disk its workers share."""
+"""The columns to publish, counted on a cluster, and stored by class or by combination on a disk its workers share.
+
+To be stored, records are joined to their combinations. The *answer* for a combination is its class, where records are
+stored to be released, or its place in the frequency table, where they are stored for previews.
+"""
 
 from __future__ import annotations
 
@@ -135,6 +139,7 @@ class SparkColumns(CountedColumns):
             folder.close()
 
     def _usable(self) -> tuple[str, ...]:
+        """The ε-quasis whose type can hold numbers."""
         return tuple(name for name in self._roles.epsilon_quasis if name not in self._refused)
 
     def _read_counted(self, files: Sequence[Path], epsilon_quasis: Sequence[str]) -> pa.Table:
@@ -237,8 +242,9 @@ class SparkColumns(CountedColumns):
     ) -> tuple[SpillFolder, Workers, list[Bucket]]:
         """A new folder, the workers that share it, and its buckets, one for each slice of answers, with all records.
 
-        `answers` gives the class of every combination, or its position in the frequency table, and `sizes` the number
-        of records of each answer. With `to_release` all columns are stored, else only ε-quasis.
+        `answers` gives the class of every combination, or its place in the frequency table, or SUPPRESSED where its records
+        are not stored; `sizes` is the number of records of each answer. With `to_release` all columns are stored, else only
+        ε-quasis.
         """
         folder = SpillFolder(self._engine.staging)
         workers = Workers(self._engine.session, folder.path)
@@ -252,6 +258,7 @@ class SparkColumns(CountedColumns):
     def _bring_together(
         self, answers: IntArray, sizes: IntArray, slices: list[slice], workers: Workers, *, to_release: bool
     ) -> list[Bucket]:
+        """Has the cluster store all records, and returns a bucket for each slice of answers; refused if the table has changed."""
         starts = np.array([own.start for own in slices], dtype=np.int64)
         kept, with_rows = (self._roles.kept, self._with_rows) if to_release else ((), False)
         names = (*self._roles.k_quasis, *self._roles.epsilon_quasis, *kept)

@@ -54,6 +54,7 @@ class Outcome:
     """What a task returns: what it found, or the error that it ended with."""
 
     number: int
+    """The number of the item that the task worked on; 0 where tasks have none."""
     found: Any = None
     error: BaseException | None = None
 
@@ -162,7 +163,9 @@ class BringTogether:
     kept: pa.Schema
     """Names of the kept columns, and their types in the input."""
     coded: tuple[str, ...]
+    """Kept columns that are stored as dictionaries."""
     source: str
+    """The name of the table, for error messages."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield attempt(0, lambda: self._store(batches))
@@ -228,8 +231,11 @@ class ReadNumbers:
     """Task: turns ε-quasis that are text into doubles, and adds two columns for each that count what is no number."""
 
     places: tuple[int, ...]
+    """Positions of these columns in what comes in."""
     names: tuple[str, ...]
+    """Their names, for error messages."""
     source: str
+    """The name of the table, for error messages."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns to publish, counted in one reading, and stored on disk by class or by combination in a second."""
+"""The columns to publish, counted in one reading, and stored on disk by class or by combination in a second.
+
+In the second reading each record is looked up by its combination. The *answer* for a combination is its class, where
+records are stored to be released, or its place in the frequency table, where they are stored for previews.
+"""
 
 from __future__ import annotations
 
@@ -59,6 +63,7 @@ class SpilledColumns(CountedColumns):
         self._wrong = dict.fromkeys(roles.epsilon_quasis, WrongNumbers())
         self._largest = dict.fromkeys(roles.epsilon_quasis, 0.0)
         self._has_missing = dict.fromkeys(roles.epsilon_quasis, False)
+        """By ε-quasi, whether any record misses it."""
         self._stored: tuple[SpillFolder, StoredCombinations] | None = None
         foreseen = engine.foresee(files, roles)
         self._coded, self._room, self._advise = foreseen.coded, foreseen.room, foreseen.advise
@@ -89,6 +94,7 @@ class SpilledColumns(CountedColumns):
         return columns_of_all, totals
 
     def _refuse_too_many(self, n_combinations: int) -> None:
+        """Refuses more values or combinations, so far, than memory has room for."""
         values = {name: len(own) for name, own in self._values.items()}
         self._room.refuse_values(values, self._files.name, self._advise)
         self._room.refuse_combinations(n_combinations, values, self._files.name, self._advise)
@@ -155,8 +161,9 @@ class SpilledColumns(CountedColumns):
     ) -> tuple[SpillFolder, list[Bucket]]:
         """A new folder and its buckets, one for each slice of answers, with all records in them.
 
-        `answers` gives the class of every combination, or its position in the frequency table, and `sizes` the number
-        of records of each answer. With `to_release` all columns are stored, else only ε-quasis.
+        `answers` gives the class of every combination, or its place in the frequency table, or SUPPRESSED where its records
+        are not stored; `sizes` is the number of records of each answer. With `to_release` all columns are stored, else only
+        ε-quasis.
         """
         folder = SpillFolder(self._engine.folder)
         n_values = len(self._roles.epsilon_quasis)
@@ -171,8 +178,9 @@ class SpilledColumns(CountedColumns):
     def _fill(
         self, buckets: list[Bucket], answers: IntArray, sizes: IntArray, slices: list[slice], *, to_release: bool
     ) -> None:
+        """Reads all records and stores each in the bucket of its answer; refused where the table has changed."""
         bucket_of_answer = np.repeat(np.arange(len(slices)), [own.stop - own.start for own in slices])
-        # The last entry is found by SUPPRESSED, which is −1, and stands for no bucket. NumPy sorts 16 bits by counting.
+        # SUPPRESSED, which is −1, finds the last entry, which stands for no bucket. NumPy sorts 16 bits by counting.
         places: IntArray = np.append(bucket_of_answer, len(slices))
         places = places.astype(np.uint16) if len(slices) < 1 << 16 else places
         found = np.zeros(len(sizes) + 1, dtype=np.int64)
@@ -183,6 +191,7 @@ class SpilledColumns(CountedColumns):
             raise changed(self._files.path)
 
     def _index(self, answers: IntArray) -> CombinationIndex:
+        """Finds the answer for the combination of a record."""
         sizes = [len(self._values[name]) for name in self._roles.k_quasis]
         sizes += [1 + self._has_missing[name] for name in self._roles.epsilon_quasis]
         return CombinationIndex(self._columns, sizes, answers, most_slots=self._room.most_slots)

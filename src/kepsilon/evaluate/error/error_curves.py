@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Curves of the relative error: the share of records within each error, expected for the noise and two yardsticks, and realised."""
+"""Curves of the relative error, for the report: the share of records whose error is at most x, against x.
+
+One curve is expected for the noise of the release, two are yardsticks, and one is realised.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,7 @@ class ErrorPicture:
     name: str
     """The ε-quasi."""
     at: tuple[float, ...]
+    """The errors that shares are given for; each tuple below has one entry for each."""
     per_class: tuple[float, ...]
     """Expected shares with the noise of the release."""
     whole_dataset: tuple[float, ...]
@@ -41,9 +45,11 @@ class ErrorPicture:
     realised: tuple[float | None, ...]
     """None where the difference to the last share shown, or the rest above, would speak of fewer than k records."""
     n_sampled: int
+    """Sampled records with a value other than 0."""
     n_records: int
-    """Records with a value other than 0, from which the sample was taken."""
+    """All records with a value other than 0."""
     n_zeros: int
+    """All records whose value is 0, which have no relative error."""
 
 
 class ErrorCurve(Protocol):
@@ -153,8 +159,8 @@ def closed_curves(
 ) -> Iterator[tuple[ErrorCurve, ErrorCurve]]:
     """For each attribute its expected curve, and the curve if the whole dataset were one class, in closed form.
 
-    `values` and `class_ids` are of the sample, `ranges` (R) has shape (n_classes, n_attributes), and `widths` are the
-    ranges of the whole dataset, by attribute.
+    `attributes` are numbers of ε-quasis. `values`, (n_sampled, n_attributes), and `class_ids` are of the sample, `ranges` (R)
+    has shape (n_classes, n_attributes), and `widths` are the ranges of the whole dataset, by attribute.
     """
     n_active = np.count_nonzero(ranges > 0, axis=1)[class_ids]
     n_wide = sum(width > 0 for width in widths)
@@ -185,8 +191,9 @@ def drawn_curves(
 ) -> Iterator[tuple[ErrorCurve, ErrorCurve]]:
     """For each attribute its expected curve, and the curve if the whole dataset were one class, from simulated draws.
 
-    Where the range of the whole dataset is too wide for the precision, its draw is rounded more coarsely: it is a yardstick
-    that is never published.
+    Parameters as for `closed_curves`; `low` and `high` are the ends of the ranges, (n_classes, n_attributes). Where the
+    range of the whole dataset is too wide for the precision, its draw is rounded more coarsely: it is a yardstick that is
+    never published.
     """
     is_missing = np.isnan(values)
     patterns, pattern_of = np.unique(is_missing, axis=0, return_inverse=True)

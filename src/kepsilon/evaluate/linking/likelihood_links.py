@@ -33,12 +33,13 @@ class Originals:
     points: FloatArray
     """Shape (n_points, n_attributes); 0 where values are missing."""
     counts: IntArray
-    """Records at each point."""
+    """Originals at each point, shape (n_points,)."""
     starts: IntArray
     """Where the points of every class begin, and last the number of all points, shape (n_classes + 1,)."""
     low: FloatArray
-    """Ends of the ranges, shape (n_classes, n_attributes); 0 where values are missing."""
+    """Lower ends of the ranges, shape (n_classes, n_attributes); 0 where values are missing."""
     high: FloatArray
+    """Upper ends of the ranges, shaped like `low`."""
 
     @classmethod
     def of_one(cls, classes: ClassValues, low: FloatArray, high: FloatArray) -> Originals:
@@ -101,8 +102,8 @@ def weigh_originals(
 ) -> Weighed:
     """Likelihoods of all originals of each record's class.
 
-    `published` has shape (n_records, n_attributes); `class_ids` says the class of each record, and `own` which point is
-    its own original.
+    `published` has shape (n_records, n_attributes); `class_ids` says the class of each record, and `own` which point of
+    `originals` is its own, both of shape (n_records,).
     """
     published = np.nan_to_num(published)
     best, n_best, total, own_likelihood = np.empty((4, len(class_ids)))

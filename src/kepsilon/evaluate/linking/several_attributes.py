@@ -22,13 +22,14 @@ from kepsilon.evaluate.originals.sorted_classes import ROUNDING, runs_of_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 _FARTHEST = 1e16
-"""Beyond so many ranges, doubles cannot tell the originals of a class apart."""
+"""Distances are clipped to so many ranges: beyond, doubles cannot tell the originals of a class apart."""
 
 _LARGE = 1 << 10
 """Classes of more points are cut in halves for records that _MET_OF_LARGE points leave undecided."""
 _MET_OF_LARGE = 1 << 7
 
 _FEWEST_REGIONS = 256
+"""Regions that a large class is put in first, about; then 16 times as many, and so on."""
 _SUREST = 32
 """Records that are worked out first, at a time: those with the largest bounds. The others have to exceed them."""
 
@@ -190,7 +191,9 @@ class _Block:
     """Some whole classes in units of their ranges; other arrays are by record, in the order of `records`."""
 
     records: IntArray
+    """Positions of the records among all records, shape (n_records,)."""
     classes: Rings
+    """The originals of these classes; `point_of` gives the point of each record's own original."""
     published: FloatArray
     """Shape (n_attributes, n_records)."""
     own: FloatArray
@@ -262,9 +265,10 @@ def _blocks(values: FloatArray, published: FloatArray, class_ids: IntArray, *, r
 
 
 def _nearest(block: _Block, asked: IntArray, *, epsilon: float) -> tuple[IntArray, FloatArray]:
-    """How many originals are as near as each asked record's own, and the posteriors of records where these are not 0.
+    """How many originals are as near as each asked record's own, shape (n_asked,); 0 where another is nearer.
 
-    0 means that another original is nearer than the record's own.
+    Also returns the posteriors of the own originals, of those asked records only for which the number is not 0. `asked`
+    are positions in the block.
     """
     ties = block.classes.counts[block.points[asked]]
     weights = ties.astype(np.float64)
@@ -291,7 +295,10 @@ def _nearest(block: _Block, asked: IntArray, *, epsilon: float) -> tuple[IntArra
 
 
 def _settle(block: _Block, members: IntArray, margin: FloatArray, doubtful: BoolArray, *, first: int) -> None:
-    """Sets margins to 0, in place, where they are rounding: within the tolerance, and small beside the originals' distance."""
+    """Sets margins to 0, in place, where they are rounding: within the tolerance, and small beside the originals' distance.
+
+    `margin` and `doubtful` have shape (n_members, width), and are of the points numbered `first` and on along the ring.
+    """
     rows, columns = np.nonzero(doubtful)
     chosen = members[rows]
     classes, points = block.classes, block.points[chosen]
@@ -338,7 +345,9 @@ def _largest(
 ) -> float:
     """The largest posterior of the asked records, or `largest` if none exceeds it, by comparing them with originals.
 
-    Originals not met yet add at least their number times the least weight to the sum, which bounds a posterior from above.
+    `bound` is an upper bound of the posterior of every record of the block, and `least` the least weight that an original
+    of its class can have. Originals not met yet add at least their number times that weight to the sum, which bounds a
+    posterior from above.
     """
     asked = asked[np.argsort(-bound[asked], kind="stable")]
     classes, points = block.classes, block.points[asked]

@@ -101,7 +101,9 @@ def _best_guesses(
 
 
 def _meet_all(classes: Rings, positions: IntArray, noise: FloatArray, *, epsilon: float) -> tuple[FloatArray, IntArray]:
-    """The largest posterior of any original of the class, and how many share it, for records at positions, given noise.
+    """The largest posterior of any original of the class, and how many share it, two arrays of shape (n_positions,).
+
+    A record stands at each of `positions`, which are points of the rings, and gets `noise`, (n_attributes, n_positions).
 
     The distance to the record's own original is subtracted from all: its weight then is 1, and nothing over- or underflows.
     """

@@ -165,23 +165,23 @@ def anonymise(
     fixed: Sequence[int] = (),
     further: Sequence[Requirement] = (),
 ) -> Recoding:
-    """The classes that strict Mondrian makes of a table."""
+    """The classes that strict Mondrian makes of a table; parameters as for `partition` and `recode`."""
     return recode(table, partition(table, k=k, fixed=fixed, further=further), labels=labels)
 
 
 def recode(table: FrequencyTable, partition: Partition, *, labels: LabelStyle = "tight") -> Recoding:
-    """Classes and their labels; parts with equal labels in every attribute become one class."""
+    """Classes and their labels; parts with equal labels in every attribute become one class. `partition` is of this table."""
     by_attribute: list[AttributeLabels] = []
     for attribute, domain in enumerate(table.domains):
         # An attribute that must not be generalised shows its value, whatever the style.
         is_tight = labels == "tight" or attribute in partition.fixed
-        codes = TableParts(
+        parts = TableParts(
             part_of=partition.part_of,
             codes=table.codes[attribute],
             first=(partition.smallest if is_tight else partition.low)[attribute],
             last=(partition.largest if is_tight else partition.high)[attribute],
         )
-        by_attribute.append(label_parts(domain, codes, style="tight" if is_tight else "cut"))
+        by_attribute.append(label_parts(domain, parts, style="tight" if is_tight else "cut"))
     class_of_part, n_classes = number(
         [labelled.of_class for labelled in by_attribute],
         sizes=[len(labelled.labels) for labelled in by_attribute],
@@ -219,6 +219,7 @@ def find(table: FrequencyTable, request: Request) -> dict[int, KAnonymised | Ano
 def _answer(
     table: FrequencyTable, request: Request, k: int, further: Sequence[Requirement]
 ) -> KAnonymised | AnonymisationError:
+    """The classes for one k, or the refusal."""
     for requirement in further:
         if not requirement.holds_for_unions:
             return _refusal(

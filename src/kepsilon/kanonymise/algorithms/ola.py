@@ -57,7 +57,9 @@ class OlaResult:
     n_classes: int
     """Number of released classes; 0 if the limit allows to leave out every record, which the caller has to refuse."""
     loss: int | float
+    """The loss of the node, by the loss that the policy names."""
     dm_star: int
+    """Sum of squared class sizes over all classes, the suppressed ones included."""
     k_minimal: tuple[Node, ...]
     """All passing nodes with no passing node below them, in lexicographic order."""
     nodes_counted: int
@@ -267,6 +269,7 @@ def find(table: FrequencyTable, request: Request) -> dict[int, KAnonymised | Ano
 def _answer(
     result: OlaResult | Unmet, table: FrequencyTable, request: Request, k: int
 ) -> KAnonymised | AnonymisationError:
+    """The classes at the best node for one k, or the refusal."""
     if isinstance(result, Unmet):
         return _cannot_be_met(result, table, request, k)
     if result.n_classes == 0:
@@ -282,6 +285,7 @@ def _answer(
 
 
 def _cannot_be_met(unmet: Unmet, table: FrequencyTable, request: Request, k: int) -> UnsatisfiableError:
+    """The refusal where not even the top node passes, with what stands in the way and what would work."""
     requirements = request.requirements[k]
     share = unmet.suppressed / table.n_records
     n_quasis = len(request.policy.k_quasis)
@@ -307,6 +311,7 @@ def _cannot_be_met(unmet: Unmet, table: FrequencyTable, request: Request, k: int
 
 
 def _asked(request: Request, k: int) -> str:
+    """What was asked for, such as "k = 5 with at most 5 % suppressed"."""
     claims = " and ".join(requirement.claim for requirement in request.requirements[k])
     return f"{claims} with at most {_percent(request.policy.max_suppression)} suppressed"
 
