@@ -60,7 +60,7 @@ def test_a_page_that_fails_leaves_no_release(kepsilon_command, case, monkeypatch
     def broken(*_arguments: object) -> str:
         raise RuntimeError("CANARY-0001")
 
-    monkeypatch.setattr("kepsilon.pipeline.anonymise.release_page", broken)
+    monkeypatch.setattr("kepsilon.pages.render.release_page", broken)
     outcome = anonymise(kepsilon_command, case, "--report", case / "r.html")
     assert outcome.code == 1
     assert "CANARY" not in outcome.err

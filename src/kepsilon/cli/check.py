@@ -83,6 +83,6 @@ def _lines(found: kepsilon.Prediction) -> list[tuple[str, str]]:
     if found.confident_k is not None:
         share, total = found.confident_k.of_entering.total, found.confident_k.total_expected
         lines.append(
-            ("left out for confidence", f"{share:.2%} of those left, expected; {total:.2%}{of} with those for k")
+            ("left out for confidence", f"{share:.2%} of the rest, expected; {total:.2%}{of} with those for k")
         )
     return lines

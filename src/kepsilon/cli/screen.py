@@ -115,7 +115,7 @@ def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
     confident = record.confident_k
     if confident is not None:
         n, expected = records.suppressed_by_confidence, confident.predicted.of_entering.total
-        yield "left out for confidence", f"{n:,}  ({confident.realised:.2%} of those left; {expected:.2%} expected)"
+        yield "left out for confidence", f"{n:,}  ({confident.realised:.2%} of the rest; {expected:.2%} expected)"
     if records.suppressed_missing:
         yield "left out, value missing", of_those_read(records.suppressed_missing)
     if records.suppressed_unlisted:

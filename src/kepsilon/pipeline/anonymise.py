@@ -16,14 +16,13 @@ from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, picture_sample
 from kepsilon.evaluate.tally import Tally
 from kepsilon.grid.cells import PAPER_EPSILONS
 from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
-from kepsilon.pages.render import release_page
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
 from kepsilon.predict.predict import Predicted, predict
 from kepsilon.predict.prediction import Prediction
 from kepsilon.predict.total_suppression import refuse_above_total
-from kepsilon.publish.record import record_of
+from kepsilon.publish.record import Record, record_of
 from kepsilon.publish.release import Release
 from kepsilon.randomness import ByteSource, shuffled_positions, system_bytes, unsafe_seeded_bytes
 from kepsilon.stopwatch import Stopwatch, ignore_step
@@ -68,7 +67,7 @@ def anonymise(
     except BaseException:
         classes.close()
         raise
-    return Release(merged, record, pictures, page=release_page)
+    return Release(merged, record, pictures, page=_page)
 
 
 def _release(
@@ -108,6 +107,13 @@ def _release(
             Problem(where="", what="the records that are there are not those that were measured; nothing was released.")
         )
     return merged, predicted.prediction, tally, pictures
+
+
+def _page(record: Record, pictures: Pictures) -> str:
+    """The report of a release. Pages are imported here, because a release that nobody looks at does not need them."""
+    from kepsilon.pages.render import release_page
+
+    return release_page(record, pictures)
 
 
 def _other_epsilons(policy: Policy) -> list[float]:

@@ -13,9 +13,9 @@ from kepsilon.engines.choose import engine_for
 from kepsilon.engines.protocol import Engine
 from kepsilon.errors import AnonymisationError, MemoryLimitError, PolicyError, Problem
 from kepsilon.grid.cells import PAPER_EPSILONS, PAPER_KS, Cell
+from kepsilon.grid.choice import Choice
 from kepsilon.grid.grid import ExploredRecords, Grid
 from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k
-from kepsilon.pages.render import explore_page
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.predict import predict
@@ -82,7 +82,7 @@ def explore(
             read=counted.columns.n_records, missing=counted.left_out.missing, unlisted=counted.left_out.unlisted
         ),
         seconds=clock.seconds,
-        page=explore_page,
+        page=_page,
     )
 
 
@@ -133,3 +133,10 @@ def _distinct(name: str, given: Sequence[Number] | None, default: Sequence[Numbe
     if not len(chosen):
         raise PolicyError(Problem(where=name, what="no value is given to explore."))
     return tuple(sorted(set(chosen)))
+
+
+def _page(grid: Grid, choice: Choice) -> str:
+    """The page of a grid. Pages are imported here, because a grid that nobody looks at does not need them."""
+    from kepsilon.pages.render import explore_page
+
+    return explore_page(grid, choice)
