@@ -33,11 +33,13 @@ class BatchMeasured:
     realised: Realised | None
     """None for a large class of which confident k leaves fewer than k records, so that none of it is released."""
     sizes: IntArray
-    """Records of every class that are still released."""
+    """How many records of every class are released, after confident k."""
     spreads: list[Spread]
+    """Of the values before noise, all records included, one for each ε-quasi."""
     samples: list[Sample]
+    """Records that pictures show, one sample for each part of the batch."""
     seconds: dict[str, float]
-    """Time by step, whichever worker took it."""
+    """What each step took."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,8 +47,9 @@ class Measured:
     """What became of all classes, added up."""
 
     realised: Realised | None = None
+    """None as long as no batch with released records was added."""
     sizes: IntArray
-    """Records of every class that are still released, shape (n_classes,)."""
+    """How many records of every class are released, after confident k; shape (n_classes,)."""
     spreads: list[Spread]
     samples: list[Sample] = field(default_factory=list)
 
@@ -110,7 +113,8 @@ def perturb_batch(
     """Draws the noise of one batch of classes, hands the records to `store`, and returns what the noise did.
 
     `low` and `high` are the ends of the ranges of all classes, and `n_before` says for each class how many records the
-    classes before it have. `sampled` are the positions, among all records, of those that pictures show.
+    classes before it have. `sampled` are the positions, among all records in the order of their classes, of those that
+    pictures show, rising.
     """
     clock = Stopwatch(ignore_step)
     figures = None if isinstance(batch, Batch) else _figures_of_large(batch, low, high, policy, mechanism)
@@ -142,7 +146,7 @@ def perturb_batch(
     if figures is not None:
         measured.realised = figures.realised()
         if measured.realised is None:
-            measured.sizes[:] = 0  # `merge` leaves out what was stored of it
+            measured.sizes[:] = 0  # `Classes.merge` leaves out what was stored of it
     return measured
 
 
@@ -153,7 +157,7 @@ class _Noisy:
     values: FloatArray
     """Shape (n_records, n_epsilon_quasis); clipped where bounds were declared."""
     originals: FloatArray | None
-    """The values before clipping; None where none was clipped."""
+    """The values before clipping; None if none of them was clipped."""
     published: FloatArray
     """Shaped like `values`."""
 
@@ -166,7 +170,7 @@ class _Noisy:
 def _perturb(
     part: Batch, low: FloatArray, high: FloatArray, policy: Policy, mechanism: Mechanism, *, random: Random
 ) -> _Noisy:
-    """Draws noise for the ε-quasis of some records, each record as one unit."""
+    """Draws noise for some records, for all ε-quasis of a record together: a record spends ε once."""
     values, clipped = clip(part.values, policy)
     published = values
     if policy.epsilon_quasis:
@@ -203,7 +207,10 @@ def _realise(
 def _figures_of_large(
     batch: LargeClass, low: FloatArray, high: FloatArray, policy: Policy, mechanism: Mechanism
 ) -> LargeClassFigures:
-    """The figures of a large class, which has to be read once for its distinct values before parts can be measured."""
+    """What collects the figures of a large class, which has at most one ε-quasi, part by part.
+
+    The class is read once for its distinct values before its parts can be measured.
+    """
     values, counts = count_large(batch, policy)
     own = slice(batch.class_id, batch.class_id + 1)
     moved, _ = clip(values[:, np.newaxis][:, : len(policy.epsilon_quasis)], policy)
@@ -221,7 +228,10 @@ def _figures_of_large(
 def count_in_bins(
     classes: Classes, bins: Mapping[int, Bins], policy: Policy, *, new_ids: IntArray
 ) -> dict[int, tuple[IntArray, IntArray]]:
-    """How many records each bin of a picture holds, before noise and as published. `new_ids` as for `merge`."""
+    """How many records each bin of a picture holds, by number of the ε-quasi: all before noise, the released as published.
+
+    `new_ids` as for `Classes.merge`.
+    """
     before = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in bins.items()}
     after = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in bins.items()}
     for counts in classes.each(partial(_count_before, bins=bins, policy=policy)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classes of a node, made from the table, and what OLA leaves out at a node if classes must satisfy more than k records."""
+"""The classes at a node, made from the table, and what OLA leaves out if they must meet requirements besides k records."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def classes_at(table: FrequencyTable, node: Node) -> tuple[list[IntArray], IntAr
 
 
 class RequirementCounter:
-    """Counts nodes as `NodeCounter` does, and also leaves out classes that fail a requirement beyond k records.
+    """Summarises nodes as `NodeCounter` does, and also leaves out classes that fail a requirement besides k records.
 
-    A requirement needs the combinations of a class, which are not rolled up from other nodes: the classes of every node
-    are made from the table.
+    `NodeCounter` derives the counts of a node from those of a finer one. A requirement has to see the combinations of a
+    class, so here the classes of every node are made from the table.
     """
 
     def __init__(
         self, table: FrequencyTable, counter: NodeCounter, *, further: Mapping[int, Sequence[Requirement]]
     ) -> None:
-        """`further` holds, by k, the requirements beyond k records."""
+        """`further` has every k that will be asked about, with its requirements besides k records, possibly none."""
         self._table = table
         self._counter = counter
         self._further = further
@@ -51,7 +51,7 @@ class RequirementCounter:
         return self._counter.n_counted
 
     def summary(self, node: Node) -> NodeSummary:
-        """What the search needs to know about a node."""
+        """Records suppressed and classes released at a node, for every k, and its DM*, which counts all classes."""
         if node not in self._summaries:
             self._summaries[node] = self._summarise(node)
         return self._summaries[node]

@@ -73,14 +73,14 @@ WORDS = {
 
 
 def meanings_of(name: str) -> frozenset[Meaning]:
-    """Everything that a column of this name may hold; empty if the name matches no pattern."""
-    spoken = " ".join(words_of(name))
-    whole = {meaning for meaning, pattern in WHOLE_NAMES.items() if re.fullmatch(pattern, spoken)}
-    parts = {meaning for meaning, pattern in WORDS.items() if re.search(rf"\b({pattern})\b", spoken)}
+    """Every meaning whose pattern matches the name: often several, and none if no pattern does."""
+    spaced = " ".join(words_of(name))
+    whole = {meaning for meaning, pattern in WHOLE_NAMES.items() if re.fullmatch(pattern, spaced)}
+    parts = {meaning for meaning, pattern in WORDS.items() if re.search(rf"\b({pattern})\b", spaced)}
     return frozenset(whole | parts)
 
 
 def words_of(name: str) -> list[str]:
-    """Words of a name in lower case: `patientID`, `patient_id` and `Patient-Id` all give "patient" and "id"."""
+    """Words of a name in lower case, split at punctuation and at changes of case: `patientID`, `patient_id` and `Patient-Id` all give "patient" and "id"."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
     return re.findall(r"[^\W_]+", spaced.casefold())
