@@ -81,6 +81,9 @@ def meanings_of(name: str) -> frozenset[Meaning]:
 
 
 def words_of(name: str) -> list[str]:
-    """Words of a name in lower case, split at punctuation and at changes of case: `patientID`, `patient_id` and `Patient-Id` all give "patient" and "id"."""
+    """Words of a name in lower case, split at punctuation and at changes of case.
+
+    `patientID`, `patient_id` and `Patient-Id` all give "patient" and "id"; digits stay with the word before them.
+    """
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
     return re.findall(r"[^\W_]+", spaced.casefold())
