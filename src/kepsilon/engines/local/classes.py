@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kepsilon.engines.local.merged import LocalMerged
+from kepsilon.engines.local.merged import LocalMerged, ReleasedRecords
 from kepsilon.engines.protocol import Batch, Draw, Found, Look, Random, Shuffle
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
@@ -28,16 +28,8 @@ class ColumnsInMemory(Protocol):
     def forget_codes(self) -> None:
         """Frees the memory that codes take; they are made anew if they are asked for again."""
 
-    def merge(
-        self,
-        recoding: Recoding,
-        released: IntArray,
-        class_ids: IntArray,
-        published: FloatArray,
-        *,
-        whole: Collection[str],
-    ) -> LocalMerged:
-        """Labels, noisy values and kept columns of the released records in one table, in the order given."""
+    def merge(self, recoding: Recoding, released: ReleasedRecords, *, whole: Collection[str]) -> LocalMerged:
+        """Labels, noisy values and kept columns of the released records in one table, in their order."""
 
 
 class LocalClasses:
@@ -90,7 +82,10 @@ class LocalClasses:
         chosen = slice(None) if self._stays is None else self._stays
         released, class_ids, published = self._released[chosen], self._class_ids[chosen], self._published[chosen]
         order = shuffle(len(released), random_bytes=random.bytes)
-        return self._columns.merge(recoding, released[order], new_ids[class_ids[order]], published[order], whole=whole)
+        shuffled = ReleasedRecords(
+            records=released[order], class_ids=new_ids[class_ids[order]], published=published[order]
+        )
+        return self._columns.merge(recoding, shuffled, whole=whole)
 
     def close(self) -> None:
         """Nothing is on disk."""

@@ -13,7 +13,7 @@ from kepsilon.engines.arrow.column_facts import n_formulas
 from kepsilon.engines.arrow.merging import merged_table
 from kepsilon.engines.arrow.moving import taken
 from kepsilon.engines.local.classes import LocalClasses
-from kepsilon.engines.local.merged import LocalMerged
+from kepsilon.engines.local.merged import LocalMerged, ReleasedRecords
 from kepsilon.engines.protocol import DistinctValues, LeftOut
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import CODED_TEXT
@@ -139,24 +139,15 @@ class LocalColumns:
             values[:, j] = own if len(own) == len(records) else own[records]
         return values
 
-    def merge(
-        self,
-        recoding: Recoding,
-        released: IntArray,
-        class_ids: IntArray,
-        published: FloatArray,
-        *,
-        whole: Collection[str],
-    ) -> LocalMerged:
-        """Labels, noisy values and kept columns of the released records in one table, in the order given.
+    def merge(self, recoding: Recoding, released: ReleasedRecords, *, whole: Collection[str]) -> LocalMerged:
+        """Labels, noisy values and kept columns of the released records in one table, in their order.
 
         Algorithm 1, lines 8 to 10. Every column is copied, so that no shared buffer, dictionary or metadata holds a
-        value of a record that was left out. `released` are the positions of the released records among those not
-        left out; `class_ids` and `published` go with them.
+        value of a record that was left out.
         """
         self._numbers.clear()
         self._coded = None
-        rows = released if self._stays is None else self._stays[released]
+        rows = released.records if self._stays is None else self._stays[released.records]
 
         def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
             before = self._table.schema.field(name)
@@ -169,9 +160,9 @@ class LocalColumns:
         table = merged_table(
             self._roles,
             recoding,
-            class_ids,
-            published,
+            released.class_ids,
+            released.published,
             kept,
             integers=self._integers.intersection(whole),
         )
-        return LocalMerged(table, rows, class_ids, self._source)
+        return LocalMerged(table, rows, released.class_ids, self._source)

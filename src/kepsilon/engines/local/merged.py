@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,21 @@ from kepsilon.sources.columns import decoded
 from kepsilon.sources.parquet_files import write_folder
 from kepsilon.sources.protocol import Sink
 from kepsilon.sources.protocol import Source as OpenedSource
-from kepsilon.table.arrays import IntArray
+from kepsilon.table.arrays import FloatArray, IntArray
 
 _RECORDS_PER_FILE = 1 << 22
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedRecords:
+    """Which records are released, in the order in which they will be published."""
+
+    records: IntArray
+    """Positions among the records that were not left out, shape (n_released,)."""
+    class_ids: IntArray
+    """Shape (n_released,)."""
+    published: FloatArray
+    """Noisy values, shape (n_released, n_epsilon_quasis)."""
 
 
 class LocalMerged:
