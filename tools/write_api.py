@@ -12,7 +12,8 @@ import kepsilon
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "api.md"
 PARTS = {
     "What a curator does": [
-        "propose_policy", "check", "explore", "anonymise", "audit", "offending_values", "estimate_needs", "spark_engine",
+        "propose_policy", "check", "explore", "anonymise", "audit", "manifest", "offending_values",
+        "estimate_needs", "spark_engine",
     ],
     "What comes back": [
         "Prediction", "Grid", "Choice", "Release", "Written", "Manifest", "Record", "Audit", "AuditFinding", "Needs", "Estimate",

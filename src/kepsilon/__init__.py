@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kepsilon.policy.rewriting import check_new_policy, write_policy
     from kepsilon.predict.prediction import Prediction
     from kepsilon.propose.policy_text import propose_policy
+    from kepsilon.publish.from_release import manifest
     from kepsilon.publish.manifest import Manifest
     from kepsilon.publish.outputs import check_outputs
     from kepsilon.publish.record import Record
@@ -69,6 +70,7 @@ _HOMES = {
     "check_outputs": "kepsilon.publish.outputs",
     "json_schema": "kepsilon.policy.policy",
     "made_up_patients": "kepsilon.sources.demo",
+    "manifest": "kepsilon.publish.from_release",
     "offending_values": "kepsilon.pipeline.check",
     "propose_policy": "kepsilon.propose.policy_text",
     "Reproduction": "kepsilon.reproduce.run",
@@ -109,6 +111,7 @@ __all__ = [
     "explore",
     "json_schema",
     "made_up_patients",
+    "manifest",
     "offending_values",
     "propose_policy",
     "reproduce_paper",

@@ -20,6 +20,7 @@ from kepsilon.cli.check import check
 from kepsilon.cli.demo import demo
 from kepsilon.cli.explore import explore
 from kepsilon.cli.init import init
+from kepsilon.cli.manifest import manifest
 from kepsilon.cli.reproduce import reproduce
 from kepsilon.cli.schema import schema
 
@@ -53,11 +54,12 @@ def commands() -> None:
       kepsilon explore data.csv -p policy.toml         what other k and ε would cost, and which suit your limits
       kepsilon anonymise data.csv -p policy.toml -o release.csv
       kepsilon audit data.csv release.csv -p policy.toml
+      kepsilon manifest release.csv -p policy.toml     its public description, worked out again
       kepsilon reproduce --data FOLDER                 the paper's figures, and which of its claims hold
     """
 
 
-for command in (demo, init, check, explore, anonymise, audit, reproduce, schema):
+for command in (demo, init, check, explore, anonymise, audit, manifest, reproduce, schema):
     commands.add_command(command)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from kepsilon.count import Counted, read_and_count
@@ -22,6 +23,7 @@ from kepsilon.policy.roles import fraction, written
 from kepsilon.predict.predict import Predicted, predict
 from kepsilon.predict.prediction import Prediction
 from kepsilon.predict.total_suppression import refuse_above_total
+from kepsilon.publish.manifest import ReleasedClasses
 from kepsilon.publish.record import Record, record_of
 from kepsilon.publish.release import Release
 from kepsilon.randomness import ByteSource, shuffled_positions, system_bytes, unsafe_seeded_bytes
@@ -62,12 +64,33 @@ def anonymise(
     with clock.step("bring classes together"):
         classes = counted.columns.classes(anonymous.recoding)
     try:
-        merged, prediction, tally, pictures = _release(classes, anonymous, counted, policy, random=random, clock=clock)
-        record = record_of(prediction, tally, policy, seeded=random.seeded, engine=engine.name, seconds=clock.seconds)
+        drawn = _release(classes, anonymous, counted, policy, random=random, clock=clock)
+        record = record_of(
+            drawn.prediction, drawn.tally, policy, seeded=random.seeded, engine=engine.name, seconds=clock.seconds
+        )
+        return Release(
+            drawn.merged,
+            record,
+            drawn.pictures,
+            policy=policy,
+            released=ReleasedClasses.of(drawn.recoding, policy),
+            page=_page,
+        )
     except BaseException:
         classes.close()
         raise
-    return Release(merged, record, pictures, page=_page)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Drawn:
+    """What there is once noise is drawn and records are merged."""
+
+    merged: Merged
+    recoding: Recoding
+    """The classes that are left, as they are released."""
+    prediction: Prediction
+    tally: Tally
+    pictures: Pictures
 
 
 def _release(
@@ -78,7 +101,7 @@ def _release(
     *,
     random: ByteSource,
     clock: Stopwatch,
-) -> tuple[Merged, Prediction, Tally, Pictures]:
+) -> _Drawn:
     """Predicts, draws noise and measures it class by class; then merges all records in random order."""
     with clock.step("expect"):
         predicted = predict(classes, anonymous, counted, policy, beside=_other_epsilons(policy))
@@ -106,7 +129,9 @@ def _release(
         raise EngineError(
             Problem(where="", what="the records that are there are not those that were measured; nothing was released.")
         )
-    return merged, predicted.prediction, tally, pictures
+    return _Drawn(
+        merged=merged, recoding=recoding, prediction=predicted.prediction, tally=tally, pictures=pictures
+    )
 
 
 def _page(record: Record, pictures: Pictures) -> str:

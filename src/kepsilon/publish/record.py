@@ -11,6 +11,7 @@ from kepsilon.errors import EngineError, Problem
 from kepsilon.evaluate.linking.reidentification import ClassSizes, Reidentification, reidentification
 from kepsilon.evaluate.tally import Tally
 from kepsilon.json_values import FrozenMapping, JsonMapping, JsonValue, inline, left_out_if_none
+from kepsilon.policy.guarantee import range_in_words, statement
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.prediction import (
     ClassSummary,
@@ -20,7 +21,6 @@ from kepsilon.predict.prediction import (
     Losses,
     Prediction,
 )
-from kepsilon.publish.guarantee import range_in_words, statement
 from kepsilon.publish.policy_document import PolicyDocument
 from kepsilon.version import __version__
 
@@ -38,6 +38,16 @@ class Guarantee(JsonValue):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ranges", FrozenMapping(self.ranges))
+
+    @classmethod
+    def of(cls, policy: Policy) -> Guarantee:
+        return cls(
+            statement=statement(policy),
+            k=policy.k,
+            epsilon=policy.epsilon,
+            confidence=policy.confidence,
+            ranges={name: range_in_words(attribute) for name, attribute in policy.epsilon_quasis.items()},
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,13 +188,7 @@ def record_of(
         kepsilon_version=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         policy=PolicyDocument.of(policy),
-        guarantee=Guarantee(
-            statement=statement(policy),
-            k=policy.k,
-            epsilon=policy.epsilon,
-            confidence=policy.confidence,
-            ranges={name: range_in_words(attribute) for name, attribute in policy.epsilon_quasis.items()},
-        ),
+        guarantee=Guarantee.of(policy),
         seeded=seeded,
         engine=engine,
         digest=None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,8 @@ from kepsilon.engines.protocol import Merged
 from kepsilon.evaluate.pictures import Pictures
 from kepsilon.files.atomic import Staging
 from kepsilon.files.digests import digest
-from kepsilon.publish.manifest import Manifest, manifest_of
+from kepsilon.policy.policy import Policy
+from kepsilon.publish.manifest import Making, Manifest, ReleasedClasses, json_text, manifest_of
 from kepsilon.publish.outputs import check_outputs, check_report_output, curator_path, is_folder, manifest_path
 from kepsilon.publish.record import Record
 
@@ -40,11 +40,22 @@ class Release:
     """A release whose noise was drawn once; no method draws again or changes what will be written."""
 
     def __init__(
-        self, merged: Merged, record: Record, pictures: Pictures, *, page: Callable[[Record, Pictures], str]
+        self,
+        merged: Merged,
+        record: Record,
+        pictures: Pictures,
+        *,
+        policy: Policy,
+        released: ReleasedClasses,
+        page: Callable[[Record, Pictures], str],
     ) -> None:
-        """`page` makes the report, one HTML page."""
+        """`released` is what counting `merged` tells; `page` makes the report, one HTML page."""
         self._merged = merged
         self._record = record
+        making = Making(
+            kepsilon_version=record.kepsilon_version, created=record.created[: len("2026-11-16")], seeded=record.seeded
+        )
+        self._manifest = manifest_of(policy, released, making, digest=None)
         self._pictures = pictures
         self._page = page
 
@@ -61,7 +72,7 @@ class Release:
     @property
     def manifest(self) -> Manifest:
         """The public description of the release, which may be given away with it."""
-        return manifest_of(self._record)
+        return self._manifest
 
     @property
     def linkage(self) -> Any:
@@ -91,16 +102,14 @@ class Release:
                 self._merged.write(temporary, final_name=output)
                 found = f"sha256:{digest(temporary)}"
             record = dataclasses.replace(self._record, digest=found)
-            manifest = manifest_of(record)
-            for final, content, owner_only in (
+            manifest = dataclasses.replace(self._manifest, digest=found)
+            contents: tuple[tuple[Path, Manifest | Record, bool], ...] = (
                 (manifest_path(output), manifest, False),
                 (curator_path(output), record, True),
-            ):
+            )
+            for final, content, owner_only in contents:
                 with staging.new_file(final, owner_only=owner_only) as temporary:
-                    temporary.write_text(
-                        json.dumps(content.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n",
-                        encoding="utf-8",
-                    )
+                    temporary.write_text(json_text(content.to_json()), encoding="utf-8")
             if linkage_path is not None:
                 with staging.new_file(linkage_path, owner_only=True) as temporary:
                     self._merged.write_linkage(temporary, final_name=linkage_path)
@@ -108,7 +117,7 @@ class Release:
                 with staging.new_file(report_path, owner_only=True) as temporary:
                     temporary.write_text(self._page(record, self._pictures), encoding="utf-8")
             staging.publish(overwrite=overwrite)
-        self._record = record
+        self._record, self._manifest = record, manifest
         return Written(
             path=output,
             manifest_path=manifest_path(output),

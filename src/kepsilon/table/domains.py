@@ -39,11 +39,15 @@ class PlacedValues:
 
 
 def place_values(name: str, attribute: KQuasi, values: Sequence[Label]) -> PlacedValues:
-    """The distinct values of a k-quasi with their labels; `values` may hold one None, which no hierarchy has to list."""
-    known = [value for value in values if value is not None]
+    """The distinct values of a k-quasi with their labels.
+
+    `values` may hold None for null, which no hierarchy has to list. An empty text counts as null: a CSV file does not
+    tell them apart, and what is one class there has to be one class everywhere.
+    """
+    known = [value for value in values if value]
     levels = _as_they_are(known) if attribute.hierarchy is None else attribute.hierarchy.place(known)
     is_covered = np.ones(len(values), dtype=np.bool_)
-    of_known = np.flatnonzero(np.array([value is not None for value in values], dtype=np.bool_))
+    of_known = np.flatnonzero(np.array([bool(value) for value in values], dtype=np.bool_))
     is_covered[of_known[list(levels.not_covered)]] = False
     return PlacedValues(
         name=name,
@@ -57,8 +61,15 @@ def place_values(name: str, attribute: KQuasi, values: Sequence[Label]) -> Place
 def domain_of(placed: PlacedValues) -> tuple[Domain, IntArray]:
     """The domain, and the code of each value, shape (n_values,); the hierarchy has to list all values."""
     columns, positions = _columns(placed)
+    place: dict[Label, int] = {}
+    of_value = [place.setdefault(value, len(place)) for value in columns[0]]  # null and empty text share a place
+    if len(place) < len(of_value):
+        first = np.unique(of_value, return_index=True)[1].tolist()
+        columns = [[column[i] for i in first] for column in columns]
+        positions = None if positions is None else positions[first]
     try:
-        return code_domain(placed.name, columns, positions=positions, generalises=placed.generalises)
+        domain, codes = code_domain(placed.name, columns, positions=positions, generalises=placed.generalises)
+        return domain, codes[of_value]
     except NotNestedError as error:
         raise PolicyError(
             Problem(
@@ -89,8 +100,8 @@ def not_covered(placed: PlacedValues, counts: IntArray) -> DataError | None:
 def _columns(placed: PlacedValues) -> tuple[list[list[Label]], FloatArray | None]:
     """Labels of all values by level, from level 0 on, and positions; null is put in where it occurs.
 
-    Null has the labels that the hierarchy gives it. Without such labels it is labelled null, except at a top level that
-    has one label for all values.
+    An empty label is null. Null has the labels that the hierarchy gives it. Without such labels it is labelled null,
+    except at a top level that has one label for all values.
     """
     levels = placed.levels
     n_levels = len(levels.labels)
@@ -101,10 +112,10 @@ def _columns(placed: PlacedValues) -> tuple[list[list[Label]], FloatArray | None
         null_labels[-1] = levels.top
 
     of_known = iter(range(len(placed.values)))
-    known = [None if value is None else next(of_known) for value in placed.values]
-    columns: list[list[Label]] = [list(placed.values)]
+    known = [next(of_known) if value else None for value in placed.values]
+    columns: list[list[Label]] = [[value or None for value in placed.values]]
     for level, labels in enumerate(levels.labels):
-        columns.append([null_labels[level] if i is None else labels[i] for i in known])
+        columns.append([(null_labels[level] if i is None else labels[i]) or None for i in known])
     if levels.positions is None:
         return columns, None
     return columns, np.array([np.nan if i is None else levels.positions[i] for i in known], dtype=np.float64)

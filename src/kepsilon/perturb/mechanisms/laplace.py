@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mechanism `laplace`: its law, its promise, and exact noise, class by class.
+"""The mechanism `laplace`: its law, and exact noise, class by class. Its promise is worded in `policy.promises`.
 
 In units of R_j/ε the noise of the d ε-quasis that are active in a class has the density ∝ exp(−max_j|z_j|): Laplace for
 d = 1. A record's values are placed on a grid of 2^32 steps across the range of its class, integer noise moves them along the
@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from kepsilon.perturb.precision import doubles, largest_unit, nearest_units
 from kepsilon.perturb.sampler import record_noise
 from kepsilon.policy.exact_bounds import FINEST_BITS, GRID_BITS
-from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, written
 from kepsilon.randomness import ByteSource
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
@@ -44,29 +42,6 @@ class Laplace:
     @property
     def exponential(self) -> Laplace:
         return self
-
-    def promise(self, name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
-        # With confidence only the noise itself keeps the promise: which records are left out depends on all true values.
-        drawn = ", as drawn" if policy.confidence is not None else ""
-        epsilon = f"ε-indistinguishable (ε = {written(policy.epsilon)})"
-        if attribute.range == "class":
-            return (
-                f"{name}{drawn}: within its class, and for an attacker who knows the class and its range, any two values are "
-                f"{epsilon}. This is not differential privacy: an extreme record moves the range itself. "
-                "A class whose records all agree publishes the value they agree on, rounded."
-            )
-        if isinstance(attribute.range, CoarseSpecification):
-            return (
-                f"{name}{drawn}: within its class, and for an attacker who knows the class and its range widened to steps of "
-                f"{written(attribute.range.coarse)}, any two values are {epsilon}. "
-                "This is not differential privacy: an extreme record can still move the widened range."
-            )
-        low, high = attribute.range
-        local = "" if drawn else ": a local promise for each record, whatever the others hold"
-        return (
-            f"{name}{drawn}: given the partition into classes, any two values in [{written(low)}, {written(high)}], bounds "
-            f"that were declared and not read from the data, are {epsilon}{local}. Values outside the bounds were clipped first."
-        )
 
     def coarse_enough(self, low: FloatArray, high: FloatArray, precision: Fraction) -> BoolArray:
         return finest_precision_ok(low, high, precision)

@@ -12,7 +12,7 @@ from typing import Literal, Self
 from pydantic import PrivateAttr, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
-from kepsilon.policy.hierarchies.levels import Levels, Specification, first_cycle, look_up
+from kepsilon.policy.hierarchies.levels import Labels, Levels, Specification, first_cycle, levels_allowing, look_up
 
 
 class FileHierarchy(Specification):
@@ -64,6 +64,20 @@ class FileHierarchy(Specification):
             null_labels=self._labels_of.get(""),
             top=tops.pop() if len(tops) == 1 else None,
         )
+
+    def levels_of(self, labels: Labels) -> tuple[int, ...]:
+        """Levels at which these can be the labels of a column.
+
+        Null has the labels of the empty value, if the file lists one. If not, it is null at every level but a top level
+        that has one label for all.
+        """
+        by_level: list[set[str | None]] = [{value or None for value in self._labels_of} | {None}]
+        for level in range(self._n_levels):
+            by_level.append({own[level] or None for own in self._labels_of.values()})
+            is_top = level == self._n_levels - 1 and len(by_level[-1]) == 1
+            if "" not in self._labels_of and not is_top:
+                by_level[-1].add(None)
+        return levels_allowing(labels, len(by_level), lambda label, level: label in by_level[level])
 
 
 def read_rows(path: Path) -> list[list[str]]:

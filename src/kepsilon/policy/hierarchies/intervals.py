@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -13,7 +14,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kepsilon.policy.exact_bounds import EXACT
-from kepsilon.policy.hierarchies.levels import Levels, Specification
+from kepsilon.policy.hierarchies.levels import Labels, Levels, Specification, levels_allowing
 
 SMALLEST, LARGEST = Decimal("1e-400"), Decimal(EXACT)
 Width = Annotated[int | float, Field(gt=1e-30, lt=EXACT)]
@@ -51,6 +52,23 @@ class IntervalsHierarchy(Specification):
             positions=tuple(map(float, placed)),
             top=self.label,
         )
+
+    def levels_of(self, labels: Labels) -> tuple[int, ...]:
+        """Levels at which these can be the labels of a column; nothing but the top label is the top level."""
+        top = len(self.widths) + 1
+        if {label or None for label in labels} == {self.label or None}:
+            return (top,)
+        return levels_allowing(labels, top, self._allows)
+
+    def _allows(self, label: str | None, level: int) -> bool:
+        """Whether a column below the top level can have this label."""
+        if label is None:
+            return True
+        if level == 0:
+            return parse_number(label) is not None
+        low = re.match(r"\[([^,]*),", label)
+        number = None if low is None else parse_number(low[1])
+        return number is not None and self._interval(number, exact(self.widths[level - 1])) == label
 
     def _interval(self, number: Fraction, width: Fraction) -> str:
         """The label of an interval, `[low, high)`; in brackets, because a spreadsheet reads 10-12 as a date."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ConfigDict
@@ -33,6 +33,15 @@ class Levels:
     """Labels of null from level 1, where the hierarchy lists them."""
     top: str | None = field(default=None)
     """The label that all values, null included, share at the top level; None where there are several."""
+
+
+Labels = Collection[str | None]
+"""The distinct labels of a released column; None is a null, and an empty label is one too."""
+
+
+def levels_allowing(labels: Labels, n_levels: int, allows: Callable[[str | None, int], bool]) -> tuple[int, ...]:
+    """Levels, of `n_levels`, at which every one of the labels is allowed; lowest first."""
+    return tuple(level for level in range(n_levels) if all(allows(label or None, level) for label in labels))
 
 
 def first_cycle(edges: Iterable[tuple[str, str]]) -> str | None:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from kepsilon.policy.hierarchies.levels import Levels, Specification
+from kepsilon.policy.hierarchies.levels import Labels, Levels, Specification
 
 
 class MaskHierarchy(Specification):
@@ -36,6 +36,28 @@ class MaskHierarchy(Specification):
             not_covered=tuple(i for i, value in enumerate(values) if len(value) > length),
             top=top,
         )
+
+    def levels_of(self, labels: Labels) -> tuple[int, ...]:
+        """The one level that the labels are read at, or none if a label is longer than a value may be.
+
+        Mask characters at the masked end are read as masked characters, not as those of a value or as padding. The level
+        is the number of them that all labels have; so it is the finest level at which no label would need more.
+        """
+        if self.label is not None and {label or None for label in labels} == {self.label or None}:
+            return (self.length or 1,)  # without a length, labels do not tell how many levels there are
+        texts = [label for label in labels if label]
+        lengths = {len(text) for text in texts}
+        if self.length is not None and max(lengths, default=0) > self.length:
+            return ()
+        if len(lengths) != 1 or lengths != {self.length or max(lengths)}:
+            return (0,)
+        highest = max(lengths) - (self.label is not None)
+        return (min(highest, *(self._n_masked(text) for text in texts)),)
+
+    def _n_masked(self, text: str) -> int:
+        """Number of mask characters at the end that is masked first."""
+        rest = text.rstrip(self.char) if self.side == "right" else text.lstrip(self.char)
+        return len(text) - len(rest)
 
     def _masked(self, value: str, level: int, length: int) -> str:
         n_shown = length - level
