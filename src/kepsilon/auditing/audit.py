@@ -14,14 +14,15 @@ from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import find_classes
 from kepsilon.auditing.confident import check_confident_k
 from kepsilon.auditing.counts import check_counts
+from kepsilon.auditing.curators_record import check_record
 from kepsilon.auditing.few_records import check_exact_values
 from kepsilon.auditing.findings import FALSE_ALARM, Audit, Findings
 from kepsilon.auditing.linkage import Linkage, read_linkage
-from kepsilon.auditing.manifest import check_digest_only, check_files_beside
 from kepsilon.auditing.noise import check_linked_noise
 from kepsilon.auditing.noise_law import claimed_noise
 from kepsilon.auditing.noise_unlinked import check_unlinked_noise
 from kepsilon.auditing.order import check_order
+from kepsilon.auditing.public_manifest import check_manifest
 from kepsilon.auditing.records import (
     check_constant_classes,
     check_kept_columns,
@@ -100,7 +101,7 @@ def audit(
         if case is not None:
             _check_all(case, table.path, on_step)
         elif table.path is not None:
-            check_digest_only(table.path, findings)
+            check_manifest(table.path, policy, findings, released=None)
     return Audit(findings=tuple(findings.found), headline=findings.headline, figures=findings.figures)
 
 
@@ -185,4 +186,5 @@ def _check_all(case: AuditCase, path: Path | None, on_step: Callable[[str], None
             check(case)
     if path is not None:
         on_step("manifest")
-        check_files_beside(case, path)
+        check_manifest(path, case.policy, case.findings, released=case.released)
+        check_record(case, path)

@@ -10,7 +10,7 @@ import numpy as np
 from kepsilon.auditing.findings import FALSE_ALARM, Findings, counted, quoted
 from kepsilon.auditing.noise_law import chernoff_bound
 from kepsilon.auditing.tables import Original, Released
-from kepsilon.engines.arrow.audited import AuditedTable
+from kepsilon.engines.arrow.audited import AuditedTable, empty_as_null
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
@@ -65,7 +65,7 @@ def read_release(table: AuditedTable, original: Original, policy: Policy, findin
                 )
                 is_whole = False
         elif name in policy.k_quasis:
-            labels[name] = table.texts(name)
+            labels[name] = empty_as_null(*table.texts(name))
     if not is_whole:
         return None
     return Released(table=table, n_records=table.n_records, labels=labels, numbers=numbers)

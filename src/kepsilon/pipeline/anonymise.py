@@ -129,9 +129,7 @@ def _release(
         raise EngineError(
             Problem(where="", what="the records that are there are not those that were measured; nothing was released.")
         )
-    return _Drawn(
-        merged=merged, recoding=recoding, prediction=predicted.prediction, tally=tally, pictures=pictures
-    )
+    return _Drawn(merged=merged, recoding=recoding, prediction=predicted.prediction, tally=tally, pictures=pictures)
 
 
 def _page(record: Record, pictures: Pictures) -> str:

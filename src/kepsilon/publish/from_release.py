@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kepsilon.engines.arrow.audited import AuditedTable
+from kepsilon.engines.arrow.audited import AuditedTable, empty_as_null
 from kepsilon.errors import DataError, Problem
 from kepsilon.files.digests import digest
 from kepsilon.policy.policy import Policy
@@ -52,7 +52,7 @@ def manifest(
         raise DataError(problems)
     if table.n_records == 0:
         raise DataError(Problem(where=table.name, what="has a header, but no records."))
-    labels = {name: table.texts(name) for name in policy.k_quasis}
+    labels = {name: empty_as_null(*table.texts(name)) for name in policy.k_quasis}
     numbers = {name: table.numbers(name) for name in policy.epsilon_quasis}
     on_step("count")
     problems = [
@@ -148,11 +148,9 @@ def _counted(
     """
     columns, sizes, distinct = [], [], {}
     for name, (texts, codes) in labels.items():
-        places: dict[Label, int] = {}
-        place = np.array([places.setdefault(text or None, len(places)) for text in texts], dtype=np.int64)
-        columns.append(place[codes])
-        sizes.append(len(places))
-        distinct[name] = tuple(places)
+        columns.append(codes)
+        sizes.append(len(texts))
+        distinct[name] = texts
     for name, attribute in policy.epsilon_quasis.items():
         if attribute.missing == "class":
             columns.append(np.isnan(numbers[name]).astype(np.int64))

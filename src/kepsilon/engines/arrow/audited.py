@@ -75,7 +75,7 @@ class AuditedTable:
             column = pa.chunked_array([pa.array(written, pa.string())])
         values, codes = encode(column, name, self.name)
         if not self._source.tells_null_from_empty and "" in values:
-            values, codes = _merged(values, codes)
+            values, codes = empty_as_null(values, codes)
         return values, codes.astype(np.int64)
 
     def numbers(self, name: str) -> FloatArray:
@@ -127,8 +127,8 @@ def read_whole_numbers(source: object, names: tuple[str, ...], *, what: str) -> 
     return tuple(columns)
 
 
-def _merged(values: tuple[Label, ...], codes: IntArray) -> tuple[tuple[Label, ...], IntArray]:
-    """The empty text counted as null."""
+def empty_as_null(values: tuple[Label, ...], codes: IntArray) -> tuple[tuple[Label, ...], IntArray]:
+    """Distinct values, and the position of every record's value among them, with empty text counted as null."""
     positions: dict[Label, int] = {}
     remap = np.array([positions.setdefault(value or None, len(positions)) for value in values], dtype=np.int64)
     return tuple(positions), remap[codes]

@@ -104,7 +104,9 @@ def day_of(unit: str, label: str) -> datetime | None:
     year, *rest = numbers or [0]
     try:
         if unit == "week":
-            return datetime.fromisocalendar(year, rest[0], 4)  # a Thursday, which is in the year that the week counts to
+            return datetime.fromisocalendar(
+                year, rest[0], 4
+            )  # a Thursday, which is in the year that the week counts to
         month = rest[0] * 3 - 2 if unit == "quarter" else rest[0] if unit in ("day", "month") else 1
         return datetime(max(1, year), month, rest[1] if unit == "day" else 1)  # noqa: DTZ001 (dates have no zone)
     except (ValueError, IndexError, OverflowError):

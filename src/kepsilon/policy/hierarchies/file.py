@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, Self
 
 from pydantic import PrivateAttr, ValidationInfo, model_validator
@@ -29,6 +30,11 @@ class FileHierarchy(Specification):
     def file(self) -> Path:
         """Where the file was found."""
         return self._file
+
+    @property
+    def listed(self) -> Mapping[str, tuple[str, ...]]:
+        """By listed value, its labels from level 1."""
+        return MappingProxyType(self._labels_of)
 
     @model_validator(mode="after")
     def _read(self, info: ValidationInfo) -> Self:
