@@ -39,16 +39,16 @@ class FrameSource:
     tells_null_from_empty = True
 
     def __init__(self, frame: Any) -> None:
-        self._library = _library(frame)
-        if self._library == "polars" and hasattr(frame, "collect"):
+        self.library = _library(frame)
+        if self.library == "polars" and hasattr(frame, "collect"):
             frame = frame.collect()
-        self._table = _as_arrow(frame, self._library)
-        self._beside = _beside_pandas(frame) if self._library == "pandas" else metadata_names(self._table.schema)
+        self._table = _as_arrow(frame, self.library)
+        self._beside = _beside_pandas(frame) if self.library == "pandas" else metadata_names(self._table.schema)
         self.column_names: tuple[str, ...] = tuple(self._table.column_names)
-        self._enums = _enums(frame) if self._library == "polars" else []
+        self._enums = _enums(frame) if self.library == "polars" else []
         only_used = "Enum of the categories that released records hold"
         self.type_changes = tuple(TypeChange(column=name, before="Enum", after=only_used) for name in self._enums)
-        self._pandas_types = _pandas_types(frame) if self._library == "pandas" else {}
+        self._pandas_types = _pandas_types(frame) if self.library == "pandas" else {}
 
     def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
         del coded  # text is read as the frame holds it
@@ -59,11 +59,11 @@ class FrameSource:
 
     def like(self, table: pa.Table) -> Any:
         """An Arrow table as the kind of frame that was read."""
-        if self._library == "polars":
+        if self.library == "polars":
             return self._as_polars(table)
-        if self._library == "pandas":
+        if self.library == "pandas":
             return self._as_pandas(table)
-        if self._library == "duckdb":
+        if self.library == "duckdb":
             import duckdb
 
             return duckdb.from_arrow(table)

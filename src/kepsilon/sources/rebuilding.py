@@ -186,7 +186,7 @@ def _offsets(array: pa.Array) -> NDArray[Any]:
 def _rebuilt_list(array: pa.Array, kind: pa.DataType, also_null: Mask | None) -> pa.Array:
     """Lists and maps; also from list views, whose lists may overlap and stand in any order."""
     is_null = _nulls_of(array, also_null)
-    starts, lengths = _places(array)
+    starts, lengths = list_places(array)
     if is_null is not None:
         lengths = np.where(is_null, 0, lengths)
     total = int(lengths.sum())
@@ -207,7 +207,7 @@ def _rebuilt_list(array: pa.Array, kind: pa.DataType, also_null: Mask | None) ->
     return pa.Array.from_buffers(kind, len(array), buffers, children=[values])
 
 
-def _places(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def list_places(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where each list begins among the values, and how many it has; also under nulls."""
     is_plain = pa.types.is_list(array.type) or pa.types.is_large_list(array.type) or pa.types.is_map(array.type)
     if is_plain:
