@@ -104,7 +104,8 @@ class _Lines:
         self.n_blank_lines += int(is_blank_line.sum()) if len(self.columns) > 1 else 0
         is_whole = (sizes == len(self.columns))[line]
         self.n_ragged += int(np.count_nonzero((sizes != len(self.columns)) & ~is_blank_line))
-        quotes, special = np.cumsum(is_quote), np.cumsum(self._is_special(raw))
+        quotes = np.cumsum(is_quote, dtype=np.int64)
+        special = np.cumsum(self._is_special(raw), dtype=np.int64)
         opens = (lengths > 0) & is_quote[np.minimum(starts, len(raw) - 1)]
         closes = (lengths > 1) & is_quote[np.minimum(np.maximum(ends - 1, 0), len(raw) - 1)]
         is_quoted = opens & closes
@@ -129,7 +130,8 @@ class _Lines:
 
     def _is_special(self, raw: NDArray[np.uint8]) -> BoolArray:
         """Bytes that make a cell need quotes; the quotes around it are not among those that are counted."""
-        return (raw == _QUOTE) | (raw == _FEED) | (raw == _RETURN) | (raw == self._delimiter)
+        found: BoolArray = (raw == _QUOTE) | (raw == _FEED) | (raw == _RETURN) | (raw == self._delimiter)
+        return found
 
 
 def _between(totals: IntArray, first: IntArray, last: IntArray) -> IntArray:

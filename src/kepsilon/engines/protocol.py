@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from kepsilon.policy.roles import Attribute, ColumnRoles
-from kepsilon.sources.kept_types import TypeChange
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 from kepsilon.table.coded_values import CodedValues
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.frequency import FrequencyTable
+from kepsilon.table.type_changes import TypeChange
 
 
 class Random(Protocol):

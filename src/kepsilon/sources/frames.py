@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from kepsilon.errors import DataError, EngineError, Problem
 from kepsilon.sources.columns import metadata_names
-from kepsilon.sources.kept_types import PythonObjects, TypeChange
+from kepsilon.sources.kept_types import PythonObjects
+from kepsilon.table.type_changes import TypeChange
 
 
 class Frames:

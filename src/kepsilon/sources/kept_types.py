@@ -8,11 +8,11 @@ the values of the records that are released.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import pyarrow as pa
 
 from kepsilon.errors import DataError, Problem
+from kepsilon.table.type_changes import TypeChange
 
 _FLAT = (
     "is_null is_boolean is_integer is_floating is_decimal is_date is_time is_timestamp is_duration is_string "
@@ -40,15 +40,6 @@ class PythonObjects(pa.ExtensionType):  # type: ignore[misc]
     def __arrow_ext_deserialize__(cls, storage_type: pa.DataType, serialized: bytes) -> PythonObjects:
         del storage_type, serialized
         return cls()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypeChange:
-    """A published column that has another type in the release than in the input."""
-
-    column: str
-    before: str
-    after: str
 
 
 def type_changes(fields: Iterable[pa.Field], *, in_parts: bool) -> tuple[TypeChange, ...]:

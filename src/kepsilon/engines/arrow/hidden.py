@@ -99,11 +99,7 @@ def _hidden(array: pa.Array, shown: BoolArray, path: str, where: str) -> Iterato
         yield from _hidden(array.values, np.cumsum(step[:-1]) > 0, f"{path}[]", where)
     else:
         bare, is_visible = _without_validity(array, visible)
-        yield (
-            path,
-            where,
-            bare.filter(from_numpy(~is_visible).cast(pa.bool_()) if len(bare) else pa.array([], pa.bool_())),
-        )
+        yield path, where, bare.take(from_numpy(np.flatnonzero(~is_visible)))
 
 
 def _without_validity(array: pa.Array, visible: BoolArray) -> tuple[pa.Array, BoolArray]:

@@ -137,10 +137,9 @@ def _write_parquet(file: Path, read_dictionary: list[str], copy: BinaryIO, **opt
         stored = opened.metadata.metadata or {}
         schema = opened.read_row_group(0).schema if opened.num_row_groups else opened.schema_arrow
         recorded = stored.get(b"ARROW:schema")
-        has_schema = recorded is not None
-        is_own = has_schema and bool(read_dictionary)
-        with parquet.ParquetWriter(copy, schema, store_schema=has_schema and not is_own, **options) as writer:
-            if is_own:
+        is_arrows = recorded is not None and not read_dictionary
+        with parquet.ParquetWriter(copy, schema, store_schema=is_arrows, **options) as writer:
+            if recorded is not None and not is_arrows:
                 writer.add_key_value_metadata({"ARROW:schema": recorded.decode()})
             for i in range(opened.num_row_groups):
                 table = opened.read_row_group(i)

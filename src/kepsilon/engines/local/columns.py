@@ -18,13 +18,14 @@ from kepsilon.engines.local.merged import LocalMerged, ReleasedRecords
 from kepsilon.engines.protocol import DistinctValues, LeftOut
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import movable, shown_type, taken_field
-from kepsilon.sources.kept_types import TypeChange, type_changes
+from kepsilon.sources.kept_types import type_changes
 from kepsilon.sources.protocol import Source as OpenedSource
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 from kepsilon.table.coded_values import CodedValues, code_values
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.frequency import FrequencyTable, count_combinations
+from kepsilon.table.type_changes import TypeChange
 
 
 class LocalColumns:

@@ -38,10 +38,11 @@ from kepsilon.errors import DataError, EngineError, Problem
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.files import changed
-from kepsilon.sources.kept_types import TypeChange, type_changes
+from kepsilon.sources.kept_types import type_changes
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.keys import number
+from kepsilon.table.type_changes import TypeChange
 
 _PART_BYTES = 1 << 28
 """Bytes of records that one task stores by class, at the most."""

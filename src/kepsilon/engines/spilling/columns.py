@@ -28,10 +28,11 @@ from kepsilon.errors import DataError
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.files import changed
-from kepsilon.sources.kept_types import TypeChange, type_changes
+from kepsilon.sources.kept_types import type_changes
 from kepsilon.sources.protocol import SourceInParts
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
+from kepsilon.table.type_changes import TypeChange
 
 
 class Disk(Protocol):
