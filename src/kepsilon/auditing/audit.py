@@ -16,6 +16,7 @@ from kepsilon.auditing.confident import check_confident_k
 from kepsilon.auditing.counts import check_counts
 from kepsilon.auditing.curators_record import check_record
 from kepsilon.auditing.few_records import check_exact_values
+from kepsilon.auditing.file_bytes import check_bytes
 from kepsilon.auditing.findings import FALSE_ALARM, Audit, Findings
 from kepsilon.auditing.linkage import Linkage, read_linkage
 from kepsilon.auditing.noise import check_linked_noise
@@ -117,6 +118,8 @@ def _open_case(
     """Reads both tables and the linkage, and finds the classes; None where the release does not allow that."""
     original = read_original(source, policy)
     released = read_release(table, original, policy, findings)
+    on_step("bytes")
+    check_bytes(original, table, policy, findings)
     on_step("identifiers")
     check_identifiers(original, table, policy, findings)
     if released is None:

@@ -98,16 +98,7 @@ def _check_columns(names: tuple[str, ...], original: Original, policy: Policy, f
 
 
 def _check_metadata(table: AuditedTable, findings: Findings) -> None:
-    """Reports what the file holds beside its records: unused entries of dictionaries, and metadata."""
-    hiding = [
-        name
-        for name in dict.fromkeys(table.column_names)
-        if table.column_names.count(name) == 1 and table.n_hidden_values(name)
-    ]
-    if hiding:
-        findings.broken(
-            "columns", f"the dictionary of {', '.join(map(quoted, hiding))} holds values that no record shows."
-        )
+    """Reports the metadata that a file holds beside its records."""
     extra = [name for name in table.metadata if name not in HARMLESS_METADATA]
     extra = [name for name in extra if not name.startswith(HARMLESS_PREFIX)]
     if extra:

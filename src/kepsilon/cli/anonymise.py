@@ -11,7 +11,7 @@ import click
 
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
-from kepsilon.cli.screen import progress, show_record
+from kepsilon.cli.screen import progress, show_record, visible
 
 
 @click.command()
@@ -119,3 +119,5 @@ def _show(written: kepsilon.Written, *, as_json: bool) -> None:
         click.echo(f"report     {written.report_path}  (for you only: open it in a browser)")
     if written.linkage_path is not None:
         click.echo(f"linkage    {written.linkage_path}  (for you only: it undoes the release)")
+    for warning in written.warnings:
+        click.echo("\n" + "\n".join(visible(line) for line in f"note: {warning}".splitlines()))

@@ -18,6 +18,7 @@ from kepsilon.table.classes import Recoding
 from kepsilon.table.coded_values import CodedValues
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.frequency import FrequencyTable
+from kepsilon.table.type_changes import TypeChange
 
 
 class Random(Protocol):
@@ -106,6 +107,8 @@ class Merged(Protocol):
     n_records: int
     inputs: tuple[Path, ...]
     """The files that were read, and the folder or pattern that they came from; outputs may not be written there."""
+    input_types: Mapping[str, Any]
+    """The Arrow types of the kept columns in the input, by name."""
 
     def frame(self) -> Any:
         """The release as the kind of object that was read."""
@@ -191,6 +194,8 @@ class Columns(Protocol):
 
     n_records: int
     """Records of the table, those to be left out included."""
+    type_changes: tuple[TypeChange, ...]
+    """Kept columns that have another type in a release of any kind than in the input."""
 
     def distinct(self, name: str) -> DistinctValues:
         """The distinct values of a k-quasi."""

@@ -23,7 +23,7 @@ def warnings_about_classes(outlook: Outlook, recoding: Recoding) -> tuple[Proble
 
 def warnings_about_source(counted: Counted, policy: Policy) -> tuple[Problem, ...]:
     """Warnings about the columns themselves, whatever the classes. Identifiers are read for this purpose only."""
-    return (*_repeating_persons(counted.source, policy), *_formulas(counted))
+    return (*_repeating_persons(counted.source, policy), *_formulas(counted), *_types(counted))
 
 
 def _repeating_persons(source: Source, policy: Policy) -> Iterator[Problem]:
@@ -50,6 +50,16 @@ def _formulas(counted: Counted) -> Iterator[Problem]:
                 what=f"{n:,} cells begin like a formula (=, +, -, @).",
                 fix="They are published as they are. Whoever opens the release in a spreadsheet should import them as text.",
             )
+
+
+def _types(counted: Counted) -> Iterator[Problem]:
+    """A warning for each kept column that cannot keep its type."""
+    for change in counted.columns.type_changes:
+        yield Problem(
+            where=f'column "{change.column}"',
+            what=f"is {change.before}, and is released as {change.after}.",
+            fix="Its values stay. What the first type stores beside them could be of records that are left out.",
+        )
 
 
 def _constant(constant: Mapping[str, int], n_classes: int) -> Iterator[Problem]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kepsilon.engines.protocol import Merged
+from kepsilon.errors import Problem
 from kepsilon.evaluate.pictures import Pictures
 from kepsilon.files.atomic import Staging
 from kepsilon.files.digests import digest
@@ -18,6 +19,7 @@ from kepsilon.policy.policy import Policy
 from kepsilon.publish.manifest import Making, Manifest, ReleasedClasses, json_text, manifest_of
 from kepsilon.publish.outputs import check_outputs, check_report_output, curator_path, is_folder, manifest_path
 from kepsilon.publish.record import Record
+from kepsilon.sources.kinds import lost_types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,8 @@ class Written:
     """Digest of the released records."""
     manifest: Manifest
     record: Record
+    warnings: tuple[Problem, ...] = ()
+    """Kept columns whose type the format of the file does not have."""
 
 
 class Release:
@@ -101,6 +105,7 @@ class Release:
             with new as temporary:
                 self._merged.write(temporary, final_name=output)
                 found = f"sha256:{digest(temporary)}"
+                warnings = lost_types(temporary, self._merged.input_types, final_name=output)
             record = dataclasses.replace(self._record, digest=found)
             manifest = dataclasses.replace(self._manifest, digest=found)
             contents: tuple[tuple[Path, Manifest | Record, bool], ...] = (
@@ -127,6 +132,7 @@ class Release:
             digest=found,
             manifest=manifest,
             record=record,
+            warnings=warnings,
         )
 
     def report(self, path: str | Path, *, overwrite: bool = False) -> None:

@@ -10,10 +10,10 @@ import contextlib
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -98,6 +98,12 @@ class CsvFiles:
             delimiter = "\t"
         with sink.target.open("wb") as file:
             yield lambda table: write_csv(_writable(table, sink.final_name), file, delimiter=delimiter)
+
+    def types_in(self, path: Path, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Text for every column that was not text before; `asked` are the types of the input."""
+        del path
+        texts = (pa.string(), pa.large_string(), pa.string_view())
+        return {name: "text" for name, kind in asked.items() if kind not in texts}
 
 
 def sniff(path: Path) -> CsvDialect:

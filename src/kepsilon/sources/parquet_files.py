@@ -3,21 +3,21 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
 from kepsilon.errors import AnonymisationError, DataError, Problem
-from kepsilon.sources.columns import marked, metadata_names, shown_schema
+from kepsilon.sources.columns import marked, metadata_names
 from kepsilon.sources.files import changed, unreadable
 from kepsilon.sources.folders import SUFFIXES, files_of, is_many
+from kepsilon.sources.parquet_writing import ParquetWriter
 from kepsilon.sources.protocol import Sink, Write
 
 _MOST_PLACES = 64
@@ -48,7 +48,25 @@ class Parquet:
     @contextlib.contextmanager
     def writing(self, sink: Sink) -> Iterator[Write]:
         with contextlib.ExitStack() as stack:
-            yield _Writer(sink.target, stack).write
+            writer = ParquetWriter(sink.target, stack)
+            yield writer.write
+            writer.finish()
+
+    def types_in(self, path: Path, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The types of a file's columns; `asked` are those of the input."""
+        del asked
+        return {field.name: field.type for field in ParquetFiles(path).schema}
+
+    def render(self, path: Path, copy: BinaryIO) -> None:
+        """Writes the table of a file again, as a release of it would be written."""
+        with contextlib.ExitStack() as stack:
+            writer = ParquetWriter(copy, stack)
+            with _opened(path, ()) as opened:
+                for i in range(opened.num_row_groups):
+                    writer.write(opened.read_row_group(i))
+                if not opened.num_row_groups:
+                    writer.write(opened.schema_arrow.empty_table())
+            writer.finish()
 
 
 PARQUET = Parquet()
@@ -287,20 +305,3 @@ def _refuse_other_columns(file: Path, schema: pa.Schema, expected: pa.Schema, *,
                 fix="All files of a table need the same columns.",
             )
         )
-
-
-class _Writer:
-    """Writes a Parquet file. Coded text is written as dictionaries, which is fast, but its schema says text."""
-
-    def __init__(self, target: Path, stack: contextlib.ExitStack) -> None:
-        self._target, self._stack = target, stack
-        self._writer: Any = None
-
-    def write(self, table: pa.Table) -> None:
-        if self._writer is None:
-            self._writer = self._stack.enter_context(
-                parquet.ParquetWriter(self._target, table.schema, compression="snappy", store_schema=False)
-            )
-            recorded = base64.b64encode(shown_schema(table).serialize().to_pybytes()).decode()
-            self._writer.add_key_value_metadata({"ARROW:schema": recorded})
-        self._writer.write_table(table, row_group_size=1 << 20)

@@ -11,10 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kepsilon.engines.arrow.coding import as_doubles, encode
-from kepsilon.engines.arrow.numpy_arrays import in_one_piece, null_mask, to_doubles
+from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, null_mask, to_doubles
 from kepsilon.errors import DataError, Problem
 from kepsilon.sources.columns import movable
+from kepsilon.sources.csv_files import CsvFile
 from kepsilon.sources.kinds import open_source
+from kepsilon.sources.protocol import Source
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.codes import Label
 
@@ -45,21 +47,38 @@ class AuditedTable:
         """Names of what the table holds beside its columns, such as the index of a pandas frame."""
         return self._source.beside()
 
-    def n_hidden_values(self, name: str) -> int:
-        """How many entries of a column's dictionary no record holds."""
-        # Text of a Parquet file comes with the dictionary of its pages, where it is coded as one.
-        by_column = self._source.by_column
-        column = self._source.arrow_table([name], coded=[name]).column(0) if by_column else self._column(name)
-        if not pa.types.is_dictionary(column.type) or not len(column):
-            return 0
+    @property
+    def source(self) -> Source:
+        """The file or frame as it was opened."""
+        return self._source
+
+    @property
+    def csv_delimiter(self) -> str | None:
+        """The delimiter of a CSV file; None for other kinds of tables."""
+        return self._source.dialect.delimiter if isinstance(self._source, CsvFile) else None
+
+    def has_null_and_empty(self, name: str) -> bool:
+        """Whether some records hold null in a column, and others empty text."""
+        values, _ = self.texts(name)
+        return None in values and "" in values
+
+    def written_numbers(self, name: str) -> tuple[list[str], list[str]] | None:
+        """Distinct numbers of a column as they are written, and as a release would write them.
+
+        None where they are stored as numbers of the machine, or where some are no numbers.
+        """
+        column = self._column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        if not (is_text or pa.types.is_decimal(column.type)):
+            return None
+        texts = [text for text in column.unique().drop_null().cast(pa.string()).to_pylist() if text]
         try:
-            column = column.unify_dictionaries()
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            return 0
-        is_hidden = ~null_mask(column.chunk(0).dictionary)
-        used = pc.unique(pa.chunked_array([chunk.indices for chunk in column.chunks])).drop_null()
-        is_hidden[used.to_numpy(zero_copy_only=False).astype(np.int64)] = False
-        return int(np.count_nonzero(is_hidden))
+            values = as_doubles(pa.chunked_array([pa.array(texts, pa.string())]), name, self.name)
+        except DataError:
+            return None
+        return texts, from_numpy(values).cast(pa.string()).to_pylist()
 
     def texts(self, name: str) -> tuple[tuple[Label, ...], IntArray]:
         """Distinct values as text, null as None, and the position of every record's value among them."""

@@ -38,9 +38,11 @@ from kepsilon.errors import DataError, EngineError, Problem
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.files import changed
+from kepsilon.sources.kept_types import type_changes
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.keys import number
+from kepsilon.table.type_changes import TypeChange
 
 _PART_BYTES = 1 << 28
 """Bytes of records that one task stores by class, at the most."""
@@ -72,6 +74,9 @@ class SparkColumns(CountedColumns):
         super().__init__(table.name)
         self._table, self._roles, self._engine = table, roles, engine
         self._with_rows = engine.linkage and table.has_rows
+        self.type_changes: tuple[TypeChange, ...] = type_changes(
+            (table.schema.field(name) for name in roles.kept), in_parts=True
+        )
         for name in roles.k_quasis:
             if pa.types.is_nested(table.schema.field(name).type):
                 encode(pa.chunked_array([], type=table.schema.field(name).type), name, table.name)  # refuses

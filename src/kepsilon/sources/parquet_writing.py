@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes Parquet files that are functions of their columns, whatever tables these come in."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from kepsilon.sources.columns import CODED_TEXT, in_one_piece, movable, moved_type, shown_type
+from kepsilon.sources.even_parts import EvenParts
+from kepsilon.sources.kept_types import released_type
+from kepsilon.sources.rebuilding import narrowest, rebuilt
+
+_LOOKED_AT = 1 << 12
+_REPEATED = 20
+"""Text is written as a dictionary if each value comes so often, on average, in so many first records of a file."""
+
+
+class ParquetWriter:
+    """Writes one file.
+
+    Text that repeats is written as a sorted dictionary of the values of each row group, which is fast. The schema of the
+    file says text.
+    """
+
+    def __init__(self, where: Path | BinaryIO, stack: contextlib.ExitStack) -> None:
+        self._where, self._stack = where, stack
+        self._shown: pa.Schema | None = None
+        """Types as whoever opens the file will see them."""
+        self._parts = EvenParts(self._write_group)
+        self._kinds: list[pa.DataType] = []
+        """Types that columns are handed to Arrow in."""
+        self._writer: Any = None
+
+    def write(self, table: pa.Table) -> None:
+        table = movable(table)
+        if self._shown is None:
+            self._shown = as_read_back(pa.schema([_shown_field(table, i) for i in range(table.num_columns)]))
+        columns = [
+            _as_stored(table.column(i), table.schema.field(i), field.type) for i, field in enumerate(self._shown)
+        ]
+        self._parts.add(pa.Table.from_arrays(columns, names=table.column_names))
+
+    def finish(self) -> None:
+        self._parts.finish()
+
+    def _write_group(self, part: pa.Table) -> None:
+        """Writes one row group."""
+        assert self._shown is not None  # noqa: S101 (tables come in through `write`)
+        if self._writer is None:
+            self._kinds = [_written_type(part.column(i), field.type) for i, field in enumerate(self._shown)]
+            schema = pa.schema(list(zip(part.column_names, self._kinds, strict=True)))
+            self._writer = self._stack.enter_context(
+                parquet.ParquetWriter(self._where, schema, compression="snappy", store_schema=False)
+            )
+            recorded = base64.b64encode(self._shown.serialize().to_pybytes()).decode()
+            self._writer.add_key_value_metadata({"ARROW:schema": recorded})
+        columns = [rebuilt(in_one_piece(column), kind) for column, kind in zip(part.columns, self._kinds, strict=True)]
+        table = pa.Table.from_arrays(columns, schema=self._writer.schema)
+        self._writer.write_table(table, row_group_size=max(1, len(table)))
+
+
+def _shown_field(table: pa.Table, i: int) -> pa.Field:
+    """A column as it is shown; the index type of a dictionary is as wide as its entries need."""
+    field, column = table.schema.field(i), table.column(i)
+    kind = shown_type(field)
+    if pa.types.is_dictionary(kind):
+        n_entries = max((len(chunk.dictionary) for chunk in column.chunks), default=0)
+        kind = pa.dictionary(narrowest(kind.index_type, n_entries), kind.value_type, ordered=kind.ordered)
+    return pa.field(field.name, kind)
+
+
+def as_read_back(schema: pa.Schema) -> pa.Schema:
+    """The schema of a file, as Arrow reads it, whose columns had these types; Parquet has no date64, for example."""
+    recorded = base64.b64encode(schema.serialize().to_pybytes()).decode()
+    sink = pa.BufferOutputStream()
+    plain = pa.schema([pa.field(field.name, moved_type(field.type)) for field in schema])
+    with parquet.ParquetWriter(sink, plain, store_schema=False) as writer:
+        writer.add_key_value_metadata({"ARROW:schema": recorded})
+    found = parquet.read_metadata(pa.BufferReader(sink.getvalue())).schema.to_arrow_schema()
+    return pa.schema([pa.field(field.name, released_type(field.type)) for field in found])
+
+
+def _as_stored(column: pa.ChunkedArray, field: pa.Field, shown: pa.DataType) -> pa.ChunkedArray:
+    """A movable column in the type that its file will have; coded text stays coded."""
+    kind = moved_type(shown)
+    if field.metadata == CODED_TEXT or (pa.types.is_dictionary(kind) and pa.types.is_dictionary(column.type)):
+        return column
+    if str(kind) == str(column.type):
+        return column
+    return pa.chunked_array([rebuilt(chunk, kind) for chunk in column.chunks], type=kind)
+
+
+def _written_type(column: pa.ChunkedArray, shown: pa.DataType) -> pa.DataType:
+    """The type in which a column is handed to Arrow, judged by the first records of the file.
+
+    It must not depend on whether an engine held text as a dictionary, but only on its values.
+    """
+    kind = moved_type(shown)
+    if pa.types.is_dictionary(kind) and kind.ordered:
+        return kind
+    values = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if not (pa.types.is_string(values) or pa.types.is_large_string(values)):
+        return values
+    head = rebuilt(in_one_piece(column.slice(0, _LOOKED_AT)), values)
+    is_repeating = len(head) > 0 and len(head.drop_null().unique()) * _REPEATED <= len(head)
+    return pa.dictionary(pa.int32(), values) if is_repeating else values
