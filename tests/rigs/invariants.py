@@ -183,13 +183,11 @@ def _labels(case: Case, published: Published, pairs: Sequence[tuple[int, int]]) 
         seen: dict[tuple[Any, Any], bool] = {}
         for original, released in pairs:
             value, label = own[original], labels[released]
-            if case.kind in CSV_KINDS:
-                value = value or None
             if (value, label) not in seen:
-                seen[value, label] = any(
-                    covers(shown, value, hierarchy, case.hierarchy_files)
-                    for shown in ([label, ""] if label is None and published.is_text else [label])
-                )
+                # In CSV an empty cell is null or empty text.
+                values = [None, ""] if not value and case.kind in CSV_KINDS else [value]
+                shown = [None, ""] if label is None and published.is_text else [label]
+                seen[value, label] = any(covers(s, v, hierarchy, case.hierarchy_files) for s in shown for v in values)
             if not seen[value, label]:
                 yield f"labels: a label ({(hierarchy or {}).get('type', 'no hierarchy')}) does not cover its record's value"
                 break
@@ -302,14 +300,14 @@ def broken_files(case: Case, output: Path, *, linkage: Path | None, report: Path
         if json.loads(beside.read_text(encoding="utf-8"))["digest"] != f"sha256:{digest_of(output)}":
             yield "files: the digest is not that of the release"
     files = sorted(output.rglob("*")) if output.is_dir() else [output]
-    if hidden := {name for path in files if path.is_file() for name in tokens_in(path.read_bytes())} - _may_be_published(case):
-        yield f"files: the release holds {len(hidden)} values that are not to be published"
+    shown = {name for path in files if path.is_file() for name in tokens_in(path.read_bytes())}
+    if hidden := shown & _never_published(case):
+        yield f"files: the release holds {len(hidden)} values of columns that are not to be published"
 
 
-def _may_be_published(case: Case) -> frozenset[str]:
-    """Tokens of columns that are published: those of identifiers and of columns without a role are not among them."""
-    columns = case.of_role("k-quasi", "sensitive", "insensitive")
-    return tokens_in(json.dumps([column.values for column in columns], default=str, ensure_ascii=False))
+def _never_published(case: Case) -> frozenset[str]:
+    """Tokens of identifiers and of columns without a role."""
+    return frozenset(name for column in case.of_role("identifier", "") for v in column.values for name in tokens_in(str(v)))
 
 
 def tokens_of_left_out(case: Case, published: Published) -> frozenset[str]:

@@ -22,17 +22,17 @@ def covers(label: str | None, value: Any, hierarchy: Hierarchy | None, files: Ma
     own = list(ancestors(value, hierarchy, files))
     if label in own or label == "*":
         return True
+    if label is not None and label.startswith("null or "):
+        return value is None or covers(label.removeprefix("null or "), value, hierarchy, files)
     if hierarchy is not None and hierarchy["type"] == "mask" and _is_masked(label, as_text(value), hierarchy):
         return True
     if label is None:
         return value is None
-    if value is not None and _same_number(label, value):
+    if value is not None and _is_same(label, value):
         return True
     if label.startswith("{") and label.endswith("}"):
-        return any(member in own or (member is not None and _same_number(member, value)) for member in _members(label))
-    if value is None:
-        return label.startswith("null or ")
-    return _is_between(label.removeprefix("null or "), value, hierarchy)
+        return any(member in own or (member is not None and _is_same(member, value)) for member in _members(label))
+    return value is not None and _is_between(label, value, hierarchy)
 
 
 def as_text(value: Any) -> str | None:
@@ -60,6 +60,8 @@ def ancestors(value: Any, hierarchy: Hierarchy | None, files: Mapping[str, str])
     elif kind == "file":
         rows = [row for row in csv.reader(io.StringIO(files[hierarchy["path"]]), delimiter=_mark(files[hierarchy["path"]])) if row]
         yield from next((row[1:] for row in rows if row[0] == (text or "")), [])
+        tops = {row[-1] for row in rows}
+        yield from tops if len(tops) == 1 else ()
     elif kind == "intervals" and value is not None:
         yield from (_interval(number_of(value), width, hierarchy.get("origin", 0)) for width in hierarchy["widths"])
     elif kind == "dates" and value is not None:
@@ -74,11 +76,12 @@ def _mark(text: str) -> str:
 
 def _is_masked(label: str | None, text: str | None, hierarchy: Hierarchy) -> bool:
     """Whether a label shows a part of the text, and the mask character in all other places."""
+    char = hierarchy.get("char", "*")
+    if label is not None and set(label) <= {char}:
+        return True
     if label is None or text is None:
         return False
-    char, length = hierarchy.get("char", "*"), max(len(label), len(text))
-    if set(label) <= {char}:
-        return True
+    length = max(len(label), len(text))
     if hierarchy.get("side", "right") == "right":
         padded, shown = text.ljust(length, char), label.rstrip(char)
         return padded.startswith(shown) or padded == label
@@ -120,7 +123,10 @@ def moment_of(value: Any, hierarchy: Hierarchy | None) -> datetime | None:
     return None
 
 
-def _same_number(label: str, value: Any) -> bool:
+def _is_same(label: str, value: Any) -> bool:
+    """Whether a label is a value in other words: 1.50 for 1.5, or a moment with more or fewer zeros."""
+    if isinstance(value, datetime):
+        return moment_of(label, None) == value
     number = number_of(label)
     return number is not None and number == number_of(value)
 
