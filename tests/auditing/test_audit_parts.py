@@ -15,62 +15,8 @@ import kepsilon
 from kepsilon.auditing import noise_law, order
 from kepsilon.auditing.comparison import _says_range
 from kepsilon.auditing.covering import UNKNOWN, assign_classes
-from kepsilon.auditing.labels import read_label
-from kepsilon.table.codes import code_domain
 from material.audited_releases import OTHER_QUASI, patients, patients_policy, released
 from oracles.noise import SEED
-
-
-@pytest.mark.parametrize(
-    ("label", "covered"),
-    [
-        ("3", {"3"}),
-        ("[3, 10]", {"3", "7", "10"}),
-        ("(3, 10]", {"7", "10"}),
-        ("<= 7", {"3", "7"}),
-        ("> 7", {"10"}),
-        ("null or [7, 10]", {None, "7", "10"}),
-        ("null or <= 3", {None, "3"}),
-        ("not null", {"3", "7", "10"}),
-        ("*", {None, "3", "7", "10"}),
-        (None, {None}),
-    ],
-)
-def test_intervals_cover_what_they_say(label, covered):
-    """Each label covers the values that docs/policy.md says it covers."""
-    domain, codes = code_domain(
-        "n", [[None, "3", "7", "10"]], positions=np.array([np.nan, 3, 7, 10]), generalises=False
-    )
-    values = [None, "3", "7", "10"]
-    reading = read_label(domain, label)
-    assert reading is not None
-    assert {values[i] for i in range(4) if reading.covers[codes[i]]} == covered
-
-
-@pytest.mark.parametrize("label", ["[3, 8]", "11", "{3, 7}", "(3, 10)", "[10, 3]", "", "null or ", "CANARY"])
-def test_labels_that_mean_nothing_are_not_understood(label):
-    """A label is refused if a bound of it is no value of the data, or if it has no known form."""
-    domain, _ = code_domain("n", [["3", "7", "10"]], positions=np.array([3.0, 7, 10]), generalises=False)
-    assert read_label(domain, label) is None
-
-
-def test_sets_and_ancestors_cover_what_they_say():
-    """A set covers its members, and a text that stands at two levels covers what either level covers."""
-    values = ["a", "b, c", "null", None]
-    domain, codes = code_domain("t", [values], generalises=False)
-    reading = read_label(domain, '{a, "b, c", "null", null}')
-    assert reading is not None
-    assert reading.covers.all()
-    narrow = read_label(domain, '{"null", a}')
-    assert narrow is not None
-    assert [bool(narrow.covers[codes[i]]) for i in range(4)] == [True, False, True, False]
-    assert read_label(domain, "{a, d}") is None
-    assert read_label(domain, '{"a') is None
-    tree, at = code_domain("t", [["a", "b", "c"], ["a", "a", "c"], ["*", "*", "*"]])
-    reading = read_label(tree, "a")
-    assert reading is not None
-    assert [bool(reading.covers[at[i]]) for i in range(3)] == [True, True, False]
-    assert math.isnan(reading.loss)
 
 
 @given(st.integers(1, 6), st.integers(2, 9), st.integers(0, 2**32 - 1))

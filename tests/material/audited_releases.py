@@ -28,8 +28,8 @@ POLICY: dict[str, Any] = {
     },
 }
 OTHER_QUASI = {"role": "epsilon-quasi", "precision": 0.5, "range": {"coarse": 5}}
-NUMERIC_QUASIS = {"zip": {"role": "k-quasi"}, "year": {"role": "k-quasi"}}
-"""Without hierarchies Mondrian publishes intervals, which never overlap, so that classes can be told without a linkage."""
+NUMERIC_QUASIS = {"zip": {"role": "k-quasi", "step": 1}, "year": {"role": "k-quasi", "step": 1}}
+"""On a step Mondrian publishes intervals, which never overlap, so that classes can be told without a linkage."""
 
 
 def patients(n: int = 2000, *, seed: int = 7, with_missing: bool = False) -> Columns:

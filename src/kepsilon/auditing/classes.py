@@ -8,6 +8,7 @@ originals of a class are those that its labels cover and that cannot belong to a
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from kepsilon.auditing.covering import assign_classes
 from kepsilon.auditing.findings import Findings
-from kepsilon.auditing.labels import ReadLabel, levels_of, read_label
+from kepsilon.auditing.labels import ReadLabel, label_reader, levels_of
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.tables import Original, Released
 from kepsilon.policy.choices import ALGORITHMS
@@ -243,15 +244,18 @@ def _by_cover(
 ) -> ReconstructedClasses | None:
     """Classes where each class has labels of its own, as Mondrian publishes them."""
     readings: dict[str, list[ReadLabel]] = {}
-    for name, domain in original.domains.items():
+    for name in original.domains:
         texts = released.labels[name][0]
-        found = [read_label(domain, text) for text in texts]
+        reader = label_reader(original, policy, name)
+        found = [reader.read(text) for text in texts]
         readings[name] = [reading for reading in found if reading is not None]
         n_foreign = len(texts) - len(readings[name])
         if n_foreign:
             findings.broken(
                 "labels", f"{name}: {n_foreign:,} labels cover no value of the original, or cannot be understood."
             )
+        for what, n in Counter(reading.too_much for reading in readings[name] if reading.too_much is not None).items():
+            findings.broken("labels", f"{name}: {n:,} labels {what}.")
     if any(len(readings[name]) < len(released.labels[name][0]) for name in readings):
         return None
     missing = _missing(released.numbers, policy)
@@ -263,7 +267,7 @@ def _by_cover(
     example = np.zeros(n_classes, dtype=np.int64)
     example[of_released] = np.arange(released.n_records)
     keys = [column[example] for column in columns]
-    is_narrow = _is_narrow(original, readings, keys, n_classes)
+    is_narrow = _is_narrow(readings, keys, n_classes)
     by_labels = _cover(
         original, readings, keys, policy, sizes=in_release if releases_all(policy) else None, is_narrow=is_narrow
     )
@@ -297,18 +301,14 @@ def _by_cover(
     )
 
 
-def _is_narrow(
-    original: Original, readings: dict[str, list[ReadLabel]], keys: list[IntArray], n_classes: int
-) -> BoolArray:
+def _is_narrow(readings: dict[str, list[ReadLabel]], keys: list[IntArray], n_classes: int) -> BoolArray:
     """Whether the labels of each class cover only what Mondrian's cuts gave the class, shape (n_classes,).
 
-    Intervals and sets never reach beyond the cuts; a label of a hierarchy may, unless it covers a single value.
+    A label that names what occurs never reaches beyond the cuts; one that stands for a whole region or node may.
     """
     narrow = np.ones(n_classes, dtype=np.bool_)
     for name, key in zip(readings, keys, strict=False):
-        domain = original.domains[name]
-        if domain.positions is None and domain.generalises:
-            narrow &= np.array([np.count_nonzero(reading.covers) == 1 for reading in readings[name]])[key]
+        narrow &= np.array([reading.is_narrow for reading in readings[name]], dtype=np.bool_)[key]
     return narrow
 
 

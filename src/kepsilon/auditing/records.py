@@ -8,7 +8,7 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
 from kepsilon.auditing.findings import counted
-from kepsilon.auditing.labels import read_label
+from kepsilon.auditing.labels import label_reader
 from kepsilon.auditing.noise_law import Rounding
 from kepsilon.auditing.tables import codes_of_both
 from kepsilon.table.arrays import BoolArray, IntArray
@@ -70,7 +70,8 @@ def _contains(case: AuditCase, name: str, original_row: IntArray) -> BoolArray:
         of_text = np.array([position[text] for text in texts], dtype=np.int64)
         contains = domain.at_level(level)[own] == of_text[codes]
     else:
-        readings = [read_label(domain, text) for text in texts]
+        reader = label_reader(case.original, case.policy, name)
+        readings = [reader.read(text) for text in texts]
         covers = np.array([np.zeros(domain.n_values, dtype=np.bool_) if r is None else r.covers for r in readings])
         contains = covers[codes, own]
     return contains

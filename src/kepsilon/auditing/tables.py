@@ -13,7 +13,7 @@ from kepsilon.errors import DataError, Problem
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label
-from kepsilon.table.domains import domain_of, not_covered, place_values
+from kepsilon.table.domains import domain_of, missing_step, place_values, refused_values
 
 LEFT_OUT = -1
 """The code of a record that is left out before counting, because a value is missing or unlisted."""
@@ -70,8 +70,8 @@ def read_original(table: AuditedTable, policy: Policy) -> Original:
     for name, (values, codes) in texts.items():
         placed = place_values(name, policy.k_quasis[name], values)
         if policy.k_quasis[name].unlisted == "error":
-            error = not_covered(placed, np.bincount(codes, minlength=len(values)))
-            problems += () if error is None else error.problems
+            problems += refused_values(placed, np.bincount(codes, minlength=len(values)))
+        problems += missing_step(placed)
         unlisted |= ~placed.is_covered[codes]
     if problems:
         raise DataError(problems)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from kepsilon.errors import PolicyError
@@ -21,6 +21,9 @@ from kepsilon.policy.hierarchies.levels import Specification
 from kepsilon.policy.roles import Attribute, EpsilonQuasi, Identifier, Kept, KQuasi, Number, fraction
 
 Share = Annotated[Number, Field(ge=0, le=1)]
+
+_OLD_LABELS = {"tight": "siblings", "cut": "ancestor"}
+"""What replaces the label styles of version 0.1."""
 
 
 class Policy(Specification):
@@ -38,10 +41,24 @@ class Policy(Specification):
     max_total_suppression: Share | None = None
     """Limit on what OLA leaves out plus what confident k is expected to; checked before any noise is drawn."""
     loss: Literal["dm*", "precision", "entropy"] = "dm*"
-    labels: Literal["tight", "cut"] = "tight"
-    """For Mondrian: labels that cover the values of a class's records, or the whole region that the cuts left to it."""
+    labels: Literal["siblings", "ancestor"] = "siblings"
+    """For Mondrian: labels that say what occurs in a class, or the region of hierarchy or number line that holds it."""
     unlisted_columns: Literal["error", "drop"] = "error"
     attributes: Annotated[dict[str, Attribute], Field(min_length=1)]
+
+    @field_validator("labels", mode="before")
+    @classmethod
+    def _labels_of_version_0_1(cls, value: object) -> object:
+        """Refuses the labels of version 0.1, whose bounds were values of single records."""
+        instead = _OLD_LABELS.get(value) if isinstance(value, str) else None
+        if instead is not None:
+            raise PydanticCustomError(
+                "labels",
+                'labels = "{old}" is no more, because most of the bounds it published were values of single records; '
+                'write labels = "{instead}", and a step at every k-quasi of numbers',
+                {"old": value, "instead": instead},
+            )
+        return value
 
     @model_validator(mode="after")
     def _has_something_to_protect(self) -> Self:

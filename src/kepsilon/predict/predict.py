@@ -71,7 +71,7 @@ def predict(
     settings: list[NoiseSetting] = [(float(epsilon), confident) for epsilon in asked]
     outlook = outlook_of(preview, policy, [*settings, *((epsilon, None) for epsilon in beside)])
     loss = precision_loss(partition.recoding)
-    warnings = warnings_about_classes(outlook, partition.recoding)
+    warnings = warnings_about_classes(outlook, partition.recoding, counted.table, policy)
     return Predicted(
         outlook=outlook,
         predictions=tuple(

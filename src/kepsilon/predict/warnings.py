@@ -8,16 +8,22 @@ from collections.abc import Iterator, Mapping
 from kepsilon.count import Counted
 from kepsilon.engines.protocol import Source
 from kepsilon.errors import Problem
+from kepsilon.evaluate.label_bounds import telling_bounds
 from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import written
 from kepsilon.predict.outlook import Outlook
 from kepsilon.table.classes import Recoding
+from kepsilon.table.frequency import FrequencyTable
 
 
-def warnings_about_classes(outlook: Outlook, recoding: Recoding) -> tuple[Problem, ...]:
-    """Warnings about the classes of one partition: constant classes and clipped values."""
+def warnings_about_classes(
+    outlook: Outlook, recoding: Recoding, table: FrequencyTable, policy: Policy
+) -> tuple[Problem, ...]:
+    """Warnings about the classes of one partition: constant classes, clipped values and bounds of single records."""
     return (
         *_constant(outlook.constant_classes, recoding.n_classes),
         *_clipped(outlook.clipped, int(recoding.sizes.sum())),
+        *_telling_bounds(recoding, table, policy),
     )
 
 
@@ -81,4 +87,30 @@ def _clipped(clipped: Mapping[str, int], n_released: int) -> Iterator[Problem]:
             yield Problem(
                 where=f"attributes.{name}.range",
                 what=f"{n:,} of {n_released:,} values lie outside the declared bounds and would be clipped to them.",
+            )
+
+
+def _telling_bounds(recoding: Recoding, table: FrequencyTable, policy: Policy) -> Iterator[Problem]:
+    """A warning for each k-quasi of numbers whose labels have bounds that are the value of a single record."""
+    if recoding.levels is not None:
+        return  # labels are those of a hierarchy, not intervals on a step
+    for domain, codes in list(zip(table.domains, table.codes, strict=True))[: len(policy.k_quasis)]:
+        name, step = domain.name, policy.k_quasis[domain.name].step
+        if domain.line is None or step is None:
+            continue
+        found = telling_bounds(
+            domain.line,
+            codes,
+            table.counts,
+            recoding.class_of,
+            n_classes=recoding.n_classes,
+            shows_regions=policy.labels == "ancestor",
+        )
+        if found.n_telling:
+            yield Problem(
+                where=f"attributes.{name}.step",
+                what=f"{found.n_telling:,} of {found.n_shown:,} bounds that labels of {name} show are the value of a single "
+                f"record, because a step of {written(step)} is no coarser than the data there. Whoever knows who is "
+                "in such a class, and who of them has its smallest or largest value, learns that value.",
+                fix="Choose a coarser round step, one that several values of the data share.",
             )

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon import DataError, Policy, PolicyError
+from kepsilon import Policy, PolicyError
 from kepsilon.policy.roles import KQuasi
-from kepsilon.table.domains import domain_of, not_covered, place_values
+from kepsilon.table.domains import domain_of, place_values, refused_values
 
 
 def labels(hierarchy: dict, values: list[str | None], **attribute) -> dict[str | None, list[str | None]]:
@@ -178,7 +178,6 @@ def test_uncovered_values_are_counted_and_not_shown():
     """The message goes to logs; the values are records'."""
     quasi = KQuasi.model_validate({"role": "k-quasi", "hierarchy": {"type": "groups", "levels": [{"a": ["x"]}]}})
     placed = place_values("colour", quasi, ["x", "CANARY-1", "CANARY-2", None])
-    error = not_covered(placed, np.array([5, 3, 4, 2]))
-    assert isinstance(error, DataError)
-    assert "7 records hold 2 values" in str(error)
-    assert "CANARY" not in str(error)
+    (problem,) = refused_values(placed, np.array([5, 3, 4, 2]))
+    assert "7 records hold 2 values" in str(problem)
+    assert "CANARY" not in str(problem)
