@@ -15,12 +15,12 @@ import numpy as np
 
 from kepsilon.errors import DataError, PolicyError, Problem
 from kepsilon.policy.hierarchies import Levels
-from kepsilon.policy.hierarchies.intervals import parse_number
+from kepsilon.policy.numbers import parse_number
 from kepsilon.policy.roles import KQuasi
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label, NotNestedError, code_domain
 
-LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
+LEADING_ZERO = re.compile(r"\s*[+-]?0[0-9]")
 """Text that begins like a number with a needless zero, so it is a code such as a postal code."""
 
 
