@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kepsilon.engines.protocol import Merged
+from kepsilon.errors import guarded
 from kepsilon.evaluate.pictures import Pictures
 from kepsilon.files.atomic import Staging
 from kepsilon.files.digests import digest
@@ -49,6 +50,7 @@ class Release:
         self._page = page
 
     @property
+    @guarded
     def frame(self) -> Any:
         """The released records, as the kind of table that was read (Arrow for a file)."""
         return self._merged.frame()
@@ -64,10 +66,12 @@ class Release:
         return manifest_of(self._record)
 
     @property
+    @guarded
     def linkage(self) -> Any:
         """Which original record each released record was: for the curator only."""
         return self._merged.linkage()
 
+    @guarded
     def write(
         self,
         path: str | Path,
@@ -120,6 +124,7 @@ class Release:
             record=record,
         )
 
+    @guarded
     def report(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Writes the report, one HTML page with pictures: for the curator only."""
         target = Path(path)
