@@ -22,6 +22,7 @@ PARTS = {
     "Before any work is done": ["check_outputs", "check_grid_output", "check_new_policy"],
     "What can go wrong": [
         "AnonymisationError", "PolicyError", "DataError", "UnsatisfiableError", "EngineError", "Problem",
+        "UnexpectedError",
     ],
     "The paper, and something to try": [
         "reproduce_paper", "Reproduction", "DEMO_POLICY", "made_up_patients", "__version__",

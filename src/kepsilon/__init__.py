@@ -16,6 +16,7 @@ from kepsilon.errors import (
     EngineError,
     PolicyError,
     Problem,
+    UnexpectedError,
     UnsatisfiableError,
 )
 from kepsilon.version import __version__
@@ -98,6 +99,7 @@ __all__ = [
     "Record",
     "Release",
     "Reproduction",
+    "UnexpectedError",
     "UnsatisfiableError",
     "Written",
     "__version__",

@@ -2,13 +2,27 @@
 """Every error that a user can meet: its fields and its wording.
 
 No error holds a value of a record. What the curator wrote (policy, hierarchy files) may be quoted; data is described
-by column and count.
+by column and count. Errors of other code (Arrow, Polars, a reader that the user wrote) may quote records, so none of
+them leaves the package, not even as the cause of one of ours: `calling_others` words those of code that is called to
+read a table, and `guarded` is around every public function and stops what is left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import os
+import traceback
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+SHOW_CAUSES = "KEPSILON_SHOW_CAUSES"
+"""The environment variable that, set to 1, lets an error of other code be the `__cause__` of ours, for debugging."""
+NOT_SHOWN = f"What it says is not shown, because it may quote records; {SHOW_CAUSES}=1 lets you see it in Python."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,3 +75,90 @@ class UnsatisfiableError(AnonymisationError):
 
     def __str__(self) -> str:
         return "refused: " + super().__str__()
+
+
+class UnexpectedError(RuntimeError):
+    """A bug of ours, or an error of a library that nobody foresaw; says its type and where it came up, and nothing else."""
+
+    def __init__(self, kind: str, place: str) -> None:
+        self.kind, self.place = kind, place
+        super().__init__(f"a bug of ours ({kind} {place}).\n  {NOT_SHOWN} Please report the first line.")
+
+    def __reduce__(self) -> tuple[type[UnexpectedError], tuple[str, str]]:
+        return type(self), (self.kind, self.place)
+
+    @classmethod
+    def of(cls, error: BaseException) -> UnexpectedError:
+        """The error that stands for another one outside the package; an `UnexpectedError` stands for itself."""
+        return error if isinstance(error, UnexpectedError) else cls(type(error).__name__, _place(error))
+
+
+class ArgumentError(ValueError):
+    """A public function was called with arguments that contradict each other; its text is ours."""
+
+
+def calling_others(work: Callable[[], Result], word: Callable[[str], AnonymisationError]) -> Result:
+    """What `work` returns, which calls code of others; where that fails, `word` makes our error from the error's type.
+
+    Also errors that are no `Exception` are caught: Polars raises such, and they quote values like any other.
+    """
+    cause: BaseException | None = None
+    try:
+        return work()
+    except (AnonymisationError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 (its text may quote a record, whatever it is)
+        kind = type(error).__name__
+        cause = error if _shows_causes() else None
+    # Raised outside the except block: inside it Python would put the other error into __context__.
+    raise word(kind) from cause
+
+
+def guarded(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """A public function whose errors hold no text of other code: not as message, not as cause, not as context.
+
+    Errors of the system, such as a full disk, are passed on; they name files, not records.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        cause: BaseException | None = None
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            if _is_known(error) or _is_wrong_call(error):
+                if not _shows_causes():
+                    error.__cause__ = error.__context__ = None
+                raise
+            unexpected = UnexpectedError.of(error)
+            cause = error if _shows_causes() else None
+        raise unexpected from cause
+
+    return call
+
+
+def _place(error: BaseException) -> str:
+    """File and line of our own code where an error came up, such as "at table/codes.py:12"."""
+    package = Path(__file__).parent
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if package in Path(f.filename).parents]
+    own = [f for f in frames if Path(f.filename) != Path(__file__)]
+    if not own:
+        return "outside kepsilon"
+    return f"at {Path(own[-1].filename).relative_to(package).as_posix()}:{own[-1].lineno}"
+
+
+def _is_known(error: BaseException) -> bool:
+    """Whether the text of an error holds no record: it is ours, or the system's, or that of a module that is not there."""
+    if isinstance(error, OSError):
+        return error.errno is not None  # Arrow raises OSError for damaged data, without a number
+    ours = (AnonymisationError, UnexpectedError, ArgumentError)
+    return isinstance(error, (*ours, ImportError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit))
+
+
+def _is_wrong_call(error: BaseException) -> bool:
+    """Whether a function was called with arguments that it does not have, which Python says without their values."""
+    return isinstance(error, TypeError) and error.__traceback__ is not None and error.__traceback__.tb_next is None
+
+
+def _shows_causes() -> bool:
+    return os.environ.get(SHOW_CAUSES) == "1"

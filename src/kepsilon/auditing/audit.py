@@ -41,6 +41,7 @@ from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.auditing.tables import Original, Released, read_original
 from kepsilon.auditing.taken_out import check_taken_out
 from kepsilon.engines.arrow.audited import AuditedTable
+from kepsilon.errors import guarded
 from kepsilon.policy.policy import Policy
 from kepsilon.stopwatch import ignore_step
 
@@ -79,6 +80,7 @@ LATER_CHECKS: Mapping[str, Checks] = {
 """Checks that follow those of classes, in order, by the step that `on_step` is told."""
 
 
+@guarded
 def audit(
     original: object,
     released: object,

@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from kepsilon.auditing.tables import Original
-from kepsilon.policy.hierarchies.intervals import parse_number
+from kepsilon.policy.numbers import parse_number
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray

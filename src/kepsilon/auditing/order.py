@@ -15,6 +15,7 @@ from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
 from kepsilon.auditing.noise_law import bernstein_bound, chernoff_bound
 from kepsilon.auditing.tables import codes_of_both
+from kepsilon.policy.numbers import parse_double
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.codes import Label
 from kepsilon.table.keys import number
@@ -62,25 +63,16 @@ def check_order(case: AuditCase) -> None:
 
 def sorting_ranks(texts: tuple[Label, ...]) -> FloatArray:
     """Rank of each text in a sorted table: nulls first, then by size if all texts are numbers, otherwise by alphabet."""
-    numbers = [_as_number(text) for text in texts if text is not None]
+    numbers = [parse_double(text) for text in texts if text is not None]
     are_numbers = all(number is not None for number in numbers)
 
     def key(i: int) -> tuple[bool, float, str]:
         text = texts[i]
-        return text is not None, (_as_number(text) or 0.0) if are_numbers and text is not None else 0.0, text or ""
+        return text is not None, (parse_double(text) or 0.0) if are_numbers and text is not None else 0.0, text or ""
 
     rank = np.empty(len(texts))
     rank[sorted(range(len(texts)), key=key)] = np.arange(len(texts))
     return rank
-
-
-def _as_number(text: str) -> float | None:
-    """The finite number that a text stands for; None if there is none."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _side_by_side(case: AuditCase) -> dict[str, float]:

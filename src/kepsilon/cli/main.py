@@ -6,8 +6,6 @@ from __future__ import annotations
 import io
 import signal
 import sys
-import traceback
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -95,19 +93,11 @@ def run(arguments: list[str]) -> int:
         click.echo("kepsilon: out of memory; nothing was released.", err=True)
         return WRONG
     except Exception as error:  # noqa: BLE001 (its text is not shown, because it might hold a record)
-        click.echo(f"kepsilon: a bug of ours ({type(error).__name__} {_place(error)}); nothing was released.", err=True)
+        found = kepsilon.UnexpectedError.of(error)
+        click.echo(f"kepsilon: a bug of ours ({found.kind} {found.place}); nothing was released.", err=True)
         click.echo("  The details are not shown, because they might hold records. Please report this line.", err=True)
         return BUG
     return result if isinstance(result, int) else DONE
-
-
-def _place(error: Exception) -> str:
-    """File and line of our own code where an error was raised."""
-    package = Path(kepsilon.__file__).parent
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if package in Path(f.filename).parents]
-    if not frames:
-        return "outside kepsilon"
-    return f"at {Path(frames[-1].filename).relative_to(package).as_posix()}:{frames[-1].lineno}"
 
 
 def _interrupt(_number: int, frame: FrameType | None) -> None:

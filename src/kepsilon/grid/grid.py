@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kepsilon.errors import EngineError, Problem
+from kepsilon.errors import EngineError, Problem, guarded
 from kepsilon.files.atomic import Staging, refuse_existing
 from kepsilon.files.private_folders import require_folder
 from kepsilon.grid.cells import Cell
@@ -128,6 +128,7 @@ class Grid(JsonValue):
             "seconds": dict(self.seconds),
         }
 
+    @guarded
     def write(self, path: str | Path, choice: Choice | None = None, *, overwrite: bool = False) -> None:
         """Writes the grid as a page, a table or JSON, by the suffix; the file appears whole or not at all."""
         target = Path(path)
@@ -153,6 +154,7 @@ class Grid(JsonValue):
         return f"<Grid of {len(self.cells):,} cells, {len(self.pareto):,} of them on the front>"
 
 
+@guarded
 def check_grid_output(path: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
     """Refuses a path that no grid can be written to, before any work is done."""
     if path.suffix.lower() not in SUFFIXES:

@@ -11,7 +11,7 @@ from kepsilon.count import Counted, read_and_count
 from kepsilon.draw import Measured, count_in_bins, perturb_and_measure
 from kepsilon.engines.choose import engine_for
 from kepsilon.engines.protocol import Classes, Engine, Merged
-from kepsilon.errors import EngineError, Problem, UnsatisfiableError
+from kepsilon.errors import EngineError, Problem, UnsatisfiableError, guarded
 from kepsilon.evaluate.loss.precision_loss import precision_loss
 from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, picture_sample
 from kepsilon.evaluate.tally import Tally
@@ -33,6 +33,7 @@ from kepsilon.table.classes import Recoding, only_released
 from kepsilon.table.steps import steps_of
 
 
+@guarded
 def anonymise(
     source: object,
     policy: Policy,

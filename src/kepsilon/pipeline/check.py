@@ -10,7 +10,7 @@ from pathlib import Path
 from kepsilon.count import read_and_count
 from kepsilon.engines.choose import engine_for, local_engine
 from kepsilon.engines.protocol import Engine
-from kepsilon.errors import DataError, Problem
+from kepsilon.errors import DataError, Problem, guarded
 from kepsilon.kanonymise.algorithms import k_anonymise
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.predict import predict
@@ -20,6 +20,7 @@ from kepsilon.predict.warnings import warnings_about_source
 from kepsilon.stopwatch import Stopwatch, ignore_step
 
 
+@guarded
 def check(
     source: object,
     policy: Policy,
@@ -51,6 +52,7 @@ def check(
             return predicted.prediction.with_warnings(warnings_about_source(counted, policy))
 
 
+@guarded
 def offending_values(
     source: object, policy: Policy, column: str, *, engine: Engine | None = None
 ) -> list[tuple[str, int]]:

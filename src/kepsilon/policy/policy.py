@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from kepsilon.errors import PolicyError
+from kepsilon.errors import ArgumentError, PolicyError, guarded
 from kepsilon.json_values import Json
 from kepsilon.policy.choices import ALGORITHMS, MECHANISMS, OneOf
 from kepsilon.policy.document import missing_hierarchy_text, problems_of, read_document
@@ -106,12 +106,14 @@ class Policy(Specification):
         return self
 
     @classmethod
+    @guarded
     def from_file(cls, path: str | Path) -> Policy:
         """The policy in a TOML file; every mistake in it is reported at once, with its path."""
         path = Path(path)
         return _checked(read_document(path), name=path.name, folder=path.parent)
 
     @classmethod
+    @guarded
     def from_dict(cls, document: Mapping[str, Any], *, folder: str | Path = ".") -> Policy:
         """The policy in a mapping with the keys of the policy file; hierarchy files are looked for in `folder`."""
         return _checked(document, name="policy", folder=Path(folder))
@@ -142,13 +144,14 @@ class Policy(Specification):
     def exact_epsilon(self) -> Fraction:
         return fraction(self.epsilon)
 
+    @guarded
     def with_changes(self, **changes: Any) -> Policy:
         """A policy with other values of some top-level keys, checked again as a whole; None removes a key.
 
         Attributes cannot be changed. Removing `confidence` removes `confidence_rule` too.
         """
         if "attributes" in changes:
-            raise ValueError("attributes are not changed here; build a policy with Policy.from_dict")
+            raise ArgumentError("attributes are not changed here; build a policy with Policy.from_dict")
         document = {**self.model_dump(mode="json", exclude_none=True), **changes}
         if document.get("confidence") is None:
             document["confidence_rule"] = None

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kepsilon.errors import EngineError, PolicyError, Problem
+from kepsilon.errors import EngineError, PolicyError, Problem, guarded
 from kepsilon.policy.policy import Policy
 
 
+@guarded
 def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None:
     """Writes the policy of `source` to `target` with other values of top-level keys.
 
@@ -45,6 +46,7 @@ def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None
         ) from None
 
 
+@guarded
 def check_new_policy(path: Path) -> None:
     """Refuses a path where no new policy can be written, before any data is read; no existing file is replaced."""
     if path.exists():

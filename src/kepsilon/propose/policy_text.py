@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from kepsilon.engines.arrow.profile import profile_columns
+from kepsilon.errors import guarded
 from kepsilon.propose.hierarchies import SHARED_BY_MANY
 from kepsilon.propose.rules import Proposal, propose_role
 
@@ -64,6 +65,7 @@ NOTHING_TO_PROTECT = """\
 """
 
 
+@guarded
 def propose_policy(source: object) -> str:
     """The text of a policy file for a path or a frame; it is no valid policy until k, epsilon and max_suppression are set."""
     name, columns = profile_columns(source)

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from kepsilon.errors import AnonymisationError, EngineError, Problem
+from kepsilon.errors import AnonymisationError, EngineError, Problem, guarded
 from kepsilon.files.atomic import refuse_existing
 from kepsilon.files.private_folders import require_folder
 from kepsilon.sources.folders import files_of, is_many, would_match
@@ -26,6 +26,7 @@ def curator_path(output: Path) -> Path:
     return output.with_name(output.name + ".curator.json")
 
 
+@guarded
 def check_outputs(
     output: Path,
     linkage: Path | None,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kepsilon.engines.protocol import Merged
-from kepsilon.errors import Problem
+from kepsilon.errors import Problem, guarded
 from kepsilon.evaluate.pictures import Pictures
 from kepsilon.files.atomic import Staging
 from kepsilon.files.digests import digest
@@ -64,6 +64,7 @@ class Release:
         self._page = page
 
     @property
+    @guarded
     def frame(self) -> Any:
         """The released records, as the kind of table that was read (Arrow for a file)."""
         return self._merged.frame()
@@ -79,10 +80,12 @@ class Release:
         return self._manifest
 
     @property
+    @guarded
     def linkage(self) -> Any:
         """Which original record each released record was: for the curator only."""
         return self._merged.linkage()
 
+    @guarded
     def write(
         self,
         path: str | Path,
@@ -135,6 +138,7 @@ class Release:
             warnings=warnings,
         )
 
+    @guarded
     def report(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Writes the report, one HTML page with pictures: for the curator only."""
         target = Path(path)

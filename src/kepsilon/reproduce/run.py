@@ -17,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 
 from kepsilon import DataError, EngineError, PolicyError, Problem, __version__
+from kepsilon.errors import guarded
 from kepsilon.json_values import Json
 from kepsilon.reproduce.claims.all_claims import judge_all
 from kepsilon.reproduce.data.adult_file import GET_IT, adult_path, read_adult
@@ -50,6 +51,7 @@ class Reproduction:
         return self.folder / PAGE
 
 
+@guarded
 def reproduce_paper(
     folder: str | Path,
     *,

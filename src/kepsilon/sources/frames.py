@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kepsilon.errors import DataError, EngineError, Problem
+from kepsilon.errors import NOT_SHOWN, DataError, EngineError, Problem, calling_others
 from kepsilon.sources.columns import metadata_names
 from kepsilon.sources.kept_types import PythonObjects
 from kepsilon.table.type_changes import TypeChange
@@ -25,7 +25,12 @@ class Frames:
     writing = None
 
     def takes(self, source: object) -> bool:
-        return _library(source) in ("pandas", "polars") or hasattr(source, "__arrow_c_stream__")
+        library = _library(source)
+        if library in ("pandas", "polars"):
+            return True
+        return calling_others(
+            lambda: hasattr(source, "__arrow_c_stream__"), lambda kind: _failed(source, library, kind)
+        )
 
     def open(self, source: object) -> FrameSource:
         return FrameSource(source)
@@ -41,10 +46,9 @@ class FrameSource:
 
     def __init__(self, frame: Any) -> None:
         self.library = _library(frame)
-        if self.library == "polars" and hasattr(frame, "collect"):
-            frame = frame.collect()
-        self._table = _as_arrow(frame, self.library)
-        self._beside = _beside_pandas(frame) if self.library == "pandas" else metadata_names(self._table.schema)
+        frame, self._table, self._beside = calling_others(
+            lambda: _read(frame, self.library), lambda kind: _failed(frame, self.library, kind)
+        )
         self.column_names: tuple[str, ...] = tuple(self._table.column_names)
         self._enums = _enums(frame) if self.library == "polars" else []
         only_used = "Enum of the categories that released records hold"
@@ -96,8 +100,28 @@ def _library(frame: object) -> str:
     return type(frame).__module__.partition(".")[0].lstrip("_")
 
 
+def _read(frame: Any, library: str) -> tuple[Any, pa.Table, tuple[str, ...]]:
+    """The frame, its Arrow table, and names of what it holds beside its columns; a lazy frame is worked out here."""
+    if library == "polars" and hasattr(frame, "collect"):
+        frame = frame.collect()
+    table = _as_arrow(frame, library)
+    return frame, table, _beside_pandas(frame) if library == "pandas" else metadata_names(table.schema)
+
+
+def _failed(frame: Any, library: str, kind: str) -> DataError:
+    """The error for a table whose own code failed with an error of this kind while it was read."""
+    own = type(frame).__name__
+    return DataError(
+        Problem(
+            where="table",
+            what=f"the {own} could not be read: {library or 'its code'} raised {kind}.",
+            fix=f"{NOT_SHOWN}\nTo find the fault, make a table of it yourself first, with pyarrow.table(...) or .collect().",
+        )
+    )
+
+
 def _as_arrow(frame: Any, library: str) -> pa.Table:
-    """The frame as an Arrow table. Messages of the libraries quote values, so none is passed on, not even as a cause."""
+    """The frame as an Arrow table."""
     if isinstance(frame, pa.Table):
         return frame
     if library == "pandas":
@@ -110,15 +134,7 @@ def _as_arrow(frame: Any, library: str) -> pa.Table:
         return _polars_as_arrow(frame)
     if not hasattr(frame, "__arrow_c_stream__"):
         raise not_a_table(frame)
-    return _exported(frame)
-
-
-def _exported(frame: Any) -> pa.Table:
-    try:
-        return pa.table(frame)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        pass
-    raise DataError(Problem(where="table", what="it cannot be read as Arrow data."))
+    return pa.table(frame)
 
 
 def _polars_as_arrow(frame: Any) -> pa.Table:
@@ -127,8 +143,8 @@ def _polars_as_arrow(frame: Any) -> pa.Table:
         raise not_a_table(frame)
     objects = [name for name, kind in frame.schema.items() if _holds_objects(kind)]
     if not objects:
-        return _exported(frame)
-    table = _exported(frame.drop(objects))
+        return pa.table(frame)
+    table = pa.table(frame.drop(objects))
     for i, name in enumerate(frame.columns):
         if name in objects:
             nulls = pa.ExtensionArray.from_storage(PythonObjects(), pa.nulls(frame.height))
@@ -187,7 +203,7 @@ def _unusable_pandas(frame: Any) -> Problem | None:
     for position, name in enumerate(names):
         try:
             pa.Array.from_pandas(frame.iloc[:, position])
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, ValueError):
+        except Exception:  # noqa: BLE001 (a value that Python's own code fails on may raise anything)
             return Problem(
                 where=f'table: column "{name}"',
                 what="holds values of several types, or of one that is not known.",

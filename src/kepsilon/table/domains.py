@@ -16,16 +16,16 @@ import numpy as np
 
 from kepsilon.errors import PolicyError, Problem
 from kepsilon.policy.hierarchies import Levels
-from kepsilon.policy.hierarchies.intervals import parse_number
+from kepsilon.policy.numbers import parse_double, parse_number
 from kepsilon.policy.roles import KQuasi, fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label, NotNestedError, code_domain
 from kepsilon.table.number_line import number_line
 
-LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
+LEADING_ZERO = re.compile(r"\s*[+-]?0[0-9]")
 """Text that begins like a number with a needless zero, so it is a code such as a postal code."""
-NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?|nan|inf(?:inity)?)\s*", re.IGNORECASE)
-"""Every number of a numeric column as text, also one that is not finite or too large to be placed in a cell."""
+NOT_FINITE = frozenset(["nan", "inf", "-inf"])
+"""What a numeric column can hold beside numbers, as text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,8 +171,10 @@ def _columns(placed: PlacedValues) -> tuple[list[list[Label]], FloatArray | None
 
 
 def _are_numbers(values: Sequence[str]) -> bool:
-    """Whether there are values and all of them are numbers.
+    """Whether there are values and all of them are numbers, or what a numeric column holds in place of one.
 
     "01234" is a code, not a number, so one such value makes the attribute text.
     """
-    return bool(values) and all(NUMBER.fullmatch(value) and not LEADING_ZERO.match(value) for value in values)
+    return bool(values) and all(
+        value in NOT_FINITE or (parse_double(value) is not None and not LEADING_ZERO.match(value)) for value in values
+    )

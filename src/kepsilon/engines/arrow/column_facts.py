@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kepsilon.engines.arrow.coding import encode, is_finite_number
+from kepsilon.engines.arrow.coding import encode, is_number_or_blank
 from kepsilon.engines.arrow.moving import stored
 from kepsilon.engines.protocol import Repetition
 from kepsilon.policy.roles import Attribute, EpsilonQuasi, KQuasi
@@ -67,7 +67,7 @@ def offending(table: pa.Table, attribute: Attribute, source: str) -> list[tuple[
     if isinstance(attribute, KQuasi):
         wrong = ~place_values(name, attribute, values).is_covered
     elif isinstance(attribute, EpsilonQuasi):
-        wrong = np.array([value is not None and not is_finite_number(value) for value in values], dtype=np.bool_)
+        wrong = np.array([value is not None and not is_number_or_blank(value) for value in values], dtype=np.bool_)
     else:
         wrong = np.zeros(len(values), dtype=np.bool_)
     found = [(str(values[i]), int(counts[i])) for i in np.flatnonzero(wrong)]

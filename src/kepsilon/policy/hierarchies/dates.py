@@ -87,6 +87,9 @@ class DatesHierarchy(Specification):
         return date is not None and LABELS[unit](date) == label
 
     def _parse(self, text: str) -> datetime | None:
+        """The moment that a text states, without zone; None if it is no date. Digits are 0 to 9, as in numbers."""
+        if any(character.isdecimal() and not character.isascii() for character in text):
+            return None
         try:
             date = (
                 datetime.fromisoformat(text.strip())

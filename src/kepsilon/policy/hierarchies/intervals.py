@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Annotated, Literal, Self
 
@@ -15,8 +14,8 @@ from pydantic_core import PydanticCustomError
 
 from kepsilon.policy.exact_bounds import EXACT
 from kepsilon.policy.hierarchies.levels import Labels, Levels, Specification, levels_allowing
+from kepsilon.policy.numbers import parse_number
 
-SMALLEST, LARGEST = Decimal("1e-400"), Decimal(EXACT)
 Width = Annotated[int | float, Field(gt=1e-30, lt=EXACT)]
 Origin = Annotated[int | float, Field(gt=-EXACT, lt=EXACT)]
 
@@ -90,15 +89,3 @@ def plain(number: Fraction) -> str:
         digits += 1
     sign, text = "-" * (number < 0), str(abs(number.numerator)).rjust(digits + 1, "0")
     return f"{sign}{text[:-digits]}.{text[-digits:]}" if digits else f"{sign}{text}"
-
-
-def parse_number(text: str) -> Fraction | None:
-    """A finite number written in the ordinary way, or None."""
-    try:
-        number = Decimal(text.strip())
-    except InvalidOperation:
-        return None
-    # A double cannot tell larger numbers apart, and a very small exponent would fill memory with zeros.
-    if not number.is_finite() or (number and not SMALLEST < abs(number) < LARGEST):
-        return None
-    return Fraction(number)

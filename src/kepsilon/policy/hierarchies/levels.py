@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 class Specification(BaseModel):
     """Base of everything that a policy is made of: frozen, and without unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
