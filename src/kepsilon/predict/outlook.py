@@ -187,6 +187,7 @@ def _expect_large(
         low=ranges.low,
         high=ranges.high,
         steps=steps_of(policy),
+        noisy_values=moved,
         original_values=values,
         original_counts=counts,
         blocks=blocks,

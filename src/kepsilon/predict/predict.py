@@ -119,7 +119,12 @@ def _prediction(
             ),
         ),
         error={
-            name: _expected_error(sums, policy, epsilon=float(epsilon))
+            name: _expected_error(
+                sums,
+                policy,
+                epsilon=float(epsilon),
+                is_noise_alone=policy.epsilon_quasis[name].domain is None and not outlook.clipped.get(name),
+            )
             for name, sums in zip(policy.epsilon_quasis, expected.errors, strict=True)
         },
         linking_risk=ExpectedRisk(
@@ -146,11 +151,14 @@ def _class_summary(recoding: Recoding) -> ClassSummary:
     )
 
 
-def _expected_error(sums: ErrorSums, policy: Policy, *, epsilon: float) -> ExpectedError:
-    """The expected error of one ε-quasi, and the ε that would make it that of uniform noise of ±5 %."""
+def _expected_error(sums: ErrorSums, policy: Policy, *, epsilon: float, is_noise_alone: bool) -> ExpectedError:
+    """The expected error of one ε-quasi, and the ε that would make it that of uniform noise of ±5 %.
+
+    `is_noise_alone` says that values are neither clipped nor clamped to a domain.
+    """
     relative = sums.relative_of(policy.k)
-    # Which ε would do is known only where noise is proportional to 1/ε.
-    goes_as_inverse = mechanism_of(policy).exponential is not None
+    # Which ε would do is known only where the error is proportional to 1/ε.
+    goes_as_inverse = is_noise_alone and mechanism_of(policy).exponential is not None
     enough = epsilon_for_error(YARDSTICK / 2, error=relative, epsilon=epsilon) if relative and goes_as_inverse else None
     return ExpectedError(
         expected_relative=relative,

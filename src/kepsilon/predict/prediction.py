@@ -123,6 +123,27 @@ class ExpectedSuppression(JsonValue):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SuppressedShares:
+    """Everything that leaves, by cause, as shares of the records that were read."""
+
+    missing: float
+    unlisted: float
+    by_k: float
+    by_confidence: Estimate | None
+    """Expected; None where no confidence is asked for."""
+
+    @property
+    def before_counting(self) -> float:
+        """The share that leaves because a value is missing or unlisted, whatever k, ε and algorithm are."""
+        return self.missing + self.unlisted
+
+    @property
+    def together(self) -> Estimate:
+        """The share that leaves for any cause."""
+        return Estimate(total=self.before_counting + self.by_k) + (self.by_confidence or Estimate())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction(JsonValue):
     """What a release of some records under a policy will be, known before any noise is drawn."""
 
@@ -166,10 +187,20 @@ class Prediction(JsonValue):
         return self.records.suppressed_by_k / self.records.counted
 
     @property
+    def suppressed(self) -> SuppressedShares:
+        """What leaves for k, for confidence, as missing and as unlisted, as shares of the records that were read."""
+        records, gone = self.records, self.confident_k
+        return SuppressedShares(
+            missing=records.suppressed_missing / records.read,
+            unlisted=records.suppressed_unlisted / records.read,
+            by_k=records.suppressed_by_k / records.read,
+            by_confidence=None if gone is None else gone.of_counted.per(records.read / records.counted),
+        )
+
+    @property
     def suppression(self) -> Estimate:
-        """Expected suppression for k and confident k together, as a share of the counted records."""
-        gone = Estimate() if self.confident_k is None else self.confident_k.of_counted
-        return Estimate(total=self.suppressed_by_k) + gone
+        """The expected share of the records read that leaves for any cause: what the curator's limits are compared with."""
+        return self.suppressed.together
 
     @property
     def largest_error(self) -> float | None:
