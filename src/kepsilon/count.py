@@ -84,7 +84,7 @@ def _place(columns: Columns, name: str, policy: Policy) -> tuple[PlacedValues, D
 def _unlisted(placed: tuple[PlacedValues, DistinctValues], policy: Policy) -> tuple[Problem, ...]:
     """Problems of values that the hierarchy does not list, unless the policy leaves such records out."""
     values, distinct = placed
-    if policy.k_quasis[values.name].unlisted == "suppress":
+    if policy.k_quasis[values.name].unlisted == "suppress" and values.levels.misfit is None:
         return ()
     error = not_covered(values, distinct.counts)
     return () if error is None else error.problems

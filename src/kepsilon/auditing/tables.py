@@ -69,7 +69,7 @@ def read_original(table: AuditedTable, policy: Policy) -> Original:
     problems: list[Problem] = []
     for name, (values, codes) in texts.items():
         placed = place_values(name, policy.k_quasis[name], values)
-        if policy.k_quasis[name].unlisted == "error":
+        if policy.k_quasis[name].unlisted == "error" or placed.levels.misfit is not None:
             error = not_covered(placed, np.bincount(codes, minlength=len(values)))
             problems += () if error is None else error.problems
         unlisted |= ~placed.is_covered[codes]

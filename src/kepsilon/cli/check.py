@@ -79,6 +79,8 @@ def _lines(found: kepsilon.Prediction) -> list[tuple[str, str]]:
     for name, error in found.error.items():
         if error.expected_relative is not None:
             lines.append((f"error of {name}", f"{error.expected_relative:.1%} expected, relative to the value"))
+    for name, outliers in found.outliers.items():
+        lines.append((f"outliers of {name}", outliers.in_words()))
     lines.append(("linking risk", f"{found.linking_risk.fair.total:.2%} of released records, expected"))
     if found.confident_k is not None:
         share = found.confident_k.of_entering.total

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import json
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from kepsilon.engines.protocol import Merged
 from kepsilon.evaluate.pictures import Pictures
 from kepsilon.files.atomic import Staging
 from kepsilon.files.digests import digest
+from kepsilon.publish.earlier_draws import EARLIER_DRAW, replaces_earlier_draw
 from kepsilon.publish.manifest import Manifest, manifest_of
 from kepsilon.publish.outputs import check_outputs, check_report_output, curator_path, is_folder, manifest_path
 from kepsilon.publish.record import Record
@@ -78,12 +80,14 @@ class Release:
     ) -> Written:
         """Writes the release, PATH.manifest.json and the owner-only PATH.curator.json: all of them, or none.
 
-        A path without a suffix becomes a folder of Parquet files.
+        A path without a suffix becomes a folder of Parquet files. A warning says if `overwrite` replaces an earlier draw.
         """
         output = Path(path)
         linkage_path = None if linkage is None else Path(linkage)
         report_path = None if report is None else Path(report)
         check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=self._merged.inputs)
+        if overwrite and replaces_earlier_draw(output, digest=self._record.digest):
+            warnings.warn(f"{output}: {EARLIER_DRAW}.", stacklevel=2)
         paths = [path for path in (output, linkage_path, report_path) if path is not None]
         with Staging(path.parent for path in paths) as staging:
             new = staging.new_folder(output) if is_folder(output) else staging.new_file(output, owner_only=False)

@@ -70,7 +70,20 @@ def domain_of(placed: PlacedValues) -> tuple[Domain, IntArray]:
 
 
 def not_covered(placed: PlacedValues, counts: IntArray) -> DataError | None:
-    """The error for values that the hierarchy does not list, by count, without the values; None if it lists all."""
+    """The error for values that the hierarchy does not list, by count, without the values; None if it lists all.
+
+    Values that the hierarchy cannot place together are an error too, which leaving records out does not help.
+    """
+    if placed.levels.misfit is not None:
+        return DataError(
+            Problem(
+                where=f'column "{placed.name}"',
+                what=placed.levels.misfit,
+                fix=f"State how many characters such a value can have: attributes.{placed.name}.hierarchy = {{ type = "
+                '"mask", length = … }. It is public, and must not come from the data: shorter values are padded to it, longer '
+                "ones are unlisted.",
+            )
+        )
     if placed.is_covered.all():
         return None
     n_values = int((~placed.is_covered).sum())

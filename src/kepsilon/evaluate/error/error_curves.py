@@ -207,8 +207,9 @@ def closed_curves(
 ) -> Iterator[tuple[ErrorCurve, ErrorCurve]]:
     """For each attribute its expected curve, and the curve if the whole dataset were one class, in closed form.
 
-    Both are of values that are clamped to the domain, where there is one. `attributes` are numbers of ε-quasis. `values`, (n_sampled, n_attributes), and `class_ids` are of the sample, `ranges` (R)
-    has shape (n_classes, n_attributes), and `widths` are the ranges of the whole dataset, by attribute.
+    Both are of values that are clamped to the domain, where there is one. `attributes` are numbers of ε-quasis. `values`,
+    (n_sampled, n_attributes), and `class_ids` are of the sample, `ranges` (R) has shape (n_classes, n_attributes), and
+    `widths` are the ranges of the whole dataset, by attribute.
     """
     n_active = np.count_nonzero(ranges > 0, axis=1)[class_ids]
     n_wide = sum(width > 0 for width in widths)
