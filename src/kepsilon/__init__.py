@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from kepsilon.policy.rewriting import check_new_policy, write_policy
     from kepsilon.predict.prediction import Prediction
     from kepsilon.propose.policy_text import propose_policy
+    from kepsilon.publish.earlier_draws import EARLIER_DRAW, replaces_earlier_draw
     from kepsilon.publish.from_release import manifest
     from kepsilon.publish.manifest import Manifest
     from kepsilon.publish.outputs import check_outputs
@@ -55,6 +56,7 @@ _HOMES = {
     "Audit": "kepsilon.auditing.findings",
     "AuditFinding": "kepsilon.auditing.findings",
     "DEMO_POLICY": "kepsilon.sources.demo",
+    "EARLIER_DRAW": "kepsilon.publish.earlier_draws",
     "Estimate": "kepsilon.evaluate.estimate",
     "Needs": "kepsilon.engines.on_disk.needs",
     "Policy": "kepsilon.policy.policy",
@@ -75,12 +77,14 @@ _HOMES = {
     "offending_values": "kepsilon.pipeline.check",
     "propose_policy": "kepsilon.propose.policy_text",
     "Reproduction": "kepsilon.reproduce.run",
+    "replaces_earlier_draw": "kepsilon.publish.earlier_draws",
     "reproduce_paper": "kepsilon.reproduce.run",
     "spark_engine": "kepsilon.engines.choose",
 }
 
 __all__ = [
     "DEMO_POLICY",
+    "EARLIER_DRAW",
     "AnonymisationError",
     "Audit",
     "AuditFinding",
@@ -116,6 +120,7 @@ __all__ = [
     "manifest",
     "offending_values",
     "propose_policy",
+    "replaces_earlier_draw",
     "reproduce_paper",
     "spark_engine",
     "write_policy",

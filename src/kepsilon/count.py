@@ -13,7 +13,7 @@ from kepsilon.perturb.precision import largest_unit
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import ColumnRoles, EpsilonQuasi, fraction, written
 from kepsilon.stopwatch import Stopwatch
-from kepsilon.table.domains import PlacedValues, domain_of, missing_step, place_values, refused_values
+from kepsilon.table.domains import PlacedValues, domain_of, place_values, refused_values, unplaceable
 from kepsilon.table.frequency import FrequencyTable
 
 
@@ -58,7 +58,7 @@ def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Sto
         if left_out.missing or left_out.unlisted:
             # A value that only left-out records held must not influence a label, so hierarchies place values again.
             placed = {name: _place(columns, name, policy) for name in roles.k_quasis}
-            problems = [problem for values, _ in placed.values() for problem in missing_step(values)]
+            problems = [problem for values, _ in placed.values() for problem in unplaceable(values)]
             if problems:
                 raise DataError(problems)
         table = columns.count(
@@ -85,10 +85,10 @@ def _place(columns: Columns, name: str, policy: Policy) -> tuple[PlacedValues, D
 
 
 def _refused(placed: tuple[PlacedValues, DistinctValues], policy: Policy) -> list[Problem]:
-    """Problems of values that cannot be placed, unless the policy leaves such records out, and of a missing step."""
+    """Problems of values that cannot be placed, unless the policy leaves such records out, and of columns that cannot be placed."""
     values, distinct = placed
     is_left_out = policy.k_quasis[values.name].unlisted == "suppress"
-    return [*([] if is_left_out else refused_values(values, distinct.counts)), *missing_step(values)]
+    return [*([] if is_left_out else refused_values(values, distinct.counts)), *unplaceable(values)]
 
 
 def _unusable(columns: Columns, name: str, attribute: EpsilonQuasi, source: str) -> tuple[Problem, ...]:

@@ -429,14 +429,16 @@ def test_missingness_is_no_k_quasi_in_the_figures(case, kepsilon_command):
 
 @pytest.mark.parametrize("labels", ["siblings", "ancestor"])
 def test_values_of_records_left_out_shape_no_label(case, kepsilon_command, labels):
-    """Neither in a set label, nor as the longest value that sets the length of a mask."""
+    """Neither in a set label, nor as the longest value of a mask."""
     table = people()
     table[0].update(sex="CANARY", height="")
     table[1].update(zip="CANARY-CANARY", height="")
     write_csv(case / "people.csv", table)
-    set_policy(case, MONDRIAN, ("k = 3", f'k = 40\nlabels = "{labels}"'), ('\nhierarchy = { type = "suppress" }', ""))
+    mask = '{ type = "mask", length = 5 }\nunlisted = "suppress"'
+    changes = (("k = 3", f'k = 40\nlabels = "{labels}"'), ('\nhierarchy = { type = "suppress" }', ""))
+    set_policy(case, MONDRIAN, *changes, ('{ type = "mask" }', mask))
     record = release(case, kepsilon_command)
-    assert record["records"]["suppressed_missing"] == 2
+    assert (record["records"]["suppressed_missing"], record["records"]["suppressed_unlisted"]) == (1, 1)
     assert "CANARY" not in (case / "out.csv").read_text(encoding="utf-8")
     shown = [label for r in read(case / "out.csv") for label in r["zip"].strip("{}").split(", ")]
     assert {len(label) for label in shown} == {5}

@@ -151,14 +151,15 @@ def _figures_of_noise(case: AuditCase) -> Json:
     size = (noise.n_active + 1) / 2 / case.epsilon
     is_stated = why_not_judged(policy) is None
     errors: Json = {}
-    for j, name in enumerate(policy.epsilon_quasis):
+    for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
         own = original.numbers[name][belongs]
         present = ~np.isnan(own)
         expected = (noise.ranges[:, j] * size)[ids]
         figures: Json = {"zeros_left_out": int(np.count_nonzero(own[present] == 0))}
         counted = present & (own != 0)
         width = float(own[present].max() - own[present].min()) if present.any() else 0.0
-        if is_stated:
+        # Where values are clamped to a domain, or were clipped, the mean error is not that of noise alone.
+        if is_stated and attribute.domain is None and not noise.n_clipped.get(name):
             with np.errstate(over="ignore"):
                 relative = _mean(expected[counted] / np.abs(own[counted]))
             figures["expected_relative"] = relative

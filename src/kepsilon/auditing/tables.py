@@ -13,7 +13,7 @@ from kepsilon.errors import DataError, Problem
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label
-from kepsilon.table.domains import domain_of, missing_step, place_values, refused_values
+from kepsilon.table.domains import domain_of, place_values, refused_values, unplaceable
 
 LEFT_OUT = -1
 """The code of a record that is left out before counting, because a value is missing or unlisted."""
@@ -71,7 +71,7 @@ def read_original(table: AuditedTable, policy: Policy) -> Original:
         placed = place_values(name, policy.k_quasis[name], values)
         if policy.k_quasis[name].unlisted == "error":
             problems += refused_values(placed, np.bincount(codes, minlength=len(values)))
-        problems += missing_step(placed)
+        problems += unplaceable(placed)
         unlisted |= ~placed.is_covered[codes]
     if problems:
         raise DataError(problems)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 
 import click
@@ -40,7 +41,11 @@ from kepsilon.cli.screen import progress, show_record, visible
     help="Also write a page with charts of what changed, what it cost and what risk is left. For you only.",
 )
 @engine_options("beside the output")
-@click.option("--overwrite", is_flag=True, help="Replace an existing release.")
+@click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Replace an existing release. Whoever has the earlier one can then average the noise of both.",
+)
 @click.option(
     "--unsafe-seed",
     type=click.IntRange(min=0),
@@ -71,6 +76,8 @@ def anonymise(
     policy = kepsilon.Policy.from_file(policy_path)
     inputs = (input_path, policy_path, *policy.files)
     kepsilon.check_outputs(output, linkage, report=report, overwrite=overwrite, inputs=inputs)
+    if overwrite and kepsilon.replaces_earlier_draw(output):
+        click.echo(f"kepsilon: note: {output}: {kepsilon.EARLIER_DRAW}.", err=True)
     place = output.parent if spill_folder is None else spill_folder
     if (memory is not None or engine == "spark") and sys.stderr.isatty():
         needs = kepsilon.estimate_needs(
@@ -94,7 +101,9 @@ def anonymise(
         )
         with release:
             on_step("write")
-            written = release.write(output, linkage=linkage, report=report, overwrite=overwrite)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of an earlier draw, which was said before this one
+                written = release.write(output, linkage=linkage, report=report, overwrite=overwrite)
     try:
         _show(written, as_json=as_json)
     except BrokenPipeError:

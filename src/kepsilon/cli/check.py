@@ -79,10 +79,13 @@ def _lines(found: kepsilon.Prediction) -> list[tuple[str, str]]:
     for name, error in found.error.items():
         if error.expected_relative is not None:
             lines.append((f"error of {name}", f"{error.expected_relative:.1%} expected, relative to the value"))
+    for name, outliers in found.outliers.items():
+        lines.append((f"outliers of {name}", outliers.in_words()))
     lines.append(("linking risk", f"{found.linking_risk.fair.total:.2%} of released records, expected"))
     if found.confident_k is not None:
-        share, total = found.confident_k.of_entering.total, found.confident_k.total_expected
-        lines.append(
-            ("left out for confidence", f"{share:.2%} of the rest, expected; {total:.2%}{of} with those for k")
-        )
+        share = found.confident_k.of_entering.total
+        lines.append(("left out for confidence", f"{share:.2%} of the rest, expected"))
+    if found.confident_k is not None or of:
+        expected = ", expected" if found.confident_k is not None else ""
+        lines.append(("left out altogether", f"{found.suppression.total:.2%} of those read{expected}"))
     return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,9 @@ def demo(folder: Path) -> None:
         _write_own({data: patients, policy: kepsilon.DEMO_POLICY}, [output, *beside, report])
         release = kepsilon.anonymise(data, kepsilon.Policy.from_file(policy), on_step=on_step)
         on_step("write")
-        written = release.write(output, report=report, overwrite=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of an earlier draw: these patients are made up
+            written = release.write(output, report=report, overwrite=True)
     click.echo(f"Before: the first {N_SHOWN} of 20,000 patients. They are made up.\n")
     _show_head(data)
     click.echo(f"\nAfter: the first {N_SHOWN} released records. Not the same persons: the order is shuffled.\n")

@@ -36,7 +36,10 @@ from kepsilon.cli.screen import progress, show_table, show_wrapped
     "--max-risk", type=float, metavar="SHARE", help="Largest expected share of records that an attacker links."
 )
 @click.option(
-    "--max-suppression", type=float, metavar="SHARE", help="Largest expected share left out, for k and confidence."
+    "--max-suppression",
+    type=float,
+    metavar="SHARE",
+    help="Largest expected share of the records read that is left out, for any cause.",
 )
 @click.option("--max-error", type=float, metavar="SHARE", help="Largest expected relative error of any epsilon-quasi.")
 @click.option(
@@ -144,6 +147,12 @@ def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> 
     refusals = {cell.refused: cell for cell in reversed(grid.cells) if cell.refused}
     for cell in refusals.values():
         show_wrapped(f"refused: {cell.name}: {cell.refused}")
+    n_left = grid.records.missing + grid.records.unlisted
+    if n_left:
+        show_wrapped(
+            f"In every cell {n_left / grid.records.read:.2%} of the records are left out because a value is missing or "
+            "unlisted. They are included in what is left out."
+        )
     for line in choice.in_words():
         show_wrapped(line)
     if not choice.limits.stated():
@@ -168,10 +177,11 @@ def _rows(grid: kepsilon.Grid, choice: kepsilon.Choice, *, with_confidence: bool
             f"{found.loss.precision.overall:.3f}",
             _percent(found.largest_error),
             _estimate(found.linking_risk.fair),
-            _percent(found.suppressed_by_k),
+            _estimate(found.suppression),
         ]
         if with_confidence:
-            row.append("" if found.confident_k is None else _estimate(found.confident_k.of_counted))
+            by_confidence = found.suppressed.by_confidence
+            row.append("" if by_confidence is None else _estimate(by_confidence))
         row.append("undefined" if found.distortion is None else f"{found.distortion:.3f}")
         yield [*row, "*" if cell.pareto else "", ", ".join(sorted(choice.limits.broken_by(cell)))]
 

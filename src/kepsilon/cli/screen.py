@@ -135,6 +135,9 @@ def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
         constant = record.constant_classes.get(name, 0)
         extras = [f"{clipped:,} values clipped"] * bool(clipped)
         extras += [f"no noise in {constant:,} classes whose records agree"] * bool(constant)
+        small = record.small_noise.get(name)
+        if small is not None and small.classes:
+            extras.append(f"lost by rounding in {small.classes:,} classes")
         noise = f"range {how}, ε = {guarantee.epsilon}"
         yield f"noise on {name}", "; ".join([noise, *extras])
         error = record.error[name].predicted
@@ -142,6 +145,8 @@ def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
             same = error.uniform_equivalent
             cost = "" if same is None else f"; uniform noise of ±{same:.1%} would cause as much"
             yield f"error of {name}", f"{error.expected_relative:.1%} expected, relative to the value{cost}"
+        if name in record.outliers:
+            yield f"outliers of {name}", record.outliers[name].in_words()
     yield "linking risk", f"{record.linking_risk.predicted.fair.total:.2%} of released records, expected"
     if record.seeded:
         yield "SEEDED", "whoever knows the seed can repeat the noise: do not publish"

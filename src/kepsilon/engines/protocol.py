@@ -223,7 +223,7 @@ class Columns(Protocol):
         """
 
     def n_formulas(self, name: str) -> int:
-        """How many values of a kept column a spreadsheet would take for formulas."""
+        """How many texts of a kept column, those inside lists and structures included, a spreadsheet would take for formulas."""
 
     def preview(self, recoding: Recoding) -> Preview:
         """The classes of a recoding, to be looked at only; may be called for any number of recodings until `close`.

@@ -45,11 +45,17 @@ def problems_of(
     `name` is what messages call the document, `top_keys` are the top-level keys that a policy can have.
     """
     found = error.errors(include_url=False)
-    problems = [_problem(details, name, top_keys) for details in found]
+    problems = [_problem(one, name, top_keys) for details in found for one in _apart(details)]
     if not any(details["type"] == "no_hierarchy" for details in found):
         # Pydantic checks the policy as a whole last, and not at all if the value of one key is wrong.
         problems += _missing_hierarchies(document, name)
     return problems
+
+
+def _apart(details: ErrorDetails) -> list[ErrorDetails]:
+    """One error for each mistake that a hierarchy found in itself."""
+    mistakes = details.get("ctx", {}).get("mistakes", ())
+    return [{**details, "msg": mistake} for mistake in mistakes] or [details]
 
 
 def missing_hierarchy_text(algorithm: str) -> str:

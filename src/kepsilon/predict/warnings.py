@@ -12,18 +12,29 @@ from kepsilon.evaluate.label_bounds import telling_bounds
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import written
 from kepsilon.predict.outlook import Outlook
+from kepsilon.predict.prediction import OutlierRecovery, SmallNoise
 from kepsilon.table.classes import Recoding
+from kepsilon.table.formulas import is_formula
 from kepsilon.table.frequency import FrequencyTable
+
+_STARTS = "=, +, -, @, a tab or a line end"
+_AS_TEXT = "It is published as it is. Whoever opens the release in a spreadsheet should import it as text."
 
 
 def warnings_about_classes(
-    outlook: Outlook, recoding: Recoding, table: FrequencyTable, policy: Policy
+    outlook: Outlook,
+    recoding: Recoding,
+    *,
+    small_noise: Mapping[str, SmallNoise],
+    outliers: Mapping[str, OutlierRecovery],
+    policy: Policy,
 ) -> tuple[Problem, ...]:
-    """Warnings about the classes of one partition: constant classes, clipped values and bounds of single records."""
+    """Warnings about the classes of one partition: constant classes, too little noise, outliers and clipped values."""
     return (
         *_constant(outlook.constant_classes, recoding.n_classes),
+        *_small_noise(small_noise, recoding.n_classes, policy),
+        *_outliers(outliers, policy),
         *_clipped(outlook.clipped, int(recoding.sizes.sum())),
-        *_telling_bounds(recoding, table, policy),
     )
 
 
@@ -47,15 +58,28 @@ def _repeating_persons(source: Source, policy: Policy) -> Iterator[Problem]:
 
 
 def _formulas(counted: Counted) -> Iterator[Problem]:
-    """A warning for each kept column with values that a spreadsheet would run as formulas."""
+    """Warnings of column names and kept values that a spreadsheet would run as formulas."""
+    for name in counted.roles.published:
+        if is_formula(name):
+            yield Problem(where=f'column "{name}"', what=f"its name begins like a formula ({_STARTS}).", fix=_AS_TEXT)
     for name in counted.roles.kept:
         n = counted.columns.n_formulas(name)
         if n:
-            yield Problem(
-                where=f'column "{name}"',
-                what=f"{n:,} cells begin like a formula (=, +, -, @).",
-                fix="They are published as they are. Whoever opens the release in a spreadsheet should import them as text.",
-            )
+            yield Problem(where=f'column "{name}"', what=f"{n:,} cells begin like a formula ({_STARTS}).", fix=_AS_TEXT)
+
+
+def warnings_about_labels(recoding: Recoding, table: FrequencyTable, policy: Policy) -> tuple[Problem, ...]:
+    """Warnings about the labels of one partition: those that are formulas, and bounds that tell a single record's value."""
+    return (*_formula_labels(recoding, policy), *_telling_bounds(recoding, table, policy))
+
+
+def _formula_labels(recoding: Recoding, policy: Policy) -> Iterator[Problem]:
+    """A warning for each k-quasi with labels that a spreadsheet would run as formulas."""
+    for name, attribute in zip(policy.k_quasis, recoding.attributes, strict=False):
+        n = sum(is_formula(label) for label in attribute.labels if label is not None)
+        if n:
+            what = f"{n:,} of its labels begin like a formula ({_STARTS})."
+            yield Problem(where=f'column "{name}"', what=what, fix=_AS_TEXT)
 
 
 def _types(counted: Counted) -> Iterator[Problem]:
@@ -78,6 +102,49 @@ def _constant(constant: Mapping[str, int], n_classes: int) -> Iterator[Problem]:
                 "as it is.",
                 fix="A coarse range, { coarse = step }, or declared bounds, [low, high], would hide it.",
             )
+
+
+def _small_noise(small: Mapping[str, SmallNoise], n_classes: int, policy: Policy) -> Iterator[Problem]:
+    """A warning for each ε-quasi whose noise is lost by rounding in some classes."""
+    for name, found in small.items():
+        if found.classes:
+            precision = written(policy.epsilon_quasis[name].precision)
+            yield Problem(
+                where=f"attributes.{name}.range",
+                what=f"in {found.classes:,} of {n_classes:,} classes the noise of {name} is small beside its precision, "
+                f"{precision}: at least every second value is published as it is ({found.records:,} records; in the worst "
+                f"class {share_in_words(found.likeliest)} of the values).",
+                fix="A smaller epsilon, a wider range ({ coarse = step } or declared bounds, [low, high]), or a finer "
+                "precision keeps the noise.",
+            )
+
+
+def _outliers(outliers: Mapping[str, OutlierRecovery], policy: Policy) -> Iterator[Problem]:
+    """A warning for each ε-quasi whose noise gives extreme records away."""
+    for name, found in outliers.items():
+        if found.recoverable:
+            is_coarse = policy.epsilon_quasis[name].range_kind == "coarse"
+            widened = ", widened to the step" * is_coarse
+            yield Problem(
+                where=f"attributes.{name}.range",
+                what=f"in {found.recoverable:,} of {found.classes:,} classes one record's {name} stands out and can be worked "
+                f"out within {found.within:.0%}, with a probability of ½ or more, by an attacker who knows all other records "
+                f"of the class and which published values are theirs; the likeliest: {share_in_words(found.likeliest or 0)}. "
+                f"The size of the noise shows the range of the class{widened}, whatever epsilon is.",
+                fix="Declared bounds, [low, high], do not depend on the data"
+                + (
+                    ", and a coarser step hides more."
+                    if is_coarse
+                    else "; a coarse range, { coarse = step }, hides what is smaller than its step."
+                ),
+            )
+
+
+def share_in_words(share: float) -> str:
+    """A share in whole per cent, never rounded to 0 or 100 per cent."""
+    if 0 < share < 0.01:
+        return "below 1 %"
+    return "over 99 %" if share > 0.99 else f"{100 * share:.0f} %"
 
 
 def _clipped(clipped: Mapping[str, int], n_released: int) -> Iterator[Problem]:

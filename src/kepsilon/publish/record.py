@@ -19,7 +19,9 @@ from kepsilon.predict.prediction import (
     ExpectedRisk,
     ExpectedSuppression,
     Losses,
+    OutlierRecovery,
     Prediction,
+    SmallNoise,
 )
 from kepsilon.publish.policy_document import PolicyDocument
 from kepsilon.version import __version__
@@ -150,6 +152,10 @@ class Record(JsonMapping):
     """By ε-quasi: number of values outside declared bounds."""
     constant_classes: Mapping[str, int]
     """By ε-quasi: number of classes whose records all agree, so that their value is published without noise."""
+    small_noise: Mapping[str, SmallNoise]
+    """By ε-quasi: classes whose noise is small beside the precision."""
+    outliers: Mapping[str, OutlierRecovery]
+    """By ε-quasi: how well extreme records could be worked out; those with declared bounds are not in it."""
     levels: Mapping[str, int] | None = field(metadata=left_out_if_none())
     """Level by k-quasi; None for an algorithm without one level for a whole column."""
     loss: Losses
@@ -165,7 +171,7 @@ class Record(JsonMapping):
     """Seconds that each step took."""
 
     def __post_init__(self) -> None:
-        for name in ("clipped", "constant_classes", "levels", "error", "seconds"):
+        for name in ("clipped", "constant_classes", "small_noise", "outliers", "levels", "error", "seconds"):
             own = getattr(self, name)
             if own is not None:
                 object.__setattr__(self, name, FrozenMapping(own))
@@ -195,6 +201,8 @@ def record_of(
         records=fates,
         clipped=prediction.clipped,
         constant_classes=prediction.constant_classes,
+        small_noise=prediction.small_noise,
+        outliers=prediction.outliers,
         levels=prediction.levels,
         loss=prediction.loss,
         classes=_classes(after.sizes),

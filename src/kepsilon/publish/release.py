@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from kepsilon.evaluate.pictures import Pictures
 from kepsilon.files.atomic import Staging
 from kepsilon.files.digests import digest
 from kepsilon.policy.policy import Policy
+from kepsilon.publish.earlier_draws import EARLIER_DRAW, replaces_earlier_draw
 from kepsilon.publish.manifest import Making, Manifest, ReleasedClasses, json_text, manifest_of
 from kepsilon.publish.outputs import check_outputs, check_report_output, curator_path, is_folder, manifest_path
 from kepsilon.publish.record import Record
@@ -96,19 +98,21 @@ class Release:
     ) -> Written:
         """Writes the release, PATH.manifest.json and the owner-only PATH.curator.json: all of them, or none.
 
-        A path without a suffix becomes a folder of Parquet files.
+        A path without a suffix becomes a folder of Parquet files. A warning says if `overwrite` replaces an earlier draw.
         """
         output = Path(path)
         linkage_path = None if linkage is None else Path(linkage)
         report_path = None if report is None else Path(report)
         check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=self._merged.inputs)
+        if overwrite and replaces_earlier_draw(output, digest=self._record.digest):
+            warnings.warn(f"{output}: {EARLIER_DRAW}.", stacklevel=2)
         paths = [path for path in (output, linkage_path, report_path) if path is not None]
         with Staging(path.parent for path in paths) as staging:
             new = staging.new_folder(output) if is_folder(output) else staging.new_file(output, owner_only=False)
             with new as temporary:
                 self._merged.write(temporary, final_name=output)
                 found = f"sha256:{digest(temporary)}"
-                warnings = lost_types(temporary, self._merged.input_types, final_name=output)
+                lost = lost_types(temporary, self._merged.input_types, final_name=output)
             record = dataclasses.replace(self._record, digest=found)
             manifest = dataclasses.replace(self._manifest, digest=found)
             contents: tuple[tuple[Path, Manifest | Record, bool], ...] = (
@@ -135,7 +139,7 @@ class Release:
             digest=found,
             manifest=manifest,
             record=record,
-            warnings=warnings,
+            warnings=lost,
         )
 
     @guarded

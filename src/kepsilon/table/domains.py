@@ -109,6 +109,8 @@ def domain_of(placed: PlacedValues) -> tuple[Domain, IntArray]:
 
 def refused_values(placed: PlacedValues, counts: IntArray) -> list[Problem]:
     """What is wrong with values that cannot be placed, by count, without the values; empty if all can."""
+    if placed.levels.misfit is not None:
+        return []  # `unplaceable` says what is wrong
     problems = []
     not_numbers = placed.is_listed & ~placed.is_number
     if not placed.is_listed.all():
@@ -120,19 +122,28 @@ def refused_values(placed: PlacedValues, counts: IntArray) -> list[Problem]:
     return problems
 
 
-def missing_step(placed: PlacedValues) -> list[Problem]:
-    """The refusal of numbers for which the policy has no step; empty if nothing is missing."""
-    if not placed.lacks_step:
-        return []
-    return [
-        Problem(
-            where=f"attributes.{placed.name}",
-            what="holds numbers, and has neither a step nor a hierarchy. Labels made from the data alone would show the "
-            "values of single records.",
-            fix=f"Write attributes.{placed.name}.step = a round number that numbers are cut and labelled on, such as 5 for "
-            "ages. It is published: choose it from what is publicly known, not from the data.",
+def unplaceable(placed: PlacedValues) -> list[Problem]:
+    """Why no value of the k-quasi can be placed, which leaving records out does not help; empty if nothing is wrong."""
+    name, misfit = placed.name, placed.levels.misfit
+    problems = []
+    if placed.lacks_step:
+        what = (
+            "holds numbers, and has neither a step nor a hierarchy. Labels made from the data alone would show the values of "
+            "single records."
         )
-    ]
+        fix = (
+            f"Write attributes.{name}.step = a round number that numbers are cut and labelled on, such as 5 for ages. It is "
+            "published: choose it from what is publicly known, not from the data."
+        )
+        problems.append(Problem(where=f"attributes.{name}", what=what, fix=fix))
+    if misfit is not None:
+        fix = (
+            f"State how many characters such a value can have: attributes.{name}.hierarchy = {{ type = "
+            '"mask", length = … }. It is public, and must not come from the data: shorter values are padded to it, longer '
+            "ones are unlisted."
+        )
+        problems.append(Problem(where=f'column "{name}"', what=misfit, fix=fix))
+    return problems
 
 
 def _refusal(placed: PlacedValues, counts: IntArray, refused: BoolArray, why: str) -> Problem:

@@ -206,6 +206,8 @@ def made_up_prediction(*, error, risk, suppressed_by_k, suppressed_by_confidence
         else ExpectedSuppression(of_entering=gone, of_counted=gone, total_expected=suppressed_by_k + gone.total),
         clipped={},
         constant_classes={},
+        small_noise={},
+        outliers={},
         distortion=distortion,
     )
 

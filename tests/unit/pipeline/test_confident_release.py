@@ -199,7 +199,7 @@ def test_an_epsilon_is_only_suggested_if_it_keeps_the_cap_for_certain(monkeypatc
 
 def test_the_cap_holds_without_confidence_too():
     """Then it is OLA's share alone."""
-    with pytest.raises(kepsilon.UnsatisfiableError, match=r"leaves out 0.50% of records, above"):
+    with pytest.raises(kepsilon.UnsatisfiableError, match=r"leaves out 0.50% of the records read, above"):
         kepsilon.anonymise(six_districts(), confident(max_total_suppression=0.004).with_changes(confidence=None))
 
 

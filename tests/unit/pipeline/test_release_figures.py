@@ -93,16 +93,18 @@ def test_the_manifest_holds_no_figure_of_the_values(release_of):
     assert list(manifest["bounds"]) == ["linking_risk", "attacker", "noise"]
 
 
-def test_clipping_shows_in_what_was_realised(release_of, tmp_path):
-    """Values beyond the bounds lose more than the noise."""
+def test_errors_count_how_far_values_were_clipped(release_of, tmp_path):
+    """Values beyond the bounds lose much more than the noise, which is small here, and that is known before any draw."""
     policy = POLICY.replace('range = "class"', "range = [160, 170]").replace("epsilon = 2", "epsilon = 100")
     release = release_of(policy)
     values, published, _ = linked(release, tmp_path, people())
     error = release.record["error"]["height"]
     assert release.record["clipped"]["height"] > 0
     assert error["realised_relative"] == pytest.approx(np.mean(np.abs(published - values) / values))
-    assert error["realised_relative"] > 2 * error["expected_relative"]
-    assert error["expected_relative"] == pytest.approx(np.mean(0.1 / values))
+    assert error["realised_relative"] > 2 * np.mean(0.1 / values)
+    moved = np.abs(values - values.clip(160, 170))
+    assert error["expected_relative"] == pytest.approx(np.mean((moved + 0.1 * np.exp(-moved / 0.1)) / values))
+    assert error["epsilon_for_uniform_5_percent"] is None, "the error does not go as 1/ε"
 
 
 def test_missing_values_and_constant_classes_are_measured(release_of):

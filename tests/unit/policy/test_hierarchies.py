@@ -39,7 +39,7 @@ def test_mask_can_start_at_the_left_with_another_character():
 
 def test_mask_pads_shorter_values():
     """Values of unequal length still meet at the top."""
-    found = labels({"type": "mask"}, ["123", "12345"])
+    found = labels({"type": "mask", "length": 5}, ["123", "12345"])
     assert found["123"] == ["123", "123**", "123**", "12***", "1****", "*****"]
     assert found["12345"] == ["12345", "1234*", "123**", "12***", "1****", "*****"]
 

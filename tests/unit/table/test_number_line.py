@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kepsilon.evaluate.label_bounds import telling_bounds
 from kepsilon.kanonymise.algorithms import mondrian
 from kepsilon.policy.roles import KQuasi
-from kepsilon.table.domains import domain_of, missing_step, place_values, refused_values
+from kepsilon.table.domains import domain_of, place_values, refused_values, unplaceable
 from kepsilon.table.number_line import number_line
 from oracles.read_label import interval_bounds
 from strategies import Sample, numeric
@@ -67,7 +67,7 @@ def test_equal_widths_are_equal_shares():
 )
 def test_numbers_without_hierarchy_need_a_step(values, keys, said):
     """Codes with leading zeros are text; a numeric column's own way of writing numbers is not."""
-    problems = missing_step(place_values("age", quasi(**keys), values))
+    problems = unplaceable(place_values("age", quasi(**keys), values))
     assert bool(problems) is said
     if said:
         assert "step" in str(problems[0])

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.arrow.coding import as_doubles, encode, missingness, only_occurring, rank_by_hash
-from kepsilon.engines.arrow.column_facts import n_formulas
+from kepsilon.engines.arrow.formulas import n_formulas
 from kepsilon.engines.arrow.merging import merged_table
 from kepsilon.engines.arrow.moving import taken, taken_as_is
 from kepsilon.engines.local.classes import LocalClasses

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from kepsilon.engines.arrow.coding import WrongNumbers, encode, read_doubles
-from kepsilon.engines.arrow.column_facts import FORMULA
+from kepsilon.engines.arrow.formulas import may_hold_text
 from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, to_doubles, to_positions
 from kepsilon.engines.counts.combinations import CountedColumns, CountedCombinations
 from kepsilon.engines.on_disk.batches import StoredBatch
@@ -32,6 +32,7 @@ from kepsilon.engines.spark.tasks import (
     ReadNumbers,
     StoreCounts,
     as_input,
+    count_formulas,
     read_counts,
 )
 from kepsilon.errors import DataError, EngineError, Problem
@@ -214,11 +215,11 @@ class SparkColumns(CountedColumns):
         """As `Columns.n_formulas`, counted on the cluster."""
         from pyspark.sql import functions as f
 
-        if not _is_text(self._table.schema.field(name).type):
+        if not may_hold_text(self._table.schema.field(name).type):
             return 0
         with settled(self._engine.session, self._table.settings):
-            frame = self._table.columns([name], rows=False)
-            found = frame.agg(f.sum(frame["c0"].rlike(FORMULA).cast("bigint")).alias("n")).toArrow()
+            counts = self._table.columns([name], rows=False).mapInArrow(count_formulas, "n bigint")
+            found = counts.agg(f.sum("n").alias("n")).toArrow()
         return found.column(0).to_pylist()[0] or 0
 
     def classes(self, recoding: Recoding) -> SparkClasses:

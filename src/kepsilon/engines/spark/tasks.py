@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.arrow.coding import as_doubles, read_doubles
+from kepsilon.engines.arrow.formulas import n_formulas
 from kepsilon.engines.arrow.merging import linkage_table
 from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, to_positions
 from kepsilon.engines.on_disk.batches import NoisyBuckets, NoisyRecords, StoredBatch
@@ -251,6 +252,12 @@ class ReadNumbers:
                     names.append(f"wrong{len(columns)}")
                     columns.append(from_numpy(told))
             yield pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def count_formulas(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Task: how many texts of the only column a spreadsheet would take for formulas, a number for each batch."""
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays([pa.array([n_formulas(pa.chunked_array([batch.column(0)]))])], names=["n"])
 
 
 def find_in_batches(stored: Sequence[StoredBatch], *, look: Look[Found], room: Room) -> list[Found]:

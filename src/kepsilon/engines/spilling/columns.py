@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.arrow.coding import WrongNumbers, read_doubles
-from kepsilon.engines.arrow.column_facts import n_formulas
+from kepsilon.engines.arrow.formulas import n_formulas
 from kepsilon.engines.arrow.moving import with_one_dictionary
 from kepsilon.engines.counts.combinations import CountedColumns, CountedCombinations
 from kepsilon.engines.counts.growing import CombinationIndex, GrowingCodes, GrowingCounts

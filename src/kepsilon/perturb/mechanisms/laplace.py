@@ -32,6 +32,9 @@ _CHUNK = 1 << 16
 _FARTHEST = 1e16
 """Beyond so many ranges, doubles cannot tell the originals of a class apart."""
 
+_NO_CHANCE = 750.0
+"""e to minus this is 0 in doubles."""
+
 PublicDomain = tuple[Fraction, Fraction]
 
 
@@ -88,11 +91,24 @@ class Laplace:
         return farthest
 
     def expected_distances(
-        self, values: FloatArray, low: FloatArray, high: FloatArray, *, epsilon: float, steps: Sequence[Steps]
+        self,
+        values: FloatArray,
+        originals: FloatArray,
+        low: FloatArray,
+        high: FloatArray,
+        *,
+        epsilon: float,
+        steps: Sequence[Steps],
     ) -> FloatArray:
-        """E|Z_j| of noise alone; what rounding, clamping and clipping add shows in the realised errors."""
-        del values, steps
-        return self.expected_noise(high - low, epsilon=epsilon)
+        """E|clamp(w + Z_j) − v|, w being the value and v the original; what rounding adds shows in the realised errors."""
+        ranges = high - low
+        n_active = _n_active(ranges)
+        distances = np.empty(values.shape)
+        for j, own in enumerate(steps):
+            distances[:, j] = _clamped_distances(
+                values[:, j], originals[:, j], ranges[:, j] / epsilon, n_active, domain=own.domain
+            )
+        return distances
 
     def reach(self, low: FloatArray, high: FloatArray, *, epsilon: float, confidence: float) -> FloatArray:
         """Paper Eq. (9) for d = 1. The noise of d attributes, in units of R_j/ε, has a largest coordinate that is the d-th
@@ -161,6 +177,46 @@ def confidence_radius(d: int, *, confidence: float) -> float:
 def _beyond(r: float, d: int) -> float:
     """P(max_j|Z_j| > r) in d dimensions."""
     return math.exp(-r) * math.fsum(r**i / math.factorial(i) for i in range(d))
+
+
+def _clamped_distances(
+    values: FloatArray, originals: FloatArray, scales: FloatArray, n_active: IntArray, *, domain: PublicDomain | None
+) -> FloatArray:
+    """E|Y − v| by record for Y = w + Z clamped to [a, b]; `values` are w, `originals` are v, `scales` are R/ε.
+
+    It is the integral of P(Y > y) over all y above v, plus that of P(Y < y) over all y below v. Between a and b these are
+    the chances of w + Z, below and above they are 0 or 1. NaN stays NaN.
+    """
+    bottom, top = (-math.inf, math.inf) if domain is None else (float(domain[0]), float(domain[1]))
+
+    def beyond(distances: FloatArray) -> FloatArray:
+        """The integral of P(Z > z) over all z above each distance, which may be negative."""
+        steps_of_scale = np.zeros(len(scales))
+        with np.errstate(over="ignore"):
+            np.divide(np.abs(distances), scales, out=steps_of_scale, where=scales > 0)
+        return np.maximum(-distances, 0) + scales * _mean_excess(steps_of_scale, n_active)
+
+    above, below = np.maximum(originals, bottom), np.minimum(originals, top)
+    upwards = beyond(above - values) - beyond(np.maximum(top, above) - values)
+    downwards = beyond(values - below) - beyond(values - np.minimum(bottom, below))
+    return upwards + downwards + np.maximum(bottom - originals, 0) + np.maximum(originals - top, 0)
+
+
+def _mean_excess(distances: FloatArray, n_active: IntArray) -> FloatArray:
+    """The integral of P(Z_j > z) over all z above t ≥ 0, in units of R_j/ε: e^(−t)/4d · Σ_{i<d} (d − i)(d − i + 1)·t^i/i!.
+
+    It is what is left of ∫P(|Z_j| > z)dz/2 with the chance of `Laplace.exceeding_factor`; (d + 1)/4 at t = 0, half of E|Z_j|.
+    """
+    near = np.minimum(distances, _NO_CHANCE)
+    excess = np.zeros(len(near))
+    for d in np.unique(n_active[n_active > 0]).tolist():
+        own = n_active == d
+        t = near[own]
+        total = np.zeros(len(t))
+        for i in reversed(range(d)):  # Horner, as in `exceeding_factor`
+            total = total * t / (i + 1) + (d - i) * (d - i + 1)
+        excess[own] = np.exp(-t) * total / (4 * d)
+    return excess
 
 
 def perturb(

@@ -69,11 +69,19 @@ class Mechanism(Protocol):
         """
 
     def expected_distances(
-        self, values: FloatArray, low: FloatArray, high: FloatArray, *, epsilon: float, steps: Sequence[Steps]
+        self,
+        values: FloatArray,
+        originals: FloatArray,
+        low: FloatArray,
+        high: FloatArray,
+        *,
+        epsilon: float,
+        steps: Sequence[Steps],
     ) -> FloatArray | None:
-        """E|published − value| by record and ε-quasi, all of one shape; None where it has no closed form.
+        """E|published − original| by record and ε-quasi, all of one shape; None where it has no closed form.
 
-        The value is the one that gets noise, inside the range.
+        `values` get the noise: they are the originals, clipped where bounds are declared. What is published is clamped to
+        the domain in `steps`.
         """
 
     def reach(self, low: FloatArray, high: FloatArray, *, epsilon: float, confidence: float) -> FloatArray:

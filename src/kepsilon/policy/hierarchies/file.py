@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, Self
@@ -13,7 +13,15 @@ from typing import Literal, Self
 from pydantic import PrivateAttr, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
-from kepsilon.policy.hierarchies.levels import Labels, Levels, Specification, first_cycle, levels_allowing, look_up
+from kepsilon.policy.hierarchies.levels import (
+    Labels,
+    Levels,
+    Specification,
+    first_cycle,
+    levels_allowing,
+    look_up,
+    refuse_mistakes,
+)
 
 
 class FileHierarchy(Specification):
@@ -49,9 +57,7 @@ class FileHierarchy(Specification):
             raise _problem(f"cannot read {self.path}: {error.strerror or 'unknown reason'}") from None
         except csv.Error as error:
             raise _problem(f"{self.path} is not a CSV file: {error}") from None
-        problem = _first_mistake(rows, self.path)
-        if problem is not None:
-            raise _problem(problem)
+        refuse_mistakes("file", _mistakes(rows, self.path))
         self._labels_of.update({row[0]: tuple(row[1:]) for row in rows})
         self._n_levels = len(rows[0]) - 1
         self._file = path
@@ -97,28 +103,37 @@ def read_rows(path: Path) -> list[list[str]]:
     return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True) if row]
 
 
-def _first_mistake(rows: Sequence[Sequence[str]], name: str) -> str | None:
+def _mistakes(rows: Sequence[Sequence[str]], name: str) -> Iterator[str]:
+    """Everything that is wrong with a hierarchy file; levels are looked at only if all rows have equally many cells."""
     if not rows:
-        return f"{name} is empty"
+        yield f"{name} is empty"
+        return
     row_of: dict[str, int] = {}
+    is_even = True
     for number, row in enumerate(rows, start=1):
         if len(row) != len(rows[0]):
-            return f"row {number} of {name} has {len(row)} cells where row 1 has {len(rows[0])}; levels must be equal in number"
-        if row[0] in row_of:
-            return f'rows {row_of[row[0]]} and {number} of {name} both list "{row[0]}"; keep one of them'
-        row_of[row[0]] = number
+            yield f"row {number} of {name} has {len(row)} cells where row 1 has {len(rows[0])}; levels must be equal in number"
+            is_even = False
+        elif row[0] in row_of:
+            yield f'rows {row_of[row[0]]} and {number} of {name} both list "{row[0]}"; keep one of them'
+        row_of.setdefault(row[0], number)
+    if not is_even:
+        return
+    has_two_parents = False
     for level in range(1, len(rows[0])):
         parent_row: dict[str, int] = {}
         for number, row in enumerate(rows, start=1):
             other = parent_row.setdefault(row[level - 1], number)
             parent = rows[other - 1][level]
-            if parent != row[level]:
-                return (
+            if parent != row[level] and row[0] != rows[other - 1][0]:
+                has_two_parents = True
+                yield (
                     f'level {level} gives "{row[level - 1]}" two parents, "{parent}" and "{row[level]}"; a value has one '
                     f"parent per level, so that a coarser level only merges. Fix: rows {other} and {number} of {name}"
                 )
     cyclic = first_cycle((row[level - 1], row[level]) for row in rows for level in range(1, len(row)))
-    return None if cyclic is None else f'in {name} "{cyclic}" is its own ancestor: the hierarchy is cyclic'
+    if cyclic is not None and not has_two_parents:
+        yield f'in {name} "{cyclic}" is its own ancestor: the hierarchy is cyclic'
 
 
 def _problem(text: str) -> PydanticCustomError:

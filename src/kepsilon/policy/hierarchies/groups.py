@@ -7,9 +7,16 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
-from kepsilon.policy.hierarchies.levels import Labels, Levels, Specification, first_cycle, levels_allowing, look_up
+from kepsilon.policy.hierarchies.levels import (
+    Labels,
+    Levels,
+    Specification,
+    first_cycle,
+    levels_allowing,
+    look_up,
+    refuse_mistakes,
+)
 
 Member = str | int
 Groups = Annotated[dict[str, Annotated[tuple[Member, ...], Field(min_length=1)]], Field(min_length=1)]
@@ -22,8 +29,7 @@ class GroupsHierarchy(Specification):
 
     @model_validator(mode="after")
     def _each_level_places_every_label_below_once(self) -> Self:
-        for problem in self._problems():
-            raise PydanticCustomError("groups", "{problem}", {"problem": problem})
+        refuse_mistakes("groups", self._problems())
         return self
 
     def _problems(self) -> Iterator[str]:
