@@ -22,6 +22,7 @@ from kepsilon.policy.roles import fraction, written
 from kepsilon.predict.predict import Predicted, predict
 from kepsilon.predict.prediction import Prediction
 from kepsilon.predict.total_suppression import refuse_above_total
+from kepsilon.publish.inputs import inputs_of
 from kepsilon.publish.record import Record, record_of
 from kepsilon.publish.release import Release
 from kepsilon.randomness import ByteSource, shuffled_positions, system_bytes, unsafe_seeded_bytes
@@ -67,7 +68,7 @@ def anonymise(
     except BaseException:
         classes.close()
         raise
-    return Release(merged, record, pictures, page=_page)
+    return Release(merged, record, pictures, page=_page, inputs=inputs_of(*merged.inputs, policy=policy))
 
 
 def _release(

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from kepsilon.engines.protocol import Merged
+from kepsilon.errors import InterruptedAfterRelease
 from kepsilon.evaluate.pictures import Pictures
 from kepsilon.files.atomic import Staging
 from kepsilon.files.digests import digest
+from kepsilon.publish.inputs import Input
 from kepsilon.publish.manifest import Manifest, manifest_of
 from kepsilon.publish.outputs import check_outputs, check_report_output, curator_path, is_folder, manifest_path
 from kepsilon.publish.record import Record
@@ -40,13 +42,21 @@ class Release:
     """A release whose noise was drawn once; no method draws again or changes what will be written."""
 
     def __init__(
-        self, merged: Merged, record: Record, pictures: Pictures, *, page: Callable[[Record, Pictures], str]
+        self,
+        merged: Merged,
+        record: Record,
+        pictures: Pictures,
+        *,
+        page: Callable[[Record, Pictures], str],
+        inputs: tuple[Input, ...],
     ) -> None:
-        """`page` makes the report, one HTML page."""
+        """`page` makes the report, one HTML page; `inputs` is what was read, none of which is ever overwritten."""
         self._merged = merged
         self._record = record
         self._pictures = pictures
         self._page = page
+        self._inputs = inputs
+        self._written: Written | None = None
 
     @property
     def frame(self) -> Any:
@@ -68,6 +78,11 @@ class Release:
         """Which original record each released record was: for the curator only."""
         return self._merged.linkage()
 
+    @property
+    def written(self) -> Written | None:
+        """What was last written, and where; None as long as nothing is out."""
+        return self._written
+
     def write(
         self,
         path: str | Path,
@@ -79,11 +94,27 @@ class Release:
         """Writes the release, PATH.manifest.json and the owner-only PATH.curator.json: all of them, or none.
 
         A path without a suffix becomes a folder of Parquet files.
+
+        Interrupted (by Ctrl-C, or a signal whose handler raises) before the data file has its name, it leaves nothing and
+        the release is not out. An interrupt after that waits until all is in place, and is then raised as
+        `InterruptedAfterRelease`, which is a KeyboardInterrupt. `written` says at any time whether the release is out.
         """
         output = Path(path)
         linkage_path = None if linkage is None else Path(linkage)
         report_path = None if report is None else Path(report)
-        check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=self._merged.inputs)
+        check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=self._inputs)
+        before = self._written
+        try:
+            self._write(output, linkage_path, report_path, overwrite=overwrite)
+        except KeyboardInterrupt:
+            if self._written is before:
+                raise
+            raise InterruptedAfterRelease(f"{output} was released before the interrupt.") from None
+        if self._written is None:
+            raise RuntimeError("a release that was written is not known")
+        return self._written
+
+    def _write(self, output: Path, linkage_path: Path | None, report_path: Path | None, *, overwrite: bool) -> None:
         paths = [path for path in (output, linkage_path, report_path) if path is not None]
         with Staging(path.parent for path in paths) as staging:
             new = staging.new_folder(output) if is_folder(output) else staging.new_file(output, owner_only=False)
@@ -107,23 +138,23 @@ class Release:
             if report_path is not None:
                 with staging.new_file(report_path, owner_only=True) as temporary:
                     temporary.write_text(self._page(record, self._pictures), encoding="utf-8")
+            written = Written(
+                path=output,
+                manifest_path=manifest_path(output),
+                record_path=curator_path(output),
+                linkage_path=linkage_path,
+                report_path=report_path,
+                digest=found,
+                manifest=manifest,
+                record=record,
+            )
             staging.publish(overwrite=overwrite)
-        self._record = record
-        return Written(
-            path=output,
-            manifest_path=manifest_path(output),
-            record_path=curator_path(output),
-            linkage_path=linkage_path,
-            report_path=report_path,
-            digest=found,
-            manifest=manifest,
-            record=record,
-        )
+            self._record, self._written = record, written  # inside the block, where no interrupt can come between
 
     def report(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Writes the report, one HTML page with pictures: for the curator only."""
         target = Path(path)
-        check_report_output(target, overwrite=overwrite)
+        check_report_output(target, overwrite=overwrite, inputs=self._inputs)
         with Staging([target.parent]) as staging:
             with staging.new_file(target, owner_only=True) as temporary:
                 temporary.write_text(self._page(self._record, self._pictures), encoding="utf-8")

@@ -145,7 +145,7 @@ def _what_differs(before: Any, now: Mapping[str, Any]) -> str:
 def _lock(folder: Path) -> int | None:
     """Locks the folder for one run at a time: two would time each other's work."""
     try:
-        return lock(folder / MEASUREMENTS, wait=False)
+        return lock(folder / MEASUREMENTS)
     except BlockingIOError:
         fix = "Wait for it, or choose another folder with -o."
         raise _refusal(folder, "another run is writing there.", fix) from None
