@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import tempfile
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -103,13 +102,13 @@ def _write_own(content: dict[Path, str], results: list[Path]) -> None:
 
 def _write_whole(path: Path, text: str) -> None:
     """Writes under another name first, so that an interrupted demo leaves no file that a later one would refuse."""
-    descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=".kepsilon-demo-")
+    unfinished = path.with_name(f".kepsilon-demo-{secrets.token_hex(8)}")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with unfinished.open("xb") as file:
             file.write(text.encode())
-        Path(unfinished).replace(path)
+        unfinished.replace(path)
     except BaseException:
-        Path(unfinished).unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
         raise
 
 

@@ -62,7 +62,7 @@ def refuse_input(path: Path, inputs: Iterable[Input]) -> None:
                         fix="Choose another name.",
                     )
                 )
-            if path.is_dir() and any(_is_same(path, folder) for folder in file.resolve().parents):
+            if path.is_dir() and any(_is_same(path, folder) for folder in (*file.parents, *file.resolve().parents)):
                 raise EngineError(
                     Problem(
                         where=str(path),
