@@ -14,6 +14,7 @@ from kepsilon.errors import (
     AnonymisationError,
     DataError,
     EngineError,
+    InterruptedAfterRelease,
     PolicyError,
     Problem,
     UnexpectedError,
@@ -34,11 +35,12 @@ if TYPE_CHECKING:
     from kepsilon.pipeline.explore import explore
     from kepsilon.pipeline.needs import estimate_needs
     from kepsilon.policy.policy import Policy, json_schema
-    from kepsilon.policy.rewriting import check_new_policy, write_policy
+    from kepsilon.policy.rewriting import check_new_policy, write_new_policy, write_policy
     from kepsilon.predict.prediction import Prediction
     from kepsilon.propose.policy_text import propose_policy
     from kepsilon.publish.earlier_draws import EARLIER_DRAW, replaces_earlier_draw
     from kepsilon.publish.from_release import manifest
+    from kepsilon.publish.inputs import Input, inputs_of, refuse_input
     from kepsilon.publish.manifest import Manifest
     from kepsilon.publish.outputs import check_outputs
     from kepsilon.publish.record import Record
@@ -70,6 +72,10 @@ _HOMES = {
     "check": "kepsilon.pipeline.check",
     "check_new_policy": "kepsilon.policy.rewriting",
     "write_policy": "kepsilon.policy.rewriting",
+    "write_new_policy": "kepsilon.policy.rewriting",
+    "Input": "kepsilon.publish.inputs",
+    "inputs_of": "kepsilon.publish.inputs",
+    "refuse_input": "kepsilon.publish.inputs",
     "check_outputs": "kepsilon.publish.outputs",
     "json_schema": "kepsilon.policy.policy",
     "made_up_patients": "kepsilon.sources.demo",
@@ -93,6 +99,8 @@ __all__ = [
     "EngineError",
     "Estimate",
     "Grid",
+    "Input",
+    "InterruptedAfterRelease",
     "Limits",
     "Manifest",
     "Needs",
@@ -115,14 +123,17 @@ __all__ = [
     "check_outputs",
     "estimate_needs",
     "explore",
+    "inputs_of",
     "json_schema",
     "made_up_patients",
     "manifest",
     "offending_values",
     "propose_policy",
+    "refuse_input",
     "replaces_earlier_draw",
     "reproduce_paper",
     "spark_engine",
+    "write_new_policy",
     "write_policy",
 ]
 

@@ -68,6 +68,13 @@ class MemoryLimitError(EngineError):
     """A class needs more memory than the limit allows; another recoding may have smaller classes."""
 
 
+class InterruptedAfterRelease(KeyboardInterrupt):
+    """The program was interrupted (Ctrl-C) when a release was out already: all its files are there, and whole.
+
+    Whoever catches a KeyboardInterrupt catches it too. Do not draw a second release of the same records because of it.
+    """
+
+
 class UnsatisfiableError(AnonymisationError):
     """The policy cannot be met by this data. Nothing was weakened and nothing was written."""
 

@@ -13,6 +13,7 @@ import click
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
 from kepsilon.cli.screen import progress, show_record, visible
+from kepsilon.cli.surroundings import RunState, say, showing
 
 
 @click.command()
@@ -53,7 +54,9 @@ from kepsilon.cli.screen import progress, show_record, visible
     help="Draw noise that can be repeated, for tests only: whoever knows the seed can undo it. The manifest says so.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the curator's record as JSON.")
+@click.pass_obj
 def anonymise(
+    state: RunState,
     input_path: Path,
     policy_path: Path,
     output: Path,
@@ -74,7 +77,7 @@ def anonymise(
     """
     refuse_misfits(engine, master, memory, spill_folder)
     policy = kepsilon.Policy.from_file(policy_path)
-    inputs = (input_path, policy_path, *policy.files)
+    inputs = kepsilon.inputs_of(input_path, policy=policy)
     kepsilon.check_outputs(output, linkage, report=report, overwrite=overwrite, inputs=inputs)
     if overwrite and kepsilon.replaces_earlier_draw(output):
         click.echo(f"kepsilon: note: {output}: {kepsilon.EARLIER_DRAW}.", err=True)
@@ -89,30 +92,30 @@ def anonymise(
             on_spark=engine == "spark",
         )
         click.echo(f"{needs}.", err=True)
-    with progress() as on_step:
-        with_linkage = linkage is not None
-        release = kepsilon.anonymise(
-            input_path,
-            policy,
-            with_linkage=with_linkage,
-            unsafe_seed=unsafe_seed,
-            on_step=on_step,
-            **engine_arguments(engine, master, memory, place, on_step, with_linkage=with_linkage),
-        )
-        with release:
-            on_step("write")
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of an earlier draw, which was said before this one
-                written = release.write(output, linkage=linkage, report=report, overwrite=overwrite)
     try:
-        _show(written, as_json=as_json)
-    except BrokenPipeError:
-        raise
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (its text is not shown)
-        # The release was written. If the message denied it, the curator would draw a second one of the same records.
-        why = error.strerror if isinstance(error, OSError) else type(error).__name__
-        problem = kepsilon.Problem(where=str(output), what=f"was released, but its summary was not shown: {why}.")
-        raise kepsilon.EngineError(problem) from None
+        with progress() as on_step:
+            with_linkage = linkage is not None
+            state.release = kepsilon.anonymise(
+                input_path,
+                policy,
+                with_linkage=with_linkage,
+                unsafe_seed=unsafe_seed,
+                on_step=on_step,
+                **engine_arguments(engine, master, memory, place, on_step, with_linkage=with_linkage),
+            )
+            with state.release as release:
+                on_step("write")
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of an earlier draw, which was said before this one
+                    release.write(output, linkage=linkage, report=report, overwrite=overwrite)
+    except KeyboardInterrupt:
+        if not state.released:
+            raise
+        # The release is out. If the message denied it, the curator would draw a second one of the same records.
+        say(f"kepsilon: {state.released} was released before the interrupt.")
+    if release.written is not None:
+        with showing("its summary"):
+            _show(release.written, as_json=as_json)
 
 
 def _show(written: kepsilon.Written, *, as_json: bool) -> None:

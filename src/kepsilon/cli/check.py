@@ -11,6 +11,7 @@ import click
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
 from kepsilon.cli.screen import progress, show_lines
+from kepsilon.cli.surroundings import showing
 
 
 @click.command()
@@ -43,15 +44,22 @@ def check(
     refuse_misfits(engine, master, memory, spill_folder)
     policy = kepsilon.Policy.from_file(policy_path)
     if show_values is not None:
-        for value, n_records in kepsilon.offending_values(input_path, policy, show_values):
-            click.echo(f"{n_records:>9,}  {value}")
+        found = kepsilon.offending_values(input_path, policy, show_values)
+        with showing("the values"):
+            for value, n_records in found:
+                click.echo(f"{n_records:>9,}  {value}")
         return
     with progress() as on_step:
         arguments = engine_arguments(engine, master, memory, spill_folder, on_step)
         prediction = kepsilon.check(input_path, policy, on_step=on_step, **arguments)
-    if as_json:
-        click.echo(json.dumps(prediction.to_json(), indent=2, ensure_ascii=False))
-        return
+    with showing("the prediction"):
+        if as_json:
+            click.echo(json.dumps(prediction.to_json(), indent=2, ensure_ascii=False))
+        else:
+            _show(prediction)
+
+
+def _show(prediction: kepsilon.Prediction) -> None:
     show_lines(_lines(prediction))
     for warning in prediction.warnings:
         click.echo(f"\nnote: {warning}")

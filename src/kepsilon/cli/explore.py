@@ -13,6 +13,7 @@ import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
 from kepsilon.cli.listed import Listed
 from kepsilon.cli.screen import progress, show_table, show_wrapped
+from kepsilon.cli.surroundings import showing
 
 
 @click.command()
@@ -88,8 +89,9 @@ def explore(
     refuse_misfits(engine, master, memory, spill_folder)
     policy = kepsilon.Policy.from_file(policy_path)
     limits = kepsilon.Limits(max_risk=max_risk, max_suppression=max_suppression, max_error=max_error)
+    inputs = kepsilon.inputs_of(input_path, policy=policy)
     if output is not None:
-        kepsilon.check_grid_output(output, overwrite=overwrite, inputs=(input_path, policy_path, *policy.files))
+        kepsilon.check_grid_output(output, overwrite=overwrite, inputs=inputs)
     if write_policy is not None:
         if not limits.stated():
             raise click.UsageError(
@@ -97,6 +99,7 @@ def explore(
             )
         if output is not None and output.resolve() == write_policy.resolve():
             raise click.UsageError("--write-policy and -o need names of their own.")
+        kepsilon.refuse_input(write_policy, inputs)
         kepsilon.check_new_policy(write_policy)
     with progress() as on_step:
         grid = kepsilon.explore(
@@ -112,16 +115,18 @@ def explore(
     choice = grid.choose(limits)
     if output is not None:
         grid.write(output, choice, overwrite=overwrite)
-    if as_json:
-        click.echo(json.dumps(grid.to_json(choice), indent=2, ensure_ascii=False))
-    else:
-        _show(grid, choice, output)
+    with showing("the grid"):
+        if as_json:
+            click.echo(json.dumps(grid.to_json(choice), indent=2, ensure_ascii=False))
+        else:
+            _show(grid, choice, output)
     if not choice.limits.stated():
         return
     cell = choice.required()
     if write_policy is not None:
         kepsilon.write_policy(policy_path, write_policy, grid.changes(cell))
-        click.echo(f"policy     {write_policy}", err=as_json)
+        with showing("the name of the policy"):
+            click.echo(f"policy     {write_policy}", err=as_json)
 
 
 def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> None:

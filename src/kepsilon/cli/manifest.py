@@ -9,6 +9,7 @@ import click
 
 import kepsilon
 from kepsilon.cli.screen import progress
+from kepsilon.cli.surroundings import say, showing
 
 
 @click.command()
@@ -30,9 +31,10 @@ def manifest(release_path: Path, policy_path: Path, output: Path | None, overwri
     with progress() as on_step:
         found = kepsilon.manifest(release_path, policy, on_step=on_step, on_note=notes.append)
     for note in notes:
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}")
     if output is None:
-        click.echo(found.to_text(), nl=False)
+        with showing("the manifest"):
+            click.echo(found.to_text(), nl=False)
         return
-    found.write(output, overwrite=overwrite, inputs=(release_path, policy_path, *policy.files))
-    click.echo(f"Wrote {output}.", err=True)
+    found.write(output, overwrite=overwrite, inputs=kepsilon.inputs_of(release_path, policy=policy))
+    say(f"Wrote {output}.")

@@ -19,6 +19,7 @@ from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.predict import predict
+from kepsilon.publish.inputs import inputs_of
 from kepsilon.stopwatch import Stopwatch, ignore_step
 
 Number = TypeVar("Number", int, float)
@@ -84,6 +85,7 @@ def explore(
         ),
         seconds=clock.seconds,
         page=_page,
+        inputs=inputs_of(source, policy=policy),
     )
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from kepsilon.errors import ArgumentError, PolicyError, guarded
@@ -45,6 +45,12 @@ class Policy(Specification):
     """For Mondrian: labels that say what occurs in a class, or the region of hierarchy or number line that holds it."""
     unlisted_columns: Literal["error", "drop"] = "error"
     attributes: Annotated[dict[str, Attribute], Field(min_length=1)]
+    _file: Path | None = PrivateAttr(default=None)
+
+    @model_validator(mode="after")
+    def _remember_file(self, info: ValidationInfo) -> Self:
+        self._file = (info.context or {}).get("file")
+        return self
 
     @field_validator("labels", mode="before")
     @classmethod
@@ -110,7 +116,7 @@ class Policy(Specification):
     def from_file(cls, path: str | Path) -> Policy:
         """The policy in a TOML file; every mistake in it is reported at once, with its path."""
         path = Path(path)
-        return _checked(read_document(path), name=path.name, folder=path.parent)
+        return _checked(read_document(path), name=path.name, folder=path.parent, file=path.absolute())
 
     @classmethod
     @guarded
@@ -135,10 +141,20 @@ class Policy(Specification):
         return tuple(name for name, attribute in self.attributes.items() if isinstance(attribute, Kept))
 
     @property
+    def file(self) -> Path | None:
+        """The file that the policy was read from; None if it was made from a mapping."""
+        return self._file
+
+    @property
     def files(self) -> tuple[Path, ...]:
         """The files that hierarchies were read from."""
-        hierarchies = [attribute.hierarchy for attribute in self.k_quasis.values()]
-        return tuple(hierarchy.file for hierarchy in hierarchies if isinstance(hierarchy, FileHierarchy))
+        return tuple(self.hierarchy_files.values())
+
+    @property
+    def hierarchy_files(self) -> dict[str, Path]:
+        """The file that each k-quasi's hierarchy was read from, where it was read from one."""
+        hierarchies = {name: attribute.hierarchy for name, attribute in self.k_quasis.items()}
+        return {name: own.file for name, own in hierarchies.items() if isinstance(own, FileHierarchy)}
 
     @property
     def exact_epsilon(self) -> Fraction:
@@ -159,17 +175,18 @@ class Policy(Specification):
         for name, hierarchy in hierarchies.items():
             if hierarchy is not None:
                 document["attributes"][name]["hierarchy"] = hierarchy  # so that a hierarchy file is not read again
-        return Policy.from_dict({key: value for key, value in document.items() if value is not None})
+        stated = {key: value for key, value in document.items() if value is not None}
+        return _checked(stated, name="policy", folder=Path(), file=self.file)
 
     def most_suppressed(self, n_records: int) -> int:
         """How many of `n_records` records OLA may leave out: `max_suppression` as written, in whole records."""
         return int(fraction(self.max_suppression) * n_records)
 
 
-def _checked(document: Mapping[str, Any], *, name: str, folder: Path) -> Policy:
-    """The policy in a document that messages call `name`; hierarchy files are looked for in `folder`."""
+def _checked(document: Mapping[str, Any], *, name: str, folder: Path, file: Path | None = None) -> Policy:
+    """The policy in a document that messages call `name`, read from `file`; hierarchy files are looked for in `folder`."""
     try:
-        return Policy.model_validate(document, context={"folder": folder})
+        return Policy.model_validate(document, context={"folder": folder, "file": file})
     except ValidationError as error:
         problems = problems_of(error, document, name=name, top_keys=set(Policy.model_fields))
         raise PolicyError(problems) from None

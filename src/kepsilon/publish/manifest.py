@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kepsilon.errors import DataError, Problem
-from kepsilon.files.atomic import Staging, refuse_existing
-from kepsilon.files.private_folders import require_folder
+from kepsilon.files.atomic import Staging
 from kepsilon.json_values import FrozenMapping, Json, JsonMapping, JsonValue, left_out_if_none
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.prediction import ClassSummary
 from kepsilon.publish.bounds import Bounds, bounds_of
-from kepsilon.publish.outputs import refuse_input
+from kepsilon.publish.inputs import Input
+from kepsilon.publish.outputs import check_output
 from kepsilon.publish.policy_document import PolicyDocument
 from kepsilon.publish.record import Guarantee
 from kepsilon.table.arrays import IntArray
@@ -88,12 +88,10 @@ class Manifest(JsonMapping):
         """The JSON text, as it is written beside a release."""
         return json_text(self.to_json())
 
-    def write(self, path: str | Path, *, overwrite: bool = False, inputs: Iterable[str | Path] = ()) -> None:
+    def write(self, path: str | Path, *, overwrite: bool = False, inputs: Iterable[Input] = ()) -> None:
         """Writes the manifest as a JSON file; a path among `inputs` is refused."""
         target = Path(path)
-        require_folder(target.parent)
-        refuse_input(target, map(Path, inputs))
-        refuse_existing(target, overwrite=overwrite)
+        check_output(target, overwrite=overwrite, inputs=inputs)
         with Staging([target.parent]) as staging:
             with staging.new_file(target, owner_only=False) as temporary:
                 temporary.write_text(self.to_text(), encoding="utf-8")

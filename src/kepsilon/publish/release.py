@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from kepsilon.engines.protocol import Merged
-from kepsilon.errors import Problem, guarded
+from kepsilon.errors import InterruptedAfterRelease, Problem, guarded
 from kepsilon.evaluate.pictures import Pictures
 from kepsilon.files.atomic import Staging
 from kepsilon.files.digests import digest
 from kepsilon.policy.policy import Policy
 from kepsilon.publish.earlier_draws import EARLIER_DRAW, replaces_earlier_draw
+from kepsilon.publish.inputs import Input
 from kepsilon.publish.manifest import Making, Manifest, ReleasedClasses, json_text, manifest_of
 from kepsilon.publish.outputs import check_outputs, check_report_output, curator_path, is_folder, manifest_path
 from kepsilon.publish.record import Record
@@ -54,8 +55,12 @@ class Release:
         policy: Policy,
         released: ReleasedClasses,
         page: Callable[[Record, Pictures], str],
+        inputs: tuple[Input, ...],
     ) -> None:
-        """`released` is what counting `merged` tells; `page` makes the report, one HTML page."""
+        """`released` is what counting `merged` tells; `page` makes the report, one HTML page.
+
+        `inputs` is what was read, none of which is ever overwritten.
+        """
         self._merged = merged
         self._record = record
         making = Making(
@@ -64,6 +69,8 @@ class Release:
         self._manifest = manifest_of(policy, released, making, digest=None)
         self._pictures = pictures
         self._page = page
+        self._inputs = inputs
+        self._written: Written | None = None
 
     @property
     @guarded
@@ -87,6 +94,11 @@ class Release:
         """Which original record each released record was: for the curator only."""
         return self._merged.linkage()
 
+    @property
+    def written(self) -> Written | None:
+        """What was last written, and where; None as long as nothing is out."""
+        return self._written
+
     @guarded
     def write(
         self,
@@ -99,13 +111,29 @@ class Release:
         """Writes the release, PATH.manifest.json and the owner-only PATH.curator.json: all of them, or none.
 
         A path without a suffix becomes a folder of Parquet files. A warning says if `overwrite` replaces an earlier draw.
+
+        Interrupted (by Ctrl-C, or a signal whose handler raises) before the data file has its name, it leaves nothing and
+        the release is not out. An interrupt after that waits until all is in place, and is then raised as
+        `InterruptedAfterRelease`, which is a KeyboardInterrupt. `written` says at any time whether the release is out.
         """
         output = Path(path)
         linkage_path = None if linkage is None else Path(linkage)
         report_path = None if report is None else Path(report)
-        check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=self._merged.inputs)
+        check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=self._inputs)
         if overwrite and replaces_earlier_draw(output, digest=self._record.digest):
             warnings.warn(f"{output}: {EARLIER_DRAW}.", stacklevel=2)
+        before = self._written
+        try:
+            self._write(output, linkage_path, report_path, overwrite=overwrite)
+        except KeyboardInterrupt:
+            if self._written is before:
+                raise
+            raise InterruptedAfterRelease(f"{output} was released before the interrupt.") from None
+        if self._written is None:
+            raise RuntimeError("a release that was written is not known")
+        return self._written
+
+    def _write(self, output: Path, linkage_path: Path | None, report_path: Path | None, *, overwrite: bool) -> None:
         paths = [path for path in (output, linkage_path, report_path) if path is not None]
         with Staging(path.parent for path in paths) as staging:
             new = staging.new_folder(output) if is_folder(output) else staging.new_file(output, owner_only=False)
@@ -128,25 +156,25 @@ class Release:
             if report_path is not None:
                 with staging.new_file(report_path, owner_only=True) as temporary:
                     temporary.write_text(self._page(record, self._pictures), encoding="utf-8")
+            written = Written(
+                path=output,
+                manifest_path=manifest_path(output),
+                record_path=curator_path(output),
+                linkage_path=linkage_path,
+                report_path=report_path,
+                digest=found,
+                manifest=manifest,
+                record=record,
+                warnings=lost,
+            )
             staging.publish(overwrite=overwrite)
-        self._record, self._manifest = record, manifest
-        return Written(
-            path=output,
-            manifest_path=manifest_path(output),
-            record_path=curator_path(output),
-            linkage_path=linkage_path,
-            report_path=report_path,
-            digest=found,
-            manifest=manifest,
-            record=record,
-            warnings=lost,
-        )
+            self._record, self._manifest, self._written = record, manifest, written  # no interrupt can come between
 
     @guarded
     def report(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Writes the report, one HTML page with pictures: for the curator only."""
         target = Path(path)
-        check_report_output(target, overwrite=overwrite)
+        check_report_output(target, overwrite=overwrite, inputs=self._inputs)
         with Staging([target.parent]) as staging:
             with staging.new_file(target, owner_only=True) as temporary:
                 temporary.write_text(self._page(self._record, self._pictures), encoding="utf-8")
