@@ -13,7 +13,6 @@ import click
 
 import kepsilon
 from kepsilon.cli.surroundings import RunState, say
-from kepsilon.errors import SHOW_CAUSES
 
 DONE, BUG, WRONG, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -30,7 +29,7 @@ class Ending:
 
 def end(error: BaseException, state: RunState) -> int:
     """Says how a command ended that raised an error, and returns its exit code."""
-    if os.environ.get(SHOW_CAUSES) == "1":
+    if os.environ.get(kepsilon.errors.SHOW_CAUSES) == "1":
         with contextlib.suppress(OSError, ValueError):
             traceback.print_exception(error)
     ending = next(ending for ending in ENDINGS if isinstance(error, ending.errors))
