@@ -15,7 +15,8 @@ from kepsilon.auditing.classes import find_classes
 from kepsilon.auditing.confident import check_confident_k
 from kepsilon.auditing.counts import check_counts
 from kepsilon.auditing.few_records import check_exact_values
-from kepsilon.auditing.findings import FALSE_ALARM, Audit, Findings
+from kepsilon.auditing.false_alarms import FALSE_ALARM, FalseAlarms
+from kepsilon.auditing.findings import Audit, Findings
 from kepsilon.auditing.linkage import Linkage, read_linkage
 from kepsilon.auditing.manifest import check_digest_only, check_files_beside
 from kepsilon.auditing.noise import check_linked_noise
@@ -143,7 +144,7 @@ def _case_of(
         linkage=linkage,
         classes=classes,
         noise=claimed_noise(original, classes, policy),
-        alpha=FALSE_ALARM / (20 * (len(original.published) + len(policy.epsilon_quasis) + 2)),
+        false_alarms=FalseAlarms(total=FALSE_ALARM),
         findings=findings,
     )
 

@@ -13,9 +13,6 @@ from kepsilon.json_values import FrozenMapping, Json, JsonMapping, JsonValue, le
 Severity = Literal["broken", "warning", "note", "passed"]
 SEVERITIES: tuple[Severity, ...] = ("broken", "warning", "note", "passed")
 
-FALSE_ALARM = 1e-9
-"""The chance, at most, that any of the statistical checks calls a sound release broken."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditFinding(JsonValue):
@@ -69,6 +66,8 @@ class AuditFigures(JsonMapping):
     """Right links per record that a nearest-neighbour attacker is expected to make."""
     attacks: AttackFigures | None = field(default=None, metadata=left_out_if_none())
     """None where no attack could be scored."""
+    false_alarm: float | None = field(default=None, metadata=left_out_if_none())
+    """The chance, at most, that the statistical tests that were made call a sound release broken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

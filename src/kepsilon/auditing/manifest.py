@@ -18,7 +18,7 @@ from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
 from kepsilon.auditing.comparison import compare
 from kepsilon.auditing.findings import Findings, quoted
-from kepsilon.auditing.noise import n_taken_out_with_class
+from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.json_values import Json, json_of
 from kepsilon.policy.choices import ALGORITHMS
