@@ -115,6 +115,11 @@ class Findings:
     found: list[AuditFinding] = field(default_factory=list)
     figures: AuditFigures = field(default_factory=AuditFigures)
 
+    @property
+    def has_broken(self) -> bool:
+        """Whether some promise was found broken so far."""
+        return any(finding.severity == "broken" for finding in self.found)
+
     def add(self, severity: Severity, check: str, what: str) -> None:
         self.found.append(AuditFinding(severity=severity, check=check, what=what))
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.table.arrays import BoolArray, FloatArray
+from kepsilon.auditing.tables import folded
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label
 
 NULL = "null"
@@ -31,9 +32,10 @@ class ReadLabel:
     """Precision loss; NaN where the label can be read in several ways with different losses."""
 
 
-def read_label(domain: Domain, label: Label) -> ReadLabel | None:
+def read_label(domain: Domain, label: Label, *, reads_empty_as_null: bool = False) -> ReadLabel | None:
     """The meaning of a label of Mondrian, all its readings together; None if it cannot be understood."""
-    readings = [reading for reading in _readings(domain, label) if reading.covers.any()]
+    written: tuple[Label, ...] = (label, "") if label is None and reads_empty_as_null else (label,)
+    readings = [reading for own in written for reading in _readings(domain, own) if reading.covers.any()]
     if not readings:
         return None
     covers = np.logical_or.reduce([reading.covers for reading in readings])
@@ -41,9 +43,28 @@ def read_label(domain: Domain, label: Label) -> ReadLabel | None:
     return ReadLabel(covers=covers, loss=losses.pop() if len(losses) == 1 else np.nan)
 
 
-def levels_of(domain: Domain, labels: tuple[Label, ...]) -> tuple[int, ...]:
+def levels_of(domain: Domain, labels: tuple[Label, ...], *, reads_empty_as_null: bool = False) -> tuple[int, ...]:
     """Levels of the hierarchy that have all of these labels; empty if the labels are not those of one level."""
-    return tuple(level for level, known in enumerate(domain.levels) if set(labels) <= set(known))
+    return tuple(
+        level
+        for level, known in enumerate(domain.levels)
+        if set(labels) <= {folded(label, reads_empty_as_null) for label in known}
+    )
+
+
+def label_of_values(
+    domain: Domain, level: int, labels: tuple[Label, ...], *, reads_empty_as_null: bool = False
+) -> IntArray:
+    """Number of the label that each value of the domain has at a level, by code, shape (n_values,).
+
+    `labels` are numbered as they stand; the others of the level follow in the order in which values have them. Levels
+    that divide the values in the same way, and show the same labels for them, have the same numbers.
+    """
+    numbers = {label: i for i, label in enumerate(labels)}
+    of_label = [folded(label, reads_empty_as_null) for label in domain.levels[level]]
+    return np.array(
+        [numbers.setdefault(of_label[i], len(numbers)) for i in domain.at_level(level).tolist()], dtype=np.int64
+    )
 
 
 def _readings(domain: Domain, label: Label) -> Iterator[ReadLabel]:

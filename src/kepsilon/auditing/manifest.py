@@ -88,6 +88,16 @@ def check_digest_only(path: Path, findings: Findings) -> None:
         findings.broken("manifest", "the manifest is wrong about digest: it is not that of this file.")
 
 
+def stated_levels(path: Path) -> dict[str, int]:
+    """Levels of k-quasis that the manifest beside a release states; empty where there is none that can be read."""
+    beside = path.with_name(f"{path.name}.manifest.json")
+    document = _read(beside) if beside.exists() else None
+    levels = document.get("levels") if document is not None else None
+    if not isinstance(levels, dict):
+        return {}
+    return {str(name): level for name, level in levels.items() if isinstance(level, int)}
+
+
 def _read(path: Path) -> Json | None:
     """A JSON object; None if the file holds none, or one nested too deep to read."""
     try:
@@ -134,11 +144,10 @@ def _recomputed(case: AuditCase) -> Json:
         known["loss"]["dm*"] = classes.dm_star
     elif is_complete and not ALGORITHMS[policy.algorithm].may_suppress:
         known["loss"]["dm*"] = int(np.sum(classes.n_originals.astype(object) ** 2))
-    if classes.nodes is not None:
-        by_attribute = zip(original.domains, zip(*classes.nodes, strict=True), strict=True) if original.domains else ()
-        known["levels"] = {name: tuple(dict.fromkeys(levels)) for name, levels in by_attribute}
-    is_unambiguous = is_complete if classes.nodes is None else len(classes.nodes) == 1
-    if policy.confidence is None and classes.nodes is None:
+    if classes.levels is not None:
+        known["levels"] = dict(zip(original.domains, classes.levels, strict=True))
+    is_unambiguous = is_complete if classes.levels is None else all(len(levels) == 1 for levels in classes.levels)
+    if policy.confidence is None and classes.levels is None:
         is_unambiguous = True  # classes are released whole, so that labels tell all
     if is_unambiguous and not np.isnan(classes.losses).any():
         mean = sum(classes.losses) / len(classes.losses) if classes.losses else 0.0

@@ -117,9 +117,7 @@ def check_unlinked_noise(case: AuditCase) -> None:
             findings.broken("noise", f"the noise on {name} is not alike for every record: {'; '.join(faults)}.")
 
 
-def _judge(
-    case: AuditCase, binned: BinnedValues, name: str, *, n_gone: int, n_elsewhere: int, level: float
-) -> None:
+def _judge(case: AuditCase, binned: BinnedValues, name: str, *, n_gone: int, n_elsewhere: int, level: float) -> None:
     """Adds the finding on the noise of one ε-quasi: its first fault, or that it is as claimed."""
     findings, n_seen, n_released = case.findings, binned.n_seen, case.released.n_records
     if _tail(binned, HALF, n_gone, n_elsewhere) < level:
@@ -193,7 +191,9 @@ def _against_kept_columns(case: AuditCase, binned: BinnedValues) -> dict[str, fl
 def _largest(excess: FloatArray, variance: FloatArray, *, largest: float, sides: int) -> float:
     """Bound on the probability that any of these sums exceeds its mean so far: the smallest one, times their number."""
     n = int(np.count_nonzero(variance > 0))
-    found = [bernstein_bound(float(e), variance=float(v), largest=largest) for e, v in zip(excess, variance, strict=True)]
+    found = [
+        bernstein_bound(float(e), variance=float(v), largest=largest) for e, v in zip(excess, variance, strict=True)
+    ]
     return min(1.0, sides * n * min(found, default=1.0)) if n else 1.0
 
 

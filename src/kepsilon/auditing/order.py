@@ -162,11 +162,11 @@ def grouping_probability(codes: IntArray) -> float:
         n_pairs = len(own) // 2
         if not n_pairs:
             continue
-        own = own[: 2 * n_pairs]
+        firsts, seconds = own[0 : 2 * n_pairs : 2], own[1 : 2 * n_pairs : 2]
         # The record that is left over may be of any value, so all of them are counted.
         counts = np.bincount(numbers, minlength=n_distinct).astype(np.float64)
         most = float((counts**2).sum()) / (4 * n_pairs)
-        found = float(np.count_nonzero(own[0::2] == own[1::2]))
+        found = float(np.count_nonzero(firsts == seconds))
         smallest = min(smallest, permuted_matches_bound(found, most))
     return min(1.0, 2 * smallest)
 

@@ -67,7 +67,7 @@ def read_release(table: AuditedTable, original: Original, policy: Policy, findin
                 )
                 is_whole = False
         elif name in policy.k_quasis:
-            labels[name] = table.texts(name)
+            labels[name] = table.labels(name)
     if not is_whole:
         return None
     return Released(table=table, n_records=table.n_records, labels=labels, numbers=numbers)
