@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import kepsilon as ke
-from material.audited_releases import Case, classes_of, patients, patients_policy, released, unshuffled
+from material.audited_releases import Case, classes_of, patients, patients_policy, released
+from material.tamperings import unshuffled
 
 HEIGHT = {"role": "epsilon-quasi", "precision": 0.1, "range": "class"}
 

@@ -18,7 +18,7 @@ from kepsilon.auditing.classes import NOWHERE
 from kepsilon.auditing.comparison import compare
 from kepsilon.auditing.digests import digest_of
 from kepsilon.auditing.findings import quoted
-from kepsilon.auditing.noise import n_taken_out_with_class
+from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.json_values import Json, json_of
 from kepsilon.policy.choices import ALGORITHMS
@@ -115,11 +115,10 @@ def _recomputed(case: AuditCase) -> Json:
         known["loss"]["dm*"] = classes.dm_star
     elif is_complete and not ALGORITHMS[policy.algorithm].may_suppress:
         known["loss"]["dm*"] = int(np.sum(classes.n_originals.astype(object) ** 2))
-    if classes.nodes is not None:
-        by_attribute = zip(original.domains, zip(*classes.nodes, strict=True), strict=True) if original.domains else ()
-        known["levels"] = {name: tuple(dict.fromkeys(levels)) for name, levels in by_attribute}
-    is_unambiguous = is_complete if classes.nodes is None else len(classes.nodes) == 1
-    if policy.confidence is None and classes.nodes is None:
+    if classes.levels is not None:
+        known["levels"] = dict(zip(original.domains, classes.levels, strict=True))
+    is_unambiguous = is_complete if classes.levels is None else all(len(levels) == 1 for levels in classes.levels)
+    if policy.confidence is None and classes.levels is None:
         is_unambiguous = True  # classes are released whole, so that labels tell all
     if is_unambiguous and not np.isnan(classes.losses).any():
         mean = sum(classes.losses) / len(classes.losses) if classes.losses else 0.0

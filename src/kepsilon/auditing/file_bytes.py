@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from kepsilon.auditing.csv_layout import CsvLayout, csv_layout
-from kepsilon.auditing.findings import FALSE_ALARM, Findings, counted, quoted
+from kepsilon.auditing.false_alarms import FalseAlarms
+from kepsilon.auditing.findings import Findings, counted, quoted
 from kepsilon.auditing.number_texts import are_written_in_one_way
 from kepsilon.auditing.order import trend_probability
 from kepsilon.auditing.tables import Original
@@ -21,9 +22,10 @@ FEWEST_ENTRIES = 20
 def check_bytes(original: Original, table: AuditedTable, policy: Policy, findings: Findings) -> None:
     """Searches what a reader of the table does not see: the bytes of a file, the buffers of a frame."""
     n_before = len(findings.found)
-    for name in dict.fromkeys(table.column_names):
-        if table.column_names.count(name) == 1:
-            _check_column(name, original, table, findings)
+    names = [name for name in dict.fromkeys(table.column_names) if table.column_names.count(name) == 1]
+    level = FalseAlarms().level("bytes", n_tests=len(names))
+    for name in names:
+        _check_column(name, original, table, findings, level=level)
     for name in policy.epsilon_quasis:
         if table.column_names.count(name) == 1:
             _check_number_texts(name, table, findings)
@@ -37,8 +39,11 @@ def check_bytes(original: Original, table: AuditedTable, policy: Policy, finding
         _check_rendered(table, findings, is_sound=is_sound)
 
 
-def _check_column(name: str, original: Original, table: AuditedTable, findings: Findings) -> None:
-    """Reports values that a column holds and does not show, and dictionaries in the order of the input."""
+def _check_column(name: str, original: Original, table: AuditedTable, findings: Findings, *, level: float) -> None:
+    """Reports values that a column holds and does not show, and dictionaries in the order of the input.
+
+    `level` is the chance, at most, that an order that is none is reported.
+    """
     if table.csv_delimiter is not None:  # cells, and nothing beside them
         return
     column, under_nulls, is_stored = RawColumns(table).column(name)
@@ -63,7 +68,7 @@ def _check_column(name: str, original: Original, table: AuditedTable, findings: 
             )
     for path, entries, _ in orders if is_stored else ():
         places = first_rows(entries, theirs.get(path, []))
-        if len(places) >= FEWEST_ENTRIES and trend_probability(places.astype(float)) < FALSE_ALARM / 100:
+        if len(places) >= FEWEST_ENTRIES and trend_probability(places.astype(float)) < level / len(orders):
             findings.broken("bytes", f"the dictionary of {quoted(name)} lists its values in the order of the input.")
 
 

@@ -187,6 +187,19 @@ def levels_of(domain: Domain, labels: tuple[Label, ...]) -> tuple[int, ...]:
     return tuple(level for level, known in enumerate(domain.levels) if set(labels) <= set(known))
 
 
+def label_of_values(domain: Domain, level: int, labels: tuple[Label, ...]) -> IntArray:
+    """Number of the label that each value of the domain has at a level, by code, shape (n_values,).
+
+    `labels` are numbered as they stand; the others of the level follow in the order in which values have them. Levels
+    that divide the values in the same way, and show the same labels for them, have the same numbers.
+    """
+    numbers = {label: i for i, label in enumerate(labels)}
+    of_label = domain.levels[level]
+    return np.array(
+        [numbers.setdefault(of_label[i], len(numbers)) for i in domain.at_level(level).tolist()], dtype=np.int64
+    )
+
+
 def _is_power_of_two(number: Fraction) -> bool:
     return number.denominator == 1 and number.numerator.bit_count() == 1
 

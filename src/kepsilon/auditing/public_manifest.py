@@ -100,6 +100,18 @@ def check_manifest(path: Path, policy: Policy, findings: Findings, *, released: 
         )
 
 
+def stated_levels(path: Path) -> dict[str, int]:
+    """Levels of k-quasis that the manifest beside a release states; empty where there is none that can be read."""
+    try:
+        document = json.loads(path.with_name(f"{path.name}.manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    levels = document.get("levels") if isinstance(document, dict) else None
+    if not isinstance(levels, dict):
+        return {}
+    return {str(name): level for name, level in levels.items() if isinstance(level, int)}
+
+
 def worked_out(path: Path, policy: Policy, released: Released | None) -> Json:
     """The whole manifest; a `Form` where only the form of a value is known, or anything will do."""
     known: Json = {

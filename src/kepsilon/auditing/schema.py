@@ -7,9 +7,9 @@ from collections import Counter
 
 import numpy as np
 
-from kepsilon.auditing.findings import FALSE_ALARM, Findings, counted, quoted
-from kepsilon.auditing.noise_law import chernoff_bound
+from kepsilon.auditing.findings import Findings, counted, quoted
 from kepsilon.auditing.tables import Original, Released
+from kepsilon.auditing.tail_bounds import chernoff_bound
 from kepsilon.engines.arrow.audited import AuditedTable, empty_as_null
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.policy import Policy
@@ -19,6 +19,8 @@ HARMLESS_METADATA = ("ARROW:schema", "PARQUET:field_id")
 """Metadata that Arrow and Parquet write themselves."""
 HARMLESS_PREFIX = "_PL_CATEGORICAL"
 """Start of the metadata by which Polars recognises a column of categories; it does not hold the categories."""
+COINCIDENCE = 1e-9
+"""How improbable by chance it must be that two columns of the original agree, before the audit warns of it."""
 
 
 def require_not_exchanged(original: AuditedTable, released: AuditedTable, policy: Policy) -> None:
@@ -65,7 +67,7 @@ def read_release(table: AuditedTable, original: Original, policy: Policy, findin
                 )
                 is_whole = False
         elif name in policy.k_quasis:
-            labels[name] = empty_as_null(*table.texts(name))
+            labels[name] = empty_as_null(*table.labels(name))
     if not is_whole:
         return None
     return Released(table=table, n_records=table.n_records, labels=labels, numbers=numbers)
@@ -169,7 +171,7 @@ def _n_own_identifier(
     n_of_value = np.bincount(codes, minlength=len(values))
     listed = as_text >= 0
     by_chance = float(np.dot(n_of_value[listed], n_of_text[as_text[listed]])) / len(codes)
-    return n_same if chernoff_bound(n_same, by_chance) < FALSE_ALARM else 0
+    return n_same if chernoff_bound(n_same, by_chance) < COINCIDENCE else 0
 
 
 def check_published_numbers(released: Released, policy: Policy, findings: Findings) -> None:

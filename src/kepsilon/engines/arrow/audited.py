@@ -24,7 +24,8 @@ from kepsilon.table.codes import Label
 class AuditedTable:
     """A file or frame whose columns are read when they are asked for."""
 
-    def __init__(self, source: object) -> None:
+    def __init__(self, source: object, *, is_release: bool = False) -> None:
+        """Opens a table; `is_release` says that empty text stands for null where its format writes nulls so."""
         self.path: Path | None = Path(source) if isinstance(source, str | Path) else None
         self._source = open_source(source)
         self.name: str = self._source.name
@@ -33,6 +34,7 @@ class AuditedTable:
         self._whole: Any = None
         """All columns, where the kind of source is read whole; filled when first needed."""
         self._texts: dict[str, tuple[tuple[Label, ...], IntArray]] = {}
+        self.reads_empty_as_null: bool = is_release and not self._source.tells_null_from_empty
 
     @property
     def n_records(self) -> int:
@@ -86,14 +88,27 @@ class AuditedTable:
             self._texts[name] = self._coded(name)
         return self._texts[name]
 
+    def labels(self, name: str) -> tuple[tuple[Label, ...], IntArray]:
+        """As `texts`, for a k-quasi: bytes are the text that they encode, as they are for whoever generalises them."""
+        return self._folded(*encode(self._column(name), name, self.name))
+
+    def is_time(self, name: str) -> bool:
+        """Whether a column holds times, whose text has more or fewer zeros at its end in other formats."""
+        column = self._column(name)
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        return bool(pa.types.is_timestamp(kind) or pa.types.is_time(kind))
+
     def _coded(self, name: str) -> tuple[tuple[Label, ...], IntArray]:
         column = self._column(name)
         is_bytes = pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
         if pa.types.is_nested(column.type) or is_bytes or pa.types.is_fixed_size_binary(column.type):
             written = [None if value is None else repr(value) for value in column.to_pylist()]
             column = pa.chunked_array([pa.array(written, pa.string())])
-        values, codes = encode(column, name, self.name)
-        if not self._source.tells_null_from_empty and "" in values:
+        return self._folded(*encode(column, name, self.name))
+
+    def _folded(self, values: tuple[Label, ...], codes: IntArray) -> tuple[tuple[Label, ...], IntArray]:
+        """The values with empty text as null, where the format writes nulls so."""
+        if self.reads_empty_as_null and "" in values:
             values, codes = empty_as_null(values, codes)
         return values, codes.astype(np.int64)
 
