@@ -40,7 +40,9 @@ def try_case(seed: int) -> Tried:
         except HangsError:
             failures.append("hangs: a release and its audits take too long")
         except Exception as error:
-            failures.append(f"bug: {type(error).__name__}: only its type is shown, because its text might hold a record")
+            failures.append(
+                f"bug: {type(error).__name__}: only its type is shown, because its text might hold a record"
+            )
     return Tried(
         seed=seed,
         ended=ended,

@@ -68,11 +68,11 @@ def _k(scene: Scene) -> int:
 def _attributes(scene: Scene) -> dict[str, Any]:
     """The attributes of all columns that have a role, in any order."""
     found: dict[str, Any] = {}
-    for scene.column in scene.rng.sample(scene.columns, len(scene.columns)):
-        if scene.column.role:
-            scene.attribute = {"role": scene.column.role}
-            draw_into(scene.attribute, f"attributes.{scene.column.role}", scene)
-            found[scene.column.name] = scene.attribute
+    for column in scene.rng.sample(scene.columns, len(scene.columns)):
+        if column.role:
+            scene.column, scene.attribute = column, {"role": column.role}
+            draw_into(scene.attribute, f"attributes.{column.role}", scene)
+            found[column.name] = scene.attribute
     return found
 
 
@@ -96,7 +96,11 @@ def _hierarchy(scene: Scene) -> Any:
 
 def _texts(scene: Scene) -> list[str]:
     """The values of the column as a hierarchy lists them; sometimes one is forgotten where that is allowed."""
-    occurring = {str(value).lower() if isinstance(value, bool) else str(value) for value in scene.column.values if value is not None}
+    occurring = {
+        str(value).lower() if isinstance(value, bool) else str(value)
+        for value in scene.column.values
+        if value is not None
+    }
     listed = sorted(occurring | set(map(str, scene.column.pool)) - {""})
     if scene.attribute.get("unlisted") == "suppress" and len(listed) > 1 and scene.rng.random() < 0.5:
         listed.remove(scene.rng.choice(listed))
@@ -143,7 +147,14 @@ def _widths(scene: Scene) -> list[int | float]:
 
 def _units(scene: Scene) -> list[str]:
     return scene.rng.choice(
-        [["month", "quarter", "year"], ["day", "week"], ["day", "month", "year", "decade"], ["year"], ["week"], ["quarter", "decade"]]
+        [
+            ["month", "quarter", "year"],
+            ["day", "week"],
+            ["day", "month", "year", "decade"],
+            ["year"],
+            ["week"],
+            ["quarter", "decade"],
+        ]
     )
 
 
