@@ -150,16 +150,19 @@ def _n_left_before(case: Case) -> int:
         if case.document["attributes"][column.name].get("missing", "suppress") == "suppress":
             left |= {i for i, value in enumerate(column.values) if _is_missing(value)}
     for column in case.of_role("k-quasi"):
-        hierarchy = case.document["attributes"][column.name].get("hierarchy")
-        if hierarchy is not None:
-            texts = [as_text(value) for value in column.values]
-            no_null = {None, ""} if case.kind in CSV_KINDS else {None}
-            is_listed = {text: text in no_null or _lists(text, hierarchy, case) for text in set(texts)}
-            left |= {i for i, text in enumerate(texts) if not is_listed[text]}
+        attribute = case.document["attributes"][column.name]
+        texts = [as_text(value) for value in column.values]
+        no_value = {None, ""} if case.kind in CSV_KINDS else {None}
+        is_listed = {text: text in no_value or _lists(text, attribute, case) for text in set(texts)}
+        left |= {i for i, text in enumerate(texts) if not is_listed[text]}
     return len(left)
 
 
-def _lists(text: str | None, hierarchy: Mapping[str, Any], case: Case) -> bool:
+def _lists(text: str | None, attribute: Mapping[str, Any], case: Case) -> bool:
+    """Whether a k-quasi places a value: its hierarchy lists it, or it is a number where there is a step to cut on."""
+    hierarchy = attribute.get("hierarchy", {"type": ""})
+    if "step" in attribute and case.document["algorithm"] != "ola" and number_of(text) is None:
+        return False
     if hierarchy["type"] == "mask":
         return len(text or "") <= hierarchy.get("length", math.inf)
     if hierarchy["type"] == "groups":

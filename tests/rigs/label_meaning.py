@@ -31,7 +31,7 @@ def covers(label: str | None, value: Any, hierarchy: Hierarchy | None, files: Ma
     if value is not None and _is_same(label, value):
         return True
     if label.startswith("{") and label.endswith("}"):
-        return any(member in own or (member is not None and _is_same(member, value)) for member in _members(label))
+        return any(covers(member, value, hierarchy, files) for member in _members(label) if member != label)
     return value is not None and _is_between(label, value, hierarchy)
 
 

@@ -145,6 +145,16 @@ def _widths(scene: Scene) -> list[int | float]:
     return [_plain(first * factor) for factor in scene.rng.choice([[1], [1, 2], [1, 2, 4], [1, 10]])]
 
 
+def _step(scene: Scene) -> Any:
+    """A step of the number line: needed where numbers have no hierarchy, allowed where they have one."""
+    is_needed = "hierarchy" not in scene.attribute
+    return (
+        _plain(scene.column.step * scene.rng.choice([1, 2, 5, 10, 100]))
+        if is_needed or scene.rng.random() < 0.3
+        else ABSENT
+    )
+
+
 def _units(scene: Scene) -> list[str]:
     return scene.rng.choice(
         [
@@ -211,6 +221,7 @@ HOW: dict[str, How] = {
     "attributes": _attributes,
     "attributes.k-quasi.unlisted": maybe(0.4, any_value("attributes.k-quasi.unlisted")),
     "attributes.k-quasi.hierarchy": _hierarchy,
+    "attributes.k-quasi.step": only_if(lambda scene: scene.column.holds == "numbers", _step),
     "attributes.k-quasi.hierarchy.mask.side": maybe(0.5, any_value("attributes.k-quasi.hierarchy.mask.side")),
     "attributes.k-quasi.hierarchy.mask.char": maybe(0.3, one_of("*", "#", "x", "0", "é", "-", " ", "\U0001f600")),
     "attributes.k-quasi.hierarchy.mask.length": maybe(0.4, _length),
