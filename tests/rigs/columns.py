@@ -269,7 +269,7 @@ KEPT_TYPES: dict[str, Callable[[random.Random, int], pa.Array]] = {
     "string_view": lambda rng, n: _few_texts(rng, n).cast(pa.string_view()),
     "binary": _typed(pa.binary(), lambda rng: text(rng).encode()),
     "binary_view": lambda rng, n: _few_texts(rng, n).cast(pa.binary()).cast(pa.binary_view()),
-    "fixed_size_binary": _typed(pa.binary(8), lambda rng: token(rng).encode()),
+    "fixed_size_binary": _typed(pa.binary(11), lambda rng: token(rng).encode()),
     "dictionary": _dictionaries,
     "dictionary of numbers": lambda rng, n: pa.array(_listed(rng, n, lambda: rng.randrange(5)), pa.int64()).dictionary_encode(),
     "run_end_encoded": lambda rng, n: pc.run_end_encode(_few_texts(rng, n)),

@@ -7,6 +7,7 @@ import contextlib
 import gc
 import io
 import os
+import random
 import signal
 import tempfile
 import threading
@@ -16,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Any
+from unittest.mock import patch
 
 from kepsilon.cli.main import commands, run
 
@@ -108,6 +111,14 @@ def own_temporary_folder(folder: Path) -> Iterator[None]:
         yield
     finally:
         tempfile.tempdir = before
+
+
+def repeatable_noise(seed: int) -> Any:
+    """Random bytes that a seed repeats where the package asks the system for them, so that a failure can be repeated.
+
+    The release does not know it, and is not marked as seeded.
+    """
+    return patch("kepsilon.randomness._system_random", random.Random(f"{seed} noise").randbytes)
 
 
 def files_in(folder: Path) -> frozenset[str]:

@@ -32,6 +32,7 @@ from rigs.commands import (
     n_open_in,
     nobody_waits_at,
     own_temporary_folder,
+    repeatable_noise,
     run_command,
 )
 from rigs.faults import ANY, Fault, draw_fault
@@ -80,7 +81,7 @@ def try_case(seed: int) -> Tried:
     try:
         (folder / "files").mkdir()
         (folder / "temporary").mkdir()
-        with own_temporary_folder(folder / "temporary"):
+        with own_temporary_folder(folder / "temporary"), repeatable_noise(seed):
             _try_frame(trial) if case.is_frame else _try_files(trial)
         if files_in(folder / "temporary"):
             trial.fail("left over: something stays in the folder for temporary files")
