@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from rigs.columns import Column, decimal
+from rigs.label_meaning import as_text
 from rigs.settings import all_keys, values_of
 
 ABSENT: Any = object()
@@ -168,9 +169,12 @@ def _units(scene: Scene) -> list[str]:
     )
 
 
-def _length(scene: Scene) -> int:
-    longest = max((len(str(value)) for value in scene.column.values if value is not None), default=1)
-    return min(100, max(1, longest + (scene.rng.choice([0, 0, 2]))))
+def _length(scene: Scene) -> Any:
+    """The length of codes: mostly stated where they differ in length, for then it must not come from the data."""
+    lengths = {len(as_text(value) or "") for value in scene.column.values if value is not None} or {1}
+    if scene.rng.random() > (0.95 if len(lengths) > 1 else 0.4):
+        return ABSENT
+    return min(100, max(lengths) + scene.rng.choice([0, 0, 2])) or 1
 
 
 def _precision(scene: Scene) -> int | float:
@@ -224,7 +228,7 @@ HOW: dict[str, How] = {
     "attributes.k-quasi.step": only_if(lambda scene: scene.column.holds == "numbers", _step),
     "attributes.k-quasi.hierarchy.mask.side": maybe(0.5, any_value("attributes.k-quasi.hierarchy.mask.side")),
     "attributes.k-quasi.hierarchy.mask.char": maybe(0.3, one_of("*", "#", "x", "0", "é", "-", " ", "\U0001f600")),
-    "attributes.k-quasi.hierarchy.mask.length": maybe(0.4, _length),
+    "attributes.k-quasi.hierarchy.mask.length": _length,
     "attributes.k-quasi.hierarchy.mask.label": maybe(0.3, _label),
     "attributes.k-quasi.hierarchy.intervals.widths": _widths,
     "attributes.k-quasi.hierarchy.intervals.origin": maybe(0.3, one_of(0, 1, -0.5, 1900, 0.25)),
