@@ -100,7 +100,21 @@ ALSO = {"init": 0.15, "check": 0.4, "explore": 0.1, "audit": 0.3, "audit without
 def _n_records(rng: random.Random, *, only_releasable: bool) -> int:
     if not only_releasable and rng.random() < 0.06:
         return rng.choice([0, 0, 1, 2, 5])
-    return rng.choice([rng.randint(10, 60), rng.randint(30, 200), rng.randint(30, 200), rng.randint(100, 600), rng.randint(500, 3000)])
+    low, high = rng.choice(
+        [
+            (10, 60),
+            (10, 60),
+            (30, 200),
+            (30, 200),
+            (30, 200),
+            (30, 200),
+            (100, 600),
+            (100, 600),
+            (100, 600),
+            (500, 3000),
+        ]
+    )
+    return rng.randint(low, high)
 
 
 def _suit(column: Column, rng: random.Random, *, kind: str, output: str, n: int, only_releasable: bool) -> None:

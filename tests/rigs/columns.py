@@ -108,7 +108,10 @@ def codes(rng: random.Random, n: int, *, typed: bool) -> Column:
     elif style == "unicode":
         pool = ["".join(rng.choices(["é", "e\u0301", "日", "*", "9", " "], k=rng.randint(1, 5))) for _ in range(many)]
     else:
-        pool = [f"{rng.randint(1, 9)}{rng.choice('eE')}{rng.choice(['', '-', '+'])}{rng.randint(1, 10**10)}" for _ in range(many)]
+        pool = [
+            f"{rng.randint(1, 9)}{rng.choice('eE')}{rng.choice(['', '-', '+'])}{rng.randint(1, 10**10)}"
+            for _ in range(many)
+        ]
     pool = list(dict.fromkeys(pool))
     values = drawn(rng, pool, n, nulls=some_nulls(rng))
     return Column(name="", role="k-quasi", holds="codes", array=_as_text(rng, values, typed=typed), pool=pool)
@@ -143,16 +146,32 @@ def dates(rng: random.Random, n: int, *, typed: bool) -> Column:
         return Column(name="", role="k-quasi", holds="dates", array=pa.array(moments, pa.timestamp(unit)), pool=pool)
     form = None if style == "iso" else rng.choice(["%d.%m.%Y", "%Y/%m/%d"]) if start.year > 999 else None
     texts = [None if v is None else v.isoformat() if form is None else v.strftime(form) for v in values]
-    return Column(name="", role="k-quasi", holds="dates", array=_as_text(rng, texts, typed=typed), pool=pool, date_format=form)
+    return Column(
+        name="", role="k-quasi", holds="dates", array=_as_text(rng, texts, typed=typed), pool=pool, date_format=form
+    )
 
 
 def flags(rng: random.Random, n: int, *, typed: bool) -> Column:
     values = drawn(rng, [True, False], n, nulls=some_nulls(rng))
-    array = pa.array(values, pa.bool_()) if typed else pa.array([None if v is None else str(v).lower() for v in values], pa.string())
+    array = (
+        pa.array(values, pa.bool_())
+        if typed
+        else pa.array([None if v is None else str(v).lower() for v in values], pa.string())
+    )
     return Column(name="", role="k-quasi", holds="flags", array=array, pool=["true", "false"])
 
 
-K_QUASIS: tuple[Callable[..., Column], ...] = (categories, categories, codes, codes, numbers, numbers, numbers, dates, flags)
+K_QUASIS: tuple[Callable[..., Column], ...] = (
+    categories,
+    categories,
+    codes,
+    codes,
+    numbers,
+    numbers,
+    numbers,
+    dates,
+    flags,
+)
 
 
 # ε-quasis, identifiers, kept columns
@@ -168,7 +187,9 @@ def identifiers(rng: random.Random, n: int, *, typed: bool) -> Column:
     make = (lambda: number(rng)) if rng.random() < 0.3 else (lambda: text(rng, in_lines=typed))
     pool = [make() for _ in range(max(1, n // 3 if repeated else n))]
     values = [pool[i % len(pool)] for i in range(n)]
-    array = _as_text(rng, values, typed=typed) if isinstance(pool[0], str) or not typed else pa.array(values, pa.int64())
+    array = (
+        _as_text(rng, values, typed=typed) if isinstance(pool[0], str) or not typed else pa.array(values, pa.int64())
+    )
     return Column(name="", role="identifier", holds="texts", array=array)
 
 
@@ -248,7 +269,7 @@ KEPT_TYPES: dict[str, Callable[[random.Random, int], pa.Array]] = {
     "string_view": lambda rng, n: _few_texts(rng, n).cast(pa.string_view()),
     "binary": _typed(pa.binary(), lambda rng: text(rng).encode()),
     "binary_view": lambda rng, n: _few_texts(rng, n).cast(pa.binary()).cast(pa.binary_view()),
-    "fixed_size_binary": _typed(pa.binary(8), lambda rng: token(rng).encode()),
+    "fixed_size_binary": _typed(pa.binary(11), lambda rng: token(rng).encode()),
     "dictionary": _dictionaries,
     "dictionary of numbers": lambda rng, n: pa.array(_listed(rng, n, lambda: rng.randrange(5)), pa.int64()).dictionary_encode(),
     "run_end_encoded": lambda rng, n: pc.run_end_encode(_few_texts(rng, n)),

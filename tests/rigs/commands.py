@@ -7,6 +7,7 @@ import contextlib
 import gc
 import io
 import os
+import random
 import signal
 import tempfile
 import threading
@@ -16,10 +17,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Any
+from unittest.mock import patch
 
 from kepsilon.cli.main import commands, run
 
-TOO_LONG = 120
+TOO_LONG = 60
 """Seconds after which a command counts as one that hangs; the slowest take a few."""
 
 
@@ -77,6 +80,30 @@ def limited_time(seconds: float = TOO_LONG) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def nobody_waits_at(pipe: Path, *, patience: float = 5) -> Iterator[list[str]]:
+    """Lets go whoever waits at a pipe for somebody to write; the list that is given gets an entry if anybody did.
+
+    A library that waits inside its own code is not woken by an alarm.
+    """
+    found: list[str] = []
+    is_done = threading.Event()
+
+    def watch() -> None:
+        while not is_done.wait(patience if not found else 0.2):
+            with contextlib.suppress(OSError):  # nobody waits there
+                os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+                found.append("waits")
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield found
+    finally:
+        is_done.set()
+        watcher.join()
+
+
+@contextlib.contextmanager
 def own_temporary_folder(folder: Path) -> Iterator[None]:
     """Makes a folder the system's folder for temporary files, so that what stays in it can be seen."""
     before, tempfile.tempdir = tempfile.tempdir, str(folder)
@@ -84,6 +111,14 @@ def own_temporary_folder(folder: Path) -> Iterator[None]:
         yield
     finally:
         tempfile.tempdir = before
+
+
+def repeatable_noise(seed: int) -> Any:
+    """Random bytes that a seed repeats where the package asks the system for them, so that a failure can be repeated.
+
+    The release does not know it, and is not marked as seeded.
+    """
+    return patch("kepsilon.randomness._system_random", random.Random(f"{seed} noise").randbytes)
 
 
 def files_in(folder: Path) -> frozenset[str]:

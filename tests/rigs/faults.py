@@ -136,7 +136,9 @@ def _flipped(path: Path, rng: random.Random, case: Case) -> None:
 
 
 def _is_something_else(path: Path, rng: random.Random, case: Case) -> None:
-    path.write_bytes(rng.choice([b"PAR1", b"ARROW1\x00\x00", b"\x00" * 100, b"%PDF-1.4", f"{token(rng)};{token(rng)}\n".encode()]))
+    path.write_bytes(
+        rng.choice([b"PAR1", b"ARROW1\x00\x00", b"\x00" * 100, b"%PDF-1.4", f"{token(rng)};{token(rng)}\n".encode()])
+    )
 
 
 def _gone(path: Path, rng: random.Random, case: Case) -> None:
@@ -166,7 +168,12 @@ def _edited(change: Callable[[str, random.Random, Case], str]) -> Callable[[Path
 
 def _ragged(text: str, rng: random.Random, case: Case) -> str:
     delimiter = case.dialect.delimiter
-    return text.rstrip("\r\n") + case.dialect.line_end + delimiter.join([token(rng)] * (len(case.columns) + rng.choice([1, 3]))) + "\n"
+    return (
+        text.rstrip("\r\n")
+        + case.dialect.line_end
+        + delimiter.join([token(rng)] * (len(case.columns) + rng.choice([1, 3])))
+        + "\n"
+    )
 
 
 def _stray_quote(text: str, rng: random.Random, case: Case) -> str:
@@ -204,7 +211,9 @@ IN_CSV = (
     Fault(name="ragged", spoil=_edited(_ragged)),
     Fault(name="stray quote", spoil=_edited(_stray_quote), codes=ANY),
     Fault(name="mixed encodings", spoil=_edited(_mixed_encodings), codes=ANY),
-    Fault(name="UTF-16 table", spoil=lambda path, rng, case: path.write_bytes(path.read_bytes().decode().encode("utf-16"))),
+    Fault(
+        name="UTF-16 table", spoil=lambda path, rng, case: path.write_bytes(path.read_bytes().decode().encode("utf-16"))
+    ),
     Fault(name="one name for all columns", spoil=_edited(_twice), codes=ANY),
     Fault(name="NUL in the table", spoil=_edited(lambda text, rng, case: text + "\x00"), codes=ANY),
     Fault(name="only a header", spoil=_edited(lambda text, rng, case: case.dialect.delimiter.join("abc") + "\n")),
@@ -231,15 +240,17 @@ def _in_epsilon_quasi(*values: Any) -> Callable[[Case, random.Random], None]:
 
 
 def _in_k_quasi(case: Case, rng: random.Random) -> None:
-    """A value that a hierarchy most likely does not list, or that looks like a huge number."""
+    """Values that no hierarchy of numbers, dates or lists has, or that look like a huge number."""
     column = rng.choice(case.of_role("k-quasi"))
     own = [None if value is None else str(value) for value in column.values]
-    own[rng.randrange(len(own))] = rng.choice([token(rng) * 20, "1e999999999", "-1e-999999999", "٣", "1_000", "0x1F", "9" * 5000, "Infinity", "²"])
+    odd = ["1e999999999", "-1e-999999999", "٣", "1_000", "0x1F", "9" * 5000, "Infinity", "²"]
+    for i in rng.sample(range(len(own)), min(len(own), rng.choice([1, 1, 5]))):
+        own[i] = rng.choice([token(rng), f"{token(rng)} " * 12, rng.choice(odd)])
     column.array = pa.array(own, pa.string())
 
 
 IN_VALUES = (
-    Fault(name="text among numbers", spoil=_in_epsilon_quasi("QZBBBBBB tall", "1,5", "--", "1_000", "٣")),
+    Fault(name="text among numbers", spoil=_in_epsilon_quasi("QZBBBBBBBBB tall", "1,5", "--", "1_000", "٣")),
     Fault(name="not finite", spoil=_in_epsilon_quasi(float("nan"), float("inf"), float("-inf"))),
     Fault(name="huge numbers", spoil=_in_epsilon_quasi("1e300", "1e-300", "-1e308", "1e400", "1e999999999"), codes=ANY),
     Fault(name="foreign value of a k-quasi", spoil=_in_k_quasi, codes=ANY),
@@ -308,6 +319,25 @@ IN_ARGUMENTS = (
     Fault(name="no such option", spoil=_more("--faster")),
     Fault(name="no such engine", spoil=_more("--engine", "steam")),
 )  # fmt: skip
+
+
+FAULTY = 0.25
+"""Share of the cases that are deliberately wrong in one way."""
+
+
+def is_faulty(seed: int) -> bool:
+    """Whether the case of a seed is wrong in one way; known without drawing it."""
+    return random.Random(f"{seed} is faulty").random() < FAULTY
+
+
+def draw_fault(case: Case) -> tuple[str, Fault | None]:
+    """Where a case is wrong, and how; most are not."""
+    if not is_faulty(case.seed):
+        return "", None
+    rng = case.rng("fault")
+    possible = faults_for(case)
+    where = rng.choice(list(possible))
+    return where, rng.choice(possible[where])
 
 
 def faults_for(case: Case) -> dict[str, tuple[Fault, ...]]:

@@ -6,15 +6,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
 import tempfile
+import traceback
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import kepsilon
 from rigs import tables
@@ -27,19 +30,18 @@ from rigs.commands import (
     has_command,
     limited_time,
     n_open_in,
+    nobody_waits_at,
     own_temporary_folder,
+    repeatable_noise,
     run_command,
 )
-from rigs.faults import ANY, Fault, faults_for
+from rigs.faults import ANY, Fault, draw_fault
 from rigs.invariants import Published, broken, broken_files, tokens_of_left_out
 from rigs.policies import toml
 from rigs.running import Tried, run_rig
 from rigs.settings import settings_of
 from rigs.tables import CSV_KINDS
 from rigs.tokens import numbers_in, tokens_in
-
-FAULTY = 0.25
-"""Share of the cases that are deliberately wrong in one way."""
 
 SHOWN_BY_MANY = 20
 """`init` copies a value into its proposal only if so many records hold it."""
@@ -73,18 +75,13 @@ class Trial:
 def try_case(seed: int) -> Tried:
     """Runs everything that the case of a seed is made of, and says what is wrong about it."""
     case = draw_case(seed)
-    rng = case.rng("fault")
-    where, fault = "", None
-    if rng.random() < FAULTY:
-        possible = faults_for(case)
-        where = rng.choice(list(possible))
-        fault = rng.choice(possible[where])
+    where, fault = draw_fault(case)
     folder = Path(tempfile.mkdtemp(prefix="kepsilon-rig-")).resolve()
     trial = Trial(case=case, folder=folder, where=where, fault=fault)
     try:
         (folder / "files").mkdir()
         (folder / "temporary").mkdir()
-        with own_temporary_folder(folder / "temporary"):
+        with own_temporary_folder(folder / "temporary"), repeatable_noise(seed):
             _try_frame(trial) if case.is_frame else _try_files(trial)
         if files_in(folder / "temporary"):
             trial.fail("left over: something stays in the folder for temporary files")
@@ -162,8 +159,6 @@ def _audit_frame(trial: Trial, frame: Any, release: kepsilon.Release, policy: ke
 
 def _place(error: BaseException) -> str:
     """The type of an error that is a bug, and where in the package it was raised; its text may hold a record."""
-    import traceback
-
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "/kepsilon/" in f.filename]
     place = f"{frames[-1].filename.rpartition('/kepsilon/')[2]}:{frames[-1].lineno}" if frames else "outside kepsilon"
     return f"{type(error).__name__} at {place}"
@@ -187,6 +182,16 @@ def _try_files(trial: Trial) -> None:
         (path / name).write_text(text, encoding="utf-8")
     if trial.where in ("file", "csv") and trial.fault is not None:
         trial.fault.spoil(source, case.rng("spoil"), case)
+    if source.is_fifo():
+        with nobody_waits_at(source) as waits:
+            _run_commands(trial, source, policy)
+        trial.fail(*["hangs: a command waits for somebody to write into a pipe"][: len(waits)])
+    else:
+        _run_commands(trial, source, policy)
+
+
+def _run_commands(trial: Trial, source: Path, policy: Path) -> None:
+    case, rng = trial.case, trial.case.rng("commands")
     checked = _run(trial, "check", source, "-p", policy) if "check" in case.also else None
     if "init" in case.also:
         _try_init(trial, source)
@@ -201,8 +206,13 @@ def _try_files(trial: Trial) -> None:
     if "explore" in case.also:
         cells = ["--k", "2,3", "--epsilon", "1,4"]
         _run(trial, "explore", source, "-p", policy, *cells, *rng.choice([[], ["--json"], ["--max-risk", "0.5"]]))
-    if "manifest" in case.also and has_command("manifest") and outcome.code == 0:
-        _run(trial, "manifest", trial.output, "-p", policy)
+    if (
+        "manifest" in case.also
+        and has_command("manifest")
+        and trial.ended == "released"
+        and trial.where in ("", "values")
+    ):
+        _try_manifest(trial, policy)
 
 
 def _spoiled_document(trial: Trial) -> dict[str, Any]:
@@ -235,7 +245,9 @@ def _run(trial: Trial, *arguments: object) -> Outcome:
 
 def _search(trial: Trial, said: str, where: str, *, wrong: str | None = None) -> None:
     """Looks for values of records in a text. What the curator wrote into the policy may be quoted."""
-    allowed = tokens_in(json.dumps(trial.case.document, ensure_ascii=False) + json.dumps(trial.case.hierarchy_files, ensure_ascii=False))
+    allowed = tokens_in(
+        json.dumps(trial.case.document, ensure_ascii=False) + json.dumps(trial.case.hierarchy_files, ensure_ascii=False)
+    )
     if found := tokens_in(said) - allowed:
         trial.fail(f"value: {len(found)} values of records in {where}")
     numbers = numbers_in(said if wrong is None else wrong)
@@ -270,9 +282,11 @@ def _try_anonymise(trial: Trial, source: Path, policy: Path) -> tuple[Outcome, f
     arguments += ["--json"] * case.as_json
     if trial.where == "arguments" and trial.fault is not None:
         places = {"folder": path, "policy": policy, "input": source, "output": trial.output}
-        arguments = trial.fault.spoil(arguments, {name: str(place) for name, place in places.items()}, case.rng("spoil"))
+        arguments = trial.fault.spoil(
+            arguments, {name: str(place) for name, place in places.items()}, case.rng("spoil")
+        )
     before = {name: _content(path / name) for name in files_in(path)}
-    with _little_room(case):
+    with _little_room(trial):
         outcome = _run(trial, *arguments)
     if trial.fault is not None and outcome.code not in trial.fault.codes and outcome.code in ANY:
         trial.fail(f"exit codes: {outcome.code} for {trial.fault.name}")
@@ -293,14 +307,10 @@ def _content(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def _little_room(case: Case) -> Any:
+def _little_room(trial: Trial) -> Any:
     """Room for a few hundred records, where the case asks for that; the command line has no limit so small."""
-    import contextlib
-
-    if case.engine != "spilling":
+    if trial.case.engine != "spilling" or trial.where == "arguments":
         return contextlib.nullcontext()
-    from unittest.mock import patch
-
     return patch("kepsilon.engines.room.parse_bytes", lambda memory: 200_000)
 
 
@@ -315,10 +325,12 @@ def _compare_with_check(trial: Trial, checked: Outcome, outcome: Outcome) -> Non
 
 def _look_at_release(trial: Trial, new: frozenset[str]) -> None:
     case, path, output = trial.case, trial.path, trial.output
-    beside = {end: (path / f"{output.name}.{end}.json").read_text(encoding="utf-8") for end in ("manifest", "curator")}
+    beside = {end: _beside(trial, end) for end in ("manifest", "curator")}
     linkage = path / "linkage.parquet" if case.with_linkage else None
     try:
-        names, columns, is_text = tables.read(output, delimiter=case.dialect.delimiter if case.kind in CSV_KINDS else ",")
+        names, columns, is_text = tables.read(
+            output, delimiter=case.dialect.delimiter if case.kind in CSV_KINDS else ","
+        )
     except (ValueError, OSError) as error:
         trial.fail(f"release: it cannot be read ({type(error).__name__})")
         return
@@ -350,6 +362,23 @@ def _look_at_release(trial: Trial, new: frozenset[str]) -> None:
 def _linkage(path: Path) -> Mapping[str, list[int]]:
     names, columns, _ = tables.read(path, delimiter=",")
     return dict(zip(names, columns, strict=True))
+
+
+def _try_manifest(trial: Trial, policy: Path) -> None:
+    """The manifest can be worked out from policy and release alone; what says when and how it was made is left out."""
+    outcome = _run(trial, "manifest", trial.output, "-p", policy)
+    if outcome.code:
+        trial.fail("manifest: it cannot be worked out from the release")
+        return
+    there, again = (json.loads(text) for text in (_beside(trial, "manifest"), outcome.out))
+    differing = sorted(key for key in there.keys() | again.keys() if there.get(key) != again.get(key))
+    if wrong := [key for key in differing if key not in ("created", "kepsilon_version", "seeded")]:
+        trial.fail(f"manifest: worked out again it differs in {', '.join(wrong)}")
+
+
+def _beside(trial: Trial, end: str) -> str:
+    """The text of the manifest or of the curator's record beside the release."""
+    return trial.output.with_name(f"{trial.output.name}.{end}.json").read_text(encoding="utf-8")
 
 
 def _try_audits(trial: Trial, source: Path, policy: Path) -> None:

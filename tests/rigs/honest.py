@@ -16,7 +16,7 @@ from typing import Any
 import kepsilon
 from rigs import tables
 from rigs.cases import Case, draw_case
-from rigs.commands import HangsError, limited_time
+from rigs.commands import HangsError, limited_time, repeatable_noise
 from rigs.running import Tried, run_rig
 from rigs.settings import settings_of
 
@@ -32,7 +32,7 @@ def try_case(seed: int) -> Tried:
     ended = "refused"
     with _folder() as folder:
         try:
-            with limited_time():
+            with limited_time(), repeatable_noise(seed):
                 release = _released(case, folder)
                 if release is not None:
                     ended = "released"
@@ -40,7 +40,9 @@ def try_case(seed: int) -> Tried:
         except HangsError:
             failures.append("hangs: a release and its audits take too long")
         except Exception as error:
-            failures.append(f"bug: {type(error).__name__}: only its type is shown, because its text might hold a record")
+            failures.append(
+                f"bug: {type(error).__name__}: only its type is shown, because its text might hold a record"
+            )
     return Tried(
         seed=seed,
         ended=ended,

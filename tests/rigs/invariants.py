@@ -150,16 +150,19 @@ def _n_left_before(case: Case) -> int:
         if case.document["attributes"][column.name].get("missing", "suppress") == "suppress":
             left |= {i for i, value in enumerate(column.values) if _is_missing(value)}
     for column in case.of_role("k-quasi"):
-        hierarchy = case.document["attributes"][column.name].get("hierarchy")
-        if hierarchy is not None:
-            texts = [as_text(value) for value in column.values]
-            no_null = {None, ""} if case.kind in CSV_KINDS else {None}
-            is_listed = {text: text in no_null or _lists(text, hierarchy, case) for text in set(texts)}
-            left |= {i for i, text in enumerate(texts) if not is_listed[text]}
+        attribute = case.document["attributes"][column.name]
+        texts = [as_text(value) for value in column.values]
+        no_value = {None, ""} if case.kind in CSV_KINDS else {None}
+        is_listed = {text: text in no_value or _lists(text, attribute, case) for text in set(texts)}
+        left |= {i for i, text in enumerate(texts) if not is_listed[text]}
     return len(left)
 
 
-def _lists(text: str | None, hierarchy: Mapping[str, Any], case: Case) -> bool:
+def _lists(text: str | None, attribute: Mapping[str, Any], case: Case) -> bool:
+    """Whether a k-quasi places a value: its hierarchy lists it, or it is a number where there is a step to cut on."""
+    hierarchy = attribute.get("hierarchy", {"type": ""})
+    if "step" in attribute and case.document["algorithm"] != "ola" and number_of(text) is None:
+        return False
     if hierarchy["type"] == "mask":
         return len(text or "") <= hierarchy.get("length", math.inf)
     if hierarchy["type"] == "groups":
@@ -218,7 +221,10 @@ def _kept_somewhere(case: Case, published: Published) -> Iterator[str]:
     if not kept or published.is_text != (case.kind in CSV_KINDS) or published.is_pandas:
         return
     blank = "" if published.is_text else None
-    there = Counter(tuple(_frozen(value or blank if published.is_text else value) for value in row) for row in zip(*(c.values for c in kept), strict=True))
+    there = Counter(
+        tuple(_frozen(value or blank if published.is_text else value) for value in row)
+        for row in zip(*(c.values for c in kept), strict=True)
+    )
     shown = Counter(
         tuple(_frozen(value or blank if published.is_text else value) for value in row)
         for row in zip(*(published.column(c.name) for c in kept), strict=True)
@@ -275,7 +281,7 @@ def _is_written(own: Any, shown: str | None, kind: pa.DataType) -> bool:
     if isinstance(own, int | Decimal):
         return Decimal(shown) == own
     if isinstance(own, datetime):
-        return datetime.fromisoformat(shown.replace("Z", "+00:00")) == own if own.tzinfo else moment_of(shown, None) == own
+        return datetime.fromisoformat(shown) == own if own.tzinfo else moment_of(shown, None) == own
     if isinstance(own, date | time):
         return shown == own.isoformat() or shown.startswith(own.isoformat())
     if isinstance(own, timedelta):
@@ -293,7 +299,10 @@ def digest_of(path: Path) -> str:
 
 def broken_files(case: Case, output: Path, *, linkage: Path | None, report: Path | None) -> Iterator[str]:
     """What is wrong with the written files themselves: owner-only ones that others can read, a wrong digest."""
-    private = [output.with_name(output.name + ".curator.json"), *(path for path in (linkage, report) if path is not None)]
+    private = [
+        output.with_name(output.name + ".curator.json"),
+        *(path for path in (linkage, report) if path is not None),
+    ]
     if any(stat.S_IMODE(path.stat().st_mode) != 0o600 for path in private):
         yield "files: one that is for the owner only can be read by others"
     for beside in (output.with_name(output.name + ".curator.json"), output.with_name(output.name + ".manifest.json")):
@@ -307,7 +316,9 @@ def broken_files(case: Case, output: Path, *, linkage: Path | None, report: Path
 
 def _never_published(case: Case) -> frozenset[str]:
     """Tokens of identifiers and of columns without a role."""
-    return frozenset(name for column in case.of_role("identifier", "") for v in column.values for name in tokens_in(str(v)))
+    return frozenset(
+        name for column in case.of_role("identifier", "") for v in column.values for name in tokens_in(str(v))
+    )
 
 
 def tokens_of_left_out(case: Case, published: Published) -> frozenset[str]:

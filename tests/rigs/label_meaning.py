@@ -31,7 +31,7 @@ def covers(label: str | None, value: Any, hierarchy: Hierarchy | None, files: Ma
     if value is not None and _is_same(label, value):
         return True
     if label.startswith("{") and label.endswith("}"):
-        return any(member in own or (member is not None and _is_same(member, value)) for member in _members(label))
+        return any(covers(member, value, hierarchy, files) for member in _members(label) if member != label)
     return value is not None and _is_between(label, value, hierarchy)
 
 
@@ -43,6 +43,8 @@ def as_text(value: Any) -> str | None:
         return str(value).lower()
     if isinstance(value, datetime):
         return value.isoformat(" ")
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
@@ -58,7 +60,11 @@ def ancestors(value: Any, hierarchy: Hierarchy | None, files: Mapping[str, str])
             text = next((label for label, members in groups.items() if text in map(str, members)), None)
             yield text
     elif kind == "file":
-        rows = [row for row in csv.reader(io.StringIO(files[hierarchy["path"]]), delimiter=_mark(files[hierarchy["path"]])) if row]
+        rows = [
+            row
+            for row in csv.reader(io.StringIO(files[hierarchy["path"]]), delimiter=_mark(files[hierarchy["path"]]))
+            if row
+        ]
         yield from next((row[1:] for row in rows if row[0] == (text or "")), [])
         tops = {row[-1] for row in rows}
         yield from tops if len(tops) == 1 else ()

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from rigs.columns import Column, decimal
+from rigs.label_meaning import as_text
 from rigs.settings import all_keys, values_of
 
 ABSENT: Any = object()
@@ -68,11 +69,11 @@ def _k(scene: Scene) -> int:
 def _attributes(scene: Scene) -> dict[str, Any]:
     """The attributes of all columns that have a role, in any order."""
     found: dict[str, Any] = {}
-    for scene.column in scene.rng.sample(scene.columns, len(scene.columns)):
-        if scene.column.role:
-            scene.attribute = {"role": scene.column.role}
-            draw_into(scene.attribute, f"attributes.{scene.column.role}", scene)
-            found[scene.column.name] = scene.attribute
+    for column in scene.rng.sample(scene.columns, len(scene.columns)):
+        if column.role:
+            scene.column, scene.attribute = column, {"role": column.role}
+            draw_into(scene.attribute, f"attributes.{column.role}", scene)
+            found[column.name] = scene.attribute
     return found
 
 
@@ -96,7 +97,11 @@ def _hierarchy(scene: Scene) -> Any:
 
 def _texts(scene: Scene) -> list[str]:
     """The values of the column as a hierarchy lists them; sometimes one is forgotten where that is allowed."""
-    occurring = {str(value).lower() if isinstance(value, bool) else str(value) for value in scene.column.values if value is not None}
+    occurring = {
+        str(value).lower() if isinstance(value, bool) else str(value)
+        for value in scene.column.values
+        if value is not None
+    }
     listed = sorted(occurring | set(map(str, scene.column.pool)) - {""})
     if scene.attribute.get("unlisted") == "suppress" and len(listed) > 1 and scene.rng.random() < 0.5:
         listed.remove(scene.rng.choice(listed))
@@ -141,15 +146,35 @@ def _widths(scene: Scene) -> list[int | float]:
     return [_plain(first * factor) for factor in scene.rng.choice([[1], [1, 2], [1, 2, 4], [1, 10]])]
 
 
-def _units(scene: Scene) -> list[str]:
-    return scene.rng.choice(
-        [["month", "quarter", "year"], ["day", "week"], ["day", "month", "year", "decade"], ["year"], ["week"], ["quarter", "decade"]]
+def _step(scene: Scene) -> Any:
+    """A step of the number line: needed where numbers have no hierarchy, allowed where they have one."""
+    is_needed = "hierarchy" not in scene.attribute
+    return (
+        _plain(scene.column.step * scene.rng.choice([1, 2, 5, 10, 100]))
+        if is_needed or scene.rng.random() < 0.3
+        else ABSENT
     )
 
 
-def _length(scene: Scene) -> int:
-    longest = max((len(str(value)) for value in scene.column.values if value is not None), default=1)
-    return min(100, max(1, longest + (scene.rng.choice([0, 0, 2]))))
+def _units(scene: Scene) -> list[str]:
+    return scene.rng.choice(
+        [
+            ["month", "quarter", "year"],
+            ["day", "week"],
+            ["day", "month", "year", "decade"],
+            ["year"],
+            ["week"],
+            ["quarter", "decade"],
+        ]
+    )
+
+
+def _length(scene: Scene) -> Any:
+    """The length of codes: mostly stated where they differ in length, for then it must not come from the data."""
+    lengths = {len(as_text(value) or "") for value in scene.column.values if value is not None} or {1}
+    if scene.rng.random() > (0.95 if len(lengths) > 1 else 0.4):
+        return ABSENT
+    return min(100, max(lengths) + scene.rng.choice([0, 0, 2])) or 1
 
 
 def _precision(scene: Scene) -> int | float:
@@ -200,9 +225,10 @@ HOW: dict[str, How] = {
     "attributes": _attributes,
     "attributes.k-quasi.unlisted": maybe(0.4, any_value("attributes.k-quasi.unlisted")),
     "attributes.k-quasi.hierarchy": _hierarchy,
+    "attributes.k-quasi.step": only_if(lambda scene: scene.column.holds == "numbers", _step),
     "attributes.k-quasi.hierarchy.mask.side": maybe(0.5, any_value("attributes.k-quasi.hierarchy.mask.side")),
     "attributes.k-quasi.hierarchy.mask.char": maybe(0.3, one_of("*", "#", "x", "0", "é", "-", " ", "\U0001f600")),
-    "attributes.k-quasi.hierarchy.mask.length": maybe(0.4, _length),
+    "attributes.k-quasi.hierarchy.mask.length": _length,
     "attributes.k-quasi.hierarchy.mask.label": maybe(0.3, _label),
     "attributes.k-quasi.hierarchy.intervals.widths": _widths,
     "attributes.k-quasi.hierarchy.intervals.origin": maybe(0.3, one_of(0, 1, -0.5, 1900, 0.25)),

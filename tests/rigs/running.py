@@ -70,7 +70,9 @@ def run_rig(name: str, try_case: Callable[[int], Tried], *, until: str) -> None:
         print(tried.ended, *tried.kinds, *tried.failures, sep="\n  ")
         sys.exit(bool(tried.failures))
     first = random.SystemRandom().randrange(10**8) * 10 if asked.seed is None else asked.seed
-    summary = _run(name, try_case, range(first, first + min(asked.number, 10**8)), seconds=asked.seconds, processes=asked.processes)
+    summary = _run(
+        name, try_case, range(first, first + min(asked.number, 10**8)), seconds=asked.seconds, processes=asked.processes
+    )
     print_summary(name, summary, first=first)
     sys.exit(bool(summary.failures))
 
@@ -92,16 +94,18 @@ def _run(
     return summary
 
 
-def _tried(
-    try_case: Callable[[int], Tried], seeds: Iterator[int], *, end: float, processes: int
-) -> Iterator[Tried]:
+def _tried(try_case: Callable[[int], Tried], seeds: Iterator[int], *, end: float, processes: int) -> Iterator[Tried]:
     """Cases as they are done, with only a few waiting; where a process dies, its cases are said to have died."""
     while True:
         pending: dict[Future[Tried], int] = {}
         with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
             try:
                 while True:
-                    while len(pending) < 2 * processes and time.monotonic() < end and (seed := next(seeds, None)) is not None:
+                    while (
+                        len(pending) < 2 * processes
+                        and time.monotonic() < end
+                        and (seed := next(seeds, None)) is not None
+                    ):
                         pending[pool.submit(try_case, seed)] = seed
                     if not pending:
                         return

@@ -8,7 +8,8 @@ import re
 
 LETTERS = "BCDFGHJKLMNPRSTVW"
 START = "QZ"
-LENGTH = 6
+LENGTH = 9
+"""So long that a compressed file, which puts pieces of tokens side by side, does not make another one of them."""
 FOUND = re.compile(f"{START}[{LETTERS}]{{{LENGTH}}}", re.IGNORECASE)
 
 DIGITS = re.compile(r"(?=(7391[0-9]{6}))")
