@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kepsilon.errors import (
     AnonymisationError,
     DataError,
+    EarlierDrawWarning,
     EngineError,
     InterruptedAfterRelease,
     PolicyError,
@@ -96,6 +97,7 @@ __all__ = [
     "AuditFinding",
     "Choice",
     "DataError",
+    "EarlierDrawWarning",
     "EngineError",
     "Estimate",
     "Grid",

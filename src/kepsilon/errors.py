@@ -100,6 +100,10 @@ class UnexpectedError(RuntimeError):
         return error if isinstance(error, UnexpectedError) else cls(type(error).__name__, _place(error))
 
 
+class EarlierDrawWarning(UserWarning):
+    """A release takes the place of one with other noise for the same records, which may be out already."""
+
+
 class ArgumentError(ValueError):
     """A public function was called with arguments that contradict each other; its text is ours."""
 
@@ -158,7 +162,7 @@ def _is_known(error: BaseException) -> bool:
     """Whether the text of an error holds no record: it is ours, or the system's, or that of a module that is not there."""
     if isinstance(error, OSError):
         return error.errno is not None  # Arrow raises OSError for damaged data, without a number
-    ours = (AnonymisationError, UnexpectedError, ArgumentError)
+    ours = (AnonymisationError, UnexpectedError, ArgumentError, EarlierDrawWarning)
     return isinstance(error, (*ours, ImportError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit))
 
 

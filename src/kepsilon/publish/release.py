@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kepsilon.engines.protocol import Merged
-from kepsilon.errors import InterruptedAfterRelease, Problem, guarded
+from kepsilon.errors import EarlierDrawWarning, InterruptedAfterRelease, Problem, guarded
 from kepsilon.evaluate.pictures import Pictures
 from kepsilon.files.atomic import Staging
 from kepsilon.files.digests import digest
@@ -121,7 +121,7 @@ class Release:
         report_path = None if report is None else Path(report)
         check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=self._inputs)
         if overwrite and replaces_earlier_draw(output, digest=self._record.digest):
-            warnings.warn(f"{output}: {EARLIER_DRAW}.", stacklevel=2)
+            warnings.warn(f"{output}: {EARLIER_DRAW}.", EarlierDrawWarning, stacklevel=3)
         before = self._written
         try:
             self._write(output, linkage_path, report_path, overwrite=overwrite)

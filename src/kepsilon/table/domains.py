@@ -16,7 +16,7 @@ import numpy as np
 
 from kepsilon.errors import PolicyError, Problem
 from kepsilon.policy.hierarchies import Levels
-from kepsilon.policy.numbers import parse_double, parse_number
+from kepsilon.policy.numbers import parse_number
 from kepsilon.policy.roles import KQuasi, fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label, NotNestedError, code_domain
@@ -24,8 +24,6 @@ from kepsilon.table.number_line import number_line
 
 LEADING_ZERO = re.compile(r"\s*[+-]?0[0-9]")
 """Text that begins like a number with a needless zero, so it is a code such as a postal code."""
-NOT_FINITE = frozenset(["nan", "inf", "-inf"])
-"""What a numeric column can hold beside numbers, as text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,10 +180,8 @@ def _columns(placed: PlacedValues) -> tuple[list[list[Label]], FloatArray | None
 
 
 def _are_numbers(values: Sequence[str]) -> bool:
-    """Whether there are values and all of them are numbers, or what a numeric column holds in place of one.
+    """Whether there are values and all of them are numbers.
 
     "01234" is a code, not a number, so one such value makes the attribute text.
     """
-    return bool(values) and all(
-        value in NOT_FINITE or (parse_double(value) is not None and not LEADING_ZERO.match(value)) for value in values
-    )
+    return bool(values) and all(parse_number(value) is not None and not LEADING_ZERO.match(value) for value in values)
