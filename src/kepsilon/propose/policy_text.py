@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from kepsilon.engines.arrow.profile import profile_columns
-from kepsilon.propose.hierarchies import SHARED_BY_MANY
+from kepsilon.propose.hierarchies import SHARED_BY_MANY, coarse_step
 from kepsilon.propose.rules import Proposal, propose_role
 
 WIDTH = 116
@@ -114,6 +114,10 @@ def _section(proposal: Proposal) -> str:
     lines = [f'role = "{proposal.role}"\n']
     if proposal.hierarchy is not None:
         lines.append(f"hierarchy = {toml_value(proposal.hierarchy)}\n")
+    step = coarse_step(proposal.column, proposal.hierarchy)
+    if step is not None:
+        why = "for mondrian; edit me: a round public number that must not come from the data"
+        lines.append(f"step = {toml_value(step)}   # {why}\n")
     if proposal.groups:
         lines.append(_groups(proposal))
     if proposal.precision is not None:
