@@ -51,13 +51,14 @@ def interval_labels(line: NumberLine, parts: TableParts, *, style: LabelStyle) -
             return 0.0
         region = shown(line.cells[first - n_nulls], line.cells[last - n_nulls])
         if region is None:
-            return line.data_range
+            return data_range
         lowest = 0 if with_null else bisect_left(line.cells, region[0]) + n_nulls
         return float(largest[bisect_right(line.cells, region[1]) + n_nulls - 1] - smallest[lowest])
 
     smallest, largest = line.extremes()
+    data_range = line.data_range
     ends = (has_null.astype(np.int64), first_number, last)
-    return from_distinct(label, ends, loss=lambda *codes: range_covered(*codes) / (line.data_range or 1.0))
+    return from_distinct(label, ends, loss=lambda *codes: range_covered(*codes) / (data_range or 1.0))
 
 
 def _hull(first: int, last: int) -> tuple[int, int]:

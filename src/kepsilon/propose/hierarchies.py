@@ -45,6 +45,15 @@ def mask_of(column: ColumnProfile) -> Hierarchy:
     return {"type": "mask", "length": max(column.max_length, 1)}
 
 
+def coarse_step(column: ColumnProfile, hierarchy: Hierarchy | None) -> float | None:
+    """The smallest width of the proposed intervals that holds two numbers on average; None where there are no intervals."""
+    widths = None if hierarchy is None else hierarchy.get("widths")
+    if not isinstance(widths, list):
+        return None
+    spacing = (column.high - column.low) / max(1, column.n_distinct - 1)
+    return next((tidy(width) for width in widths if width >= 2 * spacing), tidy(widths[-1]))
+
+
 def dates_hierarchy(column: ColumnProfile) -> Hierarchy:
     """Months, quarters and years, with the format in which the column writes its dates."""
     shape = next(shape for shape in DATES if column.is_all(shape))

@@ -86,6 +86,24 @@ INTERVALS = {"type": "intervals"}
 
 
 @pytest.mark.parametrize(
+    ("name", "values", "step"),
+    [
+        pytest.param("yob", spread(1930, 2005), 2, id="years"),
+        pytest.param("age", spread(0, 99), 5, id="ages"),
+        pytest.param("a", cycle(0.5, 1.0, 1.5, 2.0, 2.5), 1.6, id="steps of a half"),
+        pytest.param("children", cycle(0, 10, 20, 30, 40), 20, id="steps of ten"),
+        pytest.param("sex", cycle("M", "F"), None, id="categories"),
+        pytest.param("a", CODES, None, id="codes"),
+    ],
+)
+def test_numbers_get_a_round_step_coarser_than_they_are(name: str, values: list[Any], step: float | None) -> None:
+    """So that no bound of a label is the value of a single record; the comment says that the step is public."""
+    text = ke.propose_policy(pa.table({name: values}))
+    assert proposed(**{name: values})[name].get("step") == step
+    assert ("must not come from the data" in text) is (step is not None)
+
+
+@pytest.mark.parametrize(
     ("name", "values", "hierarchy"),
     [
         pytest.param("a", CODES, {"type": "mask"}, id="codes with leading zeros"),
