@@ -3,13 +3,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench reproduce format clean
+.PHONY: demo test tamper lint bench reproduce format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kepsilon demo -o kepsilon-demo
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto
+
+# Every tampering that the audit has to notice, by name.
+tamper: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n auto -v tests/auditing/test_tamperings.py tests/auditing/test_tampered_releases.py
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
