@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fuzz honest lint bench reproduce format clean
+.PHONY: demo test fuzz honest tamper lint bench reproduce format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kepsilon demo -o kepsilon-demo
@@ -20,6 +20,10 @@ fuzz: $(VENV)/.installed-test
 
 honest: $(VENV)/.installed-test
 	PYTHONPATH=tests $(BIN)/python -m rigs.honest --number $(N) $(if $(SEED),--seed $(SEED))
+
+# Every tampering that the audit has to notice, by name.
+tamper: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n auto -v tests/auditing/test_tamperings.py tests/auditing/test_tampered_releases.py
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .

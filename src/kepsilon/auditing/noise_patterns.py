@@ -26,8 +26,11 @@ N_FREQUENCIES = 32
 NEAREST = tuple(2.0**-i for i in range(3, 21))
 """Distances below which two residuals of a group count as equal, each tried."""
 
-MOST_SMALLER = tuple((share, factor) for share in (0.03, 0.1, 0.3, 0.9) for factor in (1.5, 2.0, 4.0, 16.0))
+SMALLER = tuple((share, factor) for share in (0.03, 0.1, 0.3, 0.9) for factor in (1.5, 2.0, 4.0, 16.0))
 """Alternatives to the claim: share of the records whose noise is smaller, and by what factor."""
+
+CONCERNED = tuple(2.0**-i for i in range(1, 17))
+"""Shares of the groups whose noise may be smaller, each tried."""
 
 N_BLOCKS = (4, 16, 64)
 """Numbers of stretches that the rows of the input are divided into."""
@@ -276,27 +279,32 @@ def special_probability(values: FloatArray, ids: IntArray) -> float:
 
 
 def thinner_probability(size: FloatArray, ids: IntArray, *, epsilon: float, n_absent: int = 0) -> float:
-    """Bound on the probability that noise is so much more often small, in any of the groups.
+    """Bound on the probability that noise is so much more often small, in any or several of the groups.
 
     With t = (size + 1)/2, noise that is f times smaller for a share π of the records has the density
     1 − π + π·f·(1 − t)^(f−1) of t, where the claim has 1. The product of these densities over a group has mean 1 under
-    the claim, and so has its mean over groups and alternatives; by Markov's inequality it reaches x with probability 1/x
-    at most. A value that was taken out counts with the smallest density, 1 − π, and an absent group with 0.
+    the claim, and so has its mean e over alternatives (π, f). Groups are independent, so Π (1 − ρ + ρ·e) has mean 1 too,
+    and so has its mean over ρ, the share of the groups that are concerned. By Markov's inequality it reaches x with
+    probability 1/x at most. A value that was taken out counts with the smallest density, 1 − π, and an absent group with
+    e = 0.
     """
     _, ids, sizes = np.unique(ids, return_inverse=True, return_counts=True)
     is_seen = ~np.isnan(size)
     own, rest = ids[is_seen], np.log(np.maximum((1 - size[is_seen]) / 2, 1e-300))
     n_hidden = sizes - np.bincount(own, minlength=len(sizes))
-    logs = []
-    for share, factor in MOST_SMALLER:
+    of_group = np.full(len(sizes), -np.inf)
+    for share, factor in SMALLER:
         each = np.log1p(share * (factor * np.exp((factor - 1) * rest) - 1))
         by_group = np.bincount(own, weights=each, minlength=len(sizes)) + n_hidden * np.log1p(-share)
         # The noise's own steps move the distribution function by ε·LATTICE at most, and so the mean by that times f.
-        logs.append(by_group - sizes * (2 * share * factor * epsilon * LATTICE))
-    together = np.concatenate(logs)
-    top = float(together.max())
-    mean = float(np.exp(together - top).sum()) / (len(MOST_SMALLER) * (len(sizes) + n_absent))
-    return float(min(1.0, np.exp(min(0.0, -top - np.log(mean)))))
+        by_group -= sizes * (2 * share * factor * epsilon * LATTICE)
+        of_group = np.logaddexp(of_group, by_group - np.log(len(SMALLER)))
+    together = -np.inf
+    for concerned in CONCERNED:
+        rest_of_groups = np.log1p(-concerned)
+        evidence = np.logaddexp(rest_of_groups, np.log(concerned) + of_group).sum() + n_absent * rest_of_groups
+        together = np.logaddexp(together, evidence - np.log(len(CONCERNED)))
+    return float(np.exp(min(0.0, -together)))
 
 
 def places_in_groups(values: FloatArray, ids: IntArray) -> IntArray:
