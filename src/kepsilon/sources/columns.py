@@ -35,15 +35,23 @@ def movable(table: pa.Table) -> pa.Table:
     Views become plain text and bytes, list views lists, and dictionaries inside other types their values. All other
     metadata is dropped, because it can hold anything.
     """
-    fields, columns = [], []
-    for i, field in enumerate(table.schema):
-        kind, column = moved_type(field.type), table.column(i)
-        if kind != field.type:
-            column = pa.chunked_array([_moved(chunk, kind) for chunk in column.chunks], type=kind)
+    schema = moved_schema(table.schema)
+    columns = []
+    for own, moved, column in zip(table.schema, schema, table.columns, strict=True):
+        if moved.type != own.type:
+            column = pa.chunked_array([_moved(chunk, moved.type) for chunk in column.chunks], type=moved.type)
+        columns.append(column)
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def moved_schema(schema: pa.Schema) -> pa.Schema:
+    """The types that records are moved in, with marks of those that they will be shown in."""
+    fields = []
+    for field in schema:
+        kind = moved_type(field.type)
         mark = field.metadata if field.metadata == CODED_TEXT else _mark(field, kind)
         fields.append(pa.field(field.name, kind, metadata=mark))
-        columns.append(column)
-    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+    return pa.schema(fields)
 
 
 def moved_type(kind: pa.DataType) -> pa.DataType:

@@ -161,5 +161,21 @@ def released_type(kind: pa.DataType, *, inside: bool = False, views: bool = True
     return kind
 
 
+def without_times(kind: pa.DataType) -> pa.DataType:
+    """A released type with dates, times and durations as the numbers that stand for them, at any depth."""
+    if pa.types.is_temporal(kind):
+        return pa.int32() if kind.bit_width < pa.int64().bit_width else pa.int64()
+    if pa.types.is_struct(kind):
+        return pa.struct([(kind.field(i).name, without_times(kind.field(i).type)) for i in range(kind.num_fields)])
+    if pa.types.is_map(kind):
+        return pa.map_(without_times(kind.key_type), without_times(kind.item_type))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(without_times(kind.value_type), kind.list_size)
+    if is_list_like(kind):
+        make = pa.large_list if pa.types.is_large_list(kind) else pa.list_
+        return make(without_times(kind.value_type))
+    return kind
+
+
 def _field(field: pa.Field, *, views: bool) -> pa.Field:
     return pa.field(field.name, released_type(field.type, inside=True, views=views))
