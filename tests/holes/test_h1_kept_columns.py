@@ -112,22 +112,21 @@ def released():
     release = ke.anonymise(original, policy(len(ALL)))
     assert release.record["records"]["suppressed_by_k"] == LONELY
     assert release.record["records"]["suppressed_missing"] == len(MISSING)
-    return original, release
+    return original, release, release.frame
 
 
 def test_h1_no_buffer_of_a_released_table_holds_a_value_of_a_record_that_was_left_out(released):
     """Every type, nested to depth three: dictionaries inside lists, list views, values under nulls, slices."""
-    _, release = released
-    assert in_columns(release.frame, ALL) == []
+    assert in_columns(released[2], ALL) == []
 
 
 def test_h1_released_values_are_the_originals(released):
     """What is made anew is still the same, record by record."""
-    original, release = released
+    original, release, frame = released
     rows = release.linkage["original_row"].to_pylist()
     for i, kind in enumerate(ALL):
         values = original.column(f"s{i}").to_pylist()
-        assert repr(release.frame.column(f"s{i}").to_pylist()) == repr([values[row] for row in rows]), kind
+        assert repr(frame.column(f"s{i}").to_pylist()) == repr([values[row] for row in rows]), kind
 
 
 def plain(kind: pa.DataType) -> bool:
@@ -135,30 +134,53 @@ def plain(kind: pa.DataType) -> bool:
     return not any(name in str(kind) for name in ("dictionary", "extension", "decimal32", "decimal64", "view", "[ns"))
 
 
+def assert_same_buffers(ours: pa.Array, theirs: pa.Array, *, under_nulls: bool = False) -> None:
+    """Every buffer has the same bytes, up to the end of ours; a bitmap may be left out where nothing is null.
+
+    Under the nulls of a structure or a list of a fixed size Arrow builds empty values, and a release has nulls.
+    """
+    kind = ours.type
+    assert (kind, len(ours), ours.offset) == (theirs.type, len(theirs), 0)
+    assert under_nulls or ours.null_count == theirs.null_count
+    children: list[tuple[pa.Array, pa.Array]] = []
+    if pa.types.is_struct(kind):
+        children = [(ours.field(i), theirs.field(i)) for i in range(kind.num_fields)]
+    elif pa.types.is_nested(kind):
+        children = [(ours.values, theirs.values)]
+    n_own = len(ours.buffers()) - sum(len(child.buffers()) for child, _ in children)
+    for i, (own, other) in enumerate(zip(ours.buffers()[:n_own], theirs.buffers()[:n_own], strict=True)):
+        if i == 0 and not ours.null_count:
+            assert own is None
+        elif i > 0 or not under_nulls:
+            mine = b"" if own is None else own.to_pybytes()
+            assert mine == (b"" if other is None else other.to_pybytes())[: len(mine)], kind
+    for pair in children:
+        assert_same_buffers(*pair, under_nulls=under_nulls or ours.null_count > 0)
+
+
 def test_h1_buffers_hold_what_the_released_values_alone_would_make(released):
     """Built from the values in the order of the release, by Arrow and without the input, every buffer is the same.
 
     So no order of the input is left in any of them.
     """
-    _, release = released
+    _, _, frame = released
     compared = 0
     for i, _ in enumerate(ALL):
-        column = release.frame.column(f"s{i}").combine_chunks()
-        if not plain(column.type) or column.type.id in (pa.map_(pa.int8(), pa.int8()).id,):
+        column = frame.column(f"s{i}").combine_chunks()
+        if not plain(column.type) or pa.types.is_map(column.type):
             continue
         compared += 1
         built = pa.array(column.to_pylist(), column.type)
-        ours, theirs = [*buffers_of(column)], [*buffers_of(built)]
-        assert [own for own in ours if own] == [own[: len(mine)] for mine, own in zip(ours, theirs, strict=True) if own]
+        assert_same_buffers(column, built)
     assert compared > 40
 
 
 def test_h1_dictionaries_are_sorted_or_as_declared(released):
     """The order in which values first came up is the order of the input."""
-    _, release = released
+    _, _, frame = released
     for i, kind in enumerate(ALL):
         if pa.types.is_dictionary(kind):
-            column = release.frame.column(f"s{i}").combine_chunks()
+            column = frame.column(f"s{i}").combine_chunks()
             assert column.type == kind
             if not kind.ordered:
                 entries = (
@@ -167,14 +189,34 @@ def test_h1_dictionaries_are_sorted_or_as_declared(released):
                 if not pa.types.is_floating(kind.value_type):
                     assert entries.to_pylist() == sorted(entries.to_pylist())
             n_used = len(column.indices.unique().drop_null())
-            assert len(column.dictionary) == len(set(map(repr, column.dictionary.to_pylist()))) == n_used
+            assert len(column.dictionary) == n_used
+            if "[ns" not in str(kind):
+                assert len(set(map(repr, column.dictionary.to_pylist()))) == n_used
+
+
+REVIEWED = {
+    "list of a fixed size, of dictionaries": pa.list_(coded(pa.string()), 2),
+    "map of dictionaries": pa.map_(pa.string(), coded(pa.string())),
+    "list view": pa.list_view(pa.string()),
+    "null structures": pa.struct([("a", pa.string())]),
+}
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+@pytest.mark.parametrize("name", REVIEWED)
+def test_h1_the_columns_that_the_review_found(tmp_path, name, suffix):
+    """Each by itself, as it was found: the token was in the file, and the audit said that nothing is broken."""
+    original = table([REVIEWED[name]])
+    written = ke.anonymise(original, policy(1)).write(tmp_path / f"release.{suffix}")
+    del written  # 0.1 returns nothing
+    assert in_bytes((tmp_path / f"release.{suffix}").read_bytes(), [REVIEWED[name]]) == []
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv"])
 def test_h1_no_file_holds_a_value_of_a_record_that_was_left_out(released, tmp_path, suffix):
     """Pages, dictionaries, statistics and padding included. Arrow and CSV files are not compressed; in snappy a token stands
     as it is where it first comes."""
-    original, release = released
+    original, release, _ = released
     kinds = ALL
     if suffix == "csv":
         kinds = [k for k in FLAT if "binary" not in str(k) and "uuid" not in str(k) and "json" not in str(k)]
@@ -296,7 +338,7 @@ def test_h1_an_extension_type_that_arrow_does_not_know_is_refused():
     """Arrow shows only its storage; what the column means is in its metadata, which is never published."""
     field = pa.field("s0", pa.string(), metadata={"ARROW:extension:name": "acme.person", "more": "CANARY"})
     given = table([]).append_column(field, pa.array(["x"] * N))
-    with pytest.raises(ke.DataError, match="extension<acme.person>") as refused:
+    with pytest.raises(ke.DataError, match=r"extension<acme\.person>") as refused:
         ke.anonymise(given, policy(1))
     assert "CANARY" not in str(refused.value)
 
@@ -320,3 +362,26 @@ def test_f4_polars_objects_that_are_not_published_do_no_harm():
     under = policy(1, id={"role": "identifier"})
     assert ke.anonymise(frame, under).frame.columns == ["town", "weight", "s0"]
     ke.check(frame, under)
+
+
+@pytest.mark.spark
+def test_h1_nothing_is_left_on_spark(tmp_path, needs):
+    """Workers write the files; the kinds that Spark carries, nested ones among them."""
+    del needs
+    from material.engine_cases import spark_session
+
+    kinds = [
+        pa.string(), pa.large_string(), pa.int64(), pa.float64(), pa.date32(), coded(pa.string()),
+        pa.list_(coded(pa.string())), pa.map_(pa.string(), coded(pa.string())), pa.struct([("a", coded(pa.string()))]),
+        pa.list_(pa.struct([("a", pa.list_(pa.string()))])), pa.list_(pa.string_view()), pa.string_view(),
+    ]  # fmt: skip
+    pq.write_table(table(kinds), tmp_path / "in.parquet", row_group_size=13)
+    engine = ke.spark_engine(spark_session(), staging=tmp_path)
+    with ke.anonymise(tmp_path / "in.parquet", policy(len(kinds)), engine=engine) as release:
+        for name in ("out.parquet", "out"):
+            release.write(tmp_path / name)
+        assert in_columns(release.frame, kinds) == []
+    for file in (tmp_path / "out.parquet", *(tmp_path / "out").iterdir()):
+        assert in_bytes(file.read_bytes(), kinds) == []
+    audit = ke.audit(tmp_path / "in.parquet", tmp_path / "out", policy(len(kinds)))
+    assert [f.severity for f in audit.findings if f.check == "bytes"] == ["passed"], audit.findings

@@ -38,9 +38,9 @@ def movable(table: pa.Table) -> pa.Table:
     schema = moved_schema(table.schema)
     columns = []
     for own, moved, column in zip(table.schema, schema, table.columns, strict=True):
-        if moved.type != own.type:
-            column = pa.chunked_array([_moved(chunk, moved.type) for chunk in column.chunks], type=moved.type)
-        columns.append(column)
+        is_moved = moved.type == own.type
+        chunks = column.chunks if is_moved else [_moved(chunk, moved.type) for chunk in column.chunks]
+        columns.append(column if is_moved else pa.chunked_array(chunks, type=moved.type))
     return pa.Table.from_arrays(columns, schema=schema)
 
 

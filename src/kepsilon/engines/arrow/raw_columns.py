@@ -25,8 +25,8 @@ class RawColumns:
     def column(self, name: str) -> tuple[pa.ChunkedArray, bool, bool]:
         """A column as it is stored, whether what is under its nulls is stored too, and whether its dictionaries are its own.
 
-        Parquet stores nothing under nulls, and DuckDB whatever was there before. Polars numbers the categories of all frames together, so the order of a
-        dictionary in a Polars frame does not tell about the frame.
+        Parquet stores nothing under nulls, and DuckDB whatever was there before. Polars numbers the categories of all
+        frames together, so the order of a dictionary in a Polars frame does not tell about the frame.
         """
         path, source = self._table.path, self._table.source
         if path is not None and isinstance(find_kind(path), Parquet):
