@@ -88,11 +88,11 @@ def test_f7_the_command_says_it(tmp_path, kepsilon_command):
         'hierarchy = { type = "suppress" }\n[attributes.weight]\nrole = "epsilon-quasi"\nprecision = 1\nrange = "class"\n'
         '[attributes.s]\nrole = "sensitive"\n'
     )
-    code, shown, errors = kepsilon_command(
+    done = kepsilon_command(
         "anonymise", tmp_path / "in.arrow", "-p", tmp_path / "policy.toml", "-o", tmp_path / "out.parquet"
     )
-    assert code == 0, errors
-    assert '"s" was date64[ms] and is date32[day]' in shown
+    assert done.code == 0, done.err
+    assert '"s" was date64[ms] and is date32[day]' in done.out
 
 
 @pytest.mark.parametrize(
