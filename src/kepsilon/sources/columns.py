@@ -85,17 +85,11 @@ def shown_type(field: pa.Field) -> pa.DataType:
     return field.type.value_type if field.metadata == CODED_TEXT else field.type
 
 
-def taken_field(before: pa.Field, kind: pa.DataType, *, whole: bool) -> pa.Field:
-    """The field of a column that was taken in the type `kind`, with the mark of the field that it was taken from.
-
-    A dictionary is shown with its own index type if the `whole` column is at hand, for only then it is known whether
-    that type has numbers for all entries.
-    """
+def taken_field(before: pa.Field, kind: pa.DataType) -> pa.Field:
+    """The field of a column that was taken in the type `kind`, with the mark of the field that it was taken from."""
     is_coded = before.metadata == CODED_TEXT or not pa.types.is_dictionary(before.type)
     if pa.types.is_dictionary(kind):
-        has_mark = before.metadata is not None and _SHOWN in before.metadata
-        mark = CODED_TEXT if is_coded else before.metadata if has_mark and whole else None
-        return pa.field(before.name, kind, metadata=mark)
+        return pa.field(before.name, kind, metadata=CODED_TEXT if is_coded else before.metadata)
     return before.with_type(kind)
 
 

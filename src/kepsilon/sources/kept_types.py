@@ -42,20 +42,14 @@ class PythonObjects(pa.ExtensionType):  # type: ignore[misc]
         return cls()
 
 
-def type_changes(fields: Iterable[pa.Field], *, in_parts: bool) -> tuple[TypeChange, ...]:
-    """The columns whose type changes in a release of any kind; in parts, dictionaries are numbered in 32 bits or more."""
-    found = []
-    for field in fields:
-        kind = released_type(field.type)
-        if in_parts and pa.types.is_dictionary(kind) and kind.index_type.bit_width < _WIDE:
-            kind = pa.dictionary(pa.int32(), kind.value_type, ordered=kind.ordered)
-        if kind != field.type:
-            found.append(TypeChange(column=field.name, before=str(field.type), after=str(kind)))
-    return tuple(found)
-
-
-_WIDE = 32
-"""Bits of the index type of dictionaries that are moved in parts, at the least."""
+def type_changes(fields: Iterable[pa.Field]) -> tuple[TypeChange, ...]:
+    """The columns whose type changes in a release of any kind."""
+    found = [(field, released_type(field.type)) for field in fields]
+    return tuple(
+        TypeChange(column=field.name, before=str(field.type), after=str(kind))
+        for field, kind in found
+        if kind != field.type
+    )
 
 
 def refuse_other_types(fields: Iterable[pa.Field], source: str) -> None:

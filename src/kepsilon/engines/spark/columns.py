@@ -75,9 +75,7 @@ class SparkColumns(CountedColumns):
         super().__init__(table.name)
         self._table, self._roles, self._engine = table, roles, engine
         self._with_rows = engine.linkage and table.has_rows
-        self.type_changes: tuple[TypeChange, ...] = type_changes(
-            (table.schema.field(name) for name in roles.kept), in_parts=True
-        )
+        self.type_changes: tuple[TypeChange, ...] = type_changes(table.schema.field(name) for name in roles.kept)
         for name in roles.k_quasis:
             if pa.types.is_nested(table.schema.field(name).type):
                 encode(pa.chunked_array([], type=table.schema.field(name).type), name, table.name)  # refuses
