@@ -35,15 +35,23 @@ def movable(table: pa.Table) -> pa.Table:
     Views become plain text and bytes, list views lists, and dictionaries inside other types their values. All other
     metadata is dropped, because it can hold anything.
     """
-    fields, columns = [], []
-    for i, field in enumerate(table.schema):
-        kind, column = moved_type(field.type), table.column(i)
-        if kind != field.type:
-            column = pa.chunked_array([_moved(chunk, kind) for chunk in column.chunks], type=kind)
+    schema = moved_schema(table.schema)
+    columns = []
+    for own, moved, column in zip(table.schema, schema, table.columns, strict=True):
+        is_moved = moved.type == own.type
+        chunks = column.chunks if is_moved else [_moved(chunk, moved.type) for chunk in column.chunks]
+        columns.append(column if is_moved else pa.chunked_array(chunks, type=moved.type))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def moved_schema(schema: pa.Schema) -> pa.Schema:
+    """The types that records are moved in, with marks of those that they will be shown in."""
+    fields = []
+    for field in schema:
+        kind = moved_type(field.type)
         mark = field.metadata if field.metadata == CODED_TEXT else _mark(field, kind)
         fields.append(pa.field(field.name, kind, metadata=mark))
-        columns.append(column)
-    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+    return pa.schema(fields)
 
 
 def moved_type(kind: pa.DataType) -> pa.DataType:
@@ -77,17 +85,11 @@ def shown_type(field: pa.Field) -> pa.DataType:
     return field.type.value_type if field.metadata == CODED_TEXT else field.type
 
 
-def taken_field(before: pa.Field, kind: pa.DataType, *, whole: bool) -> pa.Field:
-    """The field of a column that was taken in the type `kind`, with the mark of the field that it was taken from.
-
-    A dictionary is shown with its own index type if the `whole` column is at hand, for only then it is known whether
-    that type has numbers for all entries.
-    """
+def taken_field(before: pa.Field, kind: pa.DataType) -> pa.Field:
+    """The field of a column that was taken in the type `kind`, with the mark of the field that it was taken from."""
     is_coded = before.metadata == CODED_TEXT or not pa.types.is_dictionary(before.type)
     if pa.types.is_dictionary(kind):
-        has_mark = before.metadata is not None and _SHOWN in before.metadata
-        mark = CODED_TEXT if is_coded else before.metadata if has_mark and whole else None
-        return pa.field(before.name, kind, metadata=mark)
+        return pa.field(before.name, kind, metadata=CODED_TEXT if is_coded else before.metadata)
     return before.with_type(kind)
 
 

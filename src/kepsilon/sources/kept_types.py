@@ -42,20 +42,14 @@ class PythonObjects(pa.ExtensionType):  # type: ignore[misc]
         return cls()
 
 
-def type_changes(fields: Iterable[pa.Field], *, in_parts: bool) -> tuple[TypeChange, ...]:
-    """The columns whose type changes in a release of any kind; in parts, dictionaries are numbered in 32 bits or more."""
-    found = []
-    for field in fields:
-        kind = released_type(field.type)
-        if in_parts and pa.types.is_dictionary(kind) and kind.index_type.bit_width < _WIDE:
-            kind = pa.dictionary(pa.int32(), kind.value_type, ordered=kind.ordered)
-        if kind != field.type:
-            found.append(TypeChange(column=field.name, before=str(field.type), after=str(kind)))
-    return tuple(found)
-
-
-_WIDE = 32
-"""Bits of the index type of dictionaries that are moved in parts, at the least."""
+def type_changes(fields: Iterable[pa.Field]) -> tuple[TypeChange, ...]:
+    """The columns whose type changes in a release of any kind."""
+    found = [(field, released_type(field.type)) for field in fields]
+    return tuple(
+        TypeChange(column=field.name, before=str(field.type), after=str(kind))
+        for field, kind in found
+        if kind != field.type
+    )
 
 
 def refuse_other_types(fields: Iterable[pa.Field], source: str) -> None:
@@ -158,6 +152,22 @@ def released_type(kind: pa.DataType, *, inside: bool = False, views: bool = True
         return make(_field(kind.value_field, views=views))
     if is_view(kind) and not views:
         return pa.large_string() if _is_any(kind, "is_string_view") else pa.large_binary()
+    return kind
+
+
+def without_times(kind: pa.DataType) -> pa.DataType:
+    """A released type with dates, times and durations as the numbers that stand for them, at any depth."""
+    if pa.types.is_temporal(kind):
+        return pa.int32() if kind.bit_width < pa.int64().bit_width else pa.int64()
+    if pa.types.is_struct(kind):
+        return pa.struct([(kind.field(i).name, without_times(kind.field(i).type)) for i in range(kind.num_fields)])
+    if pa.types.is_map(kind):
+        return pa.map_(without_times(kind.key_type), without_times(kind.item_type))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(without_times(kind.value_type), kind.list_size)
+    if is_list_like(kind):
+        make = pa.large_list if pa.types.is_large_list(kind) else pa.list_
+        return make(without_times(kind.value_type))
     return kind
 
 

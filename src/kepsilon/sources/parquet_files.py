@@ -65,7 +65,8 @@ class Parquet:
                 for i in range(opened.num_row_groups):
                     writer.write(opened.read_row_group(i))
                 if not opened.num_row_groups:
-                    writer.write(opened.schema_arrow.empty_table())
+                    none = [pa.chunked_array([], type=field.type) for field in opened.schema_arrow]
+                    writer.write(pa.Table.from_arrays(none, names=opened.schema_arrow.names))
             writer.finish()
 
 

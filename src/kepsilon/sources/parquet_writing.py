@@ -20,6 +20,9 @@ _LOOKED_AT = 1 << 12
 _REPEATED = 20
 """Text is written as a dictionary if each value comes so often, on average, in so many first records of a file."""
 
+_COUNTED = 16
+"""Bits of an index type for which entries are counted; wider ones have numbers for all."""
+
 
 class ParquetWriter:
     """Writes one file.
@@ -35,19 +38,27 @@ class ParquetWriter:
         self._parts = EvenParts(self._write_group)
         self._kinds: list[pa.DataType] = []
         """Types that columns are handed to Arrow in."""
+        self._entries: dict[int, set[Any]] = {}
+        """Entries of each column that is a dictionary in the file, by its place, as far as they have to be counted."""
         self._writer: Any = None
 
     def write(self, table: pa.Table) -> None:
         table = movable(table)
         if self._shown is None:
-            self._shown = as_read_back(pa.schema([_shown_field(table, i) for i in range(table.num_columns)]))
+            self._shown = as_read_back(pa.schema([pa.field(own.name, shown_type(own)) for own in table.schema]))
+            self._entries = {i: set() for i, own in enumerate(self._shown) if pa.types.is_dictionary(own.type)}
         columns = [
             _as_stored(table.column(i), table.schema.field(i), field.type) for i, field in enumerate(self._shown)
         ]
         self._parts.add(pa.Table.from_arrays(columns, names=table.column_names))
 
     def finish(self) -> None:
+        """Writes what is left, and the schema: only now it is known how many entries dictionaries have."""
         self._parts.finish()
+        if self._writer is not None and self._shown is not None:
+            shown = pa.schema([_with_entries(own, self._entries.get(i)) for i, own in enumerate(self._shown)])
+            recorded = base64.b64encode(shown.serialize().to_pybytes()).decode()
+            self._writer.add_key_value_metadata({"ARROW:schema": recorded})
 
     def _write_group(self, part: pa.Table) -> None:
         """Writes one row group."""
@@ -58,21 +69,27 @@ class ParquetWriter:
             self._writer = self._stack.enter_context(
                 parquet.ParquetWriter(self._where, schema, compression="snappy", store_schema=False)
             )
-            recorded = base64.b64encode(self._shown.serialize().to_pybytes()).decode()
-            self._writer.add_key_value_metadata({"ARROW:schema": recorded})
+        for i, entries in self._entries.items():
+            _add_entries(entries, part.column(i), self._shown.field(i).type)
         columns = [rebuilt(in_one_piece(column), kind) for column, kind in zip(part.columns, self._kinds, strict=True)]
         table = pa.Table.from_arrays(columns, schema=self._writer.schema)
         self._writer.write_table(table, row_group_size=max(1, len(table)))
 
 
-def _shown_field(table: pa.Table, i: int) -> pa.Field:
-    """A column as it is shown; the index type of a dictionary is as wide as its entries need."""
-    field, column = table.schema.field(i), table.column(i)
-    kind = shown_type(field)
-    if pa.types.is_dictionary(kind):
-        n_entries = max((len(chunk.dictionary) for chunk in column.chunks), default=0)
-        kind = pa.dictionary(narrowest(kind.index_type, n_entries), kind.value_type, ordered=kind.ordered)
-    return pa.field(field.name, kind)
+def _add_entries(entries: set[Any], column: pa.ChunkedArray, kind: pa.DataType) -> None:
+    """Adds the entries of some records to those of a dictionary, unless its index type has numbers for any number."""
+    if kind.index_type.bit_width <= _COUNTED and len(entries) <= 1 << _COUNTED:
+        own = rebuilt(in_one_piece(column), moved_type(kind))
+        entries.update(own.dictionary.to_pylist())
+
+
+def _with_entries(field: pa.Field, entries: set[Any] | None) -> pa.Field:
+    """A field whose dictionary, if it is one, has an index type with numbers for so many entries."""
+    if entries is None:
+        return field
+    kind = field.type
+    index_type = narrowest(kind.index_type, len(entries))
+    return pa.field(field.name, pa.dictionary(index_type, kind.value_type, ordered=kind.ordered))
 
 
 def as_read_back(schema: pa.Schema) -> pa.Schema:

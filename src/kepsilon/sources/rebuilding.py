@@ -243,7 +243,7 @@ def _rebuilt_dictionary(array: pa.Array, kind: pa.DataType, also_null: Mask | No
     """A dictionary of the entries that are used, each once; sorted, unless it was declared to be ordered."""
     values = released_type(kind.value_type, views=False)
     if not pa.types.is_dictionary(array.type):
-        array = rebuilt(array, values).dictionary_encode()
+        array = _encoded(rebuilt(array, values))
     is_null = _nulls_of(array.indices, also_null)
     positions = _numbers(rebuilt(array.indices, pa.int64(), also_null=is_null))
     listed = array.dictionary
@@ -251,10 +251,10 @@ def _rebuilt_dictionary(array: pa.Array, kind: pa.DataType, also_null: Mask | No
         listed = rebuilt(listed, released_type(listed.type, views=False))
     used = np.flatnonzero(np.bincount(positions if is_null is None else positions[~is_null], minlength=len(listed)))
     # An entry that is listed twice is two ways to write one value, and a null among the entries a second way to be null.
-    distinct = rebuilt(listed.take(_positions(used)), values).dictionary_encode()
+    distinct = _encoded(rebuilt(listed.take(_positions(used)), values))
     entries = distinct.dictionary
     of_used = np.arange(len(used)) if len(entries) == len(used) else _or_null(distinct.indices)
-    order = np.arange(len(entries)) if kind.ordered else _numbers(pc.sort_indices(entries))
+    order = np.arange(len(entries)) if kind.ordered else _sorted(entries)
     rank = np.empty(len(entries) + 1, dtype=np.int64)
     rank[order], rank[-1] = np.arange(len(entries)), -1
     place = np.zeros(max(1, len(listed)), dtype=np.int64)
@@ -270,6 +270,28 @@ def _rebuilt_dictionary(array: pa.Array, kind: pa.DataType, also_null: Mask | No
     return pa.DictionaryArray.from_arrays(
         numbers, rebuilt(entries.take(_positions(order)), kind.value_type), ordered=kind.ordered
     )
+
+
+def _encoded(array: pa.Array) -> pa.DictionaryArray:
+    """A rebuilt array with each value once in a dictionary; by its bytes where Arrow cannot, as with short decimals."""
+    try:
+        return array.dictionary_encode()
+    except pa.ArrowNotImplementedError:
+        as_bytes = pa.binary(array.type.bit_width // 8)
+        coded = pa.Array.from_buffers(as_bytes, len(array), array.buffers()).dictionary_encode()
+        listed = coded.dictionary
+        entries = pa.Array.from_buffers(array.type, len(listed), rebuilt(listed, as_bytes).buffers())
+        return pa.DictionaryArray.from_arrays(coded.indices, entries)
+
+
+def _sorted(entries: pa.Array) -> NDArray[np.int64]:
+    """The positions of entries in sorted order; by their bytes where Arrow has no order for a type, such as float16."""
+    try:
+        return _numbers(pc.sort_indices(entries))
+    except pa.ArrowNotImplementedError:
+        width = entries.type.bit_width // 8
+        raw = entries.buffers()[1].to_pybytes()
+        return np.array(sorted(range(len(entries)), key=lambda i: raw[width * i : width * (i + 1)]), dtype=np.int64)
 
 
 def narrowest(index_type: pa.DataType, n_entries: int) -> pa.DataType:

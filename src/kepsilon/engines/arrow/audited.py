@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +15,10 @@ from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, null_m
 from kepsilon.errors import DataError, Problem
 from kepsilon.sources.columns import movable
 from kepsilon.sources.csv_files import CsvFile
+from kepsilon.sources.kept_types import without_times
 from kepsilon.sources.kinds import open_source
 from kepsilon.sources.protocol import Source
+from kepsilon.sources.rebuilding import rebuilt
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.codes import Label
 
@@ -102,9 +104,14 @@ class AuditedTable:
         column = self._column(name)
         is_bytes = pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
         if pa.types.is_nested(column.type) or is_bytes or pa.types.is_fixed_size_binary(column.type):
-            written = [None if value is None else repr(value) for value in column.to_pylist()]
+            written = [None if value is None else repr(value) for value in _python_values(column)]
             column = pa.chunked_array([pa.array(written, pa.string())])
-        return self._folded(*encode(column, name, self.name))
+        try:
+            values, codes = encode(column, name, self.name)
+        except DataError:  # a type that Arrow does not write as text, such as a duration
+            written = [None if value is None else str(value) for value in _python_values(column)]
+            values, codes = encode(pa.chunked_array([pa.array(written, pa.string())]), name, self.name)
+        return self._folded(values, codes)
 
     def _folded(self, values: tuple[Label, ...], codes: IntArray) -> tuple[tuple[Label, ...], IntArray]:
         """The values with empty text as null, where the format writes nulls so."""
@@ -130,6 +137,16 @@ class AuditedTable:
         if self._n_records is None:
             self._n_records = len(column)
         return column
+
+
+def _python_values(column: pa.ChunkedArray) -> list[Any]:
+    """The values as Python objects; dates and times as the numbers that stand for them where Python has no such dates."""
+    try:
+        return cast("list[Any]", column.to_pylist())
+    except (OverflowError, ValueError):
+        pass
+    kind = without_times(column.type)
+    return [value for chunk in column.chunks for value in rebuilt(chunk, kind).to_pylist()]
 
 
 def read_whole_numbers(source: object, names: tuple[str, ...], *, what: str) -> tuple[IntArray, ...]:

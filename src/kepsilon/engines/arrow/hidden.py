@@ -52,7 +52,9 @@ def leaf_texts(column: pa.ChunkedArray) -> dict[str, list[str]]:
     kind = released_type(column.type, inside=True, views=False)
     for chunk in column.chunks:
         for path, values in _leaves(rebuilt(chunk, kind), ""):
-            found.setdefault(path, {}).update(dict.fromkeys(_texts(values)))
+            distinct = _rough(values.drop_null())
+            distinct = distinct if pa.types.is_boolean(values.type) else distinct.unique()
+            found.setdefault(path, {}).update(dict.fromkeys(_texts_in_order(distinct)))
     return {path: list(values) for path, values in found.items()}
 
 

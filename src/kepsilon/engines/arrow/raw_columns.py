@@ -25,14 +25,15 @@ class RawColumns:
     def column(self, name: str) -> tuple[pa.ChunkedArray, bool, bool]:
         """A column as it is stored, whether what is under its nulls is stored too, and whether its dictionaries are its own.
 
-        Parquet stores nothing under nulls. Polars numbers the categories of all frames together, so the order of a
-        dictionary in a Polars frame does not tell about the frame.
+        Parquet stores nothing under nulls, and DuckDB whatever was there before. Polars numbers the categories of all
+        frames together, so the order of a dictionary in a Polars frame does not tell about the frame.
         """
         path, source = self._table.path, self._table.source
         if path is not None and isinstance(find_kind(path), Parquet):
             return self._from_parquet(name), False, True
         column = source.arrow_table([name]).column(0)
-        return column, True, not (isinstance(source, FrameSource) and source.library == "polars")
+        library = source.library if isinstance(source, FrameSource) else ""
+        return column, library != "duckdb", library != "polars"
 
     def _from_parquet(self, name: str) -> pa.ChunkedArray:
         """The column of all row groups, text with the dictionaries of its pages, at any depth."""

@@ -41,7 +41,7 @@ def render_again(path: Path) -> Verdict | None:
 def _verdict(file: Path, render: Callable[[Path, BinaryIO], None]) -> Verdict:
     if _is_same(file, partial(render, file)):
         return "same"
-    is_parquet = file.read_bytes()[:4] == b"PAR1" if file.stat().st_size < 1 << 10 else _starts_with(file, b"PAR1")
+    is_parquet = _starts_with(file, b"PAR1")
     if is_parquet:
         if not _is_this_arrow(file):
             return "other program"
@@ -180,11 +180,12 @@ def _has_head_of_this_arrow(file: Path) -> bool:
     """Whether an Arrow file begins as this version of Arrow begins a file of its schema; other programs write it otherwise."""
     with _arrow_reader(file) as reader:
         schema = reader.schema
-    for new in (pa.ipc.new_file, pa.ipc.new_stream):
+    for new, n_magic in ((pa.ipc.new_file, 8), (pa.ipc.new_stream, 0)):
         sink = pa.BufferOutputStream()
-        writer = new(sink, schema)
-        n_head = sink.tell()
-        writer.close()
-        if n_head and _starts_with(file, sink.getvalue().to_pybytes()[:n_head]):
+        new(sink, schema).close()
+        own = sink.getvalue().to_pybytes()
+        # The schema is the first message: four bytes that say so, four with its length, and the message.
+        n_head = n_magic + 8 + int.from_bytes(own[n_magic + 4 : n_magic + 8], "little")
+        if _starts_with(file, own[:n_head]):
             return True
     return False

@@ -39,7 +39,7 @@ class LocalColumns:
         kept = [table.schema.field(name) for name in roles.kept]
         self.input_types: Mapping[str, Any] = {field.name: field.type for field in kept}
         self.type_changes: tuple[TypeChange, ...] = (
-            *type_changes(kept, in_parts=False),
+            *type_changes(kept),
             *(own for own in getattr(source, "type_changes", ()) if own.column in roles.kept),
         )
         self._table = movable(table)
@@ -163,7 +163,7 @@ class LocalColumns:
             take = taken if shown_type(before) == before.type else taken_as_is
             column = take(self._table.column(name), rows)
             self._table = self._table.drop_columns([name])
-            return taken_field(before, column.type, whole=True), column
+            return taken_field(before, column.type), column
 
         table = merged_table(
             self._roles,

@@ -186,7 +186,7 @@ class NoisyRecords:
 
         def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
             column = taken_as_is(columns.column(name), order)
-            return taken_field(columns.schema.field(name), column.type, whole=False), column
+            return taken_field(columns.schema.field(name), column.type), column
 
         class_ids = new_ids[self.class_ids()[order]]
         return merged_table(roles, recoding, class_ids, self._values()[order], kept, integers=integers)

@@ -38,6 +38,7 @@ from kepsilon.engines.spark.tasks import (
 from kepsilon.errors import DataError, EngineError, Problem
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.columns import moved_schema, moved_type
 from kepsilon.sources.files import changed
 from kepsilon.sources.kept_types import type_changes
 from kepsilon.table.arrays import IntArray
@@ -75,9 +76,7 @@ class SparkColumns(CountedColumns):
         super().__init__(table.name)
         self._table, self._roles, self._engine = table, roles, engine
         self._with_rows = engine.linkage and table.has_rows
-        self.type_changes: tuple[TypeChange, ...] = type_changes(
-            (table.schema.field(name) for name in roles.kept), in_parts=True
-        )
+        self.type_changes: tuple[TypeChange, ...] = type_changes(table.schema.field(name) for name in roles.kept)
         for name in roles.k_quasis:
             if pa.types.is_nested(table.schema.field(name).type):
                 encode(pa.chunked_array([], type=table.schema.field(name).type), name, table.name)  # refuses
@@ -164,7 +163,7 @@ class SparkColumns(CountedColumns):
         k_quasis = self._roles.k_quasis
         values, codes = {}, {}
         for i, name in enumerate(k_quasis):
-            column = as_input(table.column(f"c{i}"), self._table.schema.field(name).type)
+            column = as_input(table.column(f"c{i}"), moved_type(self._table.schema.field(name).type))
             values[name], codes[name] = encode(column, name, self._table.name)
         self._room.refuse_values({name: len(own) for name, own in values.items()}, self._table.name, self._advise)
         is_missing = {}
@@ -274,7 +273,7 @@ class SparkColumns(CountedColumns):
             epsilon_quasis=self._roles.epsilon_quasis,
             may_miss=tuple(bool(self._is_missing[name].any()) for name in self._roles.epsilon_quasis),
             has_rows=with_rows,
-            kept=pa.schema([self._table.schema.field(name) for name in kept]).remove_metadata(),
+            kept=moved_schema(pa.schema([self._table.schema.field(name) for name in kept])),
             coded=tuple(self._table.coded(kept)),
             source=self._table.name,
         )

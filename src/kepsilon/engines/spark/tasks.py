@@ -35,6 +35,7 @@ from kepsilon.sources.columns import CODED_TEXT
 from kepsilon.sources.files import changed
 from kepsilon.sources.kinds import writing
 from kepsilon.sources.protocol import Sink
+from kepsilon.sources.rebuilding import rebuilt
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 
@@ -162,7 +163,7 @@ class BringTogether:
     """Whether any record missed each ε-quasi when combinations were counted."""
     has_rows: bool
     kept: pa.Schema
-    """Names of the kept columns, and their types in the input."""
+    """Names of the kept columns, and the types that they are moved in, with marks of those that they are shown in."""
     coded: tuple[str, ...]
     """Kept columns that are stored as dictionaries."""
     source: str
@@ -211,7 +212,7 @@ class BringTogether:
             is_coded = field.name in self.coded
             column = column.dictionary_encode() if is_coded else column
             columns.append(column)
-            fields.append(pa.field(field.name, column.type, metadata=CODED_TEXT if is_coded else None))
+            fields.append(pa.field(field.name, column.type, metadata=CODED_TEXT if is_coded else field.metadata))
         kept = pa.Table.from_arrays(columns, schema=pa.schema(fields)) if fields else pa.table({})
         return Records(class_ids=class_ids, values=values, rows=rows, kept=kept)
 
@@ -224,7 +225,10 @@ def as_input(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
         # Positions in 32 bits: fewer might not be enough for the dictionaries of several files together.
         values = column.cast(kind.value_type).dictionary_encode()
         return values.cast(pa.dictionary(pa.int32(), kind.value_type, ordered=kind.ordered))
-    return column.cast(kind)
+    try:
+        return column.cast(kind)
+    except pa.ArrowNotImplementedError:  # maps and structures, of which Arrow casts few
+        return pa.chunked_array([rebuilt(chunk, kind) for chunk in column.chunks], type=kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
