@@ -45,7 +45,7 @@ def mask_of(column: ColumnProfile) -> Hierarchy:
     return {"type": "mask", "length": max(column.max_length, 1)}
 
 
-def coarse_step(column: ColumnProfile, hierarchy: Hierarchy | None) -> float | None:
+def public_step(column: ColumnProfile, hierarchy: Hierarchy | None) -> float | None:
     """The smallest width of the proposed intervals that holds two numbers on average; None where there are no intervals."""
     widths = None if hierarchy is None else hierarchy.get("widths")
     if not isinstance(widths, list):

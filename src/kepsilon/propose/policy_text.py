@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from kepsilon.engines.arrow.profile import profile_columns
 from kepsilon.errors import guarded
-from kepsilon.propose.hierarchies import SHARED_BY_MANY, coarse_step
+from kepsilon.propose.hierarchies import SHARED_BY_MANY, public_step
 from kepsilon.propose.rules import Proposal, propose_role
 
 WIDTH = 116
@@ -122,7 +122,7 @@ def _section(proposal: Proposal) -> str:
     if proposal.hierarchy is not None:
         has_length = f"   # {EDIT_ME}: the length such a code can have" if "length" in proposal.hierarchy else ""
         lines.append(f"hierarchy = {toml_value(proposal.hierarchy)}{has_length}\n")
-    step = coarse_step(proposal.column, proposal.hierarchy)
+    step = public_step(proposal.column, proposal.hierarchy)
     if step is not None:
         lines.append(f"step = {toml_value(step)}   # for mondrian; {EDIT_ME}: a round public number\n")
     if proposal.groups:
