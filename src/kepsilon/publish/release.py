@@ -16,7 +16,7 @@ from kepsilon.engines.protocol import Merged
 from kepsilon.evaluate.pictures import Pictures
 from kepsilon.files.atomic import Staging
 from kepsilon.files.digests import digest
-from kepsilon.publish.earlier_draws import EARLIER_DRAW, replaces_earlier_draw
+from kepsilon.publish.earlier_draws import earlier_draw
 from kepsilon.publish.manifest import Manifest, manifest_of
 from kepsilon.publish.outputs import check_outputs, check_report_output, curator_path, is_folder, manifest_path
 from kepsilon.publish.record import Record
@@ -86,8 +86,9 @@ class Release:
         linkage_path = None if linkage is None else Path(linkage)
         report_path = None if report is None else Path(report)
         check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=self._merged.inputs)
-        if overwrite and replaces_earlier_draw(output, digest=self._record.digest):
-            warnings.warn(f"{output}: {EARLIER_DRAW}.", stacklevel=2)
+        replaced = earlier_draw(output, digest=self._record.digest) if overwrite else None
+        if replaced is not None:
+            warnings.warn(replaced, stacklevel=2)
         paths = [path for path in (output, linkage_path, report_path) if path is not None]
         with Staging(path.parent for path in paths) as staging:
             new = staging.new_folder(output) if is_folder(output) else staging.new_file(output, owner_only=False)
