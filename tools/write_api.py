@@ -19,7 +19,7 @@ PARTS = {
         "Prediction", "Grid", "Choice", "Release", "Written", "Manifest", "Record", "Audit", "AuditFinding", "Needs", "Estimate",
     ],
     "What is wanted": ["Policy", "Limits", "json_schema", "write_policy"],
-    "Before any work is done": ["check_outputs", "check_grid_output", "check_new_policy"],
+    "Before any work is done": ["check_outputs", "earlier_draw", "check_grid_output", "check_new_policy"],
     "What can go wrong": [
         "AnonymisationError", "PolicyError", "DataError", "UnsatisfiableError", "EngineError", "Problem",
         "UnexpectedError",

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kepsilon.policy.rewriting import check_new_policy, write_new_policy, write_policy
     from kepsilon.predict.prediction import Prediction
     from kepsilon.propose.policy_text import propose_policy
-    from kepsilon.publish.earlier_draws import EARLIER_DRAW, replaces_earlier_draw
+    from kepsilon.publish.earlier_draws import earlier_draw
     from kepsilon.publish.from_release import manifest
     from kepsilon.publish.inputs import Input, inputs_of, refuse_input
     from kepsilon.publish.manifest import Manifest
@@ -59,7 +59,7 @@ _HOMES = {
     "Audit": "kepsilon.auditing.findings",
     "AuditFinding": "kepsilon.auditing.findings",
     "DEMO_POLICY": "kepsilon.sources.demo",
-    "EARLIER_DRAW": "kepsilon.publish.earlier_draws",
+    "earlier_draw": "kepsilon.publish.earlier_draws",
     "Estimate": "kepsilon.evaluate.estimate",
     "Needs": "kepsilon.engines.on_disk.needs",
     "Policy": "kepsilon.policy.policy",
@@ -84,14 +84,12 @@ _HOMES = {
     "offending_values": "kepsilon.pipeline.check",
     "propose_policy": "kepsilon.propose.policy_text",
     "Reproduction": "kepsilon.reproduce.run",
-    "replaces_earlier_draw": "kepsilon.publish.earlier_draws",
     "reproduce_paper": "kepsilon.reproduce.run",
     "spark_engine": "kepsilon.engines.choose",
 }
 
 __all__ = [
     "DEMO_POLICY",
-    "EARLIER_DRAW",
     "AnonymisationError",
     "Audit",
     "AuditFinding",
@@ -123,6 +121,7 @@ __all__ = [
     "check_grid_output",
     "check_new_policy",
     "check_outputs",
+    "earlier_draw",
     "estimate_needs",
     "explore",
     "inputs_of",
@@ -132,7 +131,6 @@ __all__ = [
     "offending_values",
     "propose_policy",
     "refuse_input",
-    "replaces_earlier_draw",
     "reproduce_paper",
     "spark_engine",
     "write_new_policy",

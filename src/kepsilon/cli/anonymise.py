@@ -79,8 +79,9 @@ def anonymise(
     policy = kepsilon.Policy.from_file(policy_path)
     inputs = kepsilon.inputs_of(input_path, policy=policy)
     kepsilon.check_outputs(output, linkage, report=report, overwrite=overwrite, inputs=inputs)
-    if overwrite and kepsilon.replaces_earlier_draw(output):
-        click.echo(f"kepsilon: note: {output}: {kepsilon.EARLIER_DRAW}.", err=True)
+    replaced = kepsilon.earlier_draw(output) if overwrite else None
+    if replaced is not None:
+        click.echo(f"kepsilon: note: {replaced}", err=True)
     place = output.parent if spill_folder is None else spill_folder
     if (memory is not None or engine == "spark") and sys.stderr.isatty():
         needs = kepsilon.estimate_needs(

@@ -19,14 +19,16 @@ def laplace(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
     if attribute.range == "class":
         return (
             f"{name}{drawn}: within its class, and for an attacker who knows the class and its range, any two values are "
-            f"{epsilon}. This is not differential privacy: an extreme record moves the range itself. "
+            f"{epsilon}. This is not differential privacy: an extreme record moves the range itself, and the size of the "
+            "noise shows the range, whatever ε is. "
             "A class whose records all agree publishes the value they agree on, rounded."
         )
     if isinstance(attribute.range, CoarseSpecification):
         return (
             f"{name}{drawn}: within its class, and for an attacker who knows the class and its range widened to steps of "
             f"{written(attribute.range.coarse)}, any two values are {epsilon}. "
-            "This is not differential privacy: an extreme record can still move the widened range."
+            "This is not differential privacy: an extreme record can still move the widened range, and the size of the "
+            "noise shows it, whatever ε is."
         )
     low, high = attribute.range
     local = "" if drawn else ": a local promise for each record, whatever the others hold"

@@ -17,7 +17,7 @@ from kepsilon.evaluate.pictures import Pictures
 from kepsilon.files.atomic import Staging
 from kepsilon.files.digests import digest
 from kepsilon.policy.policy import Policy
-from kepsilon.publish.earlier_draws import EARLIER_DRAW, replaces_earlier_draw
+from kepsilon.publish.earlier_draws import earlier_draw
 from kepsilon.publish.inputs import Input
 from kepsilon.publish.manifest import Making, Manifest, ReleasedClasses, json_text, manifest_of
 from kepsilon.publish.outputs import check_outputs, check_report_output, curator_path, is_folder, manifest_path
@@ -120,8 +120,9 @@ class Release:
         linkage_path = None if linkage is None else Path(linkage)
         report_path = None if report is None else Path(report)
         check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=self._inputs)
-        if overwrite and replaces_earlier_draw(output, digest=self._record.digest):
-            warnings.warn(f"{output}: {EARLIER_DRAW}.", EarlierDrawWarning, stacklevel=3)
+        replaced = earlier_draw(output, digest=self._record.digest) if overwrite else None
+        if replaced is not None:
+            warnings.warn(replaced, EarlierDrawWarning, stacklevel=3)
         before = self._written
         try:
             self._write(output, linkage_path, report_path, overwrite=overwrite)
