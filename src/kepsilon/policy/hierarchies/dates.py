@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Literal, Self
@@ -50,7 +51,7 @@ class DatesHierarchy(Specification):
         try:
             if self.format is not None:
                 datetime.strptime(example.strftime(self.format), self.format)  # noqa: DTZ007 (dates have no zone)
-        except ValueError:
+        except (ValueError, re.error):  # the second where a part is named twice
             raise PydanticCustomError("format", "format is not a way of writing dates that strptime can read") from None
         return self
 
