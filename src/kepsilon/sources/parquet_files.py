@@ -244,10 +244,12 @@ def _read_footer(file: Path) -> tuple[Stamp, parquet.FileMetaData]:
     """The stamp of a file, and the metadata at its end."""
     with readable(file, damaged="is not a Parquet file, or is damaged."):
         status = file.stat()
-        metadata = parquet.read_metadata(file)
-        schema = metadata.schema.to_arrow_schema().remove_metadata()
-    with readable(file, damaged="a column has a name that is not UTF-8 text."):
-        schema.names  # noqa: B018 (names are decoded when they are first asked for)
+        try:
+            metadata = parquet.read_metadata(file)
+            schema = metadata.schema.to_arrow_schema().remove_metadata()
+            schema.names  # noqa: B018 (names are decoded when they are asked for)
+        except UnicodeDecodeError:
+            raise DataError(Problem(where=str(file), what="a column has a name that is not UTF-8 text.")) from None
     stamp = Stamp(n_records=metadata.num_rows, size=status.st_size, changed=status.st_mtime_ns, schema=schema)
     return stamp, metadata
 
