@@ -34,8 +34,13 @@ class Problem:
     fix: str = ""
 
     def __str__(self) -> str:
-        head = f"{self.where}: {self.what}" if self.where else self.what
+        head = f"{_visible(self.where)}: {self.what}" if self.where else self.what
         return head if not self.fix else f"{head}\n  " + self.fix.replace("\n", "\n  ")
+
+
+def _visible(where: str) -> str:
+    """A place with control characters as escapes: the name of a file or column could otherwise forge a message."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in where)
 
 
 class AnonymisationError(Exception):

@@ -78,6 +78,14 @@ def _of_the_system(error: BaseException, state: RunState) -> str:
     return f"{where}{why or 'input/output error'}; {state.outcome}."
 
 
+def _not_loaded(error: BaseException, state: RunState) -> str:
+    library = f" ({error.name})" if isinstance(error, ImportError) and error.name else ""
+    return (
+        f"a library that it needs{library} could not be loaded; {state.outcome}.\n"
+        "  There is too little memory for it, or it is not installed as it should be."
+    )
+
+
 def _bug(error: BaseException, state: RunState) -> str:
     found = kepsilon.UnexpectedError.of(error)
     return (
@@ -94,6 +102,7 @@ ENDINGS = (
     Ending((BrokenPipeError, SystemExit), DONE, _unread),  # click exits when nobody reads any more
     Ending((MemoryError,), WRONG, _out_of_memory),
     Ending((OSError,), WRONG, _of_the_system),
+    Ending((ImportError,), WRONG, _not_loaded),
     Ending((BaseException,), BUG, _bug),
 )
 """Every way in which a command can fail; the first that fits is taken."""

@@ -20,7 +20,13 @@ from kepsilon.cli.init import init
 from kepsilon.cli.manifest import manifest
 from kepsilon.cli.reproduce import reproduce
 from kepsilon.cli.schema import schema
-from kepsilon.cli.surroundings import RunState, ignore_signals, interrupt_on_signals, open_closed_streams
+from kepsilon.cli.surroundings import (
+    RunState,
+    ignore_signals,
+    interrupt_on_signals,
+    open_closed_streams,
+    refuse_little_address_space,
+)
 
 
 class Commands(click.Group):
@@ -62,6 +68,7 @@ for command in (demo, init, check, explore, anonymise, audit, manifest, reproduc
 def main() -> None:
     interrupt_on_signals()
     open_closed_streams()
+    refuse_little_address_space()
     sys.exit(run(sys.argv[1:], before_words=ignore_signals))
 
 

@@ -23,6 +23,10 @@ AT_ONCE = 1.0
 """Seconds within which further signals belong to the first: a terminal that is closed sends two, an impatient hand more."""
 
 
+LEAST_ADDRESS_SPACE = 1 << 30
+"""Bytes. NumPy's and Arrow's libraries and the stacks of their threads take more than half of it, used or not."""
+
+
 @dataclass(slots=True)
 class RunState:
     """How far a command has got, for the message that it ends with."""
@@ -70,6 +74,21 @@ def ignore_signals() -> None:
     """Ignores signals from here on, because the command is over and only words are left to say."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
+
+
+def refuse_little_address_space() -> None:
+    """Ends the program where a limit (`ulimit -v`) leaves too little room for libraries, which would abort in mid-air."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESS_SPACE:
+        say(
+            f"kepsilon: address space is limited to {limit >> 20:,} MB (ulimit -v), too little for the libraries that it "
+            f"needs; nothing was released.\n  Allow {LEAST_ADDRESS_SPACE >> 20:,} MB or more. To limit memory, use --memory."
+        )
+        sys.exit(2)
 
 
 def open_closed_streams() -> None:

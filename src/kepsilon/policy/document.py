@@ -24,7 +24,7 @@ HIERARCHY_TYPES = ("mask", "intervals", "groups", "suppress", "dates", "file")
 def read_document(path: Path) -> Json:
     """Keys and values of a policy file (TOML); PolicyError if it cannot be read."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise PolicyError(
             Problem(where=str(path), what=f"cannot read the policy: {error.strerror or 'unknown reason'}.")
@@ -33,8 +33,16 @@ def read_document(path: Path) -> Json:
         raise PolicyError(
             Problem(where=str(path), what="is not UTF-8 text.", fix="Save the policy as UTF-8.")
         ) from None
+    except ValueError:
+        raise PolicyError(Problem(where=str(path), what="holds a character that no file name can have.")) from None
+    try:
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(Problem(where=str(path), what=f"is not valid TOML: {error}.")) from None
+    except RecursionError:
+        raise PolicyError(Problem(where=str(path), what="is nested too deeply to be a policy.")) from None
+    except ValueError:  # Python reads no number of more than 4,300 digits
+        raise PolicyError(Problem(where=str(path), what="holds a number of too many digits to be read.")) from None
 
 
 def problems_of(

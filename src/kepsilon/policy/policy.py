@@ -29,7 +29,7 @@ _OLD_LABELS = {"tight": "siblings", "cut": "ancestor"}
 class Policy(Specification):
     """What the curator wants. k, ε, the algorithm and the suppression limit decide the promise and have no defaults."""
 
-    k: Annotated[int, Field(ge=2, strict=True)]
+    k: Annotated[int, Field(ge=2, lt=EXACT, strict=True)]
     epsilon: Annotated[Number, Field(ge=float(SMALLEST_EPSILON), le=int(LARGEST_EPSILON))]
     algorithm: Annotated[str, OneOf(ALGORITHMS)]
     max_suppression: Share

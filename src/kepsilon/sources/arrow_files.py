@@ -14,7 +14,7 @@ import pyarrow as pa
 from kepsilon.errors import DataError, Problem
 from kepsilon.sources.columns import decoded, in_one_piece, metadata_names, movable, without_dictionaries
 from kepsilon.sources.even_parts import EvenParts
-from kepsilon.sources.files import OpenedFile
+from kepsilon.sources.files import OpenedFile, readable
 from kepsilon.sources.protocol import Sink, Write
 from kepsilon.sources.rebuilding import rebuilt
 
@@ -62,11 +62,9 @@ class ArrowFiles:
 
 def _read(path: Path, columns: Sequence[str]) -> pa.Table:
     """The named columns, checked in full: who follows damaged offsets reads elsewhere in memory."""
-    try:
+    with readable(path, damaged="is damaged: it is not whole, valid Arrow data."):
         table = _reader(path).read_all().select(list(columns))
         table.validate(full=True)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowIndexError, IndexError):
-        raise DataError(Problem(where=str(path), what="is damaged: it is not whole, valid Arrow data.")) from None
     return table
 
 
@@ -84,7 +82,7 @@ def _beside(path: Path) -> tuple[str, ...]:
     """Names of the metadata of the schema, of the file and of each batch."""
     reader = _reader(path)
     more = [getattr(reader, "metadata", None)]
-    with contextlib.suppress(OSError, pa.ArrowInvalid):  # such a batch is refused where its records are read
+    with contextlib.suppress(OSError, pa.ArrowException):  # such a batch is refused where its records are read
         for metadata in _beside_batches(reader):
             more.append(metadata)
     return metadata_names(reader.schema, *more)

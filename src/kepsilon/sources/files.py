@@ -49,12 +49,26 @@ class OpenedFile:
 
 
 @contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Turns the system's errors while a file is read into an EngineError."""
+def readable(path: Path, *, damaged: str = "is damaged, and cannot be read.") -> Iterator[None]:
+    """Words the errors of reading a file: those of the system, and all of Arrow's, which quote what they stumble over."""
+    import pyarrow as pa
+
     try:
         yield
+    except MemoryError:
+        raise
     except OSError as error:
+        if error.errno is None:  # Arrow's word for a file that is not as it should be
+            raise DataError(Problem(where=str(path), what=damaged)) from None
         raise unreadable(path, error) from None
+    except UnicodeEncodeError:
+        raise DataError(
+            Problem(where=str(path), what="its name is not UTF-8 text, and cannot be opened.", fix="Rename it.")
+        ) from None
+    except (pa.ArrowException, UnicodeDecodeError, KeyError, IndexError) as error:
+        if type(error) is pa.ArrowException and "thread" in str(error):  # no room for the stack of another thread
+            raise MemoryError from None
+        raise DataError(Problem(where=str(path), what=damaged)) from None
 
 
 def unreadable(path: Path, error: OSError) -> EngineError:

@@ -86,9 +86,9 @@ def open_source(source: object) -> Source:
     if not isinstance(source, str | Path):
         return kind.open(source)
     path = Path(source)
-    if not (path.exists() or is_many(path)):
-        raise missing(path)
     with readable(path):
+        if not (path.exists() or is_many(path)):
+            raise missing(path)
         return kind.open(path)
 
 

@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from kepsilon.errors import AnonymisationError, DataError, Problem
 from kepsilon.sources.columns import marked, metadata_names
-from kepsilon.sources.files import changed, unreadable
+from kepsilon.sources.files import changed, readable
 from kepsilon.sources.folders import SUFFIXES, files_of, is_many
 from kepsilon.sources.parquet_writing import ParquetWriter
 from kepsilon.sources.protocol import Sink, Write
@@ -160,6 +160,7 @@ class ParquetFiles:
             with _opened(file, coded) as opened:
                 for batch in opened.iter_batches(batch_size=n_records, columns=list(columns)):
                     n_seen += batch.num_rows
+                    batch.validate(full=True)
                     yield marked(pa.Table.from_batches([batch]).select(list(columns)), coded)
             if n_seen != self._stamps[file].n_records:
                 raise changed(file)
@@ -193,6 +194,7 @@ class ParquetFiles:
             with _opened(place.file, coded) as opened:
                 n_at_once = min(n, _SAMPLED_AT_ONCE)
                 for batch in opened.iter_batches(n_at_once, row_groups=[place.group], columns=list(columns)):
+                    batch.validate(full=True)
                     here = min(batch.num_rows, n - n_seen)
                     chosen = np.flatnonzero(rng.random(here) < share)
                     table = pa.Table.from_batches([batch.slice(0, here)]).select(list(columns))
@@ -213,7 +215,8 @@ class ParquetFiles:
         self._refuse_changed(file)
         with _worded(file):
             table = parquet.read_table(file, columns=list(columns), read_dictionary=list(coded), partitioning=None)
-        return marked(table, coded)
+            table.validate(full=True)  # who follows damaged positions reads elsewhere in memory
+            return marked(table, coded)
 
     def beside(self) -> tuple[str, ...]:
         """Names of the metadata of all files."""
@@ -242,18 +245,9 @@ class ParquetFiles:
             raise changed(file)
 
 
-@contextlib.contextmanager
-def _worded(file: Path) -> Iterator[None]:
+def _worded(file: Path) -> contextlib.AbstractContextManager[None]:
     """Words the errors of reading a file for the user."""
-    damaged = DataError(Problem(where=str(file), what="is damaged: some of its columns cannot be read."))
-    try:
-        yield
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, KeyError):
-        raise damaged from None
-    except OSError as error:
-        if error.errno is None:
-            raise damaged from None
-        raise unreadable(file, error) from None
+    return readable(file, damaged="is damaged: some of its columns cannot be read.")
 
 
 @contextlib.contextmanager
@@ -267,14 +261,14 @@ def _opened(file: Path, coded: Sequence[str]) -> Iterator[parquet.ParquetFile]:
 
 def _read_footer(file: Path) -> tuple[Stamp, parquet.FileMetaData]:
     """The stamp of a file, and the metadata at its end."""
-    try:
+    with readable(file, damaged="is not a Parquet file, or is damaged."):
         status = file.stat()
-        metadata = parquet.read_metadata(file)
-        schema = metadata.schema.to_arrow_schema().remove_metadata()
-    except pa.ArrowInvalid:
-        raise DataError(Problem(where=str(file), what="is not a Parquet file.")) from None
-    except OSError as error:
-        raise unreadable(file, error) from None
+        try:
+            metadata = parquet.read_metadata(file)
+            schema = metadata.schema.to_arrow_schema().remove_metadata()
+            schema.names  # noqa: B018 (names are decoded when they are asked for)
+        except UnicodeDecodeError:
+            raise DataError(Problem(where=str(file), what="a column has a name that is not UTF-8 text.")) from None
     stamp = Stamp(n_records=metadata.num_rows, size=status.st_size, changed=status.st_mtime_ns, schema=schema)
     return stamp, metadata
 

@@ -51,7 +51,7 @@ class DatesHierarchy(Specification):
         try:
             if self.format is not None:
                 datetime.strptime(example.strftime(self.format), self.format)  # noqa: DTZ007 (dates have no zone)
-        except ValueError:
+        except (ValueError, re.error):  # the second where a part is named twice
             raise PydanticCustomError("format", "format is not a way of writing dates that strptime can read") from None
         return self
 
