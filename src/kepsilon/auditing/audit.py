@@ -96,7 +96,7 @@ def audit(
     # A tampered release can hold any number; checks judge what it does to a sum, so NumPy need not warn of it.
     with np.errstate(all="ignore"):
         on_step("read")
-        source, table = AuditedTable(original), AuditedTable(released)
+        source, table = AuditedTable(original), AuditedTable(released, is_release=True)
         require_not_exchanged(source, table, policy)
         case = _open_case(source, table, policy, findings, linkage=linkage, on_step=on_step)
         if case is not None:

@@ -22,6 +22,7 @@ from kepsilon.auditing.noise import n_taken_out_with_class
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.json_values import Json, json_of
 from kepsilon.policy.choices import ALGORITHMS
+from kepsilon.special_files import special_kind
 from kepsilon.table.arrays import FloatArray
 
 MOST_NAMED = 12
@@ -90,6 +91,8 @@ def check_digest_only(path: Path, findings: Findings) -> None:
 
 def _read(path: Path) -> Json | None:
     """A JSON object; None if the file holds none, or one nested too deep to read."""
+    if special_kind(path) is not None:
+        return None
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

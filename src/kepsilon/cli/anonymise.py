@@ -95,6 +95,8 @@ def anonymise(
         with release:
             on_step("write")
             written = release.write(output, linkage=linkage, report=report, overwrite=overwrite)
+    for note in release.notes:
+        click.echo(f"note: {note}", err=True)
     try:
         _show(written, as_json=as_json)
     except BrokenPipeError:

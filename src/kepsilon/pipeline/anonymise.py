@@ -68,7 +68,7 @@ def anonymise(
     except BaseException:
         classes.close()
         raise
-    return Release(merged, record, pictures, page=_page)
+    return Release(merged, record, pictures, page=_page, notes=(*counted.source.notes, *policy.notes))
 
 
 def _release(

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from kepsilon.errors import ArgumentError, PolicyError, guarded
+from kepsilon.errors import ArgumentError, PolicyError, Problem, guarded
 from kepsilon.json_values import Json
 from kepsilon.policy.choices import ALGORITHMS, MECHANISMS, OneOf
 from kepsilon.policy.document import missing_hierarchy_text, problems_of, read_document
@@ -122,6 +122,12 @@ class Policy(Specification):
         """The files that hierarchies were read from."""
         hierarchies = [attribute.hierarchy for attribute in self.k_quasis.values()]
         return tuple(hierarchy.file for hierarchy in hierarchies if isinstance(hierarchy, FileHierarchy))
+
+    @property
+    def notes(self) -> tuple[Problem, ...]:
+        """What the curator should know of how hierarchy files were read."""
+        hierarchies = [attribute.hierarchy for attribute in self.k_quasis.values()]
+        return tuple(note for own in hierarchies if isinstance(own, FileHierarchy) for note in own.notes)
 
     @property
     def exact_epsilon(self) -> Fraction:

@@ -23,7 +23,7 @@ def warnings_about_classes(outlook: Outlook, recoding: Recoding) -> tuple[Proble
 
 def warnings_about_source(counted: Counted, policy: Policy) -> tuple[Problem, ...]:
     """Warnings about the columns themselves, whatever the classes. Identifiers are read for this purpose only."""
-    return (*_repeating_persons(counted.source, policy), *_formulas(counted))
+    return (*counted.source.notes, *policy.notes, *_repeating_persons(counted.source, policy), *_formulas(counted))
 
 
 def _repeating_persons(source: Source, policy: Policy) -> Iterator[Problem]:

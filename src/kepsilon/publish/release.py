@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kepsilon.engines.protocol import Merged
-from kepsilon.errors import guarded
+from kepsilon.errors import Problem, guarded
 from kepsilon.evaluate.pictures import Pictures
 from kepsilon.files.atomic import Staging
 from kepsilon.files.digests import digest
@@ -41,13 +41,21 @@ class Release:
     """A release whose noise was drawn once; no method draws again or changes what will be written."""
 
     def __init__(
-        self, merged: Merged, record: Record, pictures: Pictures, *, page: Callable[[Record, Pictures], str]
+        self,
+        merged: Merged,
+        record: Record,
+        pictures: Pictures,
+        *,
+        page: Callable[[Record, Pictures], str],
+        notes: tuple[Problem, ...] = (),
     ) -> None:
         """`page` makes the report, one HTML page."""
         self._merged = merged
         self._record = record
         self._pictures = pictures
         self._page = page
+        self.notes = notes
+        """What the curator should know of how the input was read, such as an encoding that had to be guessed."""
 
     @property
     @guarded

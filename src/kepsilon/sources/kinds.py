@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from kepsilon.errors import DataError, Problem
 from kepsilon.sources.arrow_files import ArrowFiles
-from kepsilon.sources.csv_files import CsvFiles
-from kepsilon.sources.files import missing, readable
+from kepsilon.sources.csv_files import CsvFile, CsvFiles
+from kepsilon.sources.files import missing, readable, refuse_special
 from kepsilon.sources.folders import is_many
 from kepsilon.sources.frames import Frames, not_a_table
 from kepsilon.sources.parquet_files import PARQUET
@@ -87,8 +88,15 @@ def open_source(source: object) -> Source:
     path = Path(source)
     if not (path.exists() or is_many(path)):
         raise missing(path)
+    refuse_special(path)
     with readable(path):
         return kind.open(path)
+
+
+def open_release(source: object) -> Source:
+    """A release as a `Source`, in which empty text and null are told apart where kepsilon writes them differently."""
+    opened = open_source(source)
+    return replace(opened, is_empty_text_missing=False) if isinstance(opened, CsvFile) else opened
 
 
 def writer_for(path: Path) -> Writing:

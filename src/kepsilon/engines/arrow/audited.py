@@ -14,7 +14,7 @@ from kepsilon.engines.arrow.coding import as_doubles, encode
 from kepsilon.engines.arrow.numpy_arrays import in_one_piece, null_mask, to_doubles
 from kepsilon.errors import DataError, Problem
 from kepsilon.sources.columns import movable
-from kepsilon.sources.kinds import open_source
+from kepsilon.sources.kinds import open_release, open_source
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.codes import Label
 
@@ -22,9 +22,9 @@ from kepsilon.table.codes import Label
 class AuditedTable:
     """A file or frame whose columns are read when they are asked for."""
 
-    def __init__(self, source: object) -> None:
+    def __init__(self, source: object, *, is_release: bool = False) -> None:
         self.path: Path | None = Path(source) if isinstance(source, str | Path) else None
-        self._source = open_source(source)
+        self._source = open_release(source) if is_release else open_source(source)
         self.name: str = self._source.name
         self.column_names: tuple[str, ...] = self._source.column_names
         self._n_records: int | None = None
