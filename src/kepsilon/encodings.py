@@ -23,7 +23,7 @@ UTF_8_MARK = b"\xef\xbb\xbf"
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 SEVERAL_BYTES = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 """A letter as UTF-8 writes it outside ASCII. In Windows-1252 it would be two to four letters that hardly ever meet."""
-NOT_IN_1252 = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
+NOT_IN_1252 = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")
 
 SAVE_AS_UTF_8 = "Open it in the program that wrote it and save it as UTF-8"
 
@@ -49,10 +49,9 @@ def encoding_of(path: Path) -> Encoding:
     if found.not_utf_8 is None:
         return "utf-8"
     line = line_of(path, found.not_utf_8)
-    if found.has_mark or found.several_bytes is not None:
-        other = "its first bytes say so"
-        if found.several_bytes is not None:
-            other = f"line {line_of(path, found.several_bytes)} is"
+    letter = _first_letter(path, skip=len(UTF_8_MARK) * found.has_mark)
+    if found.has_mark or letter is not None:
+        other = "its first bytes say so" if letter is None else f"line {line_of(path, letter)} is"
         raise DataError(
             Problem(
                 where=where,
@@ -61,11 +60,12 @@ def encoding_of(path: Path) -> Encoding:
                 "those like it anew.",
             )
         )
-    if found.not_1252 is not None:
+    foreign = _first_not_in_1252(path)
+    if foreign is not None:
         raise DataError(
             Problem(
                 where=where,
-                what=f"line {line_of(path, found.not_1252)} holds a byte that is a letter neither in UTF-8 nor in Windows-1252.",
+                what=f"line {line_of(path, foreign)} holds a byte that is a letter neither in UTF-8 nor in Windows-1252.",
                 fix=f"{SAVE_AS_UTF_8}; with iconv: iconv -f ITS-ENCODING -t UTF-8",
             )
         )
@@ -82,15 +82,13 @@ def not_utf_8(name: str) -> Problem:
 
 
 def line_of(path: Path, offset: int) -> int:
-    """The number of the line that a byte is on; lines end in a line feed, a return, or both."""
+    """The number of the line that a byte is on, which is no line break itself; lines end in a line feed, a return, or both."""
     n_breaks, last, left = 0, b"", offset
     with path.open("rb") as file:
         while left and (block := file.read(min(left, BLOCK_BYTES))):
             n_breaks += block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
             n_breaks -= last == b"\r" and block.startswith(b"\n")
             last, left = block[-1:], left - len(block)
-        if last == b"\r" and file.read(1) == b"\n":
-            n_breaks -= 1  # the byte asked for is the second half of a line break
     return n_breaks + 1
 
 
@@ -103,8 +101,6 @@ class _Found:
     """Whether the file begins with the mark of UTF-8."""
     nul: int | None
     not_utf_8: int | None
-    several_bytes: int | None
-    not_1252: int | None
 
 
 def _look_through(path: Path) -> _Found:
@@ -120,16 +116,11 @@ def _look_through(path: Path) -> _Found:
     if not_utf_8 is None and rest:
         not_utf_8 = offset - len(rest)  # the file ends inside a letter
     head = head or b""
-    needed = not_utf_8 is not None
     return _Found(
         is_utf_16=head.startswith(UTF_16_MARKS),
         has_mark=head.startswith(UTF_8_MARK),
         nul=nul,
         not_utf_8=not_utf_8,
-        several_bytes=_first(path, SEVERAL_BYTES, skip=len(UTF_8_MARK) * head.startswith(UTF_8_MARK))
-        if needed
-        else None,
-        not_1252=_first(path, NOT_IN_1252, skip=0) if needed else None,
     )
 
 
@@ -144,16 +135,27 @@ def _first_not_utf_8(own: bytes, *, at: int) -> tuple[int | None, bytes]:
     return None, own[used:]
 
 
-def _first(path: Path, pattern: re.Pattern[bytes], *, skip: int) -> int | None:
-    """Where the first match begins that is not among the first `skip` bytes; matches are at most four bytes long."""
+def _first_letter(path: Path, *, skip: int) -> int | None:
+    """Where the first letter of several bytes begins that is not among the first `skip` bytes."""
     start, rest = 0, b""
     for block in _blocks(path):
         own = rest + block
-        match = pattern.search(own, max(0, skip - start))
+        match = SEVERAL_BYTES.search(own, max(0, skip - start))
         if match is not None:
             return start + match.start()
-        rest = own[-3:]
+        rest = own[-3:]  # a letter has at most four bytes
         start += len(own) - len(rest)
+    return None
+
+
+def _first_not_in_1252(path: Path) -> int | None:
+    """Where the first byte is that Windows-1252 does not use."""
+    start = 0
+    for block in _blocks(path):
+        found = [at for own in NOT_IN_1252 if (at := block.find(own)) >= 0]
+        if found:
+            return start + min(found)
+        start += len(block)
     return None
 
 
