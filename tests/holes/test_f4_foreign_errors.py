@@ -96,10 +96,10 @@ CALLS: dict[str, Callable[[object], object]] = {
     "check": lambda source: ke.check(source, policy()),
     "explore": lambda source: ke.explore(source, policy()),
     "init": ke.propose_policy,
-    "audit": lambda source: ke.audit(source, pa.table({"a": ["1", "1"]}), policy()),
-    "audit of": lambda source: ke.audit(pa.table({"a": ["1", "1"]}), source, policy()),
+    "audit": lambda source: ke.audit(source, pa.table({"a": ["x", "x"]}), policy()),
+    "audit of": lambda source: ke.audit(pa.table({"a": ["x", "x"]}), source, policy()),
     "linkage": lambda source: ke.audit(
-        pa.table({"a": ["1", "1"]}), pa.table({"a": ["1", "1"]}), policy(), linkage=source
+        pa.table({"a": ["x", "x"]}), pa.table({"a": ["x", "x"]}), policy(), linkage=source
     ),
     "offending": lambda source: ke.offending_values(source, policy(), "a"),
 }

@@ -23,6 +23,7 @@ from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.json_values import Json, json_of
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.guarantee import statement
+from kepsilon.special_files import special_kind
 from kepsilon.table.arrays import FloatArray
 
 MOST_NAMED = 12
@@ -76,6 +77,8 @@ def check_record(case: AuditCase, path: Path) -> None:
 
 def _read(path: Path) -> Json | None:
     """A JSON object; None if the file holds none, or one nested too deep to read."""
+    if special_kind(path) is not None:
+        return None
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -25,6 +25,7 @@ from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.guarantee import attacker_in_words, range_in_words, statement
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
+from kepsilon.special_files import special_kind
 from kepsilon.table.arrays import IntArray
 
 MOST_NAMED = 12
@@ -66,7 +67,7 @@ def check_manifest(path: Path, policy: Policy, findings: Findings, *, released: 
         findings.note("manifest", "there is no manifest beside the release, so that nothing it says was checked.")
         return
     try:
-        text = beside.read_text(encoding="utf-8")
+        text = _text_of(beside)
         document = json.loads(text, object_pairs_hook=_each_key_once)
     except StatedTwiceError:
         findings.broken("manifest", "the manifest states a key twice, so that it does not say one thing.")
@@ -103,13 +104,20 @@ def check_manifest(path: Path, policy: Policy, findings: Findings, *, released: 
 def stated_levels(path: Path) -> dict[str, int]:
     """Levels of k-quasis that the manifest beside a release states; empty where there is none that can be read."""
     try:
-        document = json.loads(path.with_name(f"{path.name}.manifest.json").read_text(encoding="utf-8"))
+        document = json.loads(_text_of(path.with_name(f"{path.name}.manifest.json")))
     except (OSError, ValueError, RecursionError):
         return {}
     levels = document.get("levels") if isinstance(document, dict) else None
     if not isinstance(levels, dict):
         return {}
     return {str(name): level for name, level in levels.items() if isinstance(level, int)}
+
+
+def _text_of(path: Path) -> str:
+    """The text of a file; OSError for what is no file, such as a pipe, which would never end."""
+    if special_kind(path) is not None:
+        raise OSError
+    return path.read_text(encoding="utf-8")
 
 
 def worked_out(path: Path, policy: Policy, released: Released | None) -> Json:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from kepsilon.errors import Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import Recoding
@@ -244,6 +245,8 @@ class Source(Protocol):
 
     name: str
     column_names: tuple[str, ...]
+    notes: tuple[Problem, ...]
+    """What the user should know of how the source was read."""
 
     def read(self, roles: ColumnRoles) -> Columns:
         """Reads the columns to publish, and no other."""

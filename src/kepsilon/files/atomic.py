@@ -36,6 +36,7 @@ from kepsilon.files.private_folders import (
     require_folder,
     worded,
 )
+from kepsilon.special_files import special_kind
 
 PREFIX = ".kepsilon-staging-"
 JOURNAL = "journal.json"
@@ -232,6 +233,13 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
     if path.is_dir():
         raise EngineError(
             Problem(where=str(path), what="is a folder, and a folder is never replaced.", fix="Choose another name.")
+        )
+    kind = special_kind(path)
+    if path.parent.resolve() == Path("/dev"):
+        kind = "in a folder of devices"  # such as /dev/stdout, which may lead to a file without a place of its own
+    if kind is not None:
+        raise EngineError(
+            Problem(where=str(path), what=f"is {kind}, not a file.", fix="A release is written to a new file.")
         )
     if not overwrite and os.path.lexists(path):
         raise EngineError(

@@ -78,6 +78,7 @@ def anonymise(
             released=ReleasedClasses.of(drawn.recoding, policy),
             page=_page,
             inputs=inputs_of(*drawn.merged.inputs, policy=policy),
+            notes=(*counted.source.notes, *policy.notes),
         )
     except BaseException:
         classes.close()

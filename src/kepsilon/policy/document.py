@@ -16,6 +16,7 @@ from kepsilon.errors import PolicyError, Problem
 from kepsilon.json_values import Json
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.roles import EpsilonQuasi, Identifier, Kept, KQuasi
+from kepsilon.special_files import special_kind
 
 ROLES = ("identifier", "k-quasi", "epsilon-quasi", "sensitive", "insensitive")
 HIERARCHY_TYPES = ("mask", "intervals", "groups", "suppress", "dates", "file")
@@ -23,6 +24,9 @@ HIERARCHY_TYPES = ("mask", "intervals", "groups", "suppress", "dates", "file")
 
 def read_document(path: Path) -> Json:
     """Keys and values of a policy file (TOML); PolicyError if it cannot be read."""
+    kind = special_kind(path)
+    if kind is not None:
+        raise PolicyError(Problem(where=str(path), what=f"is {kind}, not a policy file."))
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from kepsilon.errors import ArgumentError, PolicyError, guarded
+from kepsilon.errors import ArgumentError, PolicyError, Problem, guarded
 from kepsilon.json_values import Json
 from kepsilon.policy.choices import ALGORITHMS, MECHANISMS, OneOf
 from kepsilon.policy.document import missing_hierarchy_text, problems_of, read_document
@@ -155,6 +155,12 @@ class Policy(Specification):
         """The file that each k-quasi's hierarchy was read from, where it was read from one."""
         hierarchies = {name: attribute.hierarchy for name, attribute in self.k_quasis.items()}
         return {name: own.file for name, own in hierarchies.items() if isinstance(own, FileHierarchy)}
+
+    @property
+    def notes(self) -> tuple[Problem, ...]:
+        """What the curator should know of how hierarchy files were read."""
+        hierarchies = [attribute.hierarchy for attribute in self.k_quasis.values()]
+        return tuple(note for own in hierarchies if isinstance(own, FileHierarchy) for note in own.notes)
 
     @property
     def exact_epsilon(self) -> Fraction:

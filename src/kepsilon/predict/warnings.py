@@ -40,7 +40,13 @@ def warnings_about_classes(
 
 def warnings_about_source(counted: Counted, policy: Policy) -> tuple[Problem, ...]:
     """Warnings about the columns themselves, whatever the classes. Identifiers are read for this purpose only."""
-    return (*_repeating_persons(counted.source, policy), *_formulas(counted), *_types(counted))
+    return (
+        *counted.source.notes,
+        *policy.notes,
+        *_repeating_persons(counted.source, policy),
+        *_formulas(counted),
+        *_types(counted),
+    )
 
 
 def _repeating_persons(source: Source, policy: Policy) -> Iterator[Problem]:

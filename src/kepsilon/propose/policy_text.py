@@ -73,12 +73,13 @@ NOTHING_TO_PROTECT = """\
 @guarded
 def propose_policy(source: object) -> str:
     """The text of a policy file for a path or a frame; it is no valid policy until k, epsilon and max_suppression are set."""
-    name, columns = profile_columns(source)
+    name, notes, columns = profile_columns(source)
     proposals = [propose_role(column) for column in columns]
     head = HEADER.format(source=toml_string(name), n_records=columns[0].n_records)
     n_grouped, n_noisy = (sum(p.role == role for p in proposals) for role in ("k-quasi", "epsilon-quasi"))
     explained = ROLES + (MANY_QUASIS.format(n=n_grouped) if n_grouped > MANY else "")
-    parts = [head, *_attentions(proposals), explained]
+    read = [_comment(f"ATTENTION: the data {note.what} {note.fix}") for note in notes]
+    parts = [head, *read, *_attentions(proposals), explained]
     if n_noisy:
         parts.append(RANGES + (TOGETHER.format(n=n_noisy) if n_noisy > 1 else ""))
     if any(proposal.groups for proposal in proposals):

@@ -255,8 +255,8 @@ def _k_quasi(
     notes = [*notes, *_advice(column)]
     if column.n_blank and hierarchy["type"] in ("intervals", "dates"):
         notes.append(
-            f"DECIDE: {column.n_blank:,} records hold empty text in quotes, which this hierarchy cannot place. Write null (an "
-            'empty cell without quotes), or leave those records out: unlisted = "suppress".'
+            f"DECIDE: {column.n_blank:,} records hold empty text or nothing but blanks, which this hierarchy cannot place. Write "
+            'null (an empty cell), or leave those records out: unlisted = "suppress".'
         )
     if hierarchy["type"] == "suppress" and column.n_distinct > FEW:
         notes.append('For so many values a hierarchy file is better: { type = "file", path = "levels.csv" }.')

@@ -56,6 +56,7 @@ class Release:
         released: ReleasedClasses,
         page: Callable[[Record, Pictures], str],
         inputs: tuple[Input, ...],
+        notes: tuple[Problem, ...] = (),
     ) -> None:
         """`released` is what counting `merged` tells; `page` makes the report, one HTML page.
 
@@ -71,6 +72,8 @@ class Release:
         self._page = page
         self._inputs = inputs
         self._written: Written | None = None
+        self.notes = notes
+        """What the curator should know of how the input was read, such as an encoding that had to be guessed."""
 
     @property
     @guarded
@@ -166,7 +169,7 @@ class Release:
                 digest=found,
                 manifest=manifest,
                 record=record,
-                warnings=lost,
+                warnings=(*self.notes, *lost),
             )
             staging.publish(overwrite=overwrite)
             self._record, self._manifest, self._written = record, manifest, written  # no interrupt can come between

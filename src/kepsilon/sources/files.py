@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kepsilon.errors import DataError, EngineError, Problem
+from kepsilon.special_files import special_kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +30,7 @@ class OpenedFile:
     """Reads the named columns, in the order asked for."""
     by_column: bool = False
     tells_null_from_empty: bool = True
+    notes: tuple[Problem, ...] = ()
     beside: Callable[[], tuple[str, ...]] = _nothing
 
     @property
@@ -74,6 +76,19 @@ def readable(path: Path, *, damaged: str = "is damaged, and cannot be read.") ->
 def unreadable(path: Path, error: OSError) -> EngineError:
     """The error for a file that the system cannot read."""
     return EngineError(Problem(where=str(path), what=f"cannot be read: {error.strerror or 'input/output error'}."))
+
+
+def refuse_special(path: Path) -> None:
+    """Refuses a pipe, a socket or a device, which might never end, or never begin."""
+    kind = special_kind(path)
+    if kind not in (None, "a folder"):
+        raise DataError(
+            Problem(
+                where=str(path),
+                what=f"is {kind}, not a file.",
+                fix="A table is read more than once: write it to a file first.",
+            )
+        )
 
 
 def missing(path: Path) -> DataError:

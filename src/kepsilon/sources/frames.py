@@ -43,6 +43,7 @@ class FrameSource:
     inputs: tuple[Path, ...] = ()
     by_column = True
     tells_null_from_empty = True
+    notes: tuple[Problem, ...] = ()
 
     def __init__(self, frame: Any) -> None:
         self.library = _library(frame)

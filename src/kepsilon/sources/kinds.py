@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kepsilon.errors import DataError, Problem
 from kepsilon.sources.arrow_files import ArrowFiles
-from kepsilon.sources.csv_files import CsvFiles
-from kepsilon.sources.files import missing, readable
+from kepsilon.sources.csv_files import CsvFile, CsvFiles
+from kepsilon.sources.files import missing, readable, refuse_special
 from kepsilon.sources.folders import is_many
 from kepsilon.sources.frames import Frames, not_a_table
 from kepsilon.sources.parquet_files import PARQUET
@@ -86,10 +87,17 @@ def open_source(source: object) -> Source:
     if not isinstance(source, str | Path):
         return kind.open(source)
     path = Path(source)
+    refuse_special(path)
     with readable(path):
         if not (path.exists() or is_many(path)):
             raise missing(path)
         return kind.open(path)
+
+
+def open_release(source: object) -> Source:
+    """A release as a `Source`, in which empty text and null are told apart where kepsilon writes them differently."""
+    opened = open_source(source)
+    return replace(opened, is_empty_text_missing=False) if isinstance(opened, CsvFile) else opened
 
 
 def writer_for(path: Path) -> Writing:

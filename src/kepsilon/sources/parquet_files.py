@@ -116,6 +116,7 @@ class ParquetFiles:
 
     by_column = True
     tells_null_from_empty = True
+    notes: tuple[Problem, ...] = ()
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -16,7 +16,7 @@ from kepsilon.errors import DataError, Problem
 from kepsilon.sources.columns import movable
 from kepsilon.sources.csv_files import CsvFile
 from kepsilon.sources.kept_types import without_times
-from kepsilon.sources.kinds import open_source
+from kepsilon.sources.kinds import open_release, open_source
 from kepsilon.sources.protocol import Source
 from kepsilon.sources.rebuilding import rebuilt
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -29,7 +29,7 @@ class AuditedTable:
     def __init__(self, source: object, *, is_release: bool = False) -> None:
         """Opens a table; `is_release` says that empty text stands for null where its format writes nulls so."""
         self.path: Path | None = Path(source) if isinstance(source, str | Path) else None
-        self._source = open_source(source)
+        self._source = open_release(source) if is_release else open_source(source)
         self.name: str = self._source.name
         self.column_names: tuple[str, ...] = self._source.column_names
         self._n_records: int | None = None

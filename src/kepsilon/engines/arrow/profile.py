@@ -116,8 +116,8 @@ class ColumnProfile:
         return self.shapes.get(shape, 0.0) == 1.0
 
 
-def profile_columns(source: object) -> tuple[str, list[ColumnProfile]]:
-    """The name of a file or frame, and the profile of each of its columns, in order."""
+def profile_columns(source: object) -> tuple[str, tuple[Problem, ...], list[ColumnProfile]]:
+    """The name of a file or frame, notes on how it was read, and the profile of each of its columns, in order."""
     opened = open_source(source)
     for name, times in Counter(opened.column_names).items():
         if times > 1:
@@ -131,7 +131,7 @@ def profile_columns(source: object) -> tuple[str, list[ColumnProfile]]:
     profiles = [profile_column(name, column) for name, column in _columns(opened)]
     if not profiles or profiles[0].n_records == 0:
         raise DataError(Problem(where=opened.name, what="has a header, but no records."))
-    return opened.name, profiles
+    return opened.name, opened.notes, profiles
 
 
 def profile_column(name: str, column: pa.ChunkedArray) -> ColumnProfile:

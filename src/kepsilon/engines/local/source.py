@@ -24,6 +24,7 @@ class LocalSource:
         self._source = source
         self.name = source.name
         self.column_names = source.column_names
+        self.notes = source.notes
 
     def read(self, roles: ColumnRoles) -> LocalColumns:
         """Reads the columns to publish; identifiers are not even taken from the file."""

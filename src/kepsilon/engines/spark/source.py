@@ -12,6 +12,7 @@ from kepsilon.engines.spark.columns import Cluster, SparkColumns
 from kepsilon.engines.spark.session import settled
 from kepsilon.engines.spark.tables import SparkTable
 from kepsilon.engines.spark.tasks import as_input
+from kepsilon.errors import Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.sources.kept_types import refuse_other_types
 
@@ -23,6 +24,7 @@ class SparkSource:
         self._table, self._engine = table, engine
         self.name = table.name
         self.column_names: tuple[str, ...] = tuple(table.schema.names)
+        self.notes: tuple[Problem, ...] = ()
 
     def read(self, roles: ColumnRoles) -> SparkColumns:
         """Counts the columns to publish on the cluster; identifiers are not even taken from the files."""

@@ -13,6 +13,8 @@ from typing import Literal, Self
 from pydantic import PrivateAttr, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
+from kepsilon.encodings import UTF_8_MARK, Encoding, encoding_of, not_utf_8
+from kepsilon.errors import DataError, Problem
 from kepsilon.policy.hierarchies.levels import (
     Labels,
     Levels,
@@ -22,6 +24,7 @@ from kepsilon.policy.hierarchies.levels import (
     look_up,
     refuse_mistakes,
 )
+from kepsilon.special_files import special_kind
 
 
 class FileHierarchy(Specification):
@@ -33,6 +36,7 @@ class FileHierarchy(Specification):
     _labels_of: dict[str, tuple[str, ...]] = PrivateAttr(default_factory=dict)
     _n_levels: int = PrivateAttr(default=0)
     _file: Path = PrivateAttr(default=Path())
+    _encoding: Encoding = PrivateAttr(default="utf-8")
 
     @property
     def file(self) -> Path:
@@ -44,13 +48,24 @@ class FileHierarchy(Specification):
         """By listed value, its labels from level 1."""
         return MappingProxyType(self._labels_of)
 
+    @property
+    def notes(self) -> tuple[Problem, ...]:
+        """What the curator should know of how the file was read."""
+        return () if self._encoding == "utf-8" else (not_utf_8(self.path),)
+
     @model_validator(mode="after")
     def _read(self, info: ValidationInfo) -> Self:
         if self._file != Path():
             return self  # read before, as part of another policy
         path = Path((info.context or {}).get("folder", ".")) / self.path
+        kind = special_kind(path)
+        if kind is not None:
+            raise _problem(f"{self.path} is {kind}, not a hierarchy file")
         try:
-            rows = read_rows(path)
+            self._encoding = encoding_of(path)
+            rows = read_rows(path, self._encoding)
+        except DataError as error:
+            raise _problem(f"{self.path}: {error.problems[0].what} {error.problems[0].fix}") from None
         except ValueError:
             raise _problem("the path holds a character that no file name can have") from None
         except OSError as error:
@@ -92,13 +107,9 @@ class FileHierarchy(Specification):
         return levels_allowing(labels, len(by_level), lambda label, level: label in by_level[level])
 
 
-def read_rows(path: Path) -> list[list[str]]:
+def read_rows(path: Path, encoding: Encoding) -> list[list[str]]:
     """Rows of an ARX hierarchy file, blank lines left out; fields are separated by `;` if the first line has one, else `,`."""
-    raw = path.read_bytes()
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = raw.decode("latin-1")
+    text = path.read_bytes().removeprefix(UTF_8_MARK).decode(encoding)
     delimiter = ";" if ";" in text.partition("\n")[0] else ","
     return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True) if row]
 
