@@ -118,7 +118,9 @@ def people(settings: dict[str, Any], *, n: int = 60, seed: int = 3) -> Columns:
 def written(columns: Columns, chosen: ke.Policy, path: Any) -> tuple[bytes, str]:
     """The bytes of the released file, and its manifest with the digest of them."""
     release = released(columns, chosen)
-    release.write(path, overwrite=True)
+    for earlier in path.parent.glob(f"{path.name}*"):
+        earlier.unlink()
+    release.write(path)
     return path.read_bytes(), public(release)
 
 
