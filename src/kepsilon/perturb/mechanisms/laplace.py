@@ -209,7 +209,7 @@ def _mean_excess(distances: FloatArray, n_active: IntArray) -> FloatArray:
     """
     near = np.minimum(distances, _NO_CHANCE)
     excess = np.zeros(len(near))
-    for d in np.unique(n_active[n_active > 0]).tolist():
+    for d in range(1, int(n_active.max(initial=0)) + 1):
         own = n_active == d
         t = near[own]
         total = np.zeros(len(t))
