@@ -44,7 +44,11 @@ def _visible(where: str) -> str:
 
 
 class AnonymisationError(Exception):
-    """Base of all errors that are not bugs of this package; `exit_code` is what the command returns to the shell."""
+    """Base of all errors that are not bugs of this package; `exit_code` is what the command returns to the shell.
+
+    No error holds what other code said of a record. To see that while you look for a fault, set the environment variable
+    `KEPSILON_SHOW_CAUSES` to 1: the other error is then the `__cause__` of ours.
+    """
 
     exit_code = 2
 
