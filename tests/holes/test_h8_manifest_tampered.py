@@ -69,7 +69,7 @@ def test_h8_a_name_in_an_unknown_key_is_broken(folder, kepsilon_command, how):
         lambda own: own.replace("at least 3 times", "at least 300 times"),
         lambda own: own + "\nThis is a differentially private data set.",
         lambda own: own.replace("ε = 2", "ε = 0.2"),
-        lambda own: own.replace("This is not differential privacy: an extreme record moves the range itself. ", ""),
+        lambda own: own.replace("This is not differential privacy: ", ""),
         lambda _: NAME,
     ],
     ids=["another k", "one more promise", "another ε", "a warning less", "a name"],

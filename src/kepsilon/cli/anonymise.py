@@ -115,6 +115,8 @@ def anonymise(
         # The release is out. If the message denied it, the curator would draw a second one of the same records.
         say(f"kepsilon: {state.released} was released before the interrupt.")
     if release.written is not None:
+        for warning in release.written.warnings:
+            say("\n".join(visible(line) for line in f"kepsilon: note: {warning}".splitlines()))
         with showing("its summary"):
             _show(release.written, as_json=as_json)
 
@@ -132,5 +134,3 @@ def _show(written: kepsilon.Written, *, as_json: bool) -> None:
         click.echo(f"report     {written.report_path}  (for you only: open it in a browser)")
     if written.linkage_path is not None:
         click.echo(f"linkage    {written.linkage_path}  (for you only: it undoes the release)")
-    for warning in written.warnings:
-        click.echo("\n" + "\n".join(visible(line) for line in f"note: {warning}".splitlines()))

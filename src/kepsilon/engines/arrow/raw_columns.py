@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyarrow import parquet
 
 from kepsilon.engines.arrow.audited import AuditedTable
+from kepsilon.sources.files import readable
 from kepsilon.sources.folders import files_of, is_many
 from kepsilon.sources.frames import FrameSource
 from kepsilon.sources.kinds import find_kind
@@ -41,21 +43,25 @@ class RawColumns:
         chunks: list[pa.Array] = []
         kind = None
         for file in files_of(path) if is_many(path) else (path,):
-            schema = parquet.read_metadata(file).schema
-            leaves = [schema.column(i) for i in range(len(schema))]
-            own = [leaf.path for leaf in leaves if leaf.path == name or leaf.path.startswith(f"{name}.")]
-            texts = [leaf.path for leaf in leaves if leaf.path in own and leaf.physical_type == "BYTE_ARRAY"]
-            for coded in (texts, []):
-                with contextlib.suppress(pa.ArrowNotImplementedError, pa.ArrowInvalid):
-                    with parquet.ParquetFile(file, read_dictionary=coded) as opened:
-                        found = [
-                            opened.read_row_group(i, columns=[name]).column(0) for i in range(opened.num_row_groups)
-                        ]
-                    break
-            else:
-                continue
+            with readable(file):
+                found = _row_groups(file, name)
             for column in found:
                 if kind in (None, column.type):
                     kind = column.type
                     chunks += column.chunks
         return pa.chunked_array(chunks, type=kind or pa.null())
+
+
+def _row_groups(file: Path, name: str) -> list[pa.ChunkedArray]:
+    """A column by row group, text with the dictionaries of its pages if they can be read; empty if nothing can."""
+    schema = parquet.read_metadata(file).schema
+    leaves = [schema.column(i) for i in range(len(schema))]
+    own = [leaf.path for leaf in leaves if leaf.path == name or leaf.path.startswith(f"{name}.")]
+    texts = [leaf.path for leaf in leaves if leaf.path in own and leaf.physical_type == "BYTE_ARRAY"]
+    for coded in (texts, []):
+        with (
+            contextlib.suppress(pa.ArrowNotImplementedError, pa.ArrowInvalid),
+            parquet.ParquetFile(file, read_dictionary=coded) as opened,
+        ):
+            return [opened.read_row_group(i, columns=[name]).column(0) for i in range(opened.num_row_groups)]
+    return []
