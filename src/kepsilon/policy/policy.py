@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -21,6 +22,13 @@ from kepsilon.policy.hierarchies.levels import Specification
 from kepsilon.policy.roles import Attribute, EpsilonQuasi, Identifier, Kept, KQuasi, Number, fraction
 
 Share = Annotated[Number, Field(ge=0, le=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a policy was read from. Two policies that say the same are equal, wherever they came from."""
+
+    file: Path | None = field(compare=False)
 
 
 class Policy(Specification):
@@ -42,11 +50,11 @@ class Policy(Specification):
     """For Mondrian: labels that cover the values of a class's records, or the whole region that the cuts left to it."""
     unlisted_columns: Literal["error", "drop"] = "error"
     attributes: Annotated[dict[str, Attribute], Field(min_length=1)]
-    _file: Path | None = PrivateAttr(default=None)
+    _origin: Origin = PrivateAttr(default_factory=lambda: Origin(None))
 
     @model_validator(mode="after")
     def _remember_file(self, info: ValidationInfo) -> Self:
-        self._file = (info.context or {}).get("file")
+        self._origin = Origin((info.context or {}).get("file"))
         return self
 
     @model_validator(mode="after")
@@ -124,7 +132,7 @@ class Policy(Specification):
     @property
     def file(self) -> Path | None:
         """The file that the policy was read from; None if it was made from a mapping."""
-        return self._file
+        return self._origin.file
 
     @property
     def files(self) -> tuple[Path, ...]:
