@@ -18,11 +18,13 @@ PARTS = {
     "What comes back": [
         "Prediction", "Grid", "Choice", "Release", "Written", "Manifest", "Record", "Audit", "AuditFinding", "Needs", "Estimate",
     ],
-    "What is wanted": ["Policy", "Limits", "json_schema", "write_policy"],
-    "Before any work is done": ["check_outputs", "earlier_draw", "check_grid_output", "check_new_policy"],
+    "What is wanted": ["Policy", "Limits", "json_schema", "write_policy", "write_new_policy"],
+    "Before any work is done": [
+        "check_outputs", "earlier_draw", "check_grid_output", "check_new_policy", "Input", "inputs_of", "refuse_input",
+    ],
     "What can go wrong": [
         "AnonymisationError", "PolicyError", "DataError", "UnsatisfiableError", "EngineError", "Problem",
-        "UnexpectedError",
+        "UnexpectedError", "InterruptedAfterRelease", "EarlierDrawWarning",
     ],
     "The paper, and something to try": [
         "reproduce_paper", "Reproduction", "DEMO_POLICY", "made_up_patients", "__version__",

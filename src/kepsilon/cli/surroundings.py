@@ -43,7 +43,7 @@ class RunState:
     @property
     def outcome(self) -> str:
         """What is true of the release, for the end of a message about something else."""
-        return f"{self.released} was released before" if self.released else "nothing was released"
+        return f"{self.released} was released before that" if self.released else "nothing was released"
 
 
 class Interrupt:

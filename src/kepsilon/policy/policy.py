@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -26,6 +27,13 @@ _OLD_LABELS = {"tight": "siblings", "cut": "ancestor"}
 """What replaces the label styles of version 0.1."""
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a policy was read from. Two policies that say the same are equal, wherever they came from."""
+
+    file: Path | None = field(compare=False)
+
+
 class Policy(Specification):
     """What the curator wants. k, ε, the algorithm and the suppression limit decide the promise and have no defaults."""
 
@@ -45,11 +53,11 @@ class Policy(Specification):
     """For Mondrian: labels that say what occurs in a class, or the region of hierarchy or number line that holds it."""
     unlisted_columns: Literal["error", "drop"] = "error"
     attributes: Annotated[dict[str, Attribute], Field(min_length=1)]
-    _file: Path | None = PrivateAttr(default=None)
+    _origin: Origin = PrivateAttr(default_factory=lambda: Origin(None))
 
     @model_validator(mode="after")
     def _remember_file(self, info: ValidationInfo) -> Self:
-        self._file = (info.context or {}).get("file")
+        self._origin = Origin((info.context or {}).get("file"))
         return self
 
     @field_validator("labels", mode="before")
@@ -143,7 +151,7 @@ class Policy(Specification):
     @property
     def file(self) -> Path | None:
         """The file that the policy was read from; None if it was made from a mapping."""
-        return self._file
+        return self._origin.file
 
     @property
     def files(self) -> tuple[Path, ...]:
