@@ -211,3 +211,13 @@ def test_f9_confidence_and_missing_values_together_reach_the_cap(tmp_path, kepsi
             encoding="utf-8",
         )
         assert kepsilon_command("check", data, "-p", policy).code == code
+
+
+def test_f9_a_share_exactly_at_the_cap_is_not_above_it(tmp_path, kepsilon_command):
+    """One of ten records lacks a value and two are unlisted; as doubles, 0.1 + 0.2 is more than 0.3."""
+    columns = {"sex": ["F"] * 8 + ["X"] * 2, "height": ["", *(str(150 + i) for i in range(9))]}
+    text = WITH_GAPS.format(more="max_total_suppression = 0.3")
+    data, policy = written(tmp_path, columns, text)
+    assert kepsilon_command("check", data, "-p", policy).code == 0
+    limited = ("explore", data, "-p", policy, "--k", "3", "--epsilon", "1", "--max-suppression", "0.3")
+    assert kepsilon_command(*limited).code == 0

@@ -179,3 +179,18 @@ def test_h2_the_time_is_told_to_the_day():
     manifest = released({"v": [1.0, 2.0, 3.0, 4.0]}, policy()).manifest
     assert len(manifest["created"]) == len("2026-11-16")
     assert "engine" not in manifest
+
+
+def test_h2_the_bound_says_that_it_is_for_classes_of_which_confident_k_left_nobody_out():
+    """Sixty sparse classes leave as a whole. Before that 6.8 % of the records were linked, and the bound says 0.15 %."""
+    rng = np.random.default_rng(0)
+    columns: Columns = {"town": ["A"] * 1_000, "v": rng.uniform(0, 100, 1_000).round().tolist()}
+    for i in range(60):
+        columns["town"] += [f"b{i}"] * 5
+        columns["v"] += [0.0, 0.5, 50.0, 99.0, 100.0]
+    town = {"role": "k-quasi", "hierarchy": {"type": "suppress"}}
+    release = released(columns, policy(k=5, confidence=0.3, max_suppression=0, attributes={"town": town}))
+    assert release.manifest["classes"]["count"] == 1
+    bounds = release.manifest["bounds"]
+    assert release.record["linking_risk"]["expected"] > 10 * bounds["linking_risk"]
+    assert bounds["attacker"].endswith("; for noise as drawn, if confident k had left nobody out of these classes")

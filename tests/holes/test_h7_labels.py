@@ -119,7 +119,7 @@ def test_h7_check_counts_the_bounds_of_a_step_as_fine_as_the_data():
         about = [str(one) for one in warnings if "attributes.birth_day.step" in str(one)]
         assert bool(about) is is_said
         for text in about:
-            assert "bounds that labels of birth_day show are the value of a single record" in text
+            assert "bounds that labels of birth_day show end at the cell of a single record" in text
             assert "knows who is in such a class" in text
 
 
@@ -216,3 +216,14 @@ def test_h7_the_order_of_records_changes_no_label(style):
         labels: sorted(order[rows].tolist()) for labels, rows in other.items()
     }
     assert not any("private" in label for labels in one for label in labels)
+
+
+def test_h7_a_lone_value_inside_a_coarse_cell_is_not_called_the_bound():
+    """The label ends at 100 and the value is 97: who reads it learns the cell [95, 100), and the warning says no more."""
+    ages = [str(20 + i % 40) for i in range(200)] + ["97"]
+    settings = {"k": 5, "epsilon": 1, "algorithm": "mondrian", "max_suppression": 0}
+    policy = ke.Policy.from_dict({**settings, "attributes": {"age": {"role": "k-quasi", "step": 5}}})
+    said = [str(warning) for warning in ke.check(pa.table({"age": ages}), policy).warnings]
+    assert len(said) == 1
+    assert "learns that cell, and the value itself if no other is possible there" in said[0]
+    assert "value of a single record" not in said[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts the bounds of published intervals that are the value of a single record."""
+"""Counts the bounds of published intervals that show the cell of a single record, where the data has no other value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kepsilon.table.number_line import NumberLine
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TellingBounds:
-    """How many of the bounds that labels of one k-quasi show tell the value of a single record."""
+    """How many of the bounds that labels of one k-quasi show tell the cell of a single record."""
 
     n_telling: int
     n_shown: int
@@ -32,7 +32,8 @@ def telling_bounds(
 ) -> TellingBounds:
     """Bounds whose cell holds one record of the class and one number of the whole data.
 
-    Whoever reads such a bound knows the value of whoever holds it: the step is no coarser there than the data. `codes`,
+    Whoever reads such a bound knows the cell of whoever holds it, and the value where the step is no coarser than the
+    values that are possible; from the data one sees only which values occur, so some bounds are counted needlessly. `codes`,
     `counts` and `class_of` are those of the combinations, (n_combinations,). With `shows_regions`, labels are dyadic
     regions; only a region of two cells tells which cells its records lie in.
     """

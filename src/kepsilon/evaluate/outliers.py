@@ -8,6 +8,8 @@ units of R/ε the largest coordinate of a record's noise has a Gamma(d) distribu
 the range, which he knows, the extreme value follows. With one ε-quasi the probabilities are exact for the best unbiased
 estimate. With several they are exact for an attacker who knows all ranges up to one common factor; one who knows all
 ranges but one does a little worse (0.68 in place of 0.72 for two ε-quasis and ten records).
+Where ranges are widened to a public step, R is a multiple of it, and the attacker may take the multiple nearest to his
+estimate. Of the two estimates, with and without this, the one that serves him better in a class counts.
 Rounding and clamping of published values are not taken into account.
 """
 
@@ -117,6 +119,8 @@ def recoverable_outliers(
         chances = gamma_between(
             shapes * (1 - (tolerance + off) / ranges), shapes * (1 + (tolerance - off) / ranges), shapes=shapes
         )
+        if step:
+            chances = np.maximum(chances, _by_multiples(ranges, tolerance, off, shapes=shapes, step=step))
         best = np.maximum(best, np.where(own, chances, 0.0))
         stands_out |= own
     return OutlierSums(
@@ -125,6 +129,21 @@ def recoverable_outliers(
         n_likely=int(np.count_nonzero(best >= LIKELY)),
         likeliest=float(best.max(initial=0.0)),
     )
+
+
+def _by_multiples(
+    ranges: FloatArray, tolerance: FloatArray, off: FloatArray, *, shapes: FloatArray, step: float
+) -> FloatArray:
+    """P(the value is worked out) for who takes the multiple of the step, at least one, that is nearest to his estimate of R.
+
+    With j steps too many he is off by j·step + `off`. So he is right from the first to the last j with which that is
+    within the tolerance.
+    """
+    n_steps = np.rint(ranges / step)
+    first, last = np.ceil((-tolerance - off) / step), np.floor((tolerance - off) / step)
+    low = np.where(n_steps + first <= 1, 0.0, n_steps + first - 0.5)
+    high = np.where(first <= last, np.maximum(n_steps + last + 0.5, 0.0), low)
+    return gamma_between(shapes * low / n_steps, shapes * high / n_steps, shapes=shapes)
 
 
 def gamma_between(low: FloatArray, high: FloatArray, *, shapes: FloatArray) -> FloatArray:

@@ -61,7 +61,11 @@ def statement(policy: Policy) -> str:
 def attacker_in_words(policy: Policy) -> str:
     """Whom the bound on the linking risk in a manifest is about."""
     knows = "knows every true value of the quasi-identifiers, guesses the original of one released record at a time"
-    rest = ", before confident k left records out" if policy.confidence is not None else ""
+    rest = (
+        "; for noise as drawn, if confident k had left nobody out of these classes"
+        if policy.confidence is not None
+        else ""
+    )
     return f"an attacker who {knows} and uses no other column{rest}"
 
 

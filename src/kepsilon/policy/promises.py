@@ -31,8 +31,21 @@ def laplace(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
             "noise shows it, whatever ε is."
         )
     low, high = attribute.range
-    local = "" if drawn else ": a local promise for each record, whatever the others hold"
+    local = "" if drawn else f": {_whatever_the_others_hold(policy)}"
     return (
         f"{name}{drawn}: given the partition into classes, any two values in [{written(low)}, {written(high)}], bounds "
         f"that were declared and not read from the data, are {epsilon}{local}. Values outside the bounds were clipped first."
+    )
+
+
+def _whatever_the_others_hold(policy: Policy) -> str:
+    """How far the promise of declared bounds reaches, when no record is left out afterwards.
+
+    An ε-quasi whose range comes from the records lets a record move that range, and so the noise, by its value there.
+    """
+    if all(isinstance(own.range, tuple) for own in policy.epsilon_quasis.values()):
+        return "a local promise for each record, whatever the others hold"
+    return (
+        "a promise about this attribute of each record, whatever the others hold, its values of the attributes whose range "
+        "is not declared being what they are"
     )

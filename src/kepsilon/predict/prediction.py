@@ -168,21 +168,39 @@ class SmallNoise(JsonValue):
 class SuppressedShares:
     """Everything that leaves, by cause, as shares of the records that were read."""
 
-    missing: float
-    unlisted: float
-    by_k: float
+    records: PredictedRecords
     by_confidence: Estimate | None
     """Expected; None where no confidence is asked for."""
 
     @property
+    def missing(self) -> float:
+        return self.records.suppressed_missing / self.records.read
+
+    @property
+    def unlisted(self) -> float:
+        return self.records.suppressed_unlisted / self.records.read
+
+    @property
+    def by_k(self) -> float:
+        return self.records.suppressed_by_k / self.records.read
+
+    @property
     def before_counting(self) -> float:
         """The share that leaves because a value is missing or unlisted, whatever k, ε and algorithm are."""
-        return self.missing + self.unlisted
+        return (self.records.read - self.records.counted) / self.records.read
+
+    @property
+    def before_noise(self) -> float:
+        """The share that leaves before any noise is drawn.
+
+        Records are added and not shares: 0.1 + 0.2 would be above a limit of 0.3.
+        """
+        return (self.records.read - self.records.entering) / self.records.read
 
     @property
     def together(self) -> Estimate:
         """The share that leaves for any cause."""
-        return Estimate(total=self.before_counting + self.by_k) + (self.by_confidence or Estimate())
+        return Estimate(total=self.before_noise) + (self.by_confidence or Estimate())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,9 +255,7 @@ class Prediction(JsonValue):
         """What leaves for k, for confidence, as missing and as unlisted, as shares of the records that were read."""
         records, gone = self.records, self.confident_k
         return SuppressedShares(
-            missing=records.suppressed_missing / records.read,
-            unlisted=records.suppressed_unlisted / records.read,
-            by_k=records.suppressed_by_k / records.read,
+            records=records,
             by_confidence=None if gone is None else gone.of_counted.per(records.read / records.counted),
         )
 

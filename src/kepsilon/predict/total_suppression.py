@@ -44,7 +44,7 @@ def refuse_above_total(
     what += f" ({total:.2%} with three standard errors of what was simulated)" * bool(shares.together.variance)
     if shares.by_confidence is not None:
         # Smaller ε bring back only what confidence takes out.
-        could_do = shares.before_counting + shares.by_k <= limit
+        could_do = shares.before_noise <= limit
         enough = (
             next((own for own in at(_halved(policy.epsilon)) if own.suppression.at_most <= limit), None)
             if could_do

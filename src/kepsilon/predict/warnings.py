@@ -164,7 +164,7 @@ def _clipped(clipped: Mapping[str, int], n_released: int) -> Iterator[Problem]:
 
 
 def _telling_bounds(recoding: Recoding, table: FrequencyTable, policy: Policy) -> Iterator[Problem]:
-    """A warning for each k-quasi of numbers whose labels have bounds that are the value of a single record."""
+    """A warning for each k-quasi of numbers whose labels have bounds that end at the cell of a single record."""
     if recoding.levels is not None:
         return  # labels are those of a hierarchy, not intervals on a step
     for domain, codes in list(zip(table.domains, table.codes, strict=True))[: len(policy.k_quasis)]:
@@ -182,8 +182,9 @@ def _telling_bounds(recoding: Recoding, table: FrequencyTable, policy: Policy) -
         if found.n_telling:
             yield Problem(
                 where=f"attributes.{name}.step",
-                what=f"{found.n_telling:,} of {found.n_shown:,} bounds that labels of {name} show are the value of a single "
-                f"record, because a step of {written(step)} is no coarser than the data there. Whoever knows who is "
-                "in such a class, and who of them has its smallest or largest value, learns that value.",
+                what=f"{found.n_telling:,} of {found.n_shown:,} bounds that labels of {name} show end at the cell of a single "
+                f"record, a cell of the step {written(step)} in which the data has no other value. Whoever knows who is in "
+                "such a class, and who of them has its smallest or largest value, learns that cell, and the value itself "
+                "if no other is possible there.",
                 fix="Choose a coarser round step, one that several values of the data share.",
             )

@@ -78,13 +78,20 @@ def one_class(values, *, low=None, high=None, step=0.0, n_active=1) -> OutlierSu
 
 
 def attacked(values, target, *, low, high, step, n_active, n=20_000) -> float:
-    """How often the attacker is within 25 % of the target: he measures the noise of the others and adds it up."""
+    """How often the attacker is within 25 % of the target: he measures the noise of the others and adds it up.
+
+    Where there is a step he may also take the nearest multiple of it; the better of the two counts.
+    """
     rng = np.random.default_rng(SEED)
     noise = LAPLACE.unit_noise(np.ones((n * (len(values) - 1), n_active), dtype=bool), rng)
     sizes = np.abs(noise).max(axis=1).reshape(n, -1)  # in units of R/ε
     measured = sizes.mean(axis=1) / n_active * (high - low)
-    guess = low + measured - step / 2 if target == max(values) else high - measured + step / 2
-    return float(np.mean(np.abs(guess - target) <= 0.25 * abs(target)))
+    estimates = [measured, np.maximum(np.rint(measured / step), 1) * step] if step else [measured]
+    return max(
+        float(np.mean(np.abs(guess - target) <= 0.25 * abs(target)))
+        for own in estimates
+        for guess in [low + own - step / 2 if target == max(values) else high - own + step / 2]
+    )
 
 
 CASES = [
@@ -92,6 +99,10 @@ CASES = [
     pytest.param([-900, 25, 30, 31, 33, 40], -900, {}, id="the smallest"),
     pytest.param([20.0] * 5 + [30.0] * 20 + [90], 90, {}, id="not far out"),
     pytest.param([20, 25, 30, 31, 33, 500], 500, {"low": 0, "high": 600, "step": 200}, id="widened to a step"),
+    pytest.param([5, 6, 7, 8, 9, 6, 7, 8, 9, 60], 60, {"low": 0, "high": 80, "step": 20}, id="a multiple of the step"),
+    pytest.param([5, 6, 7, 8, 9, 6, 7, 8, 9, 79], 79, {"low": 0, "high": 80, "step": 40}, id="two steps wide"),
+    pytest.param([5, 6, 7, 8, 9, 6, 7, 8, 9, 39], 39, {"low": 0, "high": 60, "step": 60}, id="one step wide"),
+    pytest.param([-95, 6, 7, 8, 9], -95, {"low": -100, "high": 10, "step": 10}, id="the smallest, by steps"),
     pytest.param([20, 25, 30, 31, 33, 500], 500, {"n_active": 3}, id="three attributes"),
 ]
 

@@ -216,7 +216,7 @@ def test_the_manifest_has_what_anybody_can_count():
     manifest = release.manifest
     assert release.record["records"]["suppressed_by_confidence"] > 0
     assert manifest["guarantee"]["confidence"] == CONFIDENCE
-    assert "before confident k" in manifest["bounds"]["attacker"]
+    assert "if confident k had left nobody out" in manifest["bounds"]["attacker"]
     labels = release.frame["district"].to_pylist()
     assert manifest["records"]["released"] == len(labels)
     assert manifest["classes"]["count"] == len(set(labels))

@@ -56,7 +56,8 @@ def _risk(explored: Explored, algorithm: str) -> Figure | None:
         algorithm,
         lambda prediction: prediction.linking_risk.fair.total,
         title="Linking risk",
-        sentence="How many records an attacker who knows every true value links to the right person, on average. "
+        sentence="How many records an attacker who knows every true value of the quasi-identifiers and uses no kept column links "
+        "to the right person, on average. "
         + (
             "Less noise (a larger ε) and smaller classes (a smaller k) mean more links."
             if explored.epsilon_quasis

@@ -104,8 +104,8 @@ def grid_tiles(prediction: Prediction) -> Iterator[Tile]:
     risk, suppression = prediction.linking_risk.fair, prediction.suppression
     yield Tile(
         value=out_of(risk.total),
-        meaning="records linked to the right person by an attacker who knows every true value"
-        + _in_brackets(give(risk.standard_error)),
+        meaning="records linked to the right person by an attacker who knows every true value of the quasi-identifiers and "
+        "uses no kept column" + _in_brackets(give(risk.standard_error)),
     )
     yield Tile(
         value=percent(suppression.total),

@@ -29,7 +29,8 @@ def tiles(record: Record) -> Iterator[Tile]:
         )
     yield Tile(
         value=out_of(record.linking_risk.predicted.fair.total),
-        meaning="records are linked to the right person, on average, by an attacker who knows every true value",
+        meaning="records are linked to the right person, on average, by an attacker who knows every true value of the "
+        "quasi-identifiers and uses no kept column",
     )
     yield from and_more(
         [

@@ -24,8 +24,8 @@ def linking_figure(record: Record, pictures: Pictures) -> Figure:
     left_out = ", before any is left out for confidence" if record.confident_k else ""
     sentences = [
         (
-            f"On average an attacker who knows {known} links {out_of(expected)} records to the right person{simulated}"
-            f"{left_out}{_guessing(record) if names else ''}."
+            f"On average an attacker who knows {known} links {out_of(expected)} records to the right person{simulated}, "
+            f"without the help of kept columns{left_out}{_guessing(record) if names else ''}."
         )
     ]
     if names:
