@@ -115,3 +115,35 @@ def test_h9_k_quasis_of_bytes(algorithm, kind, tmp_path):
     release = ke.anonymise(data, policy, unsafe_seed=1)
     release.write(tmp_path / "released.parquet")
     assert not broken(data, tmp_path / "released.parquet", policy, release.linkage)
+
+
+ZEROS = {
+    "double": pa.array([0.0, -0.0, 1.5, None] * 50),
+    "float": pa.array([0.0, -0.0, 1.5, None] * 50, pa.float32()),
+    "dictionary": pa.array([0.0, -0.0, 1.5, None] * 50).dictionary_encode(),
+    "list": pa.array([[0.0], [-0.0], None, []] * 50),
+}
+
+
+@pytest.mark.parametrize("kind", ZEROS)
+def test_h9_minus_zero_in_a_kept_column(kind, tmp_path):
+    """In a kept column zero and minus zero are two values: CSV writes the sign, and Parquet and Arrow store it."""
+    column = ZEROS[kind]
+    n = len(column)
+    data = pa.table({"height": np.random.default_rng(1).normal(170, 9, n).round(1), "change": column})
+    policy = ke.Policy.from_dict(
+        {
+            "k": 5, "epsilon": 2, "algorithm": "mondrian", "max_suppression": 0,
+            "attributes": {"height": HEIGHT, "change": {"role": "sensitive"}},
+        }
+    )  # fmt: skip
+    release = ke.anonymise(data, policy, unsafe_seed=1)
+    assert not broken(data, release.frame, policy, release.linkage)
+    for suffix in ("parquet", "arrow", "csv")[: 2 if kind == "list" else 3]:
+        release.write(tmp_path / f"released.{suffix}")
+        assert not broken(data, tmp_path / f"released.{suffix}", policy, release.linkage), suffix
+    values = release.frame["change"].to_pylist()
+    assert {str(value) for value in values} == {str(value) for value in column.to_pylist()}
+    without_signs = [[abs(x) for x in v] if isinstance(v, list) else None if v is None else abs(v) for v in values]
+    changed = release.frame.set_column(1, "change", pa.array(without_signs, column.type))
+    assert broken(data, changed, policy, release.linkage), "a sign could be a message, and is noticed"

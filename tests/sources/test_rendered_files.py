@@ -72,6 +72,24 @@ def test_wide_records_make_small_row_groups(tmp_path):
     assert len(set(sizes[:-1])) == 1
 
 
+def test_columns_whose_values_differ_have_no_dictionary_in_parquet(tmp_path):
+    """Parquet would begin one in every row group and give it up at 1 MB. A declared order needs its dictionary."""
+    rng = np.random.default_rng(1)
+    entries = pa.array([f"entry {i}" for i in rng.permutation(N)])
+    ordered = pa.DictionaryArray.from_arrays(pa.array(rng.permutation(N).astype(np.int32)), entries, ordered=True)
+    given = table().append_column("some", pa.array(rng.integers(0, 20_000, N))).append_column("ordered", ordered)
+    written([given], tmp_path / "out.parquet")
+    group = pq.read_metadata(tmp_path / "out.parquet").row_group(0)
+    coded = {group.column(i).path_in_schema: group.column(i).has_dictionary_page for i in range(group.num_columns)}
+    assert coded == {
+        "few": True, "many": False, "number": False, "list.list.element": True, "some": True, "ordered": True,
+    }  # fmt: skip
+    read = pq.read_table(tmp_path / "out.parquet")
+    assert read["ordered"].chunk(0).dictionary.to_pylist() == entries.to_pylist()
+    assert read.drop_columns(["ordered"]) == given.drop_columns(["ordered"])
+    assert render_again(tmp_path / "out.parquet") == "same"
+
+
 def test_even_parts_lose_no_record():
     """Whatever comes in goes out, in its order."""
     found: list[pa.Table] = []

@@ -20,6 +20,13 @@ _LOOKED_AT = 1 << 12
 _REPEATED = 20
 """Text is written as a dictionary if each value comes so often, on average, in so many first records of a file."""
 
+_UNREPEATED = 0.98
+"""Share of different values among so many first records from which on a column is written without a dictionary.
+
+From about 100,000 different values on. Parquet would give up such a dictionary at 1 MB, in every row group again, and keep
+what it has of it, which takes time and room.
+"""
+
 _COUNTED = 16
 """Bits of an index type for which entries are counted; wider ones have numbers for all."""
 
@@ -66,8 +73,16 @@ class ParquetWriter:
         if self._writer is None:
             self._kinds = [_written_type(part.column(i), field.type) for i, field in enumerate(self._shown)]
             schema = pa.schema(list(zip(part.column_names, self._kinds, strict=True)))
+            plain = {
+                name
+                for name, column, kind in zip(part.column_names, part.columns, self._kinds, strict=True)
+                if _is_unrepeated(column, kind)
+            }
+            coded = [path for path in _leaves(schema) if path not in plain]
             self._writer = self._stack.enter_context(
-                parquet.ParquetWriter(self._where, schema, compression="snappy", store_schema=False)
+                parquet.ParquetWriter(
+                    self._where, schema, compression="snappy", store_schema=False, use_dictionary=coded or False
+                )
             )
         for i, entries in self._entries.items():
             _add_entries(entries, part.column(i), self._shown.field(i).type)
@@ -127,3 +142,25 @@ def _written_type(column: pa.ChunkedArray, shown: pa.DataType) -> pa.DataType:
     head = rebuilt(in_one_piece(column.slice(0, _LOOKED_AT)), values)
     is_repeating = len(head) > 0 and len(head.drop_null().unique()) * _REPEATED <= len(head)
     return pa.dictionary(pa.int32(), values) if is_repeating else values
+
+
+def _is_unrepeated(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
+    """Whether nearly all values of a flat column differ, judged by the first records; `kind` is handed to Arrow.
+
+    Never for what is handed over as a dictionary: without one in the file, a declared order would be lost.
+    """
+    if pa.types.is_dictionary(kind) or pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+        return False
+    try:
+        head = rebuilt(in_one_piece(column.slice(0, _LOOKED_AT)), kind).drop_null()
+        return len(head) > 0 and len(head.unique()) >= _UNREPEATED * len(head)
+    except pa.ArrowNotImplementedError:  # Arrow compares no short decimals
+        return False
+
+
+def _leaves(schema: pa.Schema) -> list[str]:
+    """The paths of all flat columns, at any depth, in a Parquet file of this schema; of a flat column, its name."""
+    sink = pa.BufferOutputStream()
+    parquet.ParquetWriter(sink, schema, store_schema=False).close()
+    leaves = parquet.read_metadata(pa.BufferReader(sink.getvalue())).schema
+    return [leaves.column(i).path for i in range(len(leaves))]

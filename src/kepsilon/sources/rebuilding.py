@@ -285,7 +285,16 @@ def _encoded(array: pa.Array) -> pa.DictionaryArray:
 
 
 def _sorted(entries: pa.Array) -> NDArray[np.int64]:
-    """The positions of entries in sorted order; by their bytes where Arrow has no order for a type, such as float16."""
+    """The positions of different entries in an order that does not depend on the one in which they stand.
+
+    By their bytes where Arrow has no order for a type, such as short decimals.
+    """
+    if pa.types.is_floating(entries.type):
+        # Arrow takes zero and minus zero for equal, and would leave them as they came.
+        buffer = entries.buffers()[1]
+        unit = f"f{entries.type.bit_width // 8}"
+        values = np.frombuffer(buffer if buffer is not None else b"", dtype=unit)[: len(entries)]
+        return np.lexsort([~np.signbit(values), values])
     try:
         return _numbers(pc.sort_indices(entries))
     except pa.ArrowNotImplementedError:

@@ -96,8 +96,7 @@ class AuditedTable:
 
     def is_time(self, name: str) -> bool:
         """Whether a column holds times, whose text has more or fewer zeros at its end in other formats."""
-        column = self._column(name)
-        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        kind = _value_type(self._column(name).type)
         return bool(pa.types.is_timestamp(kind) or pa.types.is_time(kind))
 
     def _coded(self, name: str) -> tuple[tuple[Label, ...], IntArray]:
@@ -106,6 +105,9 @@ class AuditedTable:
         if pa.types.is_nested(column.type) or is_bytes or pa.types.is_fixed_size_binary(column.type):
             written = [None if value is None else repr(value) for value in _python_values(column)]
             column = pa.chunked_array([pa.array(written, pa.string())])
+        elif pa.types.is_floating(_value_type(column.type)):
+            # In a k-quasi zero and minus zero are one value; in a kept column they are two, which every file tells apart.
+            column = column.cast(_value_type(column.type)).cast(pa.string())
         try:
             values, codes = encode(column, name, self.name)
         except DataError:  # a type that Arrow does not write as text, such as a duration
@@ -137,6 +139,11 @@ class AuditedTable:
         if self._n_records is None:
             self._n_records = len(column)
         return column
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    """The type of the values of a column, which may be a dictionary."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _python_values(column: pa.ChunkedArray) -> list[Any]:

@@ -90,15 +90,22 @@ def _taken_dictionary(array: pa.DictionaryArray, rows: IntArray) -> pa.Dictionar
     """The values at some rows, with a dictionary of used entries in sorted order.
 
     A dictionary lists values as they first came up, which would show the order of the input. Only a dictionary that
-    was declared to be ordered stays in its order.
+    was declared to be ordered stays in its order, and whole: of parts with different entries nobody could tell the order
+    any more. Whoever writes or shows the records leaves out what they do not use.
     """
     positions = array.indices.take(from_numpy(rows))
-    chosen = pa.DictionaryArray.from_arrays(positions, array.dictionary, ordered=array.type.ordered)
-    return rebuilt(chosen, array.type)
+    if array.type.ordered:
+        return pa.DictionaryArray.from_arrays(rebuilt(positions, positions.type), array.dictionary, ordered=True)
+    return rebuilt(pa.DictionaryArray.from_arrays(positions, array.dictionary), array.type)
 
 
 def used_entries(column: pa.ChunkedArray, *, least: int) -> pa.ChunkedArray:
-    """The column with only used entries in its dictionaries; dictionaries of `least` entries or fewer stay as they are."""
+    """The column with only used entries in its dictionaries; small ones, of `least` entries or fewer, stay as they are.
+
+    So do those that were declared to be ordered: put together again from parts, their order would be that of the parts.
+    """
+    if column.type.ordered:
+        return column
     return pa.chunked_array(
         [chunk if len(chunk.dictionary) <= least else _with_used_entries(chunk) for chunk in column.chunks],
         type=column.type,
@@ -110,4 +117,4 @@ def _with_used_entries(array: pa.DictionaryArray) -> pa.DictionaryArray:
     positions = to_positions(array.indices, null=0).astype(np.int64)
     used = np.unique(positions[~is_null])
     indices = from_numpy(np.searchsorted(used, positions), is_null=is_null).cast(array.type.index_type)
-    return pa.DictionaryArray.from_arrays(indices, array.dictionary.take(from_numpy(used)), ordered=array.type.ordered)
+    return pa.DictionaryArray.from_arrays(indices, array.dictionary.take(from_numpy(used)))
