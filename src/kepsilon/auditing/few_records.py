@@ -10,6 +10,7 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.findings import counted
 from kepsilon.auditing.noise_law import LATTICE, Rounding, marginal_cdf
+from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.tail_bounds import chernoff_bound
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
@@ -18,12 +19,15 @@ def check_exact_values(case: AuditCase) -> None:
     """With a linkage, counts values that noise left as they were, over the whole release and class by class.
 
     The number expected is summed over all originals of a class, released or not, so that leaving some out cannot explain
-    a high count.
+    a high count. Confident k takes out whole classes by their noise, so those that stay hold more values near their
+    originals than chance gives; over the whole release each record of an absent class therefore counts as expected.
     """
     classes, noise, linkage, findings = case.classes, case.noise, case.linkage, case.findings
     if linkage is None or not case.policy.epsilon_quasis:
         return
     level = case.false_alarms.level("exact values", n_tests=2 * len(case.policy.epsilon_quasis))
+    n_elsewhere = n_taken_out_with_class(case)
+    one_class = level / max(1, classes.n_classes + n_elsewhere // case.policy.k)
     for j, (name, attribute) in enumerate(case.policy.epsilon_quasis.items()):
         rounding = Rounding.of(attribute)
         originals = classes.known_originals
@@ -38,9 +42,8 @@ def check_exact_values(case: AuditCase) -> None:
         found = np.bincount(ids, weights=is_found, minlength=classes.n_classes)
         expected = np.bincount(ids, weights=probability, minlength=classes.n_classes)
         n_found = int(found.sum())
-        one_class = level / max(1, classes.n_classes)
         exposed = [c for c in np.flatnonzero(found) if chernoff_bound(float(found[c]), float(expected[c])) < one_class]
-        if chernoff_bound(n_found, float(expected.sum())) < level:
+        if chernoff_bound(n_found, float(expected.sum()) + n_elsewhere) < level:
             findings.broken(
                 "noise",
                 f"{counted(n_found, 'record is', 'records are')} published with the {name} of the original as it is, and "

@@ -35,7 +35,7 @@ def check_linked_noise(case: AuditCase) -> None:
             case.findings.note("noise", f"{name} has no noise in any class whose originals are known; nothing to test.")
             continue
         has_more = _judge(case, residuals, name, level=level)
-        by_name[name] = residuals.evened() if has_more else residuals
+        by_name[name] = residuals.with_sizes_drawn_anew(rng) if has_more else residuals
     check_patterns(case, by_name)
     if len(names) > 1:
         _check_radius(case, level=level)

@@ -60,19 +60,14 @@ class Residuals:
         """Records that got noise, released or not."""
         return len(self.rows) + self.n_elsewhere
 
-    def evened(self) -> Residuals:
-        """Residuals whose sizes are replaced by their ranks, evenly from 0 to 1, for noise of another size than claimed.
+    def with_sizes_drawn_anew(self, rng: np.random.Generator) -> Residuals:
+        """Residuals of which only the sign is left, for noise of another size than claimed.
 
-        What noise is shared by, or goes with, can then be seen all the same; its size in all cannot.
+        What signs are shared by, or go with, can then be seen all the same. Sizes cannot, and are drawn evenly: noise that
+        is larger than claimed, by whatever factor for whichever records, is then uniform like noise as claimed.
         """
-        is_released = self.is_released
-        direction = 2 * self.uniform[is_released] - 1
-        order = np.argsort(np.abs(direction), kind="stable")
-        rank = np.empty(len(order))
-        rank[order] = (np.arange(len(order)) + 0.5) / max(1, len(order))
-        uniform = self.uniform.copy()
-        uniform[is_released] = (1 + np.sign(direction) * rank) / 2
-        return replace(self, uniform=uniform)
+        direction = np.sign(2 * self.uniform - 1) * rng.random(len(self.uniform))
+        return replace(self, uniform=(1 + direction) / 2)
 
 
 def released_as(case: AuditCase) -> IntArray:
