@@ -169,7 +169,7 @@ def test_the_output_is_not_overwritten_unasked_and_never_an_input(case, kepsilon
         before = path.read_bytes()
         outcome = kepsilon_command(*arguments, path, "--overwrite")
         assert outcome.code == 2
-        assert "is an input" in outcome.err
+        assert "an input, which is never overwritten" in outcome.err
         assert path.read_bytes() == before
     beside = case / "r.csv.manifest.json"
     assert kepsilon_command(*arguments, beside).code == 2

@@ -12,7 +12,7 @@ import click
 
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
-from kepsilon.cli.screen import progress, show_record, visible
+from kepsilon.cli.screen import note, progress, show_record
 from kepsilon.cli.surroundings import RunState, say, showing
 
 
@@ -81,7 +81,7 @@ def anonymise(
     kepsilon.check_outputs(output, linkage, report=report, overwrite=overwrite, inputs=inputs)
     replaced = kepsilon.earlier_draw(output) if overwrite else None
     if replaced is not None:
-        click.echo(f"kepsilon: note: {replaced}", err=True)
+        say(note(replaced))
     place = output.parent if spill_folder is None else spill_folder
     if (memory is not None or engine == "spark") and sys.stderr.isatty():
         needs = kepsilon.estimate_needs(
@@ -116,7 +116,7 @@ def anonymise(
         say(f"kepsilon: {state.released} was released before the interrupt.")
     if release.written is not None:
         for warning in release.written.warnings:
-            say("\n".join(visible(line) for line in f"kepsilon: note: {warning}".splitlines()))
+            say(f"{note(warning)}\n")
         with showing("its summary"):
             _show(release.written, as_json=as_json)
 

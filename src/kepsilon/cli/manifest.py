@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 import kepsilon
-from kepsilon.cli.screen import progress
+from kepsilon.cli.screen import note, progress
 from kepsilon.cli.surroundings import say, showing
 
 
@@ -30,8 +30,8 @@ def manifest(release_path: Path, policy_path: Path, output: Path | None, overwri
     notes: list[str] = []
     with progress() as on_step:
         found = kepsilon.manifest(release_path, policy, on_step=on_step, on_note=notes.append)
-    for note in notes:
-        say(f"note: {note}")
+    for found_note in notes:
+        say(note(found_note))
     if output is None:
         with showing("the manifest"):
             click.echo(found.to_text(), nl=False)

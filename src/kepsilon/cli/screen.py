@@ -80,6 +80,18 @@ def show_wrapped(text: str) -> None:
     click.echo(click.wrap_text(visible(text), width=min(100, shutil.get_terminal_size().columns)))
 
 
+def note(about: object) -> str:
+    """A note about something, ready to be printed: wrapped to the width of the screen, its further lines indented."""
+    width = max(40, min(100, shutil.get_terminal_size().columns))
+    first, *more = str(about).splitlines()
+    lines = [click.wrap_text(visible(f"note: {first}"), width=width, subsequent_indent="  ")]
+    lines += [
+        click.wrap_text(visible(line.strip()), width=width, initial_indent="  ", subsequent_indent="  ")
+        for line in more
+    ]
+    return "\n".join(lines)
+
+
 def show_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Prints a table with numbers aligned to the right; columns that are empty in every row are not shown."""
     lines = [list(names), *([*row, *[""] * (len(names) - len(row))] for row in rows)]
