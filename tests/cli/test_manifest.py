@@ -23,7 +23,7 @@ NULLS = {"zip": 4, "sex": 3, "year": 7}
 VARIANTS: dict[str, dict[str, Any]] = {
     "as it is": {},
     "mondrian": {"algorithm": "mondrian"},
-    "confident k": {"confidence": 0.7, "epsilon": 8},
+    "confident k": {"confidence": 0.8, "epsilon": 4},
     "missing makes classes": {"attributes": {"height": {"missing": "class"}}},
     "no k-quasi": {"without": ["zip", "year", "sex"]},
     "no k-quasi, missing makes classes": {

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kepsilon.errors import DataError, Problem
+from kepsilon.errors import DataError, Problem, guarded
 from kepsilon.files.atomic import Staging
 from kepsilon.json_values import FrozenMapping, Json, JsonMapping, JsonValue, left_out_if_none
 from kepsilon.policy.choices import ALGORITHMS
@@ -88,6 +88,7 @@ class Manifest(JsonMapping):
         """The JSON text, as it is written beside a release."""
         return json_text(self.to_json())
 
+    @guarded
     def write(self, path: str | Path, *, overwrite: bool = False, inputs: Iterable[Input] = ()) -> None:
         """Writes the manifest as a JSON file; a path among `inputs` is refused."""
         target = Path(path)
