@@ -177,6 +177,17 @@ def test_the_output_is_not_overwritten_unasked_and_never_an_input(case, kepsilon
     assert kepsilon_command(*arguments, case / "nowhere" / "m.json").code == 2
 
 
+def test_only_a_manifest_is_replaced(case, kepsilon_command):
+    """The curator's record and the original cannot be made again."""
+    (case / "original.csv").write_text("a,b\n", encoding="utf-8")
+    for path in (case / "r.csv.curator.json", case / "original.csv"):
+        before = path.read_bytes()
+        outcome = kepsilon_command("manifest", case / "r.csv", "-p", case / "policy.toml", "-o", path, "--overwrite")
+        assert outcome.code == 2
+        assert "is no manifest" in outcome.err
+        assert path.read_bytes() == before
+
+
 def changed(case: Path, change: Any) -> None:
     with (case / "r.csv").open(encoding="utf-8", newline="") as file:
         lines = list(csv.reader(file))

@@ -63,6 +63,14 @@ def test_a_release_has_the_warnings_of_the_check(tmp_path: Path) -> None:
     assert release.write(tmp_path / "release.csv").warnings == release.warnings
 
 
+def test_names_of_files_cannot_forge_lines(tmp_path: Path) -> None:
+    data, policy = _files(tmp_path)
+    told = _run("anonymise", data, "-p", policy, "-o", tmp_path / "r\nrecord     nothing\x1b[2J.csv")
+    assert "\x1b" not in told.stdout
+    assert "\nrecord     nothing" not in told.stdout
+    assert "r\\nrecord     nothing\\x1b[2J.csv" in told.stdout
+
+
 def _files(folder: Path) -> tuple[Path, Path]:
     """A Latin-1 file with a constant class, an outlier, ages that one record holds, a formula and a repeated identifier."""
     rows = [f"{i},A,{20 + i},70,x" for i in range(10)]

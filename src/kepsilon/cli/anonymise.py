@@ -12,7 +12,7 @@ import click
 
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
-from kepsilon.cli.screen import note, progress, show_record
+from kepsilon.cli.screen import note, progress, show_record, shown
 from kepsilon.cli.surroundings import RunState, say, showing
 
 
@@ -127,10 +127,10 @@ def _show(written: kepsilon.Written, *, as_json: bool) -> None:
         return
     show_record(
         written.record,
-        where=f"release    {written.path}\nmanifest   {written.manifest_path}  (give it away with the release)\n"
-        f"record     {written.record_path}  (for you only)",
+        where=f"release    {shown(written.path)}\nmanifest   {shown(written.manifest_path)}  (give it away with the release)\n"
+        f"record     {shown(written.record_path)}  (for you only)",
     )
     if written.report_path is not None:
-        click.echo(f"report     {written.report_path}  (for you only: open it in a browser)")
+        click.echo(f"report     {shown(written.report_path)}  (for you only: open it in a browser)")
     if written.linkage_path is not None:
-        click.echo(f"linkage    {written.linkage_path}  (for you only: it undoes the release)")
+        click.echo(f"linkage    {shown(written.linkage_path)}  (for you only: it undoes the release)")

@@ -18,7 +18,7 @@ from kepsilon.cli.surroundings import say, showing
     "-p", "--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (TOML)."
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the manifest to this file instead.")
-@click.option("--overwrite", is_flag=True, help="Replace an existing manifest.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing manifest; no other file is replaced.")
 def manifest(release_path: Path, policy_path: Path, output: Path | None, overwrite: bool) -> None:
     """Print the public manifest of RELEASE as JSON.
 
@@ -36,5 +36,6 @@ def manifest(release_path: Path, policy_path: Path, output: Path | None, overwri
         with showing("the manifest"):
             click.echo(found.to_text(), nl=False)
         return
-    found.write(output, overwrite=overwrite, inputs=kepsilon.inputs_of(release_path, policy=policy))
+    release = kepsilon.Input(path=release_path.absolute(), role="the release")
+    found.write(output, overwrite=overwrite, inputs=(release, *kepsilon.inputs_of(policy=policy)))
     say(f"Wrote {output}.")

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
@@ -73,7 +74,12 @@ def show_lines(lines: Iterable[tuple[str, str]]) -> None:
 
 def visible(text: str) -> str:
     """The text with control characters as escapes: the name of a column could otherwise forge or reverse a message."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
+def shown(path: Path) -> str:
+    """A path for the screen, with control characters as escapes."""
+    return visible(str(path))
 
 
 def show_wrapped(text: str) -> None:
