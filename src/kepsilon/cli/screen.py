@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -90,11 +92,11 @@ def note(about: object) -> str:
     """A note about something, ready to be printed: wrapped to the width of the screen, its further lines indented."""
     width = max(40, min(100, shutil.get_terminal_size().columns))
     first, *more = str(about).splitlines()
-    lines = [click.wrap_text(visible(f"note: {first}"), width=width, subsequent_indent="  ")]
-    lines += [
-        click.wrap_text(visible(line.strip()), width=width, initial_indent="  ", subsequent_indent="  ")
-        for line in more
-    ]
+    wrap = functools.partial(
+        textwrap.fill, width=width, subsequent_indent="  ", break_on_hyphens=False
+    )  # names have some
+    lines = [wrap(visible(f"note: {first}"))]
+    lines += [wrap(visible(line.strip()), initial_indent="  ") for line in more]
     return "\n".join(lines)
 
 
