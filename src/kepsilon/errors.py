@@ -10,15 +10,22 @@ read a table, and `guarded` is around every public function and stops what is le
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from types import NoneType, UnionType
+from typing import ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+
+CALLBACKS = {"on_step", "on_note"}
+"""Parameters of public functions that are functions of the caller."""
+HINTS = {"Policy": "\n  Make one with Policy.from_file(path) or Policy.from_dict(dictionary)."}
+"""What to do about an argument that should be of a class."""
 
 SHOW_CAUSES = "KEPSILON_SHOW_CAUSES"
 """The environment variable that, set to 1, lets an error of other code be the `__cause__` of ours, for debugging."""
@@ -114,7 +121,7 @@ class EarlierDrawWarning(UserWarning):
 
 
 class ArgumentError(ValueError):
-    """A public function was called with arguments that contradict each other; its text is ours."""
+    """A public function was called with arguments that contradict each other or are of the wrong type; its text is ours."""
 
 
 def calling_others(work: Callable[[], Result], word: Callable[[str], AnonymisationError]) -> Result:
@@ -137,24 +144,69 @@ def calling_others(work: Callable[[], Result], word: Callable[[str], Anonymisati
 def guarded(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """A public function whose errors hold no text of other code: not as message, not as cause, not as context.
 
-    Errors of the system, such as a full disk, are passed on; they name files, not records.
+    Errors of the system, such as a full disk, are passed on; they name files, not records. So are errors of functions that
+    the caller gave (`on_step`): they are told names of steps only. What fails because an argument is of another type than
+    the function says is the caller's mistake, and no bug of ours.
     """
 
     @functools.wraps(function)
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         cause: BaseException | None = None
+        of_caller: list[BaseException] = []
+        for name in CALLBACKS & kwargs.keys():
+            if callable(kwargs[name]):
+                kwargs[name] = _noting(cast("Callable[..., object]", kwargs[name]), of_caller)
         try:
             return function(*args, **kwargs)
         except BaseException as error:
+            if any(error is own for own in of_caller):
+                raise
             if _is_known(error) or _is_wrong_call(error):
                 if not _shows_causes():
                     error.__cause__ = error.__context__ = None
                 raise
-            unexpected = UnexpectedError.of(error)
+            wrong_type = "" if isinstance(error, UnexpectedError) else _wrong_type(function, args, kwargs)
+            better = ArgumentError(wrong_type) if wrong_type else UnexpectedError.of(error)
             cause = error if _shows_causes() else None
-        raise unexpected from cause
+        raise better from cause
 
     return call
+
+
+def _noting(function: Callable[..., object], raised: list[BaseException]) -> Callable[..., object]:
+    """The function, with every error that it raises put into a list."""
+
+    def call(*args: object, **kwargs: object) -> object:
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    return call
+
+
+def _wrong_type(function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> str:
+    """What to say of the first argument whose type is not one that the function says; empty if all are."""
+    try:
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+        hints = get_type_hints(function)
+    except (TypeError, NameError):
+        return ""
+    for name, value in given.items():
+        types = _classes_of(hints.get(name, object))
+        if types and not isinstance(value, types):
+            wanted = " or ".join(one.__name__ for one in types if one is not NoneType)
+            return f"{name}: should be {wanted}, and is {type(value).__name__}.{HINTS.get(wanted, '')}"
+    return ""
+
+
+def _classes_of(hint: object) -> tuple[type, ...]:
+    """The classes that a type hint allows; none if it says more than classes can, such as what a function is called with."""
+    parts = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    classes = tuple(get_origin(part) or part for part in parts)
+    checkable = all(isinstance(one, type) and not getattr(one, "_is_protocol", False) for one in classes)
+    return classes if checkable else ()
 
 
 def _place(error: BaseException) -> str:

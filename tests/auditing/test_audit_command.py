@@ -407,5 +407,7 @@ def test_the_function_takes_paths_and_frames_alike(tmp_path, kepsilon_command):
     by_frame = ke.audit(frames["original"], frames["release"], under, linkage=frames["linkage"])
     assert isinstance(frames["original"], pa.Table)
     assert [f for f in by_path.findings if f.check not in ("manifest", "curator", "bytes")] == [
-        f for f in by_frame.findings if f.check != "bytes"  # a file has more bytes to look at than a frame
+        f
+        for f in by_frame.findings
+        if f.check != "bytes"  # a file has more bytes to look at than a frame
     ]

@@ -23,7 +23,7 @@ NULLS = {"zip": 4, "sex": 3, "year": 7}
 VARIANTS: dict[str, dict[str, Any]] = {
     "as it is": {},
     "mondrian": {"algorithm": "mondrian"},
-    "confident k": {"confidence": 0.7, "epsilon": 8},
+    "confident k": {"confidence": 0.8, "epsilon": 4},
     "missing makes classes": {"attributes": {"height": {"missing": "class"}}},
     "no k-quasi": {"without": ["zip", "year", "sex"]},
     "no k-quasi, missing makes classes": {
@@ -169,12 +169,23 @@ def test_the_output_is_not_overwritten_unasked_and_never_an_input(case, kepsilon
         before = path.read_bytes()
         outcome = kepsilon_command(*arguments, path, "--overwrite")
         assert outcome.code == 2
-        assert "is an input" in outcome.err
+        assert "an input, which is never overwritten" in outcome.err
         assert path.read_bytes() == before
     beside = case / "r.csv.manifest.json"
     assert kepsilon_command(*arguments, beside).code == 2
     assert kepsilon_command(*arguments, beside, "--overwrite").code == 0
     assert kepsilon_command(*arguments, case / "nowhere" / "m.json").code == 2
+
+
+def test_only_a_manifest_is_replaced(case, kepsilon_command):
+    """The curator's record and the original cannot be made again."""
+    (case / "original.csv").write_text("a,b\n", encoding="utf-8")
+    for path in (case / "r.csv.curator.json", case / "original.csv"):
+        before = path.read_bytes()
+        outcome = kepsilon_command("manifest", case / "r.csv", "-p", case / "policy.toml", "-o", path, "--overwrite")
+        assert outcome.code == 2
+        assert "is no manifest" in outcome.err
+        assert path.read_bytes() == before
 
 
 def changed(case: Path, change: Any) -> None:

@@ -258,3 +258,29 @@ def test_f1_an_interrupt_while_the_command_is_loaded_is_no_traceback(tmp_path):
     outcome = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert outcome.returncode == 130
     assert outcome.stderr == "kepsilon: interrupted; nothing was released.\n"
+
+
+SWALLOWED = """
+import os, signal, sys
+import kepsilon
+from kepsilon.cli import main
+from kepsilon.policy.policy import Policy
+
+def read(path):
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        signal.pause()
+    except KeyboardInterrupt:
+        raise RuntimeError("compiled code failed")
+
+Policy.from_file = read
+sys.argv = ["kepsilon", "check", "in.csv", "-p", "policy.toml"]
+main.main()
+"""
+
+
+def test_f1_an_interrupt_that_other_code_turns_into_an_error_is_an_interrupt():
+    """Compiled code, such as that of an import, may fail on the KeyboardInterrupt; that is no bug of anybody."""
+    done = subprocess.run([sys.executable, "-c", SWALLOWED], capture_output=True, text=True, check=False)
+    assert done.returncode == 130, done.stderr
+    assert done.stderr == "kepsilon: interrupted; nothing was released.\n"

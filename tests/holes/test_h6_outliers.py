@@ -89,7 +89,7 @@ def test_h6_words_name_the_attacker_and_the_figures(tmp_path, kepsilon_command):
     words = " ".join(told.out.split())
     assert "in 1 of 12 classes one record's income stands out and can be worked out within 25%" in words
     assert "by an attacker who knows all other records of the class and which published values are theirs" in words
-    assert "the likeliest: 99 %" in words or "the likeliest: 98 %" in words
+    assert "the likeliest: 99%" in words or "the likeliest: 98%" in words
     assert "whatever epsilon is" in words
     output, report = tmp_path / "out.csv", tmp_path / "report.html"
     assert kepsilon_command("anonymise", data, "-p", policy, "-o", output, "--report", report).code == 0
@@ -109,7 +109,7 @@ def test_h6_a_range_that_hides_the_outlier_is_not_warned_of(tmp_path, kepsilon_c
     data, policy = written(tmp_path, towns(100, 3), k=100, range=range_)
     told = kepsilon_command("check", data, "-p", policy)
     assert told.code == 0, told.err
-    assert ("stands out and can be worked out" in told.out) is is_said
+    assert ("stands out and can be worked out" in " ".join(told.out.split())) is is_said
 
 
 def test_h6_values_that_do_not_stand_out_are_not_counted(tmp_path, kepsilon_command):

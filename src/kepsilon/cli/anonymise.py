@@ -12,7 +12,7 @@ import click
 
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
-from kepsilon.cli.screen import progress, show_record, visible
+from kepsilon.cli.screen import note, progress, show_record, shown
 from kepsilon.cli.surroundings import RunState, say, showing
 
 
@@ -81,7 +81,7 @@ def anonymise(
     kepsilon.check_outputs(output, linkage, report=report, overwrite=overwrite, inputs=inputs)
     replaced = kepsilon.earlier_draw(output) if overwrite else None
     if replaced is not None:
-        click.echo(f"kepsilon: note: {replaced}", err=True)
+        say(note(replaced))
     place = output.parent if spill_folder is None else spill_folder
     if (memory is not None or engine == "spark") and sys.stderr.isatty():
         needs = kepsilon.estimate_needs(
@@ -116,7 +116,7 @@ def anonymise(
         say(f"kepsilon: {state.released} was released before the interrupt.")
     if release.written is not None:
         for warning in release.written.warnings:
-            say("\n".join(visible(line) for line in f"kepsilon: note: {warning}".splitlines()))
+            say(f"{note(warning)}\n")
         with showing("its summary"):
             _show(release.written, as_json=as_json)
 
@@ -127,10 +127,10 @@ def _show(written: kepsilon.Written, *, as_json: bool) -> None:
         return
     show_record(
         written.record,
-        where=f"release    {written.path}\nmanifest   {written.manifest_path}  (give it away with the release)\n"
-        f"record     {written.record_path}  (for you only)",
+        where=f"release    {shown(written.path)}\nmanifest   {shown(written.manifest_path)}  (give it away with the release)\n"
+        f"record     {shown(written.record_path)}  (for you only)",
     )
     if written.report_path is not None:
-        click.echo(f"report     {written.report_path}  (for you only: open it in a browser)")
+        click.echo(f"report     {shown(written.report_path)}  (for you only: open it in a browser)")
     if written.linkage_path is not None:
-        click.echo(f"linkage    {written.linkage_path}  (for you only: it undoes the release)")
+        click.echo(f"linkage    {shown(written.linkage_path)}  (for you only: it undoes the release)")

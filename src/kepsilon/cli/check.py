@@ -10,7 +10,7 @@ import click
 
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
-from kepsilon.cli.screen import progress, show_lines
+from kepsilon.cli.screen import note, progress, show_lines
 from kepsilon.cli.surroundings import showing
 
 
@@ -62,7 +62,7 @@ def check(
 def _show(prediction: kepsilon.Prediction) -> None:
     show_lines(_lines(prediction))
     for warning in prediction.warnings:
-        click.echo(f"\nnote: {warning}")
+        click.echo(f"\n{note(warning)}")
     click.echo("\nThe policy can be met. Nothing was written.")
 
 

@@ -32,6 +32,8 @@ def end(error: BaseException, state: RunState) -> int:
     if os.environ.get(kepsilon.errors.SHOW_CAUSES) == "1":
         with contextlib.suppress(OSError, ValueError):
             traceback.print_exception(error)
+    if state.was_interrupted and not isinstance(error, kepsilon.UnsatisfiableError):
+        error = KeyboardInterrupt()  # code of others, such as that of an import, made another error of it
     ending = next(ending for ending in ENDINGS if isinstance(error, ending.errors))
     words = ending.words(error, state)
     if words:

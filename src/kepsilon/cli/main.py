@@ -21,6 +21,7 @@ from kepsilon.cli.manifest import manifest
 from kepsilon.cli.reproduce import reproduce
 from kepsilon.cli.schema import schema
 from kepsilon.cli.surroundings import (
+    Interrupt,
     RunState,
     ignore_signals,
     interrupt_on_signals,
@@ -66,18 +67,20 @@ for command in (demo, init, check, explore, anonymise, audit, manifest, reproduc
 
 
 def main() -> None:
-    interrupt_on_signals()
+    interrupt = interrupt_on_signals()
     open_closed_streams()
     refuse_little_address_space()
-    sys.exit(run(sys.argv[1:], before_words=ignore_signals))
+    sys.exit(run(sys.argv[1:], before_words=ignore_signals, interrupt=interrupt))
 
 
-def run(arguments: list[str], *, before_words: Callable[[], None] = lambda: None) -> int:
+def run(
+    arguments: list[str], *, before_words: Callable[[], None] = lambda: None, interrupt: Interrupt | None = None
+) -> int:
     """Runs one command and returns its exit code; however it ends, it prints at most one message and no traceback.
 
-    `before_words` is called when the command is over.
+    `before_words` is called when the command is over; `interrupt` is what signals call.
     """
-    state = RunState()
+    state = RunState(interrupt=interrupt)
     code: Any
     try:
         code = commands.main(arguments, prog_name="kepsilon", standalone_mode=False, obj=state)

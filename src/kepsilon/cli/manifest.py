@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 import kepsilon
-from kepsilon.cli.screen import progress
+from kepsilon.cli.screen import note, progress
 from kepsilon.cli.surroundings import say, showing
 
 
@@ -18,7 +18,7 @@ from kepsilon.cli.surroundings import say, showing
     "-p", "--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (TOML)."
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the manifest to this file instead.")
-@click.option("--overwrite", is_flag=True, help="Replace an existing manifest.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing manifest; no other file is replaced.")
 def manifest(release_path: Path, policy_path: Path, output: Path | None, overwrite: bool) -> None:
     """Print the public manifest of RELEASE as JSON.
 
@@ -30,11 +30,12 @@ def manifest(release_path: Path, policy_path: Path, output: Path | None, overwri
     notes: list[str] = []
     with progress() as on_step:
         found = kepsilon.manifest(release_path, policy, on_step=on_step, on_note=notes.append)
-    for note in notes:
-        say(f"note: {note}")
+    for found_note in notes:
+        say(note(found_note))
     if output is None:
         with showing("the manifest"):
             click.echo(found.to_text(), nl=False)
         return
-    found.write(output, overwrite=overwrite, inputs=kepsilon.inputs_of(release_path, policy=policy))
+    release = kepsilon.Input(path=release_path.absolute(), role="the release")
+    found.write(output, overwrite=overwrite, inputs=(release, *kepsilon.inputs_of(policy=policy)))
     say(f"Wrote {output}.")

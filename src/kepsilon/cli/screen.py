@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
@@ -73,11 +76,28 @@ def show_lines(lines: Iterable[tuple[str, str]]) -> None:
 
 def visible(text: str) -> str:
     """The text with control characters as escapes: the name of a column could otherwise forge or reverse a message."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
+def shown(path: Path) -> str:
+    """A path for the screen, with control characters as escapes."""
+    return visible(str(path))
 
 
 def show_wrapped(text: str) -> None:
     click.echo(click.wrap_text(visible(text), width=min(100, shutil.get_terminal_size().columns)))
+
+
+def note(about: object) -> str:
+    """A note about something, ready to be printed: wrapped to the width of the screen, its further lines indented."""
+    width = max(40, min(100, shutil.get_terminal_size().columns))
+    first, *more = str(about).splitlines()
+    wrap = functools.partial(
+        textwrap.fill, width=width, subsequent_indent="  ", break_on_hyphens=False
+    )  # names have some
+    lines = [wrap(visible(f"note: {first}"))]
+    lines += [wrap(visible(line.strip()), initial_indent="  ") for line in more]
+    return "\n".join(lines)
 
 
 def show_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

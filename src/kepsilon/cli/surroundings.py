@@ -33,6 +33,13 @@ class RunState:
 
     release: kepsilon.Release | None = None
     """The release that is being written, or was."""
+    interrupt: Interrupt | None = None
+    """The handler of signals; None where the command is run by other code, which has its own."""
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether a signal asked the command to end, whatever became of the KeyboardInterrupt in code of others."""
+        return self.interrupt is not None and self.interrupt.was_raised
 
     @property
     def released(self) -> str:
@@ -51,23 +58,26 @@ class Interrupt:
 
     def __init__(self) -> None:
         self._last = -AT_ONCE
+        self.was_raised = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if time.monotonic() - self._last < AT_ONCE:
             return
         self._last = time.monotonic()
+        self.was_raised = True
         on_ctrl_c = signal.getsignal(signal.SIGINT)
         if number != signal.SIGINT and callable(on_ctrl_c) and on_ctrl_c is not self:
             on_ctrl_c(signal.SIGINT, frame)  # that of Spark, which stops jobs that would be waited for otherwise
         raise KeyboardInterrupt
 
 
-def interrupt_on_signals() -> None:
+def interrupt_on_signals() -> Interrupt:
     """Makes every signal that asks the program to end do what Ctrl-C does; nohup has some of them ignored."""
     interrupt = Interrupt()
     for number in SIGNALS:
         if signal.getsignal(number) not in (signal.SIG_IGN, None):
             signal.signal(number, interrupt)
+    return interrupt
 
 
 def ignore_signals() -> None:

@@ -23,6 +23,7 @@ from kepsilon.policy.roles import fraction, written
 from kepsilon.predict.predict import Predicted, predict
 from kepsilon.predict.prediction import Prediction
 from kepsilon.predict.total_suppression import refuse_above_total
+from kepsilon.predict.warnings import warnings_about_reading
 from kepsilon.publish.inputs import inputs_of
 from kepsilon.publish.manifest import ReleasedClasses
 from kepsilon.publish.record import Record, record_of
@@ -78,7 +79,7 @@ def anonymise(
             released=ReleasedClasses.of(drawn.recoding, policy),
             page=_page,
             inputs=inputs_of(*drawn.merged.inputs, policy=policy),
-            notes=(*counted.source.notes, *policy.notes),
+            warnings=(*drawn.prediction.warnings, *warnings_about_reading(counted, policy)),
         )
     except BaseException:
         classes.close()

@@ -16,7 +16,7 @@ from kepsilon.policy.policy import Policy
 from kepsilon.predict.predict import predict
 from kepsilon.predict.prediction import Prediction
 from kepsilon.predict.total_suppression import refuse_above_total
-from kepsilon.predict.warnings import warnings_about_source
+from kepsilon.predict.warnings import warnings_about_formulas, warnings_about_persons, warnings_about_reading
 from kepsilon.stopwatch import Stopwatch, ignore_step
 
 
@@ -49,7 +49,10 @@ def check(
                 at=lambda epsilons: predict(preview, partition, counted, policy, epsilons=epsilons).predictions,
             )
         with clock.step("look at columns"):
-            return predicted.prediction.with_warnings(warnings_about_source(counted, policy))
+            return predicted.prediction.with_warnings(
+                before=warnings_about_persons(counted.source, policy),
+                after=(*warnings_about_reading(counted, policy), *warnings_about_formulas(counted)),
+            )
 
 
 @guarded

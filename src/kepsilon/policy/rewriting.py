@@ -37,6 +37,7 @@ def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None
     write_new_policy(target, text)
 
 
+@guarded
 def write_new_policy(path: Path, text: str) -> None:
     """Writes the text of a policy to a new file: all of it, or nothing; no existing file is replaced."""
     check_new_policy(path)

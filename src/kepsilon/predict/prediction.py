@@ -122,6 +122,13 @@ class ExpectedSuppression(JsonValue):
         }
 
 
+def share_in_words(share: float) -> str:
+    """A share in whole per cent, never rounded to 0 or 100 per cent."""
+    if 0 < share < 0.01:
+        return "below 1%"
+    return "over 99%" if share > 0.99 else f"{share:.0%}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutlierRecovery(JsonValue):
     """How well the size of the noise gives away the extreme records of classes, for an ε-quasi whose values set the range.
@@ -146,8 +153,8 @@ class OutlierRecovery(JsonValue):
         if self.likeliest is None:
             return f"none of {self.classes:,} classes has a value that stands out by {self.within:.0%}"
         return (
-            f"{self.recoverable:,} of {self.classes:,} classes have one that who knows the others works out within "
-            f"{self.within:.0%}; the likeliest: {self.likeliest:.0%}"
+            f"in {self.recoverable:,} of {self.classes:,} classes, whoever knows the other records works one out within "
+            f"{self.within:.0%}; the likeliest: {share_in_words(self.likeliest)}"
         )
 
 
@@ -241,9 +248,9 @@ class Prediction(JsonValue):
             if own is not None:
                 object.__setattr__(self, name, FrozenMapping(own))
 
-    def with_warnings(self, more: Iterable[Problem]) -> Prediction:
-        """This prediction with more warnings before its own."""
-        return dataclasses.replace(self, warnings=(*more, *self.warnings))
+    def with_warnings(self, *, before: Iterable[Problem] = (), after: Iterable[Problem] = ()) -> Prediction:
+        """This prediction with more warnings before and after its own."""
+        return dataclasses.replace(self, warnings=(*before, *self.warnings, *after))
 
     @property
     def suppressed_by_k(self) -> float:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Warnings: facts that do not stop a release, but are worth knowing before it is published."""
+"""Warnings: facts that do not stop a release, but are worth knowing before it is published.
+
+What endangers people comes first: how k counts, values that noise does not hide, labels that tell a single value. How the
+files were read and what a spreadsheet or a type does to cells comes after.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from kepsilon.evaluate.label_bounds import telling_bounds
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import written
 from kepsilon.predict.outlook import Outlook
-from kepsilon.predict.prediction import OutlierRecovery, SmallNoise
+from kepsilon.predict.prediction import OutlierRecovery, SmallNoise, share_in_words
 from kepsilon.table.classes import Recoding
 from kepsilon.table.formulas import is_formula
 from kepsilon.table.frequency import FrequencyTable
@@ -38,15 +42,19 @@ def warnings_about_classes(
     )
 
 
-def warnings_about_source(counted: Counted, policy: Policy) -> tuple[Problem, ...]:
-    """Warnings about the columns themselves, whatever the classes. Identifiers are read for this purpose only."""
-    return (
-        *counted.source.notes,
-        *policy.notes,
-        *_repeating_persons(counted.source, policy),
-        *_formulas(counted),
-        *_types(counted),
-    )
+def warnings_about_reading(counted: Counted, policy: Policy) -> tuple[Problem, ...]:
+    """Warnings about how the files were read and which types change; none of them takes another look at the records."""
+    return (*counted.source.notes, *policy.notes, *_types(counted))
+
+
+def warnings_about_persons(source: Source, policy: Policy) -> tuple[Problem, ...]:
+    """Warnings about persons with several records. Identifiers are read for this purpose only."""
+    return tuple(_repeating_persons(source, policy))
+
+
+def warnings_about_formulas(counted: Counted) -> tuple[Problem, ...]:
+    """Warnings about column names and kept cells that are formulas; all kept columns are read for this purpose."""
+    return tuple(_formulas(counted))
 
 
 def _repeating_persons(source: Source, policy: Policy) -> Iterator[Problem]:
@@ -71,12 +79,16 @@ def _formulas(counted: Counted) -> Iterator[Problem]:
     for name in counted.roles.kept:
         n = counted.columns.n_formulas(name)
         if n:
-            yield Problem(where=f'column "{name}"', what=f"{n:,} cells begin like a formula ({_STARTS}).", fix=_AS_TEXT)
+            yield Problem(
+                where=f'column "{name}"',
+                what=f"{n:,} cells begin like a formula ({_STARTS}).",
+                fix=_AS_TEXT,
+            )
 
 
 def warnings_about_labels(recoding: Recoding, table: FrequencyTable, policy: Policy) -> tuple[Problem, ...]:
-    """Warnings about the labels of one partition: those that are formulas, and bounds that tell a single record's value."""
-    return (*_formula_labels(recoding, policy), *_telling_bounds(recoding, table, policy))
+    """Warnings about the labels of one partition: bounds that tell a single record's value, and labels that are formulas."""
+    return (*_telling_bounds(recoding, table, policy), *_formula_labels(recoding, policy))
 
 
 def _formula_labels(recoding: Recoding, policy: Policy) -> Iterator[Problem]:
@@ -104,8 +116,8 @@ def _constant(constant: Mapping[str, int], n_classes: int) -> Iterator[Problem]:
         if n:
             yield Problem(
                 where=f"attributes.{name}.range",
-                what=f"in {n:,} of {n_classes:,} classes all records agree on {name}, so it gets no noise and is published "
-                "as it is.",
+                what=f"in {n:,} of {n_classes:,} classes all records agree on {name}, so it gets no noise: anybody who sees "
+                "the release, and knows that a person is in such a class, knows the person's value.",
                 fix="A coarse range, { coarse = step }, or declared bounds, [low, high], would hide it.",
             )
 
@@ -118,8 +130,8 @@ def _small_noise(small: Mapping[str, SmallNoise], n_classes: int, policy: Policy
             yield Problem(
                 where=f"attributes.{name}.range",
                 what=f"in {found.classes:,} of {n_classes:,} classes the noise of {name} is small beside its precision, "
-                f"{precision}: at least every second value is published as it is ({found.records:,} records; in the worst "
-                f"class {share_in_words(found.likeliest)} of the values).",
+                f"{precision}: for anybody who sees the release, at least every second value is as it was "
+                f"({found.records:,} records; in the worst class {share_in_words(found.likeliest)} of the values).",
                 fix="A smaller epsilon, a wider range ({ coarse = step } or declared bounds, [low, high]), or a finer "
                 "precision keeps the noise.",
             )
@@ -144,13 +156,6 @@ def _outliers(outliers: Mapping[str, OutlierRecovery], policy: Policy) -> Iterat
                     else "; a coarse range, { coarse = step }, hides what is smaller than its step."
                 ),
             )
-
-
-def share_in_words(share: float) -> str:
-    """A share in whole per cent, never rounded to 0 or 100 per cent."""
-    if 0 < share < 0.01:
-        return "below 1 %"
-    return "over 99 %" if share > 0.99 else f"{100 * share:.0f} %"
 
 
 def _clipped(clipped: Mapping[str, int], n_released: int) -> Iterator[Problem]:

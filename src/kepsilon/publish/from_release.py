@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kepsilon.engines.arrow.audited import AuditedTable, empty_as_null
-from kepsilon.errors import DataError, Problem
+from kepsilon.errors import DataError, Problem, guarded
 from kepsilon.files.digests import digest
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import EpsilonQuasi, fraction
@@ -32,6 +32,7 @@ def ignore_note(note: str) -> None:
     """Does nothing."""
 
 
+@guarded
 def manifest(
     released: object,
     policy: Policy,

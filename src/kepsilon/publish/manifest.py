@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kepsilon.errors import DataError, Problem
+from kepsilon.errors import DataError, EngineError, Problem, guarded
 from kepsilon.files.atomic import Staging
 from kepsilon.json_values import FrozenMapping, Json, JsonMapping, JsonValue, left_out_if_none
 from kepsilon.policy.choices import ALGORITHMS
@@ -88,14 +88,39 @@ class Manifest(JsonMapping):
         """The JSON text, as it is written beside a release."""
         return json_text(self.to_json())
 
+    @guarded
     def write(self, path: str | Path, *, overwrite: bool = False, inputs: Iterable[Input] = ()) -> None:
-        """Writes the manifest as a JSON file; a path among `inputs` is refused."""
+        """Writes the manifest as a JSON file; a path among `inputs` is refused.
+
+        `overwrite` replaces a manifest, and no other file: neither the curator's record nor a table.
+        """
         target = Path(path)
         check_output(target, overwrite=overwrite, inputs=inputs)
+        if target.exists() and not _is_manifest(target):
+            raise EngineError(
+                Problem(
+                    where=str(target),
+                    what="is no manifest; only an earlier manifest is replaced.",
+                    fix="Choose another name, or move that file away.",
+                )
+            )
         with Staging([target.parent]) as staging:
             with staging.new_file(target, owner_only=False) as temporary:
                 temporary.write_text(self.to_text(), encoding="utf-8")
             staging.publish(overwrite=overwrite)
+
+
+def _is_manifest(path: Path) -> bool:
+    """Whether a file is a manifest, of this version or an earlier one, and not the curator's record, which has seconds."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return (
+        isinstance(document, dict)
+        and {"kepsilon_version", "guarantee"} <= document.keys()
+        and "seconds" not in document
+    )
 
 
 def json_text(document: Json) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import warnings
+import warnings as python_warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +40,7 @@ class Written:
     manifest: Manifest
     record: Record
     warnings: tuple[Problem, ...] = ()
-    """Kept columns whose type the format of the file does not have."""
+    """Those of the release, and the kept columns whose type the format of the file does not have."""
 
 
 class Release:
@@ -56,11 +56,12 @@ class Release:
         released: ReleasedClasses,
         page: Callable[[Record, Pictures], str],
         inputs: tuple[Input, ...],
-        notes: tuple[Problem, ...] = (),
+        warnings: tuple[Problem, ...] = (),
     ) -> None:
         """`released` is what counting `merged` tells; `page` makes the report, one HTML page.
 
-        `inputs` is what was read, none of which is ever overwritten.
+        `inputs` is what was read, none of which is ever overwritten; `warnings` are those that are known before it is
+        written.
         """
         self._merged = merged
         self._record = record
@@ -72,8 +73,7 @@ class Release:
         self._page = page
         self._inputs = inputs
         self._written: Written | None = None
-        self.notes = notes
-        """What the curator should know of how the input was read, such as an encoding that had to be guessed."""
+        self._warnings = warnings
 
     @property
     @guarded
@@ -90,6 +90,15 @@ class Release:
     def manifest(self) -> Manifest:
         """The public description of the release, which may be given away with it."""
         return self._manifest
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """Facts that are worth knowing before the release is published, as `check` finds them.
+
+        Those for which `check` looks at the records once more are not among them: repeated identifiers, and cells that are
+        formulas.
+        """
+        return self._warnings
 
     @property
     @guarded
@@ -113,7 +122,8 @@ class Release:
     ) -> Written:
         """Writes the release, PATH.manifest.json and the owner-only PATH.curator.json: all of them, or none.
 
-        A path without a suffix becomes a folder of Parquet files. A warning says if `overwrite` replaces an earlier draw.
+        A path without a suffix becomes a folder of Parquet files. If `overwrite` replaces an
+        earlier draw, Python warns with `EarlierDrawWarning`.
 
         Interrupted (by Ctrl-C, or a signal whose handler raises) before the data file has its name, it leaves nothing and
         the release is not out. An interrupt after that waits until all is in place, and is then raised as
@@ -125,7 +135,7 @@ class Release:
         check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=self._inputs)
         replaced = earlier_draw(output, digest=self._record.digest) if overwrite else None
         if replaced is not None:
-            warnings.warn(replaced, EarlierDrawWarning, stacklevel=3)
+            python_warnings.warn(replaced, EarlierDrawWarning, stacklevel=3)
         before = self._written
         try:
             self._write(output, linkage_path, report_path, overwrite=overwrite)
@@ -169,7 +179,7 @@ class Release:
                 digest=found,
                 manifest=manifest,
                 record=record,
-                warnings=(*self.notes, *lost),
+                warnings=(*self._warnings, *lost),
             )
             staging.publish(overwrite=overwrite)
             self._record, self._manifest, self._written = record, manifest, written  # no interrupt can come between

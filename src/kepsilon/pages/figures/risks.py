@@ -88,7 +88,7 @@ def outlier_figures(record: Record) -> Iterator[Figure]:
             "far the outermost value lies from the others, whatever ε is. The figures are for an attacker who knows all other "
             "records of the class and which published values are theirs; rounding and clamping are left aside."
         ),
-        f"He works out a value that stands out (no other value of its class is within {within} of it) to within {within}"
+        f"This attacker works out a value that stands out (no other value of its class is within {within} of it) to within {within}"
         + (
             ", with a chance of one half or more, in the classes below."
             if n_recoverable
