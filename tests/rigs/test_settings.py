@@ -49,14 +49,14 @@ def test_a_new_setting_is_noticed(monkeypatch):
     grown = copy.deepcopy(kepsilon.json_schema())
     grown["properties"]["household"] = {"type": "string"}
     grown["properties"]["loss"]["enum"].append("ncp")
-    grown["$defs"]["KQuasi"]["properties"]["step"] = {"anyOf": [{"type": "number"}, {"type": "null"}]}
+    grown["$defs"]["KQuasi"]["properties"]["weight"] = {"anyOf": [{"type": "number"}, {"type": "null"}]}
     grown["$defs"]["EpsilonQuasi"]["properties"]["kind"] = {"enum": ["number", "date"]}
     monkeypatch.setattr(settings, "schema", lambda: grown)
     now = set(settings._walk(grown, ""))
     assert now - all_settings() == {
         "household",
         "loss = ncp",
-        "attributes.k-quasi.step",
+        "attributes.k-quasi.weight",
         "attributes.epsilon-quasi.kind",
         "attributes.epsilon-quasi.kind = number",
         "attributes.epsilon-quasi.kind = date",
