@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import kepsilon
 from kepsilon.auditing import noise_law, order
-from kepsilon.auditing.comparison import _says_range
+from kepsilon.auditing.comparison import _agree, _says_range
 from kepsilon.auditing.covering import UNKNOWN, assign_classes
 from material.audited_releases import OTHER_QUASI, patients, patients_policy, released
 from oracles.noise import SEED
@@ -115,3 +115,25 @@ def test_ranges_in_words_are_read_back(spread, right, wrong):
     assert _says_range(right, quasi)
     assert not _says_range(wrong, quasi)
     assert not _says_range(["class"], quasi)
+
+
+@pytest.mark.parametrize(
+    ("stated", "known", "agree"),
+    [
+        (1.23456789e300, 1.234567894e300, True),
+        (1.23456789e300, 1.234567896e300, False),
+        (1.79769313e308, 1.7976931348623157e308, True),
+        (1.79769314e308, 1.7976931348623157e308, False),
+        (10**400, 1.5e308, False),
+        (-(10**400), 1.5, False),
+        (math.inf, 1.5e308, False),
+        (math.nan, 1.5, False),
+        (1.23456789, 1.2345678904, True),
+        (1.23456790, 1.2345678904, False),
+        (True, 1, False),
+        ("1", 1, False),
+    ],
+)
+def test_figures_agree_to_nine_digits_up_to_the_end_of_doubles(stated, known, agree):
+    """A forged figure of any size is told from the honest one, and rounding is no forgery."""
+    assert _agree(stated, known) is agree

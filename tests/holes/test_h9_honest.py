@@ -147,3 +147,19 @@ def test_h9_minus_zero_in_a_kept_column(kind, tmp_path):
     without_signs = [[abs(x) for x in v] if isinstance(v, list) else None if v is None else abs(v) for v in values]
     changed = release.frame.set_column(1, "change", pa.array(without_signs, column.type))
     assert broken(data, changed, policy, release.linkage), "a sign could be a message, and is noticed"
+
+
+def test_h9_a_value_next_to_nothing_whose_relative_error_is_huge(tmp_path):
+    """Expected errors of 1e300 and more: sums in another order differ in their last digit, as smaller ones do."""
+    heights = [*[1e-300] * 7, *(150 + i / 3 for i in range(53))]
+    data = pa.table({"sex": ["f", "m"] * 30, "height": heights})
+    policy = ke.Policy.from_dict(
+        {
+            "k": 5, "epsilon": 0.7, "algorithm": "mondrian", "max_suppression": 0,
+            "attributes": {"sex": {"role": "k-quasi"}, "height": HEIGHT},
+        }
+    )  # fmt: skip
+    release = ke.anonymise(data, policy, unsafe_seed=1)
+    assert release.record.to_json()["error"]["height"]["expected_relative"] > 1e300
+    release.write(tmp_path / "out.csv", linkage=tmp_path / "linkage.csv")
+    assert broken(data, tmp_path / "out.csv", policy, tmp_path / "linkage.csv") == []

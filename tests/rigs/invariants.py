@@ -189,7 +189,7 @@ def _labels(case: Case, published: Published, pairs: Sequence[tuple[int, int]]) 
             if (value, label) not in seen:
                 # In CSV an empty cell is null or empty text.
                 values = [None, ""] if not value and case.kind in CSV_KINDS else [value]
-                shown = [None, ""] if label is None and published.is_text else [label]
+                shown = [None, ""] if label is None else [label]  # an empty label counts as null
                 seen[value, label] = any(covers(s, v, hierarchy, case.hierarchy_files) for s in shown for v in values)
             if not seen[value, label]:
                 yield f"labels: a label ({(hierarchy or {}).get('type', 'no hierarchy')}) does not cover its record's value"

@@ -166,12 +166,13 @@ def _agree(stated: Any, known: Any) -> bool:
     """Whether two values agree; numbers agree if they differ by half a unit of the ninth significant digit at most."""
     is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
     if not is_number or not isinstance(known, int | float) or isinstance(known, bool):
-        return bool(stated == known)
+        return isinstance(stated, bool) == isinstance(known, bool) and bool(stated == known)
     if isinstance(stated, int) and isinstance(known, int):
         return stated == known
-    if abs(stated) > 1e300 or not math.isfinite(known):
+    if not math.isfinite(known) or (isinstance(stated, float) and not math.isfinite(stated)):
         return bool(stated == known)
     if known == 0:
         return bool(abs(stated) < 1e-12)
-    unit = 10.0 ** (math.floor(math.log10(abs(known))) - 8)
-    return bool(abs(stated - known) <= 0.5 * unit * (1 + 1e-6))
+    # Exact, because a forged whole number may be too large for a double, and honest errors come close to its end.
+    unit = Fraction(10) ** (math.floor(math.log10(abs(known))) - 8)
+    return abs(Fraction(stated) - Fraction(known)) <= unit / 2 * (1 + Fraction(1, 10**6))

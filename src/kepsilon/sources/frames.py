@@ -93,6 +93,10 @@ class FrameSource:
             i = table.schema.get_field_index(name)
             if i >= 0 and table.schema.field(i).type == self._table.schema.field(name).type:
                 frame[name] = kind.__from_arrow__(table.column(i))
+        for i, field in enumerate(table.schema):
+            if pa.types.is_nested(field.type):
+                # A null beside or above whole numbers would make doubles of them, which do not hold all their digits.
+                frame[field.name] = table.column(i).to_pandas(integer_object_nulls=True)
         return frame
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kepsilon import Policy, PolicyError
+from kepsilon.policy.hierarchies.dates import LABELS
 from kepsilon.policy.roles import KQuasi
 from kepsilon.table.domains import domain_of, place_values, refused_values
 
@@ -181,3 +183,17 @@ def test_uncovered_values_are_counted_and_not_shown():
     (problem,) = refused_values(placed, np.array([5, 3, 4, 2]))
     assert "7 records hold 2 values" in str(problem)
     assert "CANARY" not in str(problem)
+
+
+def test_years_before_1000_have_four_digits_in_every_unit():
+    """strftime leaves zeros out on some systems, so that days sorted and read otherwise than years."""
+    day = datetime(987, 1, 3)
+    shown = {unit: LABELS[unit](day) for unit in LABELS}
+    assert shown == {
+        "day": "0987-01-03",
+        "week": "0987-W01",
+        "month": "0987-01",
+        "quarter": "0987-Q1",
+        "year": "0987",
+        "decade": "0980s",
+    }

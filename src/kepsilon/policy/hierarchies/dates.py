@@ -15,10 +15,11 @@ from kepsilon.policy.hierarchies.levels import Labels, Levels, Specification, le
 
 Unit = Literal["day", "week", "month", "quarter", "year", "decade"]
 
+# Not with strftime, which writes the year 987 with three digits on some systems and with four on others.
 LABELS: dict[str, Callable[[datetime], str]] = {
-    "day": lambda date: f"{date:%Y-%m-%d}",
-    "week": lambda date: f"{date:%G-W%V}",
-    "month": lambda date: f"{date:%Y-%m}",
+    "day": lambda date: date.date().isoformat(),
+    "week": lambda date: "{0:04}-W{1:02}".format(*date.isocalendar()),
+    "month": lambda date: f"{date.year:04}-{date.month:02}",
     "quarter": lambda date: f"{date.year:04}-Q{(date.month + 2) // 3}",
     "year": lambda date: f"{date.year:04}",
     "decade": lambda date: f"{date.year // 10 * 10:04}s",
