@@ -423,3 +423,49 @@ def test_h1_a_declared_order_stays_where_records_are_spilt(tmp_path):
         entries = own.chunk(0).dictionary.to_pylist()
         assert entries == [entry for entry in declared if entry in set(entries)]
         assert set(entries) == set(own.to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("how", "memory"),
+    [
+        ("no dictionary page", None),
+        ("no dictionary page", "300MB"),
+        ("differing row groups", None),
+        ("differing row groups", "300MB"),
+        ("arrow chunks", None),
+    ],
+)
+def test_h1_an_order_that_nothing_states_is_not_that_of_the_input(how, memory, tmp_path):
+    """Ordered categories whose order is not stored are read as they first come up, which is the input's order."""
+    own = ["z", "a", "m", "k"] * 25
+    rows = {"q": ["x"] * 100}
+    if how == "no dictionary page":
+        order = pa.DictionaryArray.from_arrays(
+            pa.array([3, 0, 2, 1] * 25, pa.int32()), ["a", "k", "m", "z"], ordered=True
+        )
+        pq.write_table(pa.table({**rows, "s": order}), tmp_path / "in.parquet", use_dictionary=False)
+        source = tmp_path / "in.parquet"
+    else:
+        kind = pa.dictionary(pa.int32(), pa.string(), ordered=True)
+        first = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 25, pa.int32()), ["z", "a"], ordered=True)
+        second = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 25, pa.int32()), ["m", "k"], ordered=True)
+        source = pa.table({**rows, "s": pa.chunked_array([first, second], type=kind)})
+        if how == "differing row groups":
+            with pq.ParquetWriter(tmp_path / "in.parquet", source.schema) as writer:
+                for i in range(2):
+                    writer.write_table(source.slice(50 * i, 50))
+            source = tmp_path / "in.parquet"
+    policy = ke.Policy.from_dict(
+        {
+            "k": 5, "epsilon": 1, "algorithm": "mondrian", "max_suppression": 0,
+            "attributes": {"q": {"role": "k-quasi"}, "s": {"role": "sensitive"}},
+        }
+    )  # fmt: skip
+    options = {} if memory is None else {"memory": memory, "spill_folder": tmp_path}
+    assert any("ordered categories" in str(warning) for warning in ke.check(source, policy, **options).warnings)
+    with ke.anonymise(source, policy, **options) as release:
+        column = release.frame["s"]
+        assert sorted(column.to_pylist()) == sorted(own)
+        if pa.types.is_dictionary(column.type):
+            assert not column.type.ordered
+            assert column.combine_chunks().dictionary.to_pylist() == ["a", "k", "m", "z"]

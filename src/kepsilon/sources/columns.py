@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
 from kepsilon.sources.kept_types import released_type
 from kepsilon.sources.rebuilding import rebuilt
+from kepsilon.table.type_changes import TypeChange
 
 CODED_TEXT = {b"kepsilon": b"coded text"}
 """Metadata that marks a column which is a dictionary in memory and text in files; no file ever holds the mark."""
@@ -42,6 +43,37 @@ def movable(table: pa.Table) -> pa.Table:
         chunks = column.chunks if is_moved else [_moved(chunk, moved.type) for chunk in column.chunks]
         columns.append(column if is_moved else pa.chunked_array(chunks, type=moved.type))
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def disordered(table: pa.Table) -> tuple[str, ...]:
+    """Columns of ordered categories whose pieces list different entries: joined, they would be in the order of the pieces."""
+    return tuple(
+        field.name
+        for field, column in zip(table.schema, table.columns, strict=True)
+        if pa.types.is_dictionary(field.type)
+        and field.type.ordered
+        and any(not chunk.dictionary.equals(column.chunk(0).dictionary) for chunk in column.chunks)
+    )
+
+
+def without_order(table: pa.Table, names: Collection[str]) -> pa.Table:
+    """The table with the named columns as categories without an order, which a release then lists sorted."""
+    for i, field in enumerate(table.schema):
+        if field.name in names and pa.types.is_dictionary(field.type):
+            kind = unordered(field.type)
+            chunks = [pa.DictionaryArray.from_arrays(own.indices, own.dictionary) for own in table.column(i).chunks]
+            table = table.set_column(i, field.with_type(kind), pa.chunked_array(chunks, type=kind))
+    return table
+
+
+def unordered(kind: pa.DictionaryType) -> pa.DictionaryType:
+    """The type of categories without an order."""
+    return pa.dictionary(kind.index_type, kind.value_type)
+
+
+def lost_orders(names: Iterable[str]) -> tuple[TypeChange, ...]:
+    """What to say of categories whose order is not known for certain."""
+    return tuple(TypeChange(column=name, before="ordered categories", after="categories, sorted") for name in names)
 
 
 def moved_schema(schema: pa.Schema) -> pa.Schema:

@@ -14,12 +14,14 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from kepsilon.errors import AnonymisationError, DataError, Problem
-from kepsilon.sources.columns import marked, metadata_names
+from kepsilon.sources.columns import lost_orders, marked, metadata_names, unordered, without_order
 from kepsilon.sources.files import changed, readable
 from kepsilon.sources.folders import SUFFIXES, files_of, is_many
 from kepsilon.sources.parquet_writing import ParquetWriter
 from kepsilon.sources.protocol import Sink, Write
 
+_LARGEST_DICTIONARY_PAGE = 1 << 20
+"""Bytes of a dictionary beyond which Arrow stores values without it, if it is not told otherwise."""
 _MOST_PLACES = 64
 _SAMPLED_AT_ONCE = 1 << 15
 _SAMPLING_SEED = 20160712
@@ -131,8 +133,34 @@ class ParquetFiles:
         self.schema: pa.Schema = self._stamps[self.paths[0]].schema
         for file, stamp in self._stamps.items():
             _refuse_other_columns(file, stamp.schema, self.schema, first=self.paths[0])
+        self._disordered = tuple(field.name for field in self.schema if self._is_disordered(field))
+        self.type_changes = lost_orders(self._disordered)
+        for name in self._disordered:
+            i = self.schema.get_field_index(name)
+            self.schema = self.schema.set(i, pa.field(name, unordered(self.schema.field(i).type)))
         self.column_names: tuple[str, ...] = tuple(self.schema.names)
         self.n_records = sum(stamp.n_records for stamp in self._stamps.values())
+
+    def _is_disordered(self, field: pa.Field) -> bool:
+        """Whether a column is of ordered categories, but the files do not store the order.
+
+        Arrow then lists categories as records first use them, and their order would tell that of the input.
+        """
+        if not (pa.types.is_dictionary(field.type) and field.type.ordered):
+            return False
+        first: pa.Array | None = None
+        for file in self.paths:
+            with _opened(file, ()) as opened:
+                places = [i for i, own in enumerate(opened.schema) if own.path == field.name]
+                for i in range(opened.num_row_groups):
+                    group = opened.metadata.row_group(i)
+                    chunks = opened.read_row_group(i, columns=[field.name]).column(0).chunks
+                    entries = [own.dictionary for own in chunks]
+                    first = entries[0] if first is None and entries else first
+                    is_stored = all(group.column(place).has_dictionary_page for place in places)
+                    if not is_stored or any(not own.equals(first) for own in entries):
+                        return True
+        return first is not None and first.nbytes > _LARGEST_DICTIONARY_PAGE
 
     def coded(self, columns: Sequence[str], k_quasis: Sequence[str]) -> list[str]:
         """The columns of text that are read faster as dictionaries: k-quasis, and those whose values repeat often."""
@@ -162,7 +190,8 @@ class ParquetFiles:
                 for batch in opened.iter_batches(batch_size=n_records, columns=list(columns)):
                     n_seen += batch.num_rows
                     batch.validate(full=True)
-                    yield marked(pa.Table.from_batches([batch]).select(list(columns)), coded)
+                    table = pa.Table.from_batches([batch]).select(list(columns))
+                    yield marked(without_order(table, self._disordered), coded)
             if n_seen != self._stamps[file].n_records:
                 raise changed(file)
 
@@ -199,6 +228,7 @@ class ParquetFiles:
                     here = min(batch.num_rows, n - n_seen)
                     chosen = np.flatnonzero(rng.random(here) < share)
                     table = pa.Table.from_batches([batch.slice(0, here)]).select(list(columns))
+                    table = without_order(table, self._disordered)
                     yield marked(table if share == 1 else table.take(pa.array(chosen)), coded)
                     n_seen += here
                     if n_seen >= n:
@@ -217,7 +247,7 @@ class ParquetFiles:
         with _worded(file):
             table = parquet.read_table(file, columns=list(columns), read_dictionary=list(coded), partitioning=None)
             table.validate(full=True)  # who follows damaged positions reads elsewhere in memory
-            return marked(table, coded)
+            return marked(without_order(table, self._disordered), coded)
 
     def beside(self) -> tuple[str, ...]:
         """Names of the metadata of all files."""

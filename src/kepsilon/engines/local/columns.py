@@ -17,7 +17,7 @@ from kepsilon.engines.local.classes import LocalClasses
 from kepsilon.engines.local.merged import LocalMerged, ReleasedRecords
 from kepsilon.engines.protocol import DistinctValues, LeftOut
 from kepsilon.policy.roles import ColumnRoles
-from kepsilon.sources.columns import movable, shown_type, taken_field
+from kepsilon.sources.columns import disordered, lost_orders, movable, shown_type, taken_field, without_order
 from kepsilon.sources.kept_types import type_changes
 from kepsilon.sources.protocol import Source as OpenedSource
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -36,10 +36,13 @@ class LocalColumns:
     """
 
     def __init__(self, table: pa.Table, roles: ColumnRoles, source: OpenedSource) -> None:
+        lacking_order = disordered(table)
+        table = without_order(table, lacking_order)
         kept = [table.schema.field(name) for name in roles.kept]
         self.input_types: Mapping[str, Any] = {field.name: field.type for field in kept}
         self.type_changes: tuple[TypeChange, ...] = (
             *type_changes(kept),
+            *lost_orders(name for name in lacking_order if name in roles.kept),
             *(own for own in getattr(source, "type_changes", ()) if own.column in roles.kept),
         )
         self._table = movable(table)

@@ -61,7 +61,10 @@ class SpilledColumns(CountedColumns):
         super().__init__(files.name)
         self._files, self._roles, self._engine = files, roles, engine
         self.n_records = files.n_records
-        self.type_changes: tuple[TypeChange, ...] = type_changes(files.schema.field(name) for name in roles.kept)
+        self.type_changes: tuple[TypeChange, ...] = (
+            *type_changes(files.schema.field(name) for name in roles.kept),
+            *(own for own in getattr(files, "type_changes", ()) if own.column in roles.kept),
+        )
         self._values = {name: GrowingCodes(name, files.name) for name in roles.k_quasis}
         self._wrong = dict.fromkeys(roles.epsilon_quasis, WrongNumbers())
         self._largest = dict.fromkeys(roles.epsilon_quasis, 0.0)
