@@ -18,7 +18,7 @@ Unit = Literal["day", "week", "month", "quarter", "year", "decade"]
 # Not with strftime, which writes the year 987 with three digits on some systems and with four on others.
 LABELS: dict[str, Callable[[datetime], str]] = {
     "day": lambda date: date.date().isoformat(),
-    "week": lambda date: "{0:04}-W{1:02}".format(*date.isocalendar()),
+    "week": lambda date: "{:04}-W{:02}".format(*date.isocalendar()),
     "month": lambda date: f"{date.year:04}-{date.month:02}",
     "quarter": lambda date: f"{date.year:04}-Q{(date.month + 2) // 3}",
     "year": lambda date: f"{date.year:04}",
