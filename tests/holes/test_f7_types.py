@@ -92,11 +92,7 @@ def test_f7_the_command_says_it(tmp_path, kepsilon_command):
         "anonymise", tmp_path / "in.arrow", "-p", tmp_path / "policy.toml", "-o", tmp_path / "out.parquet"
     )
     assert done.code == 0, done.err
-<<<<<<< HEAD
     assert '"s" was date64[ms] and is date32[day]' in " ".join(done.err.split())
-=======
-    assert '"s" was date64[ms] and is date32[day]' in " ".join((done.out + done.err).split())
->>>>>>> r_rigs
 
 
 @pytest.mark.parametrize(

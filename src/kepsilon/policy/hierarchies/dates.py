@@ -18,11 +18,7 @@ Unit = Literal["day", "week", "month", "quarter", "year", "decade"]
 # Not with strftime, which writes the year 987 with three digits on some systems and with four on others.
 LABELS: dict[str, Callable[[datetime], str]] = {
     "day": lambda date: date.date().isoformat(),
-<<<<<<< HEAD
     "week": lambda date: f"{date.isocalendar().year:04}-W{date.isocalendar().week:02}",
-=======
-    "week": lambda date: "{:04}-W{:02}".format(*date.isocalendar()),
->>>>>>> r_rigs
     "month": lambda date: f"{date.year:04}-{date.month:02}",
     "quarter": lambda date: f"{date.year:04}-Q{(date.month + 2) // 3}",
     "year": lambda date: f"{date.year:04}",
