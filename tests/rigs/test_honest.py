@@ -8,16 +8,20 @@ import pytest
 from rigs.honest import try_case
 
 N_TESTS, PER_TEST = 5, 20
+MOST_CASES = 30
+"""Cases in which so many releases have to be found; those that are refused do not count."""
 
 
 @pytest.mark.parametrize("part", range(N_TESTS))
 def test_no_honest_release_is_accused(part):
     """An audit that cries wolf is not listened to; with linkage and without, nothing is called broken."""
     failures, n_released = {}, 0
-    for seed in range(part * PER_TEST, (part + 1) * PER_TEST):
+    seeds = iter(range(part * MOST_CASES, (part + 1) * MOST_CASES))
+    while n_released < PER_TEST:
+        seed = next(seeds, None)
+        assert seed is not None, "too many cases are refused: about seven in eight should end in a release"
         tried = try_case(seed)
         n_released += tried.ended == "released"
         if tried.failures:
             failures[f"python -m rigs.honest --case {seed}"] = tried.failures
     assert not failures
-    assert n_released > 0.8 * PER_TEST, "or these cases would say nothing about releases"
