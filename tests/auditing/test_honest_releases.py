@@ -55,8 +55,8 @@ def test_ways_that_were_not_tried_accuse_nobody(monkeypatch):
     assert {finding.check for finding in small.audit(with_linkage=False).broken} == {"k"}
 
 
-def test_the_manifest_tells_which_way_to_try_first(tmp_path, monkeypatch):
-    """Levels that the manifest states are the first to be tried, so that one try is enough."""
+def test_the_files_beside_tell_which_way_to_try_first(tmp_path, monkeypatch):
+    """Levels that the curator's record states are the first to be tried, so that one try is enough."""
     import kepsilon as ke
 
     case = ambiguous()

@@ -102,15 +102,19 @@ def check_manifest(path: Path, policy: Policy, findings: Findings, *, released: 
 
 
 def stated_levels(path: Path) -> dict[str, int]:
-    """Levels of k-quasis that the manifest beside a release states; empty where there is none that can be read."""
-    try:
-        document = json.loads(_text_of(path.with_name(f"{path.name}.manifest.json")))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    levels = document.get("levels") if isinstance(document, dict) else None
-    if not isinstance(levels, dict):
-        return {}
-    return {str(name): level for name, level in levels.items() if isinstance(level, int)}
+    """Levels of k-quasis that the files beside a release state; empty where there is none that can be read.
+
+    The curator's record has those that were chosen, the manifest the lowest that the labels can be of.
+    """
+    for kind in ("curator", "manifest"):
+        try:
+            document = json.loads(_text_of(path.with_name(f"{path.name}.{kind}.json")))
+        except (OSError, ValueError, RecursionError):
+            continue
+        levels = document.get("levels") if isinstance(document, dict) else None
+        if isinstance(levels, dict):
+            return {str(name): level for name, level in levels.items() if isinstance(level, int)}
+    return {}
 
 
 def _text_of(path: Path) -> str:

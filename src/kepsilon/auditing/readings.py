@@ -44,7 +44,7 @@ def find_classes(
 ) -> Readings | None:
     """The classes of a release, in every way to read its labels; None, with a finding, if they cannot be understood.
 
-    `stated` are the levels that a manifest states; readings at these levels are looked at first.
+    `stated` are the levels that the files beside a release state; readings at these levels are looked at first.
     """
     if ALGORITHMS[policy.algorithm].has_levels:
         return _by_level(original, released, policy, findings, linkage=linkage, stated=stated or {})
