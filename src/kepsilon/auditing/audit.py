@@ -15,7 +15,7 @@ from kepsilon.auditing.classes import ReconstructedClasses
 from kepsilon.auditing.confident import check_confident_k
 from kepsilon.auditing.counts import check_counts
 from kepsilon.auditing.curators_record import check_record
-from kepsilon.auditing.false_alarms import FALSE_ALARM, FalseAlarms
+from kepsilon.auditing.false_alarms import FalseAlarms
 from kepsilon.auditing.few_records import check_exact_values
 from kepsilon.auditing.file_bytes import check_bytes
 from kepsilon.auditing.findings import Audit, Findings
@@ -119,6 +119,8 @@ class _Cases:
 
     tried: tuple[AuditCase, ...]
     n_possible: int
+    before: FalseAlarms
+    """What tests that need no reading of the labels were given."""
 
     def __bool__(self) -> bool:
         return bool(self.tried)
@@ -137,7 +139,8 @@ def _open_cases(
     original = read_original(source, policy)
     released = read_release(table, original, policy, findings)
     on_step("bytes")
-    check_bytes(original, table, policy, findings)
+    before = FalseAlarms()
+    check_bytes(original, table, policy, findings, before)
     on_step("identifiers")
     check_identifiers(original, table, policy, findings)
     if released is None:
@@ -152,7 +155,7 @@ def _open_cases(
     if readings is None:
         return None
     tried = tuple(_case_of(original, released, policy, classes, linkage=links) for classes in readings.tried)
-    return _Cases(tried=tried, n_possible=readings.n_possible)
+    return _Cases(tried=tried, n_possible=readings.n_possible, before=before)
 
 
 def _case_of(
@@ -166,7 +169,7 @@ def _case_of(
         linkage=linkage,
         classes=classes,
         noise=claimed_noise(original, classes, policy),
-        false_alarms=FalseAlarms(total=FALSE_ALARM),
+        false_alarms=FalseAlarms(),
         findings=Findings(),
     )
 
@@ -182,7 +185,7 @@ def _check_readings(cases: _Cases, path: Path | None, findings: Findings, on_ste
     for candidate in cases.tried:
         case = _without_foreign_linkage(candidate)
         _check_all(case, path, on_step)
-        case.findings.figures = replace(case.findings.figures, false_alarm=case.false_alarms.spent)
+        case.findings.figures = replace(case.findings.figures, false_alarm=cases.before.spent + case.false_alarms.spent)
         tried.append(case.findings)
         if not case.findings.has_broken:
             break
@@ -218,17 +221,17 @@ def _without_foreign_linkage(case: AuditCase) -> AuditCase:
     if contradicted < share_contradicted(case, any_rows) / 2:
         return case
     readings = find_classes(case.original, case.released, case.policy, Findings(), linkage=None)
-    if readings is None:
-        return case
-    unlinked = _case_of(case.original, case.released, case.policy, readings.tried[0], linkage=None)
-    for check in CHECKS_OF_CLASSES:
-        check(unlinked)
-    if unlinked.findings.has_broken:
-        return case
-    case.findings.warning(
-        "linkage", "this linkage does not belong to this release: it contradicts it; the rest is checked without it."
-    )
-    return replace(unlinked, findings=case.findings)
+    for classes in () if readings is None else readings.tried:
+        unlinked = _case_of(case.original, case.released, case.policy, classes, linkage=None)
+        for check in CHECKS_OF_CLASSES:
+            check(unlinked)
+        if not unlinked.findings.has_broken:
+            case.findings.warning(
+                "linkage",
+                "this linkage does not belong to this release: it contradicts it; the rest is checked without it.",
+            )
+            return replace(unlinked, findings=case.findings)
+    return case
 
 
 def _check_all(case: AuditCase, path: Path | None, on_step: Callable[[str], None]) -> None:

@@ -19,11 +19,13 @@ FEWEST_ENTRIES = 20
 """Entries that a dictionary needs before their order is judged."""
 
 
-def check_bytes(original: Original, table: AuditedTable, policy: Policy, findings: Findings) -> None:
+def check_bytes(
+    original: Original, table: AuditedTable, policy: Policy, findings: Findings, false_alarms: FalseAlarms
+) -> None:
     """Searches what a reader of the table does not see: the bytes of a file, the buffers of a frame."""
     n_before = len(findings.found)
     names = [name for name in dict.fromkeys(table.column_names) if table.column_names.count(name) == 1]
-    level = FalseAlarms().level("bytes", n_tests=len(names))
+    level = false_alarms.level("bytes", n_tests=len(names))
     for name in names:
         _check_column(name, original, table, findings, level=level)
     for name in policy.epsilon_quasis:
