@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("KEPSILON_DATA", ROOT.parent / "shared" / "data"))
 HEAD = 'k = 10\nepsilon = 2\nalgorithm = "ola"\nmax_suppression = 0.05\nconfidence = 0.99\n[attributes]\n'
 ADULT = """
-year = { role = "k-quasi", hierarchy = { type = "intervals", widths = [2, 4, 8] } }
+year = { role = "k-quasi", hierarchy = { type = "intervals", widths = [2, 4, 8] }, step = 1 }
 sex = { role = "k-quasi", hierarchy = { type = "suppress", label = "Person" } }
 race = { role = "k-quasi", hierarchy = { type = "suppress" } }
 marital = { role = "k-quasi", hierarchy = { type = "groups", levels = [ { "In marriage" = ["Married-civ-spouse",
@@ -35,7 +35,7 @@ height = { role = "epsilon-quasi", precision = 0.1, range = "class" }
 VOTERS = """
 zip = { role = "k-quasi", hierarchy = { type = "mask" } }
 gender = { role = "k-quasi", hierarchy = { type = "suppress", label = "Person" } }
-birth_year = { role = "k-quasi", hierarchy = { type = "intervals", widths = [2, 4, 8] } }
+birth_year = { role = "k-quasi", hierarchy = { type = "intervals", widths = [2, 4, 8] }, step = 1 }
 race = { role = "k-quasi", hierarchy = { type = "suppress" } }
 height = { role = "epsilon-quasi", precision = 0.1, range = "class" }
 party = { role = "sensitive" }

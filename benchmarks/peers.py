@@ -60,13 +60,20 @@ def levels(name: str, value: str) -> list[str]:
 
 
 def prepare_kepsilon(frame: pd.DataFrame, data: str, algorithm: str, *, bare: bool = False) -> Callable[[], Any]:
-    """Like the others, returns what is timed; `bare` is without hierarchies, as anonypy is."""
+    """Like the others, returns what is timed; `bare` is without hierarchies, numbers as fine as they are, as in anonypy."""
     import kepsilon.engines.local.engine
     import kepsilon.pipeline.anonymise
 
     frame = frame.astype({"zip": "int64"} if bare and "zip" in frame else {})
-    hierarchies = {name: {} if bare else {"hierarchy": HIERARCHIES[name]} for name in QUASIS[data]}
-    attributes = {name: {"role": "k-quasi", **hierarchies[name]} for name in QUASIS[data]}
+    steps = {name: {"step": 1} for name in ("zip", "birth_year")}
+    attributes = {
+        name: {
+            "role": "k-quasi",
+            **({} if bare else {"hierarchy": HIERARCHIES[name]}),
+            **(steps.get(name, {}) if bare or name == "birth_year" else {}),
+        }
+        for name in QUASIS[data]
+    }
     attributes[NOISY[data][0]] = {"role": "epsilon-quasi", "precision": NOISY[data][1], "range": "class"}
     attributes[SENSITIVE[data]] = {"role": "sensitive"}
     parameters = {"k": K, "epsilon": 2.0, "algorithm": algorithm, "max_suppression": MAX_SUPPRESSED / 100}
@@ -122,7 +129,7 @@ PEERS = {  # the first word of a name is the package
     ),
     "kepsilon Mondrian": Peer(
         prepare=lambda frame, data: prepare_kepsilon(frame, data, "mondrian"),
-        note="the same with median cuts: years become intervals, others a common label; nothing is suppressed",
+        note="the same with median cuts: years become intervals, others sets of siblings or a common label; nothing is suppressed",
     ),
     "kepsilon Mondrian, bare": Peer(
         prepare=lambda frame, data: prepare_kepsilon(frame, data, "mondrian", bare=True),
@@ -200,12 +207,14 @@ def losses(original: pd.Series, released: pd.Series, counts: pd.Series) -> tuple
     covers = {label: (level, set(part[0])) for level in reversed(table.columns) for label, part in table.groupby(level)}
 
     def of(label: str) -> tuple[float | None, float | None]:
-        precision, covered = None, set(re.split(", ?", label.strip("{}")))
+        members = re.split(", ?", label.strip("{}"))
+        precision, covered = None, set().union(*(covers[one][1] if one in covers else {one} for one in members))
         if label in covers:
             level, covered = covers[label]
             precision = level / top
-        elif interval := re.fullmatch(r"\[(\d+), (\d+)\]|(\d+)-(\d+)", label):
+        elif interval := re.fullmatch(r"\[(\d+), (\d+)\)|(\d+)-(\d+)", label):
             low, high = (int(end) for end in interval.groups() if end)
+            high -= label.endswith(")")  # kepsilon's intervals do not hold their upper bound
             covered = {value for value in values if low <= int(value) <= high}
             precision = (high - low) / (int(max(values)) - int(min(values)))
         return precision, (len(covered) - 1) / (len(values) - 1) if covered <= values else None

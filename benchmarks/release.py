@@ -25,7 +25,7 @@ max_suppression = 0.05
 [attributes]
 zip = {{ role = "k-quasi", hierarchy = {{ type = "mask" }} }}
 gender = {{ role = "k-quasi", hierarchy = {{ type = "suppress", label = "Person" }} }}
-birth_year = {{ role = "k-quasi", hierarchy = {{ type = "intervals", widths = [2, 4, 8] }} }}
+birth_year = {{ role = "k-quasi", hierarchy = {{ type = "intervals", widths = [2, 4, 8] }}, step = 1 }}
 race = {{ role = "k-quasi", hierarchy = {{ type = "suppress" }} }}
 height = {{ role = "epsilon-quasi", precision = 0.1, range = "class" }}
 party = {{ role = "sensitive" }}

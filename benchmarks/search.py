@@ -12,7 +12,8 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TypeVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from voters import K_QUASIS, k_quasi_labels, voter_columns
 from kepsilon.kanonymise.algorithms import mondrian, ola
 from kepsilon.table.codes import Domain, code_domain
 from kepsilon.table.frequency import FrequencyTable, count_combinations
+from kepsilon.table.number_line import number_line
 
 T = TypeVar("T")
 
@@ -78,6 +80,8 @@ def _coded(name: str, column: pa.Array) -> tuple[Domain, np.ndarray]:
     domain, code_of_kept = code_domain(
         name, [labels[level] for level in sorted(labels)], positions=None if positions is None else positions[occurs]
     )
+    if positions is not None:
+        domain = replace(domain, line=number_line([Fraction(value) for value in domain.levels[0]], step=Fraction(1)))
     code_of_index = np.zeros(len(values), dtype=np.int32)
     code_of_index[occurs] = code_of_kept
     return domain, code_of_index[indices]

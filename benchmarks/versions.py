@@ -31,7 +31,13 @@ HERE = Path(__file__).resolve().parent
 def policy(algorithm: str = "ola", **changes: object) -> object:
     import kepsilon
 
-    return kepsilon.Policy.from_dict({**tomllib.loads(POLICY.format(algorithm=algorithm)), **changes})
+    document = {**tomllib.loads(POLICY.format(algorithm=algorithm)), **changes}
+    try:
+        return kepsilon.Policy.from_dict(document)
+    except kepsilon.PolicyError:  # version 0.1 has no steps, and cuts numbers as they are
+        for attribute in document["attributes"].values():
+            attribute.pop("step", None)
+        return kepsilon.Policy.from_dict(document)
 
 
 def release(source: Path, folder: Path, *, algorithm: str, memory: str | None = None) -> None:

@@ -8,25 +8,28 @@ package; `Sample.table` is the same as the package sees it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
 
 from kepsilon.table.codes import code_domain
 from kepsilon.table.frequency import FrequencyTable, count_combinations
+from kepsilon.table.number_line import number_line
 
 Value = str | None
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """One k-quasi: the labels of every value by level, and its number where it is published as an interval."""
+    """One k-quasi: the labels of every value by level, and its number and step where it is published as an interval."""
 
     name: str
     labels: dict[Value, list[Value]]
     numbers: dict[Value, float] | None = None
     generalises: bool = True
+    step: Fraction = Fraction(1)
 
     @property
     def n_levels(self) -> int:
@@ -56,6 +59,9 @@ class Sample:
                 generalises=attribute.generalises,
             )
             code = dict(zip(values, code_of_value.tolist(), strict=True))
+            if attribute.numbers is not None:
+                by_code = [None if v is None else Fraction(attribute.numbers[v]) for v in domain.levels[0]]
+                domain = replace(domain, line=number_line(by_code, step=attribute.step))
             domains.append(domain)
             columns.append(np.array([code[record[i]] for record in self.records], dtype=np.int64))
         table, combination_of = count_combinations(columns, domains, n_records=len(self.records))
@@ -114,7 +120,9 @@ def hierarchies(
 def categorical(draw: st.DrawFn, *, name: str = "c", single_top: bool | None = None) -> Attribute:
     """An attribute with a hierarchy, whose values may include null and awkward text."""
     values: list[Value] = draw(
-        st.lists(st.sampled_from(["A", "B", "C", "D", "E", "F", "G", "H", None]), min_size=1, max_size=9, unique=True)
+        st.lists(
+            st.sampled_from(["A", "B", "C", "D", "{A, B}", "F", "G", "H", None]), min_size=1, max_size=9, unique=True
+        )
     )
     return Attribute(name=name, labels=draw(hierarchies(values, single_top=single_top)))
 
@@ -122,14 +130,14 @@ def categorical(draw: st.DrawFn, *, name: str = "c", single_top: bool | None = N
 @st.composite
 def flat(draw: st.DrawFn, *, name: str = "f") -> Attribute:
     """An attribute without a hierarchy, which Mondrian publishes as sets."""
-    awkward = ["A", "B", "C, D", "{E}", ' "quoted"', "null", "", None]
-    values: list[Value] = draw(st.lists(st.sampled_from(awkward), min_size=1, max_size=6, unique=True))
+    awkward = ["A", "B", "C, D", "{E}", "*", "{A, B}", ' "quoted"', "null", "", None]
+    values: list[Value] = draw(st.lists(st.sampled_from(awkward), min_size=1, max_size=7, unique=True))
     return Attribute(name=name, labels={v: [v] for v in values}, generalises=False)
 
 
 @st.composite
 def numeric(draw: st.DrawFn, *, name: str = "n") -> Attribute:
-    """Whole numbers, perhaps with null, in intervals, or grouped so that numbers of one group are not neighbours."""
+    """Whole numbers, perhaps with null, on a step, and in a hierarchy that may group numbers that are not neighbours."""
     numbers = draw(st.lists(st.integers(-5, 30), min_size=0, max_size=14, unique=True))
     values: list[Value] = [str(n) for n in numbers]
     if not values or draw(st.booleans()):
@@ -139,7 +147,8 @@ def numeric(draw: st.DrawFn, *, name: str = "n") -> Attribute:
         labels = draw(hierarchies(values))
     else:
         labels = {v: [v, *("null" if v is None else f"{int(v) // w * w}+{w}" for w in (2, 8)), "*"] for v in values}
-    return Attribute(name=name, labels=labels, numbers=positions)
+    step = draw(st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(2), Fraction(5), Fraction(12)]))
+    return Attribute(name=name, labels=labels, numbers=positions, step=step)
 
 
 @st.composite

@@ -13,7 +13,7 @@ PACKAGE = ROOT / "src" / "kepsilon"
 LARGEST_MODULE = 600
 EXPLAIN_FROM = 400
 
-BASE = {"errors", "version", "json_values", "stopwatch"}
+BASE = {"errors", "version", "json_values", "stopwatch", "special_files", "encodings"}
 """What everybody may import: nothing here imports anything of the package."""
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -21,6 +21,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "version": set(),
     "json_values": set(),
     "stopwatch": set(),
+    "special_files": set(),
+    "encodings": set(),
     "policy": set(),
     "files": set(),
     "table": {"policy"},

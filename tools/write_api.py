@@ -12,15 +12,19 @@ import kepsilon
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "api.md"
 PARTS = {
     "What a curator does": [
-        "propose_policy", "check", "explore", "anonymise", "audit", "offending_values", "estimate_needs", "spark_engine",
+        "propose_policy", "check", "explore", "anonymise", "audit", "manifest", "offending_values",
+        "estimate_needs", "spark_engine",
     ],
     "What comes back": [
         "Prediction", "Grid", "Choice", "Release", "Written", "Manifest", "Record", "Audit", "AuditFinding", "Needs", "Estimate",
     ],
-    "What is wanted": ["Policy", "Limits", "json_schema", "write_policy"],
-    "Before any work is done": ["check_outputs", "check_grid_output", "check_new_policy"],
+    "What is wanted": ["Policy", "Limits", "json_schema", "write_policy", "write_new_policy"],
+    "Before any work is done": [
+        "check_outputs", "earlier_draw", "check_grid_output", "check_new_policy", "Input", "inputs_of", "refuse_input",
+    ],
     "What can go wrong": [
         "AnonymisationError", "PolicyError", "DataError", "UnsatisfiableError", "EngineError", "Problem",
+        "UnexpectedError", "InterruptedAfterRelease", "EarlierDrawWarning",
     ],
     "The paper, and something to try": [
         "reproduce_paper", "Reproduction", "DEMO_POLICY", "made_up_patients", "__version__",

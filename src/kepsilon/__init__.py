@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 from kepsilon.errors import (
     AnonymisationError,
     DataError,
+    EarlierDrawWarning,
     EngineError,
+    InterruptedAfterRelease,
     PolicyError,
     Problem,
+    UnexpectedError,
     UnsatisfiableError,
 )
 from kepsilon.version import __version__
@@ -33,9 +36,12 @@ if TYPE_CHECKING:
     from kepsilon.pipeline.explore import explore
     from kepsilon.pipeline.needs import estimate_needs
     from kepsilon.policy.policy import Policy, json_schema
-    from kepsilon.policy.rewriting import check_new_policy, write_policy
+    from kepsilon.policy.rewriting import check_new_policy, write_new_policy, write_policy
     from kepsilon.predict.prediction import Prediction
     from kepsilon.propose.policy_text import propose_policy
+    from kepsilon.publish.earlier_draws import earlier_draw
+    from kepsilon.publish.from_release import manifest
+    from kepsilon.publish.inputs import Input, inputs_of, refuse_input
     from kepsilon.publish.manifest import Manifest
     from kepsilon.publish.outputs import check_outputs
     from kepsilon.publish.record import Record
@@ -53,6 +59,7 @@ _HOMES = {
     "Audit": "kepsilon.auditing.findings",
     "AuditFinding": "kepsilon.auditing.findings",
     "DEMO_POLICY": "kepsilon.sources.demo",
+    "earlier_draw": "kepsilon.publish.earlier_draws",
     "Estimate": "kepsilon.evaluate.estimate",
     "Needs": "kepsilon.engines.on_disk.needs",
     "Policy": "kepsilon.policy.policy",
@@ -66,9 +73,14 @@ _HOMES = {
     "check": "kepsilon.pipeline.check",
     "check_new_policy": "kepsilon.policy.rewriting",
     "write_policy": "kepsilon.policy.rewriting",
+    "write_new_policy": "kepsilon.policy.rewriting",
+    "Input": "kepsilon.publish.inputs",
+    "inputs_of": "kepsilon.publish.inputs",
+    "refuse_input": "kepsilon.publish.inputs",
     "check_outputs": "kepsilon.publish.outputs",
     "json_schema": "kepsilon.policy.policy",
     "made_up_patients": "kepsilon.sources.demo",
+    "manifest": "kepsilon.publish.from_release",
     "offending_values": "kepsilon.pipeline.check",
     "propose_policy": "kepsilon.propose.policy_text",
     "Reproduction": "kepsilon.reproduce.run",
@@ -83,9 +95,12 @@ __all__ = [
     "AuditFinding",
     "Choice",
     "DataError",
+    "EarlierDrawWarning",
     "EngineError",
     "Estimate",
     "Grid",
+    "Input",
+    "InterruptedAfterRelease",
     "Limits",
     "Manifest",
     "Needs",
@@ -96,6 +111,7 @@ __all__ = [
     "Record",
     "Release",
     "Reproduction",
+    "UnexpectedError",
     "UnsatisfiableError",
     "Written",
     "__version__",
@@ -105,14 +121,19 @@ __all__ = [
     "check_grid_output",
     "check_new_policy",
     "check_outputs",
+    "earlier_draw",
     "estimate_needs",
     "explore",
+    "inputs_of",
     "json_schema",
     "made_up_patients",
+    "manifest",
     "offending_values",
     "propose_policy",
+    "refuse_input",
     "reproduce_paper",
     "spark_engine",
+    "write_new_policy",
     "write_policy",
 ]
 

@@ -13,7 +13,7 @@ from kepsilon.perturb.precision import largest_unit
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import ColumnRoles, EpsilonQuasi, fraction, written
 from kepsilon.stopwatch import Stopwatch
-from kepsilon.table.domains import PlacedValues, domain_of, not_covered, place_values
+from kepsilon.table.domains import PlacedValues, domain_of, place_values, refused_values, unplaceable
 from kepsilon.table.frequency import FrequencyTable
 
 
@@ -46,7 +46,7 @@ def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Sto
         columns = opened.read(roles)
     with clock.step("count"):
         placed = {name: _place(columns, name, policy) for name in roles.k_quasis}
-        problems = [problem for name in placed for problem in _unlisted(placed[name], policy)]
+        problems = [problem for name in placed for problem in _refused(placed[name], policy)]
         for name, attribute in policy.epsilon_quasis.items():
             problems += _unusable(columns, name, attribute, opened.name)
         if problems:
@@ -58,6 +58,9 @@ def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Sto
         if left_out.missing or left_out.unlisted:
             # A value that only left-out records held must not influence a label, so hierarchies place values again.
             placed = {name: _place(columns, name, policy) for name in roles.k_quasis}
+            problems = [problem for values, _ in placed.values() for problem in unplaceable(values)]
+            if problems:
+                raise DataError(problems)
         table = columns.count(
             {name: domain_of(values) for name, (values, _) in placed.items()},
             missing_in_class=[n for n, a in policy.epsilon_quasis.items() if a.missing == "class"],
@@ -81,13 +84,11 @@ def _place(columns: Columns, name: str, policy: Policy) -> tuple[PlacedValues, D
     return place_values(name, policy.k_quasis[name], distinct.values), distinct
 
 
-def _unlisted(placed: tuple[PlacedValues, DistinctValues], policy: Policy) -> tuple[Problem, ...]:
-    """Problems of values that the hierarchy does not list, unless the policy leaves such records out."""
+def _refused(placed: tuple[PlacedValues, DistinctValues], policy: Policy) -> list[Problem]:
+    """Problems of values that cannot be placed, unless the policy leaves such records out, and of columns that cannot be placed."""
     values, distinct = placed
-    if policy.k_quasis[values.name].unlisted == "suppress":
-        return ()
-    error = not_covered(values, distinct.counts)
-    return () if error is None else error.problems
+    is_left_out = policy.k_quasis[values.name].unlisted == "suppress"
+    return [*([] if is_left_out else refused_values(values, distinct.counts)), *unplaceable(values)]
 
 
 def _unusable(columns: Columns, name: str, attribute: EpsilonQuasi, source: str) -> tuple[Problem, ...]:

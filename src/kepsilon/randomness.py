@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kepsilon.errors import ArgumentError
 from kepsilon.table.arrays import IntArray
 
 try:
@@ -95,6 +96,8 @@ def system_bytes() -> ByteSource:
 
 def unsafe_seeded_bytes(seed: int) -> ByteSource:
     """A source that repeats itself: whoever knows the seed can take the noise off again."""
+    if seed < 0:
+        raise ArgumentError("unsafe_seed: should be 0 or more.")
     return _SeededBytes(seed)
 
 

@@ -13,64 +13,10 @@ from hypothesis import strategies as st
 
 import kepsilon
 from kepsilon.auditing import noise_law, order
-from kepsilon.auditing.comparison import _says_range
+from kepsilon.auditing.comparison import _agree, _says_range
 from kepsilon.auditing.covering import UNKNOWN, assign_classes
-from kepsilon.auditing.labels import read_label
-from kepsilon.table.codes import code_domain
 from material.audited_releases import OTHER_QUASI, patients, patients_policy, released
 from oracles.noise import SEED
-
-
-@pytest.mark.parametrize(
-    ("label", "covered"),
-    [
-        ("3", {"3"}),
-        ("[3, 10]", {"3", "7", "10"}),
-        ("(3, 10]", {"7", "10"}),
-        ("<= 7", {"3", "7"}),
-        ("> 7", {"10"}),
-        ("null or [7, 10]", {None, "7", "10"}),
-        ("null or <= 3", {None, "3"}),
-        ("not null", {"3", "7", "10"}),
-        ("*", {None, "3", "7", "10"}),
-        (None, {None}),
-    ],
-)
-def test_intervals_cover_what_they_say(label, covered):
-    """Each label covers the values that docs/policy.md says it covers."""
-    domain, codes = code_domain(
-        "n", [[None, "3", "7", "10"]], positions=np.array([np.nan, 3, 7, 10]), generalises=False
-    )
-    values = [None, "3", "7", "10"]
-    reading = read_label(domain, label)
-    assert reading is not None
-    assert {values[i] for i in range(4) if reading.covers[codes[i]]} == covered
-
-
-@pytest.mark.parametrize("label", ["[3, 8]", "11", "{3, 7}", "(3, 10)", "[10, 3]", "", "null or ", "CANARY"])
-def test_labels_that_mean_nothing_are_not_understood(label):
-    """A label is refused if a bound of it is no value of the data, or if it has no known form."""
-    domain, _ = code_domain("n", [["3", "7", "10"]], positions=np.array([3.0, 7, 10]), generalises=False)
-    assert read_label(domain, label) is None
-
-
-def test_sets_and_ancestors_cover_what_they_say():
-    """A set covers its members, and a text that stands at two levels covers what either level covers."""
-    values = ["a", "b, c", "null", None]
-    domain, codes = code_domain("t", [values], generalises=False)
-    reading = read_label(domain, '{a, "b, c", "null", null}')
-    assert reading is not None
-    assert reading.covers.all()
-    narrow = read_label(domain, '{"null", a}')
-    assert narrow is not None
-    assert [bool(narrow.covers[codes[i]]) for i in range(4)] == [True, False, True, False]
-    assert read_label(domain, "{a, d}") is None
-    assert read_label(domain, '{"a') is None
-    tree, at = code_domain("t", [["a", "b", "c"], ["a", "a", "c"], ["*", "*", "*"]])
-    reading = read_label(tree, "a")
-    assert reading is not None
-    assert [bool(reading.covers[at[i]]) for i in range(3)] == [True, True, False]
-    assert math.isnan(reading.loss)
 
 
 @given(st.integers(1, 6), st.integers(2, 9), st.integers(0, 2**32 - 1))
@@ -169,3 +115,25 @@ def test_ranges_in_words_are_read_back(spread, right, wrong):
     assert _says_range(right, quasi)
     assert not _says_range(wrong, quasi)
     assert not _says_range(["class"], quasi)
+
+
+@pytest.mark.parametrize(
+    ("stated", "known", "agree"),
+    [
+        (1.23456789e300, 1.234567894e300, True),
+        (1.23456789e300, 1.234567896e300, False),
+        (1.79769313e308, 1.7976931348623157e308, True),
+        (1.79769314e308, 1.7976931348623157e308, False),
+        (10**400, 1.5e308, False),
+        (-(10**400), 1.5, False),
+        (math.inf, 1.5e308, False),
+        (math.nan, 1.5, False),
+        (1.23456789, 1.2345678904, True),
+        (1.23456790, 1.2345678904, False),
+        (True, 1, False),
+        ("1", 1, False),
+    ],
+)
+def test_figures_agree_to_nine_digits_up_to_the_end_of_doubles(stated, known, agree):
+    """A forged figure of any size is told from the honest one, and rounding is no forgery."""
+    assert _agree(stated, known) is agree

@@ -12,7 +12,8 @@ from typing import Literal
 import pytest
 
 import kepsilon as ke
-from material.audited_releases import POLICY, Case, patients, patients_policy, released, scaled_noise
+from material.audited_releases import POLICY, Case, patients, patients_policy, released
+from material.tamperings import scaled_noise
 
 CONFIDENCE = 0.99
 

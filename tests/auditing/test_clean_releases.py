@@ -17,11 +17,13 @@ SETTINGS = {
     "ola": {},
     "mondrian with hierarchies": {"algorithm": "mondrian"},
     "mondrian with intervals": {"algorithm": "mondrian", "attributes": NUMERIC_QUASIS},
-    "mondrian with cut labels": {"algorithm": "mondrian", "labels": "cut", "attributes": NUMERIC_QUASIS},
+    "mondrian with regions": {"algorithm": "mondrian", "labels": "ancestor", "attributes": NUMERIC_QUASIS},
+    "mondrian with a coarse step": {"algorithm": "mondrian", "attributes": {"year": {"role": "k-quasi", "step": 4}}},
+    "mondrian with ancestors": {"algorithm": "mondrian", "labels": "ancestor"},
     "mondrian with sets": {"algorithm": "mondrian", "attributes": {"illness": {"role": "k-quasi"}}},
-    "mondrian with sets, cut": {
+    "mondrian with values or everything": {
         "algorithm": "mondrian",
-        "labels": "cut",
+        "labels": "ancestor",
         "attributes": {"illness": {"role": "k-quasi"}},
     },
     "coarse range": {"attributes": {"height": {**OTHER_QUASI, "precision": 0.5}}},

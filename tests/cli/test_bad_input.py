@@ -71,7 +71,7 @@ def test_text_in_a_numeric_epsilon_quasi(case, kepsilon_command):
 def test_nan_and_infinities(case, kepsilon_command, value):
     """No noise hides them."""
     change_field(case, "height", value)
-    assert "3 records hold NaN or an infinity" in refused(case, kepsilon_command)
+    assert "3 records hold text that is not a number" in refused(case, kepsilon_command)
 
 
 def test_nan_in_parquet(case, kepsilon_command):
@@ -169,6 +169,43 @@ def test_mondrian_refuses_a_small_part_of_missing_values(case, kepsilon_command)
     assert "2 records have values missing that fewer than k = 3 records miss together" in refused(
         case, kepsilon_command, code=3
     )
+
+
+INTERVALS = 'hierarchy = { type = "intervals", widths = [5, 10] }'
+
+
+@pytest.mark.parametrize(("old", "instead"), [("tight", "siblings"), ("cut", "ancestor")])
+def test_labels_of_version_0_1_are_refused_with_what_to_write_instead(case, kepsilon_command, old, instead):
+    """They published values of single records."""
+    change_policy(case, "k = 3", f'k = 3\nlabels = "{old}"')
+    assert f'write labels = "{instead}"' in refused(case, kepsilon_command)
+
+
+def test_numbers_without_hierarchy_need_a_public_step(case, kepsilon_command):
+    """The error names the key and where the number must not come from."""
+    change_policy(case, 'algorithm = "ola"', 'algorithm = "mondrian"')
+    change_policy(case, INTERVALS, "")
+    said = refused(case, kepsilon_command)
+    assert "attributes.year: holds numbers, and has neither a step nor a hierarchy" in said
+    assert "choose it from what is publicly known, not from the data" in said
+
+
+@pytest.mark.parametrize(
+    "hierarchy", ["", 'hierarchy = { type = "suppress" }'], ids=["step alone", "beside a hierarchy"]
+)
+def test_a_step_at_values_that_are_no_numbers_is_refused_by_count(case, kepsilon_command, hierarchy):
+    """With column and count, and never the value."""
+    change_field(case, "year", "CANARY-year", records=range(3))
+    change_policy(case, 'algorithm = "ola"', 'algorithm = "mondrian"')
+    change_policy(case, INTERVALS, f"{hierarchy}\nstep = 5")
+    assert 'column "year": 3 records hold 1 values that are no finite numbers' in refused(case, kepsilon_command)
+
+
+@pytest.mark.parametrize("step", ["0", "-1", "true", '"5"', "nan", "1e300"])
+def test_a_step_that_is_no_positive_number_is_refused(case, kepsilon_command, step):
+    """What decides a promise is not guessed."""
+    change_policy(case, INTERVALS, f"{INTERVALS}\nstep = {step}")
+    assert "attributes.year.step" in refused(case, kepsilon_command)
 
 
 def test_show_values_shows_them_when_asked(case, kepsilon_command):

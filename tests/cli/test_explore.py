@@ -85,7 +85,7 @@ def test_limits_that_nothing_keeps_are_exit_code_three(kepsilon_command, case):
         (("--max-risk", "1", "--write-policy", "same.csv", "-o", "same.csv"), "names of their own"),
         (("--algorithm", ","), "algorithm: no value is given"),
         (("--max-error", "inf"), "max_error"),
-        (("-o", "people.csv", "--overwrite"), "is an input"),
+        (("-o", "people.csv", "--overwrite"), "is the data, an input"),
     ],
 )
 def test_bad_usage_is_exit_code_two(kepsilon_command, case, monkeypatch, arguments, said):

@@ -45,7 +45,7 @@ def test_output_equal_to_input(case, kepsilon_command):
             "anonymise", case / "people.csv", "-p", case / "policy.toml", "-o", case / output, "--overwrite"
         )
         assert outcome.code == 2
-        assert "is an input" in outcome.err
+        assert "is the data, an input" in outcome.err
     assert len((case / "people.csv").read_text(encoding="utf-8").splitlines()) == 121
 
 
@@ -138,7 +138,7 @@ def test_inputs_of_the_policy_are_never_overwritten(case, kepsilon_command):
         "anonymise", case / "people.csv", "-p", case / "policy.toml", "-o", case / "sex.csv", "--overwrite"
     )
     assert outcome.code == 2
-    assert "is an input, which is never overwritten" in outcome.err
+    assert "is the hierarchy of sex, an input, which is never overwritten" in outcome.err
 
 
 def test_a_negative_seed_is_wrong_usage(case, kepsilon_command):
@@ -173,7 +173,7 @@ def test_a_summary_that_cannot_be_shown_is_not_called_a_failed_release(case):
     with open("/dev/full", "w") as full:
         outcome = run_command(case, "--json", stdout=full, stderr=subprocess.PIPE)
     assert outcome.returncode == 2
-    assert "was released, but its summary was not shown" in outcome.stderr
+    assert "was released, but its summary could not be shown" in outcome.stderr
     assert (case / "out.csv").exists()
 
 

@@ -95,8 +95,8 @@ def test_same_labels_and_schema(hard, engine, tmp_path):
     """Every class shows the same labels on as many records, in the same kinds of columns."""
     tables = {}
     for name in ("in memory", engine):
-        hard.by(name).write(tmp_path / "out.parquet", overwrite=True)
-        tables[name] = parquet.read_table(tmp_path / "out.parquet")
+        hard.by(name).write(tmp_path / f"{name}.parquet")
+        tables[name] = parquet.read_table(tmp_path / f"{name}.parquet")
     here, there = tables["in memory"], tables[engine]
     assert there.schema.equals(here.schema, check_metadata=True)
     if "confidence" not in hard.policy:

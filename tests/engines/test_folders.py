@@ -260,7 +260,7 @@ def test_an_input_that_a_folder_links_to_is_not_overwritten(tmp_path, kepsilon_c
         "anonymise", source, "-p", tmp_path / "policy.toml", "-o", tmp_path / "elsewhere.parquet", "--overwrite"
     )
     assert outcome.code == 2
-    assert "is an input, which is never overwritten" in outcome.err
+    assert "is the data, an input, which is never overwritten" in outcome.err
 
 
 def test_check_init_and_audit_read_folders_too(tmp_path, kepsilon_command):

@@ -129,7 +129,7 @@ def test_the_input_file_is_never_overwritten(tmp_path):
 
     parquet.write_table(pa.table(TYPED), path)
     before = path.read_bytes()
-    with pytest.raises(kepsilon.EngineError, match="is an input"):
+    with pytest.raises(kepsilon.EngineError, match="is the data, an input"):
         kepsilon.anonymise(path, policy()).write(path, overwrite=True)
     assert path.read_bytes() == before
 

@@ -100,7 +100,7 @@ def test_in_memory_all_three_say_the_same_to_the_last_bit(range_, algorithm):
         written = record[part]["height"] if part == "error" else record[part]
         expected = found[part]["height"] if part == "error" else found[part]
         assert {name: written[name] for name in expected} == expected
-    for part in ("loss", "clipped", "constant_classes"):
+    for part in ("loss", "clipped", "constant_classes", "small_noise", "outliers"):
         assert record[part] == found[part]
     assert record.get("levels") == found.get("levels")
     assert record["records"]["suppressed_by_k"] == found["records"]["suppressed_by_k"]

@@ -20,7 +20,8 @@ import pytest
 import kepsilon
 from kepsilon.engines import machine
 from kepsilon.files import private_folders
-from kepsilon.files.private_folders import SPILL_PREFIX, SpillFolder, undisturbed
+from kepsilon.files.interrupts import undisturbed
+from kepsilon.files.private_folders import SPILL_PREFIX, SpillFolder
 from material.engine_cases import POLICY, Case, document, plain, random_people
 from material.machine import lacking
 

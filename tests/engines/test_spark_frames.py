@@ -276,6 +276,7 @@ def test_an_error_of_spark_is_told_without_what_it_quotes(session, tmp_path, cap
     captured = capfd.readouterr()
     assert "CANARY" not in str(caught.value) + captured.out + captured.err + caplog.text
     assert "CANARY" not in "".join(traceback.format_exception(caught.value)), "nor where nobody catches it"
+    assert caught.value.__context__ is None
     assert list(tmp_path.iterdir()) == []
 
 

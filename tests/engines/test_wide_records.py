@@ -135,7 +135,7 @@ def test_a_closed_terminal_interrupts_unless_that_was_ignored(before, is_handled
     handled = {}
     monkeypatch.setattr(signal, "signal", handled.__setitem__)
     monkeypatch.setattr(signal, "getsignal", lambda _: before)
-    monkeypatch.setattr(main, "run", lambda _: 0)
+    monkeypatch.setattr(main, "run", lambda _, **_options: 0)
     with pytest.raises(SystemExit):
         main.main()
     assert (signal.SIGHUP in handled) is is_handled

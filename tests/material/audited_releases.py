@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Releases to audit, and ways to tamper with them; every text that comes from a record is a canary."""
+"""Releases to audit as plain columns, so that `tamperings` can change them; every text that comes from a record is a canary."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,8 +27,8 @@ POLICY: dict[str, Any] = {
     },
 }
 OTHER_QUASI = {"role": "epsilon-quasi", "precision": 0.5, "range": {"coarse": 5}}
-NUMERIC_QUASIS = {"zip": {"role": "k-quasi"}, "year": {"role": "k-quasi"}}
-"""Without hierarchies Mondrian publishes intervals, which never overlap, so that classes can be told without a linkage."""
+NUMERIC_QUASIS = {"zip": {"role": "k-quasi", "step": 1}, "year": {"role": "k-quasi", "step": 1}}
+"""On a step Mondrian publishes intervals, which never overlap, so that classes can be told without a linkage."""
 
 
 def patients(n: int = 2000, *, seed: int = 7, with_missing: bool = False) -> Columns:
@@ -106,120 +105,3 @@ def classes_of(case: Case) -> list[list[int]]:
 
 def rounded(value: float, step: float = 0.1) -> float:
     return round(value / step) / round(1 / step) if step < 1 else round(value / step) * step
-
-
-def scaled_noise(case: Case, factor: float, column: str = "height") -> Case:
-    own = case.own(column)
-    moved = [v + factor * (x - v) for v, x in zip(own, case.released[column], strict=True)]
-    return case.change(**{column: [rounded(value) for value in moved]})
-
-
-def shared_noise(case: Case) -> Case:
-    """Every class moves as a whole."""
-    heights = list(case.released["height"])
-    own = case.own("height")
-    for records in classes_of(case):
-        noise = heights[records[0]] - own[records[0]]
-        for row in records:
-            heights[row] = rounded(own[row] + noise)
-    return case.change(height=heights)
-
-
-def cut_class(case: Case) -> Case:
-    """One class of the release cut to k − 1 records."""
-    records = classes_of(case)[0]
-    gone = set(records[case.policy.k - 1 :])
-    return case.rows([row for row in range(len(case.released["height"])) if row not in gone])
-
-
-def unshuffled(case: Case) -> Case:
-    return case.rows(sorted(range(len(case.released["height"])), key=lambda row: case.linkage["original_row"][row]))
-
-
-def by_class(case: Case) -> Case:
-    return case.rows([row for records in classes_of(case) for row in records])
-
-
-def identifier_left_in(case: Case) -> Case:
-    return case.change(name=case.own("name"))
-
-
-def identifier_renamed(case: Case) -> Case:
-    return case.change(note=case.own("name"))
-
-
-def identifier_in_one_field(case: Case) -> Case:
-    return case.change(illness=[case.own("name")[0], *case.released["illness"][1:]])
-
-
-def foreign_label(case: Case) -> Case:
-    """Two records of different classes exchange their labels: no count changes, but neither is contained."""
-    first, second = classes_of(case)[0][0], classes_of(case)[1][0]
-    columns = {name: list(case.released[name]) for name in ("zip", "year")}
-    for values in columns.values():
-        values[first], values[second] = values[second], values[first]
-    return case.change(**columns)
-
-
-def moved_label(case: Case) -> Case:
-    """One record carries the labels of another class."""
-    first, second = classes_of(case)[0][0], classes_of(case)[1][0]
-    columns = {name: list(case.released[name]) for name in ("zip", "year")}
-    for values in columns.values():
-        values[first] = values[second]
-    return case.change(**columns)
-
-
-def mixed_levels(case: Case) -> Case:
-    """One label at another level than the rest."""
-    labels = list(case.released["zip"])
-    labels[0] = "1**" if labels[0] != "1**" else "10*"
-    return case.change(zip=labels)
-
-
-def linkage_swapped(case: Case) -> Case:
-    first, second = classes_of(case)[0][0], classes_of(case)[1][0]
-    rows = list(case.linkage["original_row"])
-    rows[first], rows[second] = rows[second], rows[first]
-    return replace(case, linkage={**case.linkage, "original_row": rows})
-
-
-def off_precision(case: Case) -> Case:
-    return case.change(height=[case.released["height"][0] + 1e-9, *case.released["height"][1:]])
-
-
-def dropped_column(case: Case) -> Case:
-    return replace(case, released={k: v for k, v in case.released.items() if k != "illness"})
-
-
-def altered_kept(case: Case) -> Case:
-    return case.change(illness=["CANARY-other", *case.released["illness"][1:]])
-
-
-def duplicate_record(case: Case) -> Case:
-    return replace(case, released={name: [*values, values[0]] for name, values in case.released.items()})
-
-
-TAMPERINGS: dict[str, tuple[Callable[[Case], Case], str]] = {
-    "class cut to k-1": (cut_class, "k"),
-    "identifier left in": (identifier_left_in, "identifiers"),
-    "identifier renamed": (identifier_renamed, "identifiers"),
-    "identifier in one field": (identifier_in_one_field, "identifiers"),
-    "noise at half scale": (lambda case: scaled_noise(case, 0.5), "noise"),
-    "noise shared in a class": (shared_noise, "noise"),
-    "order not shuffled": (unshuffled, "order"),
-    "grouped by class": (by_class, "order"),
-    "one label moved": (moved_label, "counts"),
-    "label of another level": (mixed_levels, "labels"),
-    "off precision": (off_precision, "precision"),
-    "column dropped": (dropped_column, "columns"),
-    "column added": (identifier_renamed, "columns"),
-    "kept value altered": (altered_kept, "kept columns"),
-    "record added twice": (duplicate_record, "counts"),
-}
-"""What is done, and the check that has to call it broken, with a linkage and without."""
-
-ONLY_WITH_LINKAGE: dict[str, tuple[Callable[[Case], Case], str]] = {
-    "labels exchanged": (foreign_label, "labels"),
-    "linkage swapped": (linkage_swapped, "labels"),
-}

@@ -27,8 +27,10 @@ from kepsilon.predict.prediction import (
     ExpectedRisk,
     ExpectedSuppression,
     Losses,
+    OutlierRecovery,
     PredictedRecords,
     Prediction,
+    SmallNoise,
 )
 from kepsilon.publish.policy_document import PolicyDocument
 from kepsilon.publish.record import (
@@ -45,6 +47,12 @@ from material.pictured_release import picture_release
 from oracles.noise import SEED
 
 K = 10
+
+
+def made_up_outliers(**figures):
+    """Three classes of sixty have a value that stands out, and none is likely to be worked out."""
+    made_up = {"within": 0.25, "classes": 60, "standing_out": 3, "recoverable": 0, "likeliest": 0.31}
+    return OutlierRecovery(**{**made_up, **figures})
 
 
 def made_up_pictures(*, names=("height",), k=K, n_classes=60, epsilon=8.0, seed=SEED, levels=(0, 2), values=None):
@@ -116,6 +124,8 @@ def made_up_record(*, names=("height",), k_quasis=("place 0", "place 1"), k=K, *
         levels={name: 2 * i for i, name in enumerate(k_quasis)},
         loss=Losses(dm_star=70000, precision=AttributeLosses(by_attribute=dict.fromkeys(k_quasis, 0.25), overall=0.25)),
         constant_classes=dict.fromkeys(names, 0),
+        small_noise={name: SmallNoise(classes=0, records=0, likeliest=0.02) for name in names},
+        outliers={name: made_up_outliers() for name in names},
         error={name: made_up_error() for name in names},
         linking_risk=LinkingRisk(
             predicted=ExpectedRisk(
@@ -261,6 +271,8 @@ def made_up_prediction(
         ),
         clipped={},
         constant_classes={},
+        small_noise={},
+        outliers={},
         distortion=(loss + sum(error.values()) / 3 / max(1, len(error))) / 2,
     )
     return replace(prediction, **changes)

@@ -130,11 +130,13 @@ class Faults:
 
 DRIVER = """
 import contextlib, io, json, signal, sys
-from kepsilon.cli.main import _interrupt, run
+from kepsilon.cli.main import run
+from kepsilon.cli.surroundings import interrupt_on_signals
 
 # Whoever runs the tests in the background may have asked for signals to be ignored, which a child inherits.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGTERM, _interrupt)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+interrupt_on_signals()
 for line in sys.stdin:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

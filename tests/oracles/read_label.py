@@ -5,36 +5,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from fractions import Fraction
 
 
 def interval_covers(label: str | None, value: str | None) -> bool:
-    """Whether a number (or null) lies in a published interval."""
+    """Whether a number (or null) lies in a published interval, which is open at its upper bound."""
     if label == "*":
         return True
     if label is None:
         return value is None
     if value is None:
         return label.startswith("null or ")
-    rest = label.removeprefix("null or ")
-    number = float(value)
-    if rest == "not null":
-        return True
-    if rest.startswith("<= "):
-        return number <= float(rest[3:])
-    if rest.startswith("> "):
-        return number > float(rest[2:])
-    if rest[0] in "[(":
-        low, high = (float(part) for part in rest[1:-1].split(", "))
-        return (low <= number if rest[0] == "[" else low < number) and number <= high
-    return number == float(rest)
+    low, high = interval_bounds(label)
+    return low <= Fraction(value) < high
 
 
-def interval_numbers(label: str | None) -> list[float]:
-    """The numbers a published interval shows."""
-    if label in (None, "*", "not null"):
-        return []
+def interval_bounds(label: str) -> tuple[Fraction, Fraction]:
+    """Both bounds of a published interval such as "[20, 30)" or "null or [20, 30)"."""
     rest = label.removeprefix("null or ")
-    return [float(part.lstrip("[(<=> ").rstrip("])")) for part in rest.split(", ")]
+    assert (rest[0], rest[-1]) == ("[", ")")
+    low, high = rest[1:-1].split(", ")
+    return Fraction(low), Fraction(high)
 
 
 def set_members(label: str) -> list[str | None]:

@@ -127,7 +127,7 @@ def test_it_goes_in_and_others_come_out(lines):
 
 def test_it_is_never_overwritten_as_an_input(lines):
     """The table of kinds says what was read."""
-    with pytest.raises(kepsilon.EngineError, match="is an input, which is never overwritten"):
+    with pytest.raises(kepsilon.EngineError, match="is the data, an input, which is never overwritten"):
         kepsilon.anonymise(lines / "people.lines", policy()).write(lines / "people.lines", overwrite=True)
 
 

@@ -29,6 +29,7 @@ def curator(table: object) -> None:
         assert_type(written.digest, str)
     found = kepsilon.audit(table, "release.csv", policy)
     assert_type(found, kepsilon.Audit)
+    assert_type(kepsilon.manifest("release.csv", policy), kepsilon.Manifest)
     assert_type(kepsilon.estimate_needs(table, policy, memory="2GB"), kepsilon.Needs)
 
 

@@ -26,7 +26,10 @@ MOST_PAIRS = 1 << 28
 """Distances computed at most; if there are more, a sample of the records of each class is attacked."""
 
 TIE = 1e-9
-"""Distances, relative to the range, and posteriors that differ by less than this are equal."""
+"""Posteriors that differ by less than this are equal."""
+
+BINARY_ERROR = 4 * np.finfo(np.float64).eps
+"""Relative error of a distance between two decimals that are held as doubles; distances that differ by it are equal."""
 
 SEED = 20_090_802
 """Seed of the sample, so that an audit can be repeated."""
@@ -242,7 +245,8 @@ def _attack(case: AuditCase, linkage: Linkage) -> AttackSums:
         for start in range(0, len(here), at_once):
             part = slice(start, start + at_once)
             distances = _distances(published[here[part]], noise.values[originals], noise.ranges[c])
-            _attack_records(sums, distances, place[part], epsilon=epsilon)
+            slack = _slack(published[here[part]], noise.values[originals], noise.ranges[c])
+            _attack_records(sums, distances, place[part], slack=slack, epsilon=epsilon)
         is_whole = len(here) == int(classes.n_released[c])
         if (
             len(originals) <= MOST
@@ -251,7 +255,8 @@ def _attack(case: AuditCase, linkage: Linkage) -> AttackSums:
         ):
             distances = _distances(published[here], noise.values[originals], noise.ranges[c])
             sums.n_small += len(place)
-            sums.nearest_in_small += float(_links(distances, place)[0].sum())
+            slack = _slack(published[here], noise.values[originals], noise.ranges[c])
+            sums.nearest_in_small += float(_links(distances, place, slack=slack)[0].sum())
             sums.small.append(_small_class(published[here], noise.values[originals], noise.ranges[c], place))
     _attack_small(sums, epsilon=epsilon)
     return sums
@@ -284,12 +289,24 @@ def _distances(published: FloatArray, values: FloatArray, ranges: FloatArray) ->
     return farthest
 
 
-def _attack_records(sums: AttackSums, distances: FloatArray, own: IntArray, *, epsilon: float) -> None:
+def _slack(published: FloatArray, values: FloatArray, ranges: FloatArray) -> FloatArray:
+    """How far apart the distances of each published record may be that are equal but for binary rounding."""
+    active = np.nan_to_num(ranges) > 0
+    if not active.any():
+        return np.zeros(len(published))
+    sizes = np.nan_to_num(np.abs(published[:, active])) + np.nan_to_num(np.abs(values[:, active])).max(axis=0)
+    slack: FloatArray = BINARY_ERROR * (sizes / ranges[active]).max(axis=1)
+    return slack
+
+
+def _attack_records(
+    sums: AttackSums, distances: FloatArray, own: IntArray, *, slack: FloatArray, epsilon: float
+) -> None:
     """Adds up the attacks on single records of a class: links to the nearest original, and posteriors of their own.
 
     `distances` has shape (n_records, n_originals); `own` is the column of each record's own original.
     """
-    fair, paper = _links(distances, own)
+    fair, paper = _links(distances, own, slack=slack)
     sums.n_attacked += len(own)
     sums.nearest += float(fair.sum())
     sums.paper_ties += float(paper.sum())
@@ -297,10 +314,10 @@ def _attack_records(sums: AttackSums, distances: FloatArray, own: IntArray, *, e
     _count_probable(sums, weights[np.arange(len(own)), own] / weights.sum(axis=1))
 
 
-def _links(distances: FloatArray, own: IntArray) -> tuple[FloatArray, BoolArray]:
+def _links(distances: FloatArray, own: IntArray, *, slack: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Link of each record, a tie of t worth 1/t, and whether its own original is among the nearest."""
     nearest = distances.min(axis=1, keepdims=True)
-    is_nearest: BoolArray = distances <= nearest + TIE * (1 + nearest)
+    is_nearest: BoolArray = distances <= nearest + slack[:, np.newaxis]
     is_link: BoolArray = is_nearest[np.arange(len(own)), own]
     return is_link / is_nearest.sum(axis=1), is_link
 

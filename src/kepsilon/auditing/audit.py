@@ -4,24 +4,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from kepsilon.auditing.attacks import check_attacks
 from kepsilon.auditing.case import AuditCase
-from kepsilon.auditing.classes import find_classes
+from kepsilon.auditing.classes import ReconstructedClasses
 from kepsilon.auditing.confident import check_confident_k
 from kepsilon.auditing.counts import check_counts
+from kepsilon.auditing.curators_record import check_record
+from kepsilon.auditing.false_alarms import FalseAlarms
 from kepsilon.auditing.few_records import check_exact_values
-from kepsilon.auditing.findings import FALSE_ALARM, Audit, Findings
+from kepsilon.auditing.file_bytes import check_bytes
+from kepsilon.auditing.findings import Audit, Findings
 from kepsilon.auditing.linkage import Linkage, read_linkage
-from kepsilon.auditing.manifest import check_digest_only, check_files_beside
 from kepsilon.auditing.noise import check_linked_noise
 from kepsilon.auditing.noise_law import claimed_noise
 from kepsilon.auditing.noise_unlinked import check_unlinked_noise
 from kepsilon.auditing.order import check_order
+from kepsilon.auditing.public_manifest import check_manifest, stated_levels
+from kepsilon.auditing.readings import find_classes
 from kepsilon.auditing.records import (
     check_constant_classes,
     check_kept_columns,
@@ -39,11 +43,15 @@ from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.auditing.tables import Original, Released, read_original
 from kepsilon.auditing.taken_out import check_taken_out
 from kepsilon.engines.arrow.audited import AuditedTable
+from kepsilon.errors import guarded
 from kepsilon.policy.policy import Policy
 from kepsilon.stopwatch import ignore_step
 
 FEWEST_CONTRADICTIONS = 20
 """Released records that a linkage contradicts, at least, if it is that of another release."""
+
+INDEPENDENT_OF_READING = ("k",)
+"""Checks that count released records by their labels alone, whatever the labels stand for."""
 
 NOT_A_RELEASE = "The release lacks what a release under this policy has; what could be checked without it is below."
 
@@ -77,6 +85,7 @@ LATER_CHECKS: Mapping[str, Checks] = {
 """Checks that follow those of classes, in order, by the step that `on_step` is told."""
 
 
+@guarded
 def audit(
     original: object,
     released: object,
@@ -94,17 +103,30 @@ def audit(
     # A tampered release can hold any number; checks judge what it does to a sum, so NumPy need not warn of it.
     with np.errstate(all="ignore"):
         on_step("read")
-        source, table = AuditedTable(original), AuditedTable(released)
+        source, table = AuditedTable(original), AuditedTable(released, is_release=True)
         require_not_exchanged(source, table, policy)
-        case = _open_case(source, table, policy, findings, linkage=linkage, on_step=on_step)
-        if case is not None:
-            _check_all(case, table.path, on_step)
+        cases = _open_cases(source, table, policy, findings, linkage=linkage, on_step=on_step)
+        if cases:
+            _check_readings(cases, table.path, findings, on_step)
         elif table.path is not None:
-            check_digest_only(table.path, findings)
+            check_manifest(table.path, policy, findings, released=None)
     return Audit(findings=tuple(findings.found), headline=findings.headline, figures=findings.figures)
 
 
-def _open_case(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cases:
+    """One case for every way in which the labels of the release are read."""
+
+    tried: tuple[AuditCase, ...]
+    n_possible: int
+    before: FalseAlarms
+    """What tests that need no reading of the labels were given."""
+
+    def __bool__(self) -> bool:
+        return bool(self.tried)
+
+
+def _open_cases(
     source: AuditedTable,
     table: AuditedTable,
     policy: Policy,
@@ -112,10 +134,13 @@ def _open_case(
     *,
     linkage: object | None,
     on_step: Callable[[str], None],
-) -> AuditCase | None:
+) -> _Cases | None:
     """Reads both tables and the linkage, and finds the classes; None where the release does not allow that."""
     original = read_original(source, policy)
     released = read_release(table, original, policy, findings)
+    on_step("bytes")
+    before = FalseAlarms()
+    check_bytes(original, table, policy, findings, before)
     on_step("identifiers")
     check_identifiers(original, table, policy, findings)
     if released is None:
@@ -125,17 +150,18 @@ def _open_case(
     if linkage is not None:
         links = read_linkage(linkage, n_originals=original.n_records, n_released=released.n_records, findings=findings)
     on_step("classes")
-    case = _case_of(original, released, policy, findings, linkage=links)
-    return None if case is None else _without_foreign_linkage(case)
+    stated = stated_levels(table.path) if table.path is not None else {}
+    readings = find_classes(original, released, policy, findings, linkage=links, stated=stated)
+    if readings is None:
+        return None
+    tried = tuple(_case_of(original, released, policy, classes, linkage=links) for classes in readings.tried)
+    return _Cases(tried=tried, n_possible=readings.n_possible, before=before)
 
 
 def _case_of(
-    original: Original, released: Released, policy: Policy, findings: Findings, *, linkage: Linkage | None
-) -> AuditCase | None:
-    """The case with its classes and the noise claimed for them; None, with findings, if labels cannot be understood."""
-    classes = find_classes(original, released, policy, findings, linkage=linkage)
-    if classes is None:
-        return None
+    original: Original, released: Released, policy: Policy, classes: ReconstructedClasses, *, linkage: Linkage | None
+) -> AuditCase:
+    """The case with its classes and the noise claimed for them, and no findings yet."""
     return AuditCase(
         policy=policy,
         original=original,
@@ -143,9 +169,41 @@ def _case_of(
         linkage=linkage,
         classes=classes,
         noise=claimed_noise(original, classes, policy),
-        alpha=FALSE_ALARM / (20 * (len(original.published) + len(policy.epsilon_quasis) + 2)),
-        findings=findings,
+        false_alarms=FalseAlarms(),
+        findings=Findings(),
     )
+
+
+def _check_readings(cases: _Cases, path: Path | None, findings: Findings, on_step: Callable[[str], None]) -> None:
+    """Makes all checks in one way after another to read the labels, until one shows nothing broken.
+
+    A sound release is sound as it was made, and the labels do not say which way that is; so what one way shows broken is
+    no fault if another way explains the release. If no way does, the likeliest one is reported, unless there were more
+    ways than could be tried: then only what does not depend on the way is called broken.
+    """
+    tried = []
+    for candidate in cases.tried:
+        case = _without_foreign_linkage(candidate)
+        _check_all(case, path, on_step)
+        case.findings.figures = replace(case.findings.figures, false_alarm=cases.before.spent + case.false_alarms.spent)
+        tried.append(case.findings)
+        if not case.findings.has_broken:
+            break
+    best = tried[0] if tried[-1].has_broken else tried[-1]
+    if best.has_broken and cases.n_possible > len(cases.tried):
+        best.found = [
+            replace(finding, severity="warning")
+            if finding.severity == "broken" and finding.check not in INDEPENDENT_OF_READING
+            else finding
+            for finding in best.found
+        ]
+        best.note(
+            "labels",
+            f"the labels can be read in {cases.n_possible:,} ways, because they stand at several levels of their "
+            f"hierarchies; {len(cases.tried):,} were tried and none fits. What depends on the way is not called broken.",
+        )
+    findings.found += best.found
+    findings.headline, findings.figures = best.headline, best.figures
 
 
 def _without_foreign_linkage(case: AuditCase) -> AuditCase:
@@ -162,17 +220,18 @@ def _without_foreign_linkage(case: AuditCase) -> AuditCase:
     any_rows = np.random.default_rng(0).permutation(case.linkage.original_row)
     if contradicted < share_contradicted(case, any_rows) / 2:
         return case
-    unlinked = _case_of(case.original, case.released, case.policy, Findings(), linkage=None)
-    if unlinked is None:
-        return case
-    for check in CHECKS_OF_CLASSES:
-        check(unlinked)
-    if any(finding.severity == "broken" for finding in unlinked.findings.found):
-        return case
-    case.findings.warning(
-        "linkage", "this linkage does not belong to this release: it contradicts it; the rest is checked without it."
-    )
-    return replace(unlinked, findings=case.findings)
+    readings = find_classes(case.original, case.released, case.policy, Findings(), linkage=None)
+    for classes in () if readings is None else readings.tried:
+        unlinked = _case_of(case.original, case.released, case.policy, classes, linkage=None)
+        for check in CHECKS_OF_CLASSES:
+            check(unlinked)
+        if not unlinked.findings.has_broken:
+            case.findings.warning(
+                "linkage",
+                "this linkage does not belong to this release: it contradicts it; the rest is checked without it.",
+            )
+            return replace(unlinked, findings=case.findings)
+    return case
 
 
 def _check_all(case: AuditCase, path: Path | None, on_step: Callable[[str], None]) -> None:
@@ -185,4 +244,5 @@ def _check_all(case: AuditCase, path: Path | None, on_step: Callable[[str], None
             check(case)
     if path is not None:
         on_step("manifest")
-        check_files_beside(case, path)
+        check_manifest(path, case.policy, case.findings, released=case.released)
+        check_record(case, path)

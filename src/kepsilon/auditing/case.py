@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kepsilon.auditing.classes import ReconstructedClasses
+from kepsilon.auditing.false_alarms import FalseAlarms
 from kepsilon.auditing.findings import Findings
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.noise_law import ClaimedNoise
@@ -24,10 +25,10 @@ class AuditCase:
     """None where the curator gave none, or gave one that is not of this release."""
     classes: ReconstructedClasses
     noise: ClaimedNoise
-    alpha: float
-    """The chance, at most, that one statistical test calls a sound release broken."""
+    false_alarms: FalseAlarms
+    """Where every statistical test asks how often it may be wrong; adds up what the tests were given."""
     findings: Findings
-    """The only part that changes: every check adds to it."""
+    """What was found; every check adds to it."""
 
     @property
     def epsilon(self) -> float:

@@ -7,7 +7,7 @@ originals of a class are those that its labels cover and that cannot belong to a
 
 from __future__ import annotations
 
-import itertools
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from kepsilon.auditing.covering import assign_classes
 from kepsilon.auditing.findings import Findings
-from kepsilon.auditing.labels import ReadLabel, levels_of, read_label
+from kepsilon.auditing.labels import ReadLabel, label_reader
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.tables import Original, Released
 from kepsilon.policy.choices import ALGORITHMS
@@ -25,9 +25,6 @@ from kepsilon.table.keys import number
 
 NOWHERE = -1
 """The class of an original that no released class is known to hold."""
-
-MOST_NODES = 64
-"""How many nodes are tried, at most, where labels stand at several levels of their hierarchy."""
 
 CACHE_BYTES = 1 << 28
 """Memory, at most, for the bits of labels that are used again by other classes."""
@@ -90,8 +87,10 @@ class ReconstructedClasses:
     """Sizes of the classes of k originals or more that are not in the release; empty where not known (Mondrian)."""
     dm_star: int | None
     """DM*, from the sizes of all classes before any record is left out; None where they are not known."""
-    nodes: tuple[tuple[int, ...], ...] | None
-    """Nodes that explain the labels equally well, usually one (OLA); None for Mondrian."""
+    node: tuple[int, ...] | None
+    """A level of each k-quasi that gives these classes (OLA); None for Mondrian."""
+    levels: tuple[tuple[int, ...], ...] | None
+    """All levels of each k-quasi that have the labels shown, usually one (OLA); None for Mondrian."""
     losses: tuple[float, ...]
     """Mean precision loss of each k-quasi over the originals of the classes; NaN where a label can be read in two ways."""
 
@@ -130,15 +129,6 @@ class ReconstructedClasses:
             )
 
 
-def find_classes(
-    original: Original, released: Released, policy: Policy, findings: Findings, *, linkage: Linkage | None
-) -> ReconstructedClasses | None:
-    """The classes of a release; None, with a finding, if its labels cannot be understood."""
-    if ALGORITHMS[policy.algorithm].has_levels:
-        return _by_level(original, released, policy, findings)
-    return _by_cover(original, released, policy, findings, linkage)
-
-
 def releases_all(policy: Policy) -> bool:
     """Whether every record that stays is released: neither the algorithm nor confident k leaves any out."""
     return policy.confidence is None and not ALGORITHMS[policy.algorithm].may_suppress
@@ -158,83 +148,13 @@ def as_one_class(original: Original, classes: ReconstructedClasses) -> Reconstru
     )
 
 
-def _missing(numbers: dict[str, FloatArray], policy: Policy) -> list[IntArray]:
+def missing_flags(numbers: dict[str, FloatArray], policy: Policy) -> list[IntArray]:
     """1 where a value is missing, for each ε-quasi whose missing values make classes of their own."""
     attributes = policy.epsilon_quasis.items()
     return [np.isnan(numbers[name]).astype(np.int64) for name, attribute in attributes if attribute.missing == "class"]
 
 
-def _by_level(
-    original: Original, released: Released, policy: Policy, findings: Findings
-) -> ReconstructedClasses | None:
-    """Classes where each attribute has one level for all records, as OLA publishes them.
-
-    Labels that stand at several levels leave several nodes; the one whose classes fit the originals best is taken.
-    """
-    candidates = {}
-    for name, domain in original.domains.items():
-        candidates[name] = levels_of(domain, released.labels[name][0])
-        if not candidates[name]:
-            known = {label for level in domain.levels for label in level}
-            n_foreign = sum(label not in known for label in released.labels[name][0])
-            how = (
-                f"{n_foreign:,} labels are none of its hierarchy's" if n_foreign else "its labels are of several levels"
-            )
-            findings.broken("labels", f"{name} is not at one level of its hierarchy: {how}.")
-    if not all(candidates.values()):
-        return None
-    nodes = list(itertools.islice(itertools.product(*candidates.values()), MOST_NODES))
-    tried = [_at_node(node, original, released, policy) for node in nodes]
-    mismatches = [int(np.abs(classes.n_released - classes.n_originals).sum()) for classes in tried]
-    best = min(mismatches)
-    fitting = tuple(node for node, n in zip(nodes, mismatches, strict=True) if n == best)
-    return replace(tried[mismatches.index(best)], nodes=fitting)
-
-
-def _at_node(node: tuple[int, ...], original: Original, released: Released, policy: Policy) -> ReconstructedClasses:
-    """Classes of the release and of the originals, both with the labels of this node."""
-    stays = np.flatnonzero(original.stays)
-    columns, sizes = [], []
-    for level, (name, domain) in zip(node, original.domains.items(), strict=True):
-        texts, codes = released.labels[name]
-        position = {label: i for i, label in enumerate(domain.levels[level])}
-        of_text = np.array([position[text] for text in texts], dtype=np.int64)
-        columns.append(np.concatenate([of_text[codes], domain.at_level(level)[original.codes[name][stays]]]))
-        sizes.append(len(position))
-    for ours, theirs in zip(_missing(released.numbers, policy), _missing(original.numbers, policy), strict=True):
-        columns.append(np.concatenate([ours, theirs[stays]]))
-        sizes.append(2)
-    n_released = released.n_records
-    numbers, n_found = number(columns, sizes=sizes, length=n_released + len(stays))
-    in_release = np.bincount(numbers[:n_released], minlength=n_found)
-    in_original = np.bincount(numbers[n_released:], minlength=n_found)
-    shown = in_release > 0
-    new = np.full(n_found, NOWHERE, dtype=np.int64)
-    new[shown] = np.arange(np.count_nonzero(shown))
-    of_original = np.full(original.n_records, NOWHERE, dtype=np.int64)
-    of_original[stays] = new[numbers[n_released:]]
-    of_node = np.full(original.n_records, NOWHERE, dtype=np.int64)
-    of_node[stays] = numbers[n_released:]
-    not_shown = in_original[~shown]
-    return ReconstructedClasses(
-        of_released=new[numbers[:n_released]],
-        of_original=of_original,
-        n_released=in_release[shown],
-        n_covered=in_original[shown],
-        n_originals=in_original[shown],
-        is_known=in_original[shown] >= in_release[shown],
-        n_suppressed=int(not_shown[not_shown < policy.k].sum()),
-        absent=not_shown[not_shown >= policy.k],
-        dm_star=int(np.sum(in_original.astype(object) ** 2)) if len(in_original) else 0,
-        nodes=(node,),
-        of_node=of_node,
-        losses=tuple(
-            level / max(1, domain.n_levels - 1) for level, domain in zip(node, original.domains.values(), strict=True)
-        ),
-    )
-
-
-def _by_cover(
+def classes_by_cover(
     original: Original,
     released: Released,
     policy: Policy,
@@ -243,18 +163,21 @@ def _by_cover(
 ) -> ReconstructedClasses | None:
     """Classes where each class has labels of its own, as Mondrian publishes them."""
     readings: dict[str, list[ReadLabel]] = {}
-    for name, domain in original.domains.items():
+    for name in original.domains:
         texts = released.labels[name][0]
-        found = [read_label(domain, text) for text in texts]
+        reader = label_reader(original, policy, name)
+        found = [reader.read(text) for text in texts]
         readings[name] = [reading for reading in found if reading is not None]
         n_foreign = len(texts) - len(readings[name])
         if n_foreign:
             findings.broken(
                 "labels", f"{name}: {n_foreign:,} labels cover no value of the original, or cannot be understood."
             )
+        for what, n in Counter(reading.too_much for reading in readings[name] if reading.too_much is not None).items():
+            findings.broken("labels", f"{name}: {n:,} labels {what}.")
     if any(len(readings[name]) < len(released.labels[name][0]) for name in readings):
         return None
-    missing = _missing(released.numbers, policy)
+    missing = missing_flags(released.numbers, policy)
     columns = [released.labels[name][1] for name in readings] + missing
     sizes = [len(released.labels[name][0]) for name in readings] + [2] * len(missing)
     of_released, n_classes = number(columns, sizes=sizes, length=released.n_records)
@@ -263,7 +186,7 @@ def _by_cover(
     example = np.zeros(n_classes, dtype=np.int64)
     example[of_released] = np.arange(released.n_records)
     keys = [column[example] for column in columns]
-    is_narrow = _is_narrow(original, readings, keys, n_classes)
+    is_narrow = _is_narrow(readings, keys, n_classes)
     by_labels = _cover(
         original, readings, keys, policy, sizes=in_release if releases_all(policy) else None, is_narrow=is_narrow
     )
@@ -291,24 +214,21 @@ def _by_cover(
         n_suppressed=None,
         absent=np.zeros(0, dtype=np.int64),
         dm_star=int(np.sum(in_release.astype(object) ** 2)) if releases_all(policy) else None,
-        nodes=None,
+        node=None,
+        levels=None,
         losses=tuple(losses),
         cover=by_labels,
     )
 
 
-def _is_narrow(
-    original: Original, readings: dict[str, list[ReadLabel]], keys: list[IntArray], n_classes: int
-) -> BoolArray:
+def _is_narrow(readings: dict[str, list[ReadLabel]], keys: list[IntArray], n_classes: int) -> BoolArray:
     """Whether the labels of each class cover only what Mondrian's cuts gave the class, shape (n_classes,).
 
-    Intervals and sets never reach beyond the cuts; a label of a hierarchy may, unless it covers a single value.
+    A label that names what occurs never reaches beyond the cuts; one that stands for a whole region or node may.
     """
     narrow = np.ones(n_classes, dtype=np.bool_)
     for name, key in zip(readings, keys, strict=False):
-        domain = original.domains[name]
-        if domain.positions is None and domain.generalises:
-            narrow &= np.array([np.count_nonzero(reading.covers) == 1 for reading in readings[name]])[key]
+        narrow &= np.array([reading.is_narrow for reading in readings[name]], dtype=np.bool_)[key]
     return narrow
 
 
@@ -331,7 +251,7 @@ def _cover(
     # Each label has one bit per combination of values; a class covers the combinations whose bit all its labels have.
     stays = np.flatnonzero(original.stays)
     columns = [original.codes[name][stays] for name in readings]
-    missing = [column[stays] for column in _missing(original.numbers, policy)]
+    missing = [column[stays] for column in missing_flags(original.numbers, policy)]
     columns += missing
     n_values = [original.domains[name].n_values for name in readings] + [2] * len(missing)
     combination_of, n_combinations = number(columns, sizes=n_values, length=len(stays))

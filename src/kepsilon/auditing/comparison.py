@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares a manifest or a curator's record with the policy and with figures worked out again."""
+"""Compares a curator's record with the policy and with figures worked out again."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from kepsilon.json_values import Json
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, fraction
 
-NOT_IN_THE_MANIFEST = ("path", "levels")
-"""Keys of a hierarchy in the policy that the manifest leaves out."""
+NOT_COMPARED = ("path", "levels")
+"""Keys of a hierarchy in the policy that are not compared: where its file is, and its lists of values."""
 
 PROMISED = {
     "kepsilon_version": (),
@@ -32,12 +32,13 @@ PROMISED = {
     ),
     "classes": ("count", "smallest", "largest", "mean"),
 }
-"""Keys that every manifest and every curator's record has, with the keys inside each."""
+"""Keys that every curator's record has, with the keys inside each."""
 
-EXACT = ("digest", "guarantee", "records", "classes", "levels", "clipped", "constant_classes", "reidentification")
-"""Keys whose figures both documents state in full."""
-ROUNDED = ("loss", "error", "linking_risk")
-"""Keys whose figures the manifest rounds to two digits."""
+FIGURES = (
+    "digest", "guarantee", "records", "classes", "levels", "clipped", "constant_classes", "reidentification", "loss",
+    "error", "linking_risk",
+)  # fmt: skip
+"""Keys whose figures are compared, to nine digits."""
 
 
 @dataclass(slots=True)
@@ -56,7 +57,7 @@ class Comparison:
             self.wrong.append(where)
 
 
-def compare(document: Json, known: Json, policy: Policy, *, is_rounded: bool) -> Comparison:
+def compare(document: Json, known: Json, policy: Policy) -> Comparison:
     """Compares a document with the keys it must have, with the policy, and with each figure of `known` that it states."""
     found = Comparison()
     for key, parts in PROMISED.items():
@@ -71,10 +72,9 @@ def compare(document: Json, known: Json, policy: Policy, *, is_rounded: bool) ->
     guarantee = document.get("guarantee")
     if isinstance(guarantee, Mapping) and "ranges" in guarantee:
         _compare_ranges(guarantee["ranges"], policy, found)
-    for keys, digits in ((EXACT, 9), (ROUNDED, 2 if is_rounded else 9)):
-        for key in keys:
-            if key in known and key in document:
-                _compare_figures(document[key], known[key], key, found, digits=digits)
+    for key in FIGURES:
+        if key in known and key in document:
+            _compare_figures(document[key], known[key], key, found)
     records = document.get("records")
     if isinstance(records, Mapping) and all(isinstance(value, int) for value in records.values()):
         parts_sum = sum(value for key, value in records.items() if key != "read")
@@ -97,17 +97,19 @@ def _compare_policies(stated: Mapping[str, Any], own: Json, found: Comparison) -
         return
     for name, attribute in own["attributes"].items():
         other = theirs.get(name)
-        found.require(isinstance(other, Mapping) and _public(other) == _public(attribute), f"policy.attributes.{name}")
+        found.require(
+            isinstance(other, Mapping) and _comparable(other) == _comparable(attribute), f"policy.attributes.{name}"
+        )
     if any(name not in own["attributes"] for name in theirs):
         found.require(False, "policy.attributes (extra ones)")
 
 
-def _public(attribute: Mapping[str, Any]) -> Json:
-    """An attribute of the policy without what the manifest leaves out."""
+def _comparable(attribute: Mapping[str, Any]) -> Json:
+    """An attribute of the policy without what is not compared."""
     hierarchy = attribute.get("hierarchy")
     if not isinstance(hierarchy, Mapping):
         return dict(attribute)
-    return {**attribute, "hierarchy": {k: v for k, v in hierarchy.items() if k not in NOT_IN_THE_MANIFEST}}
+    return {**attribute, "hierarchy": {k: v for k, v in hierarchy.items() if k not in NOT_COMPARED}}
 
 
 def _compare_ranges(stated: Any, policy: Policy, found: Comparison) -> None:
@@ -143,33 +145,34 @@ def _number(text: str) -> Fraction | None:
     return Fraction(text.replace("−", "-"))
 
 
-def _compare_figures(stated: Any, known: Any, where: str, found: Comparison, *, digits: int) -> None:
-    """Compares each known figure that the document states, to so many digits; a tuple lists all values that are right."""
+def _compare_figures(stated: Any, known: Any, where: str, found: Comparison) -> None:
+    """Compares each known figure that the document states; a tuple lists all values that are right."""
     if isinstance(known, Mapping):
         if not isinstance(stated, Mapping):
             found.require(False, where)
             return
         for key in known:
             if key in stated:
-                _compare_figures(stated[key], known[key], f"{where}.{key}", found, digits=digits)
+                _compare_figures(stated[key], known[key], f"{where}.{key}", found)
     elif isinstance(known, tuple):
         found.require(stated in known, where)
     elif stated is None and where.startswith("error."):
         pass  # the error of an attribute with too few records is not stated
     else:
-        found.require(_agree(stated, known, digits=digits), where)
+        found.require(_agree(stated, known), where)
 
 
-def _agree(stated: Any, known: Any, *, digits: int) -> bool:
-    """Whether two values agree; numbers agree if they differ by half a unit of the last significant digit at most."""
+def _agree(stated: Any, known: Any) -> bool:
+    """Whether two values agree; numbers agree if they differ by half a unit of the ninth significant digit at most."""
     is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
     if not is_number or not isinstance(known, int | float) or isinstance(known, bool):
-        return bool(stated == known)
-    if isinstance(stated, int) and isinstance(known, int) and digits >= 9:
+        return isinstance(stated, bool) == isinstance(known, bool) and bool(stated == known)
+    if isinstance(stated, int) and isinstance(known, int):
         return stated == known
-    if abs(stated) > 1e300 or not math.isfinite(known):
+    if not math.isfinite(known) or (isinstance(stated, float) and not math.isfinite(stated)):
         return bool(stated == known)
     if known == 0:
         return bool(abs(stated) < 1e-12)
-    unit = 10.0 ** (math.floor(math.log10(abs(known))) + 1 - digits)
-    return bool(abs(stated - known) <= 0.5 * unit * (1 + 1e-6))
+    # Exact, because a forged whole number may be too large for a double, and honest errors come close to its end.
+    unit = Fraction(10) ** (math.floor(math.log10(abs(known))) - 8)
+    return abs(Fraction(stated) - Fraction(known)) <= unit / 2 * (1 + Fraction(1, 10**6))

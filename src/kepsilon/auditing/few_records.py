@@ -9,22 +9,25 @@ import numpy as np
 
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.findings import counted
-from kepsilon.auditing.noise_law import Rounding, chernoff_bound, marginal_cdf
+from kepsilon.auditing.noise_law import LATTICE, Rounding, marginal_cdf
+from kepsilon.auditing.residuals import n_taken_out_with_class
+from kepsilon.auditing.tail_bounds import chernoff_bound
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
-
-LATTICE = 2.0**-31
-"""Noise is drawn in steps of R/2³²; per unit of ε this adds at most so much to the probability of one published value."""
 
 
 def check_exact_values(case: AuditCase) -> None:
     """With a linkage, counts values that noise left as they were, over the whole release and class by class.
 
     The number expected is summed over all originals of a class, released or not, so that leaving some out cannot explain
-    a high count.
+    a high count. Confident k takes out whole classes by their noise, so those that stay hold more values near their
+    originals than chance gives; over the whole release each record of an absent class therefore counts as expected.
     """
-    classes, noise, linkage, findings, alpha = case.classes, case.noise, case.linkage, case.findings, case.alpha
-    if linkage is None:
+    classes, noise, linkage, findings = case.classes, case.noise, case.linkage, case.findings
+    if linkage is None or not case.policy.epsilon_quasis:
         return
+    level = case.false_alarms.level("exact values", n_tests=2 * len(case.policy.epsilon_quasis))
+    n_elsewhere = n_taken_out_with_class(case)
+    one_class = level / max(1, classes.n_classes + n_elsewhere // case.policy.k)
     for j, (name, attribute) in enumerate(case.policy.epsilon_quasis.items()):
         rounding = Rounding.of(attribute)
         originals = classes.known_originals
@@ -39,9 +42,8 @@ def check_exact_values(case: AuditCase) -> None:
         found = np.bincount(ids, weights=is_found, minlength=classes.n_classes)
         expected = np.bincount(ids, weights=probability, minlength=classes.n_classes)
         n_found = int(found.sum())
-        one_class = alpha / max(1, classes.n_classes)
         exposed = [c for c in np.flatnonzero(found) if chernoff_bound(float(found[c]), float(expected[c])) < one_class]
-        if chernoff_bound(n_found, float(expected.sum())) < alpha:
+        if chernoff_bound(n_found, float(expected.sum()) + n_elsewhere) < level:
             findings.broken(
                 "noise",
                 f"{counted(n_found, 'record is', 'records are')} published with the {name} of the original as it is, and "
@@ -89,7 +91,7 @@ def check_links(case: AuditCase, *, realised: float, expected: float) -> None:
     who sees values before they are rounded and clamped.
     """
     n = case.released.n_records
-    if chernoff_bound(realised, expected) < case.alpha:
+    if chernoff_bound(realised, expected) < case.false_alarms.level("links", n_tests=1):
         case.findings.broken(
             "attacks",
             f"a nearest-neighbour attacker links {realised / n:.2%} of the records, where the claimed noise leaves "

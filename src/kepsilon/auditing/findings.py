@@ -13,9 +13,6 @@ from kepsilon.json_values import FrozenMapping, Json, JsonMapping, JsonValue, le
 Severity = Literal["broken", "warning", "note", "passed"]
 SEVERITIES: tuple[Severity, ...] = ("broken", "warning", "note", "passed")
 
-FALSE_ALARM = 1e-9
-"""The chance, at most, that any of the statistical checks calls a sound release broken."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditFinding(JsonValue):
@@ -69,6 +66,8 @@ class AuditFigures(JsonMapping):
     """Right links per record that a nearest-neighbour attacker is expected to make."""
     attacks: AttackFigures | None = field(default=None, metadata=left_out_if_none())
     """None where no attack could be scored."""
+    false_alarm: float | None = field(default=None, metadata=left_out_if_none())
+    """The chance, at most, that the statistical tests that were made call a sound release broken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +114,11 @@ class Findings:
     headline: str = ""
     found: list[AuditFinding] = field(default_factory=list)
     figures: AuditFigures = field(default_factory=AuditFigures)
+
+    @property
+    def has_broken(self) -> bool:
+        """Whether some promise was found broken so far."""
+        return any(finding.severity == "broken" for finding in self.found)
 
     def add(self, severity: Severity, check: str, what: str) -> None:
         self.found.append(AuditFinding(severity=severity, check=check, what=what))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The claimed law of the noise, the range that sets it, and bounds on how far chance can stray from it.
+"""The claimed law of the noise, and the range that sets it.
 
 In units of R/ε the noise of d attributes has the density ∝ exp(−max_j|z_j|). One coordinate then exceeds t > 0 with
 probability ½·e^(−t)·Σ_{i<d} (1 − i/d)·t^i/i!, which is Laplace's ½·e^(−t) for d = 1. The largest coordinate exceeds r
@@ -22,6 +22,9 @@ from kepsilon.table.arrays import FloatArray, IntArray
 
 FARTHEST = 700.0
 """Largest t worked with: e^(−t) is nothing beyond it, and powers of t would overflow."""
+
+LATTICE = 2.0**-31
+"""Noise is drawn in steps of R/2³²; per unit of ε this adds at most so much to the probability of one published value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +62,14 @@ def claimed_noise(original: Original, classes: ReconstructedClasses, policy: Pol
             n_clipped[name] = int(np.count_nonzero((clipped != own)[belongs] & ~np.isnan(own[belongs])))
             own = clipped
         values[:, j] = own
-        low[:, j], high[:, j] = _extremes(own[belongs], ids, n_classes=classes.n_classes)
+        low[:, j], high[:, j] = extremes(own[belongs], ids, n_classes=classes.n_classes)
         ranges[:, j] = range_of(low[:, j], high[:, j], attribute)
     ranges[~classes.is_known] = np.nan
     n_active = np.count_nonzero(np.nan_to_num(ranges) > 0, axis=1)
     return ClaimedNoise(values=values, low=low, high=high, ranges=ranges, n_active=n_active, n_clipped=n_clipped)
 
 
-def _extremes(values: FloatArray, ids: IntArray, *, n_classes: int) -> tuple[FloatArray, FloatArray]:
+def extremes(values: FloatArray, ids: IntArray, *, n_classes: int) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest value of each class, NaN where all are missing, each of shape (n_classes,)."""
     present = ~np.isnan(values)
     low, high = np.full(n_classes, np.inf), np.full(n_classes, -np.inf)
@@ -162,42 +165,3 @@ class Rounding:
     def clamp(self, bounds: FloatArray) -> FloatArray:
         """Bounds between published values, made infinite where clamping leaves no published value beyond them."""
         return np.where(bounds > self.high, np.inf, np.where(bounds < self.low, -np.inf, bounds))
-
-
-# Each of the following bounds holds for every sample size; none relies on a limit theorem.
-
-
-def gamma_tail_bound(total: float, n: int, *, above: bool) -> float:
-    """Chernoff's bound on the probability that n standard exponential variables sum to `total` or more (or less)."""
-    ratio = total / n if n else 1.0
-    if ratio <= 0:
-        return 0.0 if not above and n else 1.0
-    if (ratio > 1) is not above:
-        return 1.0
-    return math.exp(-n * (ratio - 1 - math.log(ratio)))
-
-
-def bernstein_bound(excess: float, *, variance: float, largest: float) -> float:
-    """Bernstein's bound on the probability that a sum of independent variables exceeds its mean by `excess`.
-
-    `variance` is that of the sum; no variable exceeds its own mean by more than `largest`.
-    """
-    if excess <= 0:
-        return 1.0
-    if variance <= 0 and largest <= 0:
-        return 0.0
-    return math.exp(-(excess**2) / 2 / (variance + largest * excess / 3))
-
-
-def chernoff_bound(found: float, mean: float) -> float:
-    """Chernoff's bound on the probability that a sum of independent variables in [0, 1] with this mean reaches `found`."""
-    if found <= mean:
-        return 1.0
-    if mean <= 0:
-        return 0.0
-    return math.exp(-(found * math.log(found / mean) - found + mean))
-
-
-def dkw_bound(distance: float, n: int) -> float:
-    """Massart's bound on the probability that n draws have a distribution function this far from the true one."""
-    return min(1.0, 2 * math.exp(-2 * n * distance**2)) if distance > 0 else 1.0

@@ -14,11 +14,17 @@ import numpy as np
 
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import as_one_class
-from kepsilon.auditing.noise import n_taken_out_with_class
-from kepsilon.auditing.noise_law import Rounding, bernstein_bound, claimed_noise, marginal_cdf
+from kepsilon.auditing.noise_law import Rounding, claimed_noise, marginal_cdf
+from kepsilon.auditing.order import sorting_ranks
+from kepsilon.auditing.residuals import n_taken_out_with_class
+from kepsilon.auditing.tables import codes_of_both
+from kepsilon.auditing.tail_bounds import bernstein_bound
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import FloatArray, IntArray
+
+TESTS_OF_ONE = 5
+"""Tests of one ε-quasi: too little noise, too much, centre, classes that move as a whole, classes that do not move."""
 
 N_BINS = 48
 BEYOND = 6.0
@@ -31,6 +37,9 @@ FEWEST_VALUES = 100
 LARGEST_SURPRISE = 25.0
 """The most that one class counts for in the test of shared noise; the mean is 1."""
 
+HALF, DOUBLE, PLACE = 0, 1, 2
+"""Numbers of the three scores of a bin."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinnedValues:
@@ -40,8 +49,6 @@ class BinnedValues:
     class it lies, from −1 to 1.
     """
 
-    n_seen: int
-    """Published values that were sorted into bins."""
     counts: FloatArray
     """Number of published values, shape (n_classes, N_BINS)."""
     claimed: FloatArray
@@ -50,6 +57,21 @@ class BinnedValues:
     """Variance under the claim of the sum of each score over a class, shape (n_classes, 3)."""
     scores: FloatArray
     """Scores of each bin, shape (n_classes, N_BINS, 3)."""
+    originals: IntArray
+    """Rows of the originals of these classes, shape (n_originals,)."""
+    means: FloatArray
+    """Mean of each score of each original under the claim, shape (n_originals, 3)."""
+    spreads: FloatArray
+    """Variance of each score of each original under the claim, shape (n_originals, 3)."""
+    records: IntArray
+    """Rows of the released records of these classes, shape (n_seen,)."""
+    found: FloatArray
+    """Scores of each released record, shape (n_seen, 3)."""
+
+    @property
+    def n_seen(self) -> int:
+        """Published values that were sorted into bins."""
+        return len(self.records)
 
     def excess(self, score: int) -> FloatArray:
         """Sum of one score over each class, less its mean under the claim, shape (n_classes,)."""
@@ -59,14 +81,16 @@ class BinnedValues:
 
 def check_unlinked_noise(case: AuditCase) -> None:
     """Without a linkage, tests scale, centre and independence of the noise on each ε-quasi."""
-    if case.linkage is not None:
+    if case.linkage is not None or not case.policy.epsilon_quasis:
         return
     policy, original, released = case.policy, case.original, case.released
     if not case.classes.all_known and _all_ranges_declared(policy) and original.n_staying == released.n_records:
         # Every record is released and has the same range, so that it does not matter who is in which class.
         one_class = as_one_class(original, case.classes)
         case = replace(case, classes=one_class, noise=claimed_noise(original, one_class, policy))
-    classes, findings, alpha = case.classes, case.findings, case.alpha
+    classes, findings = case.classes, case.findings
+    level = case.false_alarms.level("noise", n_tests=TESTS_OF_ONE * len(policy.epsilon_quasis))
+    by_kept_value: dict[str, dict[str, float]] = {}
     for j, name in enumerate(policy.epsilon_quasis):
         usable = classes.is_known & (np.nan_to_num(case.noise.ranges[:, j]) > 0)
         if policy.confidence is None:
@@ -80,35 +104,97 @@ def check_unlinked_noise(case: AuditCase) -> None:
             findings.note("noise", f"{name} has no noise in any class whose originals are known; nothing to test.")
             continue
         binned = _binned(case, j, np.flatnonzero(usable))
-        n_gone = int((classes.n_originals - classes.n_released)[usable].sum())
-        n_gone += n_taken_out_with_class(case)
-        n_seen = binned.n_seen
-        if _tail(binned, 0, n_gone) < alpha:
-            findings.broken(
-                "noise", f"{name} has less noise than claimed: {n_seen:,} values lie too near their originals."
-            )
-        elif _tail(binned, 1, n_gone) < alpha:
-            findings.warning(
-                "noise", f"{name} has more noise than claimed: {n_seen:,} values lie too far from their originals."
-            )
-        elif not n_gone and _off_centre(binned) < alpha:
-            findings.broken(
-                "noise", f"the noise on {name} is not centred: it moves values one way more than the other."
-            )
-        elif not n_gone and _shared(binned) < alpha:
-            findings.broken(
-                "noise", f"the noise on {name} is not drawn anew for every record: classes move as a whole."
-            )
-        elif n_seen < released.n_records:
-            findings.note(
-                "noise",
-                f"{name}: only {n_seen:,} of {released.n_records:,} records could be tested; their values lie as they would "
-                "under the claimed noise.",
-            )
-        else:
-            findings.passed(
-                "noise", f"{name}: the values of {n_seen:,} records lie as they would under the claimed noise."
-            )
+        n_elsewhere = n_taken_out_with_class(case)
+        n_gone = int((classes.n_originals - classes.n_released)[usable].sum()) + n_elsewhere
+        _judge(case, binned, name, n_gone=n_gone, n_elsewhere=n_elsewhere, level=level)
+        if policy.confidence is None and not n_gone:
+            by_kept_value[name] = _against_kept_columns(case, binned)
+    n_tests = sum(map(len, by_kept_value.values()))
+    level = case.false_alarms.level("patterns", n_tests=n_tests)
+    for name, suspicions in by_kept_value.items():
+        faults = [what for what, probability in suspicions.items() if probability < level]
+        if faults:
+            findings.broken("noise", f"the noise on {name} is not alike for every record: {'; '.join(faults)}.")
+
+
+def _judge(case: AuditCase, binned: BinnedValues, name: str, *, n_gone: int, n_elsewhere: int, level: float) -> None:
+    """Adds the finding on the noise of one ε-quasi: its first fault, or that it is as claimed."""
+    findings, n_seen, n_released = case.findings, binned.n_seen, case.released.n_records
+    if _tail(binned, HALF, n_gone, n_elsewhere) < level:
+        findings.broken("noise", f"{name} has less noise than claimed: {n_seen:,} values lie too near their originals.")
+    elif _tail(binned, DOUBLE, n_gone, n_elsewhere) < level:
+        findings.warning(
+            "noise", f"{name} has more noise than claimed: {n_seen:,} values lie too far from their originals."
+        )
+    elif not n_gone and _off_centre(binned) < level:
+        findings.broken("noise", f"the noise on {name} is not centred: it moves values one way more than the other.")
+    elif not n_gone and moved_probability(binned.excess(PLACE), binned.variances[:, PLACE]) < level:
+        findings.broken(
+            "noise",
+            f"the noise on {name} is not drawn anew for every record: classes move as a whole, or records share it.",
+        )
+    elif not n_gone and unmoved_probability(binned.excess(PLACE), binned.variances[:, PLACE]) < level:
+        findings.broken(
+            "noise",
+            f"the noise on {name} is not drawn anew for every record: within classes it cancels, as it does in pairs of "
+            "opposite noise.",
+        )
+    elif n_seen < n_released:
+        findings.note(
+            "noise",
+            f"{name}: only {n_seen:,} of {n_released:,} records could be tested; their values lie as they would under the "
+            "claimed noise.",
+        )
+    else:
+        findings.passed("noise", f"{name}: the values of {n_seen:,} records lie as they would under the claimed noise.")
+
+
+def _against_kept_columns(case: AuditCase, binned: BinnedValues) -> dict[str, float]:
+    """Probabilities, under the claim, that noise goes so much with a kept value; by what that would mean.
+
+    Kept values are published unchanged, so the originals of a class with one kept value are known, though not which of
+    them each record came from.
+    """
+    suspicions = {}
+    for column in case.policy.kept:
+        theirs, ours, n_values = codes_of_both(case.original, case.released, column)
+        texts = case.original.table.texts(column)[0]
+        theirs, ours = theirs[binned.originals], ours[binned.records]
+        if not np.array_equal(np.bincount(theirs, minlength=n_values), np.bincount(ours, minlength=n_values)):
+            continue  # another check reports kept values that are not those of the originals
+        excess = np.empty((n_values, 3))
+        variance = np.empty((n_values, 3))
+        for score in range(3):
+            excess[:, score] = np.bincount(ours, weights=binned.found[:, score], minlength=n_values)
+            excess[:, score] -= np.bincount(theirs, weights=binned.means[:, score], minlength=n_values)
+            variance[:, score] = np.bincount(theirs, weights=binned.spreads[:, score], minlength=n_values)
+        suspicions[f"its direction depends on {column}"] = moved_probability(excess[:, PLACE], variance[:, PLACE])
+        suspicions[f"it moves values one way for one value of {column}"] = _largest(
+            np.abs(excess[:, PLACE]), variance[:, PLACE], largest=2.0, sides=2
+        )
+        suspicions[f"it is smaller for one value of {column}"] = _largest(
+            excess[:, HALF], variance[:, HALF], largest=2 * LARGEST_SCORE, sides=1
+        )
+        weights = sorting_ranks(texts)
+        weights = 2 * weights / max(1, len(weights) - 1) - 1
+        own = excess[: len(weights), PLACE]
+        suspicions[f"its direction follows the order of {column}"] = min(
+            1.0,
+            2
+            * bernstein_bound(
+                abs(float(weights @ own)), variance=float(weights**2 @ variance[: len(weights), PLACE]), largest=2.0
+            ),
+        )
+    return suspicions
+
+
+def _largest(excess: FloatArray, variance: FloatArray, *, largest: float, sides: int) -> float:
+    """Bound on the probability that any of these sums exceeds its mean so far: the smallest one, times their number."""
+    n = int(np.count_nonzero(variance > 0))
+    found = [
+        bernstein_bound(float(e), variance=float(v), largest=largest) for e, v in zip(excess, variance, strict=True)
+    ]
+    return min(1.0, sides * n * min(found, default=1.0)) if n else 1.0
 
 
 def _is_unchanged(case: AuditCase, name: str) -> bool:
@@ -143,35 +229,53 @@ def _all_ranges_declared(policy: Policy) -> bool:
     return all(isinstance(attribute.range, tuple) and attribute.missing == "suppress" for attribute in quasis)
 
 
-def _tail(binned: BinnedValues, score: int, n_gone: int) -> float:
+def _tail(binned: BinnedValues, score: int, n_gone: int, n_elsewhere: int) -> float:
     """Bound on the probability, under the claim, of so large a sum of one score over all classes.
 
-    Each of the `n_gone` records that were taken out is counted with the lowest score.
+    Each of the `n_gone` records that were taken out is counted with the lowest score. The `n_elsewhere` among them whose
+    class is not in the release add to the variance as much as they can.
     """
     largest = 2 * LARGEST_SCORE
     excess = float(binned.excess(score).sum()) - n_gone * largest
-    return bernstein_bound(excess, variance=float(binned.variances[:, score].sum()), largest=largest)
+    variance = float(binned.variances[:, score].sum()) + n_elsewhere * LARGEST_SCORE**2
+    return bernstein_bound(excess, variance=variance, largest=largest)
 
 
 def _off_centre(binned: BinnedValues) -> float:
     """Bound on the probability, under the claim, that values lie so far to one side."""
-    excess = abs(float(binned.excess(2).sum()))
-    return 2 * bernstein_bound(excess, variance=float(binned.variances[:, 2].sum()), largest=2.0)
+    excess = abs(float(binned.excess(PLACE).sum()))
+    return 2 * bernstein_bound(excess, variance=float(binned.variances[:, PLACE].sum()), largest=2.0)
 
 
-def _shared(binned: BinnedValues) -> float:
-    """Bound on the probability, under the claim, that classes move so much as a whole.
+def moved_probability(excess: FloatArray, variance: FloatArray) -> float:
+    """Bound on the probability, under the claim, that groups of records move so much as a whole.
 
-    Shared noise does not average out in a class, so the square of the class's sum is then far above its variance.
+    `excess` is the sum of a score from −1 to 1 over each group, less its mean, and `variance` its variance, V. Shared noise
+    does not average out, so that the surprise Y = excess²/V, whose mean is 1, is then far above it. Scores x, centred,
+    are at most 2 in size, so E excess⁴ ≤ 3V² + ΣE x⁴ ≤ 3V² + 4V and E Y² ≤ 3 + 4/V; cut off at L, also E Y² ≤ L.
     """
-    has_any = binned.variances[:, 2] > 1e-9
+    has_any = variance > 1e-9
     if not has_any.any():
         return 1.0
-    surprise = np.minimum(LARGEST_SURPRISE, binned.excess(2)[has_any] ** 2 / binned.variances[has_any, 2])
-    # A surprise lies between 0 and its largest value and has a mean of 1 at most, so its variance is at most that value.
+    surprise = np.minimum(LARGEST_SURPRISE, excess[has_any] ** 2 / variance[has_any])
+    squares = np.minimum(LARGEST_SURPRISE, 3 + 4 / variance[has_any])
     return bernstein_bound(
-        float(surprise.sum()) - len(surprise), variance=LARGEST_SURPRISE * len(surprise), largest=LARGEST_SURPRISE
+        float(surprise.sum()) - len(surprise), variance=float(squares.sum()), largest=LARGEST_SURPRISE
     )
+
+
+def unmoved_probability(excess: FloatArray, variance: FloatArray) -> float:
+    """Bound on the probability, under the claim, that groups of records move so little as a whole.
+
+    As in `moved_probability`; 1 − Y is at most 1, and its variance at most 2 + 4/V. Groups of small variance say little,
+    and are left out.
+    """
+    has_any = variance > 1.0
+    if not has_any.any():
+        return 1.0
+    surprise = excess[has_any] ** 2 / variance[has_any]
+    squares = 2 + 4 / variance[has_any]
+    return bernstein_bound(float((1 - surprise).sum()), variance=float(squares.sum()), largest=1.0)
 
 
 def _binned(case: AuditCase, j: int, chosen: IntArray) -> BinnedValues:
@@ -212,18 +316,31 @@ def _binned(case: AuditCase, j: int, chosen: IntArray) -> BinnedValues:
     upto = np.cumsum(claimed, axis=1)
     scores[:, :, 2] = (2 * upto - claimed) / upto[:, -1:] - 1
     variances = np.zeros((len(chosen), 3))
+    means, spreads = np.empty((len(members), 3)), np.empty((len(members), 3))
     for part in parts:
         firsts = np.flatnonzero(np.diff(ids[part], prepend=-1))
         mass, own = masses(part, 1.0), scores[ids[part]]
         mean = np.einsum("ib,ibs->is", mass, own)
         spread = np.einsum("ib,ibs->is", mass, own**2) - mean**2
+        means[part], spreads[part] = mean, spread
         variances[ids[part][firsts]] += np.add.reduceat(spread, firsts, axis=0)
     published = case.released.numbers[name]
     sees = np.flatnonzero((new_id[classes.of_released] >= 0) & ~np.isnan(published))
     counts = np.zeros((len(chosen), N_BINS))
     own_class = new_id[classes.of_released[sees]]
-    np.add.at(counts, (own_class, _bin_of(published[sees], edges, own_class)), 1)
-    return BinnedValues(n_seen=len(sees), counts=counts, claimed=claimed, variances=variances, scores=scores)
+    bins = _bin_of(published[sees], edges, own_class)
+    np.add.at(counts, (own_class, bins), 1)
+    return BinnedValues(
+        counts=counts,
+        claimed=claimed,
+        variances=variances,
+        scores=scores,
+        originals=members,
+        means=means,
+        spreads=spreads,
+        records=sees,
+        found=scores[own_class, bins],
+    )
 
 
 def _edges(low: FloatArray, high: FloatArray, scale: FloatArray, rounding: Rounding) -> FloatArray:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the release is shuffled: its order is neither that of the input nor a sorted or grouped one.
 
-Each function gives a bound on the probability that a random permutation of the released records shows as much order. Most
-use the exact mean and variance over permutations in Bernstein's bound, which is wider than the normal law.
+Each function gives a bound on the probability that a random permutation of the released records shows as much order. The
+bounds of `tail_bounds` that they use are proven for permutations, whose places are not independent of each other.
 """
 
 from __future__ import annotations
@@ -13,8 +13,14 @@ import numpy as np
 
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
-from kepsilon.auditing.noise_law import bernstein_bound, chernoff_bound
 from kepsilon.auditing.tables import codes_of_both
+from kepsilon.auditing.tail_bounds import (
+    neighbours_bound,
+    permuted_matches_bound,
+    permuted_sum_bound,
+    permuted_trend_bound,
+)
+from kepsilon.policy.numbers import parse_double
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.codes import Label
 from kepsilon.table.keys import number
@@ -35,7 +41,7 @@ def check_order(case: AuditCase) -> None:
     suspicions: dict[str, float] = {}
     if linkage is not None:
         suspicions["records follow the order of the input"] = trend_probability(linkage.original_row.astype(np.float64))
-        suspicions["neighbours in the input are neighbours in the release"] = _adjacency_probability(
+        suspicions["neighbours in the input are neighbours in the release"] = adjacency_probability(
             linkage.original_row
         )
     suspicions["records are grouped by class"] = grouping_probability(classes.of_released)
@@ -53,7 +59,8 @@ def check_order(case: AuditCase) -> None:
     for name, (texts, codes) in released.labels.items():
         suspicions[f"records are sorted by {name}"] = trend_probability(sorting_ranks(texts)[codes])
     suspicions |= _side_by_side(case)
-    found = [what for what, probability in suspicions.items() if probability < case.alpha]
+    level = case.false_alarms.level("order", n_tests=len(suspicions))
+    found = [what for what, probability in suspicions.items() if probability < level]
     if found:
         case.findings.broken("order", f"the release is not shuffled: {'; '.join(found)}.")
     else:
@@ -62,25 +69,16 @@ def check_order(case: AuditCase) -> None:
 
 def sorting_ranks(texts: tuple[Label, ...]) -> FloatArray:
     """Rank of each text in a sorted table: nulls first, then by size if all texts are numbers, otherwise by alphabet."""
-    numbers = [_as_number(text) for text in texts if text is not None]
+    numbers = [parse_double(text) for text in texts if text is not None]
     are_numbers = all(number is not None for number in numbers)
 
     def key(i: int) -> tuple[bool, float, str]:
         text = texts[i]
-        return text is not None, (_as_number(text) or 0.0) if are_numbers and text is not None else 0.0, text or ""
+        return text is not None, (parse_double(text) or 0.0) if are_numbers and text is not None else 0.0, text or ""
 
     rank = np.empty(len(texts))
     rank[sorted(range(len(texts)), key=key)] = np.arange(len(texts))
     return rank
-
-
-def _as_number(text: str) -> float | None:
-    """The finite number that a text stands for; None if there is none."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _side_by_side(case: AuditCase) -> dict[str, float]:
@@ -113,29 +111,18 @@ def _side_by_side(case: AuditCase) -> dict[str, float]:
 
 
 def trend_probability(values: FloatArray) -> float:
-    """Bound on the probability that a random order has so strong a rank correlation, of either sign, with the position.
-
-    Positions are uniform, and a uniform variable has tails no heavier than a normal one of equal variance.
-    """
-    correlation, n = _correlation(np.arange(len(values), dtype=np.float64), values), len(values)
-    return min(1.0, 2 * math.exp(-(correlation**2) * (n - 1) / 2))
+    """Bound on the probability that a random order has so strong a rank correlation, of either sign, with the position."""
+    places, ranks = np.arange(len(values), dtype=np.float64), _ranks(values)
+    places, ranks = places - places.mean(), ranks - ranks.mean()
+    size = math.sqrt(float(places @ places) * float(ranks @ ranks))
+    return permuted_trend_bound(float(places @ ranks) / size, len(values)) if size else 1.0
 
 
 def correlation_probability(first: FloatArray, second: FloatArray) -> float:
     """Bound on the probability that two columns, one in random order, have so strong a rank correlation; ties allowed."""
     a, b = _ranks(first), _ranks(second)
     a, b = a - a.mean(), b - b.mean()
-    variance = float(a @ a) * float(b @ b) / (len(a) - 1)
-    largest = 2 * float(np.abs(a).max()) * float(np.abs(b).max())
-    return 2 * bernstein_bound(abs(float(a @ b)), variance=variance, largest=largest) if variance > 0 else 1.0
-
-
-def _correlation(first: FloatArray, second: FloatArray) -> float:
-    """Rank correlation of two columns; 0 where one of them has a single value."""
-    a, b = _ranks(first), _ranks(second)
-    a, b = a - a.mean(), b - b.mean()
-    size = math.sqrt(float(a @ a) * float(b @ b))
-    return float(a @ b) / size if size else 0.0
+    return permuted_sum_bound(abs(float(a @ b)), a, b)
 
 
 def _ranks(values: FloatArray) -> FloatArray:
@@ -146,32 +133,34 @@ def _ranks(values: FloatArray) -> FloatArray:
     return middle[inverse]
 
 
-def _adjacency_probability(original_row: IntArray) -> float:
-    """Bound on the probability that so many neighbours in the release were neighbours among the released originals.
-
-    In a random order their number is about Poisson with mean 2.
-    """
+def adjacency_probability(original_row: IntArray) -> float:
+    """Bound on the probability that so many neighbours in the release were neighbours among the released originals."""
     ranks = np.argsort(np.argsort(original_row))
     found = int(np.count_nonzero(np.abs(np.diff(ranks)) == 1))
-    return chernoff_bound(found, 2.0)
+    return neighbours_bound(found, len(original_row))
 
 
 def grouping_probability(codes: IntArray) -> float:
-    """Bound on the probability of so many equal neighbours in a random order, given how often each value occurs."""
+    """Bound on the probability of so many equal neighbours in a random order, given how often each value occurs.
+
+    Neighbours are taken in two sets of pairs that do not overlap: places 1 and 2, 3 and 4, …, and places 2 and 3, 4 and
+    5, …. Given which records stand first in their pair and which second, the second ones stand beside the first in random
+    order. If a value occurs a times among m firsts and b times among m seconds, Σ a·b/m matches are expected, which is at
+    most Σ (a + b)²/4m, however the records were divided.
+    """
     numbers, n_distinct = number([codes.astype(np.int64)], sizes=[int(codes.max(initial=0)) + 1], length=len(codes))
-    counts = np.bincount(numbers, minlength=n_distinct).astype(np.float64)
-    n = len(codes)
-    pairs = float((counts * (counts - 1)).sum())
-    triples = float((counts * (counts - 1) * (counts - 2)).sum())
-    found = float(np.count_nonzero(numbers[1:] == numbers[:-1]))
-    one = pairs / (n * (n - 1))
-    both_overlapping = triples / (n * (n - 1) * (n - 2))
-    quadruples = float((counts * (counts - 1) * (counts - 2) * (counts - 3)).sum())
-    different = pairs**2 - float(((counts * (counts - 1)) ** 2).sum())
-    both_apart = (quadruples + different) / (n * (n - 1) * (n - 2) * (n - 3))
-    m = n - 1
-    variance = m * one + 2 * (m - 1) * both_overlapping + (m * (m - 1) - 2 * (m - 1)) * both_apart - (m * one) ** 2
-    return bernstein_bound(found - m * one, variance=max(variance, 0.0), largest=2.0)
+    smallest = 1.0
+    for own in (numbers, numbers[1:]):
+        n_pairs = len(own) // 2
+        if not n_pairs:
+            continue
+        firsts, seconds = own[0 : 2 * n_pairs : 2], own[1 : 2 * n_pairs : 2]
+        # The record that is left over may be of any value, so all of them are counted.
+        counts = np.bincount(numbers, minlength=n_distinct).astype(np.float64)
+        most = float((counts**2).sum()) / (4 * n_pairs)
+        found = float(np.count_nonzero(firsts == seconds))
+        smallest = min(smallest, permuted_matches_bound(found, most))
+    return min(1.0, 2 * smallest)
 
 
 def shifted_match_probability(ours: IntArray, theirs: IntArray, *, n_codes: int) -> float:
@@ -189,6 +178,4 @@ def match_probability(ours: IntArray, theirs: IntArray, *, n_codes: int) -> floa
     a = np.bincount(ours, minlength=n_codes).astype(np.float64)
     b = np.bincount(theirs, minlength=n_codes).astype(np.float64)
     found = float(np.count_nonzero(ours == theirs))
-    common = float((a * b).sum())
-    squares = common - float((a * b**2).sum()) / n - float((b * a**2).sum()) / n + common**2 / n**2
-    return bernstein_bound(found - common / n, variance=squares / (n - 1), largest=2.0)
+    return permuted_matches_bound(found, float((a * b).sum()) / n)

@@ -8,7 +8,7 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
 from kepsilon.auditing.findings import counted
-from kepsilon.auditing.labels import read_label
+from kepsilon.auditing.labels import label_of_values, label_reader
 from kepsilon.auditing.noise_law import Rounding
 from kepsilon.auditing.tables import codes_of_both
 from kepsilon.table.arrays import BoolArray, IntArray
@@ -64,13 +64,12 @@ def _contains(case: AuditCase, name: str, original_row: IntArray) -> BoolArray:
     texts, codes = case.released.labels[name]
     own = case.original.codes[name][original_row]
     contains: BoolArray
-    if case.classes.nodes is not None:
-        level = case.classes.nodes[0][list(case.original.domains).index(name)]
-        position = {label: i for i, label in enumerate(domain.levels[level])}
-        of_text = np.array([position[text] for text in texts], dtype=np.int64)
-        contains = domain.at_level(level)[own] == of_text[codes]
+    if case.classes.node is not None:
+        level = case.classes.node[list(case.original.domains).index(name)]
+        contains = label_of_values(domain, level, texts)[own] == codes
     else:
-        readings = [read_label(domain, text) for text in texts]
+        reader = label_reader(case.original, case.policy, name)
+        readings = [reader.read(text) for text in texts]
         covers = np.array([np.zeros(domain.n_values, dtype=np.bool_) if r is None else r.covers for r in readings])
         contains = covers[codes, own]
     return contains

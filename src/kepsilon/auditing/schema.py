@@ -7,10 +7,10 @@ from collections import Counter
 
 import numpy as np
 
-from kepsilon.auditing.findings import FALSE_ALARM, Findings, counted, quoted
-from kepsilon.auditing.noise_law import chernoff_bound
+from kepsilon.auditing.findings import Findings, counted, quoted
 from kepsilon.auditing.tables import Original, Released
-from kepsilon.engines.arrow.audited import AuditedTable
+from kepsilon.auditing.tail_bounds import chernoff_bound
+from kepsilon.engines.arrow.audited import AuditedTable, empty_as_null
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
@@ -19,6 +19,8 @@ HARMLESS_METADATA = ("ARROW:schema", "PARQUET:field_id")
 """Metadata that Arrow and Parquet write themselves."""
 HARMLESS_PREFIX = "_PL_CATEGORICAL"
 """Start of the metadata by which Polars recognises a column of categories; it does not hold the categories."""
+COINCIDENCE = 1e-9
+"""How improbable by chance it must be that two columns of the original agree, before the audit warns of it."""
 
 
 def require_not_exchanged(original: AuditedTable, released: AuditedTable, policy: Policy) -> None:
@@ -65,7 +67,7 @@ def read_release(table: AuditedTable, original: Original, policy: Policy, findin
                 )
                 is_whole = False
         elif name in policy.k_quasis:
-            labels[name] = table.texts(name)
+            labels[name] = empty_as_null(*table.labels(name))
     if not is_whole:
         return None
     return Released(table=table, n_records=table.n_records, labels=labels, numbers=numbers)
@@ -98,16 +100,7 @@ def _check_columns(names: tuple[str, ...], original: Original, policy: Policy, f
 
 
 def _check_metadata(table: AuditedTable, findings: Findings) -> None:
-    """Reports what the file holds beside its records: unused entries of dictionaries, and metadata."""
-    hiding = [
-        name
-        for name in dict.fromkeys(table.column_names)
-        if table.column_names.count(name) == 1 and table.n_hidden_values(name)
-    ]
-    if hiding:
-        findings.broken(
-            "columns", f"the dictionary of {', '.join(map(quoted, hiding))} holds values that no record shows."
-        )
+    """Reports the metadata that a file holds beside its records."""
     extra = [name for name in table.metadata if name not in HARMLESS_METADATA]
     extra = [name for name in extra if not name.startswith(HARMLESS_PREFIX)]
     if extra:
@@ -178,7 +171,7 @@ def _n_own_identifier(
     n_of_value = np.bincount(codes, minlength=len(values))
     listed = as_text >= 0
     by_chance = float(np.dot(n_of_value[listed], n_of_text[as_text[listed]])) / len(codes)
-    return n_same if chernoff_bound(n_same, by_chance) < FALSE_ALARM else 0
+    return n_same if chernoff_bound(n_same, by_chance) < COINCIDENCE else 0
 
 
 def check_published_numbers(released: Released, policy: Policy, findings: Findings) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +14,13 @@ from kepsilon.errors import DataError, Problem
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label
-from kepsilon.table.domains import domain_of, not_covered, place_values
+from kepsilon.table.domains import domain_of, place_values, refused_values, unplaceable
 
 LEFT_OUT = -1
 """The code of a record that is left out before counting, because a value is missing or unlisted."""
+
+ZEROS_OF_SECONDS = re.compile(r"(:\d\d(?:\.\d*[1-9])?)\.?0*(?=$|[Z+-])")
+"""The seconds of a time, and zeros after them that say nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,21 +61,26 @@ class Released:
     numbers: dict[str, FloatArray]
     """Published values of each ε-quasi, NaN where missing, shape (n_records,)."""
 
+    @property
+    def reads_empty_as_null(self) -> bool:
+        """Whether its format writes nulls as empty text, so that the two cannot be told apart."""
+        return self.table.reads_empty_as_null
+
 
 def read_original(table: AuditedTable, policy: Policy) -> Original:
     """The original, read the way the policy says; raises a DataError if it does not fit the policy."""
     roles = classify(table.column_names, policy, source=table.name)
     if table.n_records == 0:
         raise DataError(Problem(where=table.name, what="has a header, but no records."))
-    texts = {name: table.texts(name) for name in roles.k_quasis}
+    texts = {name: table.labels(name) for name in roles.k_quasis}
     numbers = {name: table.numbers(name) for name in roles.epsilon_quasis}
     unlisted = np.zeros(table.n_records, dtype=np.bool_)
     problems: list[Problem] = []
     for name, (values, codes) in texts.items():
         placed = place_values(name, policy.k_quasis[name], values)
         if policy.k_quasis[name].unlisted == "error":
-            error = not_covered(placed, np.bincount(codes, minlength=len(values)))
-            problems += () if error is None else error.problems
+            problems += refused_values(placed, np.bincount(codes, minlength=len(values)))
+        problems += unplaceable(placed)
         unlisted |= ~placed.is_covered[codes]
     if problems:
         raise DataError(problems)
@@ -103,9 +112,23 @@ def read_original(table: AuditedTable, policy: Policy) -> Original:
 
 
 def codes_of_both(original: Original, released: Released, name: str) -> tuple[IntArray, IntArray, int]:
-    """A kept column as codes of the same values: of the originals, of the released records, and how many values."""
+    """A kept column as codes of the same values: of the originals, of the released records, and how many values.
+
+    Texts that formats write in different ways for one value are one value: times with zeros at the end of their seconds,
+    and empty text where the format of the release writes nulls as such.
+    """
     texts, theirs = original.table.texts(name)
     own_texts, own = released.table.texts(name)
-    positions = {text: i for i, text in enumerate(texts)}
-    ours = np.array([positions.setdefault(text, len(positions)) for text in own_texts], dtype=np.int64)[own]
-    return theirs, ours, len(positions)
+    are_times = original.table.is_time(name) or released.table.is_time(name)
+
+    def plain(text: Label) -> Label:
+        if text is not None and are_times:
+            text = ZEROS_OF_SECONDS.sub(r"\1", text)
+        return text or None if released.reads_empty_as_null else text
+
+    positions: dict[Label, int] = {}
+    by_text, by_own_text = (
+        np.array([positions.setdefault(plain(text), len(positions)) for text in listed], dtype=np.int64)
+        for listed in (texts, own_texts)
+    )
+    return by_text[theirs], by_own_text[own], len(positions)

@@ -14,7 +14,8 @@ import numpy as np
 
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
-from kepsilon.auditing.noise_law import Rounding, bernstein_bound, marginal_cdf, radius_quantile, range_of
+from kepsilon.auditing.noise_law import Rounding, marginal_cdf, radius_quantile, range_of
+from kepsilon.auditing.tail_bounds import bernstein_bound
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray
@@ -29,7 +30,7 @@ def check_taken_out(case: AuditCase) -> None:
     if policy.confidence is None:
         return
     of_node = classes.of_node
-    if of_node is None or len(policy.epsilon_quasis) != 1 or len(classes.nodes or ()) != 1:
+    if of_node is None or len(policy.epsilon_quasis) != 1:
         findings.note("suppression", "how many records confident k should have taken out was not worked out.")
         return
     belongs = np.flatnonzero(of_node != NOWHERE)
@@ -46,8 +47,9 @@ def check_taken_out(case: AuditCase) -> None:
     total, own_sizes = float(expected.sum()), sizes[stays]
     variance = float((own_sizes * expected).sum())  # a number between 0 and n with mean m has variance n·m at most
     findings.figures = replace(findings.figures, confident_k_expected=total / max(1, int(own_sizes.sum())))
+    probability = bernstein_bound(n_missing - total, variance=variance, largest=float(own_sizes.max(initial=0)))
     findings.require(
-        bernstein_bound(n_missing - total, variance=variance, largest=float(own_sizes.max(initial=0))) >= case.alpha,
+        probability >= case.false_alarms.level("taken out", n_tests=1),
         "suppression",
         right=f"{n_missing:,} records of classes of k and more are missing; confident k takes out about {total:,.0f}.",
         wrong=f"{n_missing:,} records of classes of k and more are missing, where confident k takes out about {total:,.0f}.",

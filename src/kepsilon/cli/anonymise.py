@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 
 import click
 
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
-from kepsilon.cli.screen import progress, show_record
+from kepsilon.cli.screen import note, progress, show_record, shown
+from kepsilon.cli.surroundings import RunState, say, showing
 
 
 @click.command()
@@ -40,7 +42,11 @@ from kepsilon.cli.screen import progress, show_record
     help="Also write a page with charts of what changed, what it cost and what risk is left. For you only.",
 )
 @engine_options("beside the output")
-@click.option("--overwrite", is_flag=True, help="Replace an existing release.")
+@click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Replace an existing release. Whoever has the earlier one can then average the noise of both.",
+)
 @click.option(
     "--unsafe-seed",
     type=click.IntRange(min=0),
@@ -48,7 +54,9 @@ from kepsilon.cli.screen import progress, show_record
     help="Draw noise that can be repeated, for tests only: whoever knows the seed can undo it. The manifest says so.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the curator's record as JSON.")
+@click.pass_obj
 def anonymise(
+    state: RunState,
     input_path: Path,
     policy_path: Path,
     output: Path,
@@ -69,8 +77,11 @@ def anonymise(
     """
     refuse_misfits(engine, master, memory, spill_folder)
     policy = kepsilon.Policy.from_file(policy_path)
-    inputs = (input_path, policy_path, *policy.files)
+    inputs = kepsilon.inputs_of(input_path, policy=policy)
     kepsilon.check_outputs(output, linkage, report=report, overwrite=overwrite, inputs=inputs)
+    replaced = kepsilon.earlier_draw(output) if overwrite else None
+    if replaced is not None:
+        say(note(replaced))
     place = output.parent if spill_folder is None else spill_folder
     if (memory is not None or engine == "spark") and sys.stderr.isatty():
         needs = kepsilon.estimate_needs(
@@ -82,28 +93,32 @@ def anonymise(
             on_spark=engine == "spark",
         )
         click.echo(f"{needs}.", err=True)
-    with progress() as on_step:
-        with_linkage = linkage is not None
-        release = kepsilon.anonymise(
-            input_path,
-            policy,
-            with_linkage=with_linkage,
-            unsafe_seed=unsafe_seed,
-            on_step=on_step,
-            **engine_arguments(engine, master, memory, place, on_step, with_linkage=with_linkage),
-        )
-        with release:
-            on_step("write")
-            written = release.write(output, linkage=linkage, report=report, overwrite=overwrite)
     try:
-        _show(written, as_json=as_json)
-    except BrokenPipeError:
-        raise
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (its text is not shown)
-        # The release was written. If the message denied it, the curator would draw a second one of the same records.
-        why = error.strerror if isinstance(error, OSError) else type(error).__name__
-        problem = kepsilon.Problem(where=str(output), what=f"was released, but its summary was not shown: {why}.")
-        raise kepsilon.EngineError(problem) from None
+        with progress() as on_step:
+            with_linkage = linkage is not None
+            state.release = kepsilon.anonymise(
+                input_path,
+                policy,
+                with_linkage=with_linkage,
+                unsafe_seed=unsafe_seed,
+                on_step=on_step,
+                **engine_arguments(engine, master, memory, place, on_step, with_linkage=with_linkage),
+            )
+            with state.release as release:
+                on_step("write")
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of an earlier draw, which was said before this one
+                    release.write(output, linkage=linkage, report=report, overwrite=overwrite)
+    except KeyboardInterrupt:
+        if not state.released:
+            raise
+        # The release is out. If the message denied it, the curator would draw a second one of the same records.
+        say(f"kepsilon: {state.released} was released before the interrupt.")
+    if release.written is not None:
+        for warning in release.written.warnings:
+            say(f"{note(warning)}\n")
+        with showing("its summary"):
+            _show(release.written, as_json=as_json)
 
 
 def _show(written: kepsilon.Written, *, as_json: bool) -> None:
@@ -112,10 +127,10 @@ def _show(written: kepsilon.Written, *, as_json: bool) -> None:
         return
     show_record(
         written.record,
-        where=f"release    {written.path}\nmanifest   {written.manifest_path}  (give it away with the release)\n"
-        f"record     {written.record_path}  (for you only)",
+        where=f"release    {shown(written.path)}\nmanifest   {shown(written.manifest_path)}  (give it away with the release)\n"
+        f"record     {shown(written.record_path)}  (for you only)",
     )
     if written.report_path is not None:
-        click.echo(f"report     {written.report_path}  (for you only: open it in a browser)")
+        click.echo(f"report     {shown(written.report_path)}  (for you only: open it in a browser)")
     if written.linkage_path is not None:
-        click.echo(f"linkage    {written.linkage_path}  (for you only: it undoes the release)")
+        click.echo(f"linkage    {shown(written.linkage_path)}  (for you only: it undoes the release)")

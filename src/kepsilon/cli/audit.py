@@ -11,6 +11,7 @@ import click
 
 import kepsilon
 from kepsilon.cli.screen import progress
+from kepsilon.cli.surroundings import showing
 
 BROKEN = 3
 COLOURS = {"broken": "red", "warning": "yellow", "note": "cyan", "passed": "green"}
@@ -37,10 +38,11 @@ def audit(original_path: Path, release_path: Path, policy_path: Path, linkage: P
     policy = kepsilon.Policy.from_file(policy_path)
     with progress() as on_step:
         found = kepsilon.audit(original_path, release_path, policy, linkage=linkage, on_step=on_step)
-    if as_json:
-        click.echo(json.dumps(found.to_json(), indent=2, ensure_ascii=False))
-    else:
-        _show(found)
+    with showing("the findings"):
+        if as_json:
+            click.echo(json.dumps(found.to_json(), indent=2, ensure_ascii=False))
+        else:
+            _show(found)
     return BROKEN if found.broken else 0
 
 

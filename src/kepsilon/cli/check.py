@@ -10,7 +10,8 @@ import click
 
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
-from kepsilon.cli.screen import progress, show_lines
+from kepsilon.cli.screen import note, progress, show_lines
+from kepsilon.cli.surroundings import showing
 
 
 @click.command()
@@ -43,18 +44,25 @@ def check(
     refuse_misfits(engine, master, memory, spill_folder)
     policy = kepsilon.Policy.from_file(policy_path)
     if show_values is not None:
-        for value, n_records in kepsilon.offending_values(input_path, policy, show_values):
-            click.echo(f"{n_records:>9,}  {value}")
+        found = kepsilon.offending_values(input_path, policy, show_values)
+        with showing("the values"):
+            for value, n_records in found:
+                click.echo(f"{n_records:>9,}  {value}")
         return
     with progress() as on_step:
         arguments = engine_arguments(engine, master, memory, spill_folder, on_step)
         prediction = kepsilon.check(input_path, policy, on_step=on_step, **arguments)
-    if as_json:
-        click.echo(json.dumps(prediction.to_json(), indent=2, ensure_ascii=False))
-        return
+    with showing("the prediction"):
+        if as_json:
+            click.echo(json.dumps(prediction.to_json(), indent=2, ensure_ascii=False))
+        else:
+            _show(prediction)
+
+
+def _show(prediction: kepsilon.Prediction) -> None:
     show_lines(_lines(prediction))
     for warning in prediction.warnings:
-        click.echo(f"\nnote: {warning}")
+        click.echo(f"\n{note(warning)}")
     click.echo("\nThe policy can be met. Nothing was written.")
 
 
@@ -79,10 +87,13 @@ def _lines(found: kepsilon.Prediction) -> list[tuple[str, str]]:
     for name, error in found.error.items():
         if error.expected_relative is not None:
             lines.append((f"error of {name}", f"{error.expected_relative:.1%} expected, relative to the value"))
+    for name, outliers in found.outliers.items():
+        lines.append((f"outliers of {name}", outliers.in_words()))
     lines.append(("linking risk", f"{found.linking_risk.fair.total:.2%} of released records, expected"))
     if found.confident_k is not None:
-        share, total = found.confident_k.of_entering.total, found.confident_k.total_expected
-        lines.append(
-            ("left out for confidence", f"{share:.2%} of the rest, expected; {total:.2%}{of} with those for k")
-        )
+        share = found.confident_k.of_entering.total
+        lines.append(("left out for confidence", f"{share:.2%} of the rest, expected"))
+    if found.confident_k is not None or of:
+        expected = ", expected" if found.confident_k is not None else ""
+        lines.append(("left out altogether", f"{found.suppression.total:.2%} of those read{expected}"))
     return lines

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import csv
 import io
+import secrets
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import click
 
 import kepsilon
 from kepsilon.cli.screen import progress, show_record
+from kepsilon.cli.surroundings import RunState, showing
 
 N_SHOWN = 3
 
@@ -27,7 +30,8 @@ N_SHOWN = 3
     show_default=True,
     help="The folder to write to; it is created if it does not exist.",
 )
-def demo(folder: Path) -> None:
+@click.pass_obj
+def demo(state: RunState, folder: Path) -> None:
     """Release 20,000 made-up patients and show what happened.
 
     Writes patients.csv, policy.toml, release.csv with its manifest and record, and report.html. A second run replaces
@@ -40,9 +44,17 @@ def demo(folder: Path) -> None:
         patients = _as_csv(kepsilon.made_up_patients())
         beside = [output.with_name(output.name + suffix) for suffix in (".manifest.json", ".curator.json")]
         _write_own({data: patients, policy: kepsilon.DEMO_POLICY}, [output, *beside, report])
-        release = kepsilon.anonymise(data, kepsilon.Policy.from_file(policy), on_step=on_step)
+        state.release = kepsilon.anonymise(data, kepsilon.Policy.from_file(policy), on_step=on_step)
         on_step("write")
-        written = release.write(output, report=report, overwrite=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of an earlier draw: these patients are made up
+            written = state.release.write(output, report=report, overwrite=True)
+    with showing("its summary"):
+        _show(written, data=data, policy=policy, report=report)
+
+
+def _show(written: kepsilon.Written, *, data: Path, policy: Path, report: Path) -> None:
+    output = written.path
     click.echo(f"Before: the first {N_SHOWN} of 20,000 patients. They are made up.\n")
     _show_head(data)
     click.echo(f"\nAfter: the first {N_SHOWN} released records. Not the same persons: the order is shuffled.\n")
@@ -88,10 +100,19 @@ def _write_own(content: dict[Path, str], results: list[Path]) -> None:
     for path, text in content.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            # Written under another name first, so that an interrupted demo leaves no file that a later one would refuse.
-            unfinished = path.with_name(path.name + ".unfinished")
-            unfinished.write_bytes(text.encode())
-            unfinished.replace(path)
+            _write_whole(path, text)
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Writes under another name first, so that an interrupted demo leaves no file that a later one would refuse."""
+    unfinished = path.with_name(f".kepsilon-demo-{secrets.token_hex(8)}")
+    try:
+        with unfinished.open("xb") as file:
+            file.write(text.encode())
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def _holds(path: Path, text: str) -> bool:

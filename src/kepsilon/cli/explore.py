@@ -13,6 +13,7 @@ import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
 from kepsilon.cli.listed import Listed
 from kepsilon.cli.screen import progress, show_table, show_wrapped
+from kepsilon.cli.surroundings import showing
 
 
 @click.command()
@@ -36,7 +37,10 @@ from kepsilon.cli.screen import progress, show_table, show_wrapped
     "--max-risk", type=float, metavar="SHARE", help="Largest expected share of records that an attacker links."
 )
 @click.option(
-    "--max-suppression", type=float, metavar="SHARE", help="Largest expected share left out, for k and confidence."
+    "--max-suppression",
+    type=float,
+    metavar="SHARE",
+    help="Largest expected share of the records read that is left out, for any cause.",
 )
 @click.option("--max-error", type=float, metavar="SHARE", help="Largest expected relative error of any epsilon-quasi.")
 @click.option(
@@ -85,8 +89,9 @@ def explore(
     refuse_misfits(engine, master, memory, spill_folder)
     policy = kepsilon.Policy.from_file(policy_path)
     limits = kepsilon.Limits(max_risk=max_risk, max_suppression=max_suppression, max_error=max_error)
+    inputs = kepsilon.inputs_of(input_path, policy=policy)
     if output is not None:
-        kepsilon.check_grid_output(output, overwrite=overwrite, inputs=(input_path, policy_path, *policy.files))
+        kepsilon.check_grid_output(output, overwrite=overwrite, inputs=inputs)
     if write_policy is not None:
         if not limits.stated():
             raise click.UsageError(
@@ -94,6 +99,7 @@ def explore(
             )
         if output is not None and output.resolve() == write_policy.resolve():
             raise click.UsageError("--write-policy and -o need names of their own.")
+        kepsilon.refuse_input(write_policy, inputs)
         kepsilon.check_new_policy(write_policy)
     with progress() as on_step:
         grid = kepsilon.explore(
@@ -109,16 +115,18 @@ def explore(
     choice = grid.choose(limits)
     if output is not None:
         grid.write(output, choice, overwrite=overwrite)
-    if as_json:
-        click.echo(json.dumps(grid.to_json(choice), indent=2, ensure_ascii=False))
-    else:
-        _show(grid, choice, output)
+    with showing("the grid"):
+        if as_json:
+            click.echo(json.dumps(grid.to_json(choice), indent=2, ensure_ascii=False))
+        else:
+            _show(grid, choice, output)
     if not choice.limits.stated():
         return
     cell = choice.required()
     if write_policy is not None:
         kepsilon.write_policy(policy_path, write_policy, grid.changes(cell))
-        click.echo(f"policy     {write_policy}", err=as_json)
+        with showing("the name of the policy"):
+            click.echo(f"policy     {write_policy}", err=as_json)
 
 
 def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> None:
@@ -144,6 +152,12 @@ def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> 
     refusals = {cell.refused: cell for cell in reversed(grid.cells) if cell.refused}
     for cell in refusals.values():
         show_wrapped(f"refused: {cell.name}: {cell.refused}")
+    n_left = grid.records.missing + grid.records.unlisted
+    if n_left:
+        show_wrapped(
+            f"In every cell {n_left / grid.records.read:.2%} of the records are left out because a value is missing or "
+            "unlisted. They are included in what is left out."
+        )
     for line in choice.in_words():
         show_wrapped(line)
     if not choice.limits.stated():
@@ -168,10 +182,11 @@ def _rows(grid: kepsilon.Grid, choice: kepsilon.Choice, *, with_confidence: bool
             f"{found.loss.precision.overall:.3f}",
             _percent(found.largest_error),
             _estimate(found.linking_risk.fair),
-            _percent(found.suppressed_by_k),
+            _estimate(found.suppression),
         ]
         if with_confidence:
-            row.append("" if found.confident_k is None else _estimate(found.confident_k.of_counted))
+            by_confidence = found.suppressed.by_confidence
+            row.append("" if by_confidence is None else _estimate(by_confidence))
         row.append("undefined" if found.distortion is None else f"{found.distortion:.3f}")
         yield [*row, "*" if cell.pareto else "", ", ".join(sorted(choice.limits.broken_by(cell)))]
 

@@ -9,6 +9,7 @@ import click
 
 import kepsilon
 from kepsilon.cli.screen import progress
+from kepsilon.cli.surroundings import say, showing
 
 
 @click.command()
@@ -23,20 +24,18 @@ def init(input_path: Path, output: Path | None) -> None:
     to set k, epsilon and max_suppression yourself: until then, other commands refuse the policy.
     """
     if output is not None:
+        kepsilon.refuse_input(output, kepsilon.inputs_of(input_path))
         kepsilon.check_new_policy(output)
     with progress() as on_step:
         on_step("look at the data")
         text = kepsilon.propose_policy(input_path)
     if output is None:
-        click.echo(text, nl=False)
-        click.echo("\nNothing was written. To write the policy to a file, add -o policy.toml.", err=True)
+        with showing("the policy"):
+            click.echo(text, nl=False)
+        say("\nNothing was written. To write the policy to a file, add -o policy.toml.")
         return
-    try:
-        with output.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        kepsilon.check_new_policy(output)
-    click.echo(f"Wrote {output}. Next:", err=True)
-    click.echo("  1. Edit it: decide k, epsilon and max_suppression, and go through the roles.", err=True)
-    click.echo(f"  2. kepsilon check {input_path} -p {output}", err=True)
-    click.echo(f"  3. kepsilon anonymise {input_path} -p {output} -o release{input_path.suffix}", err=True)
+    kepsilon.write_new_policy(output, text)
+    say(f"Wrote {output}. Next:")
+    say("  1. Edit it: decide k, epsilon and max_suppression, and go through the roles.")
+    say(f"  2. kepsilon check {input_path} -p {output}")
+    say(f"  3. kepsilon anonymise {input_path} -p {output} -o release{input_path.suffix}")

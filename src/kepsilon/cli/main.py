@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `kepsilon` command: its sub-commands and exit codes; all errors become messages here."""
+"""The `kepsilon` command: its sub-commands, and how it is started and ended."""
 
 from __future__ import annotations
 
-import io
-import signal
 import sys
-import traceback
-from pathlib import Path
-from types import FrameType
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -18,12 +14,20 @@ from kepsilon.cli.anonymise import anonymise
 from kepsilon.cli.audit import audit
 from kepsilon.cli.check import check
 from kepsilon.cli.demo import demo
+from kepsilon.cli.endings import DONE, end
 from kepsilon.cli.explore import explore
 from kepsilon.cli.init import init
+from kepsilon.cli.manifest import manifest
 from kepsilon.cli.reproduce import reproduce
 from kepsilon.cli.schema import schema
-
-DONE, BUG, WRONG, INTERRUPTED = 0, 1, 2, 130
+from kepsilon.cli.surroundings import (
+    Interrupt,
+    RunState,
+    ignore_signals,
+    interrupt_on_signals,
+    open_closed_streams,
+    refuse_little_address_space,
+)
 
 
 class Commands(click.Group):
@@ -53,64 +57,35 @@ def commands() -> None:
       kepsilon explore data.csv -p policy.toml         what other k and ε would cost, and which suit your limits
       kepsilon anonymise data.csv -p policy.toml -o release.csv
       kepsilon audit data.csv release.csv -p policy.toml
+      kepsilon manifest release.csv -p policy.toml     its public description, worked out again
       kepsilon reproduce --data FOLDER                 the paper's figures, and which of its claims hold
     """
 
 
-for command in (demo, init, check, explore, anonymise, audit, reproduce, schema):
+for command in (demo, init, check, explore, anonymise, audit, manifest, reproduce, schema):
     commands.add_command(command)
 
 
 def main() -> None:
-    signal.signal(signal.SIGTERM, _interrupt)
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup has it ignored
-        signal.signal(signal.SIGHUP, _interrupt)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show ε is no reason to stop
-    sys.exit(run(sys.argv[1:]))
+    interrupt = interrupt_on_signals()
+    open_closed_streams()
+    refuse_little_address_space()
+    sys.exit(run(sys.argv[1:], before_words=ignore_signals, interrupt=interrupt))
 
 
-def run(arguments: list[str]) -> int:
-    """Runs one command and returns its exit code; however it ends, it prints at most one message and no traceback."""
+def run(
+    arguments: list[str], *, before_words: Callable[[], None] = lambda: None, interrupt: Interrupt | None = None
+) -> int:
+    """Runs one command and returns its exit code; however it ends, it prints at most one message and no traceback.
+
+    `before_words` is called when the command is over; `interrupt` is what signals call.
+    """
+    state = RunState(interrupt=interrupt)
+    code: Any
     try:
-        result: Any = commands.main(arguments, prog_name="kepsilon", standalone_mode=False)
-    except kepsilon.AnonymisationError as error:
-        click.echo(f"kepsilon: {error}", err=True)
-        return error.exit_code
-    except click.ClickException as error:
-        error.show()
-        return WRONG
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("kepsilon: interrupted; nothing was released.", err=True)
-        return INTERRUPTED
-    except SystemExit:  # click raises it when nobody reads the output any more, as in `kepsilon … | head`
-        return DONE
-    except OSError as error:
-        click.echo(f"kepsilon: {error.strerror or 'input/output error'}; nothing was released.", err=True)
-        return WRONG
-    except MemoryError:
-        click.echo("kepsilon: out of memory; nothing was released.", err=True)
-        return WRONG
-    except Exception as error:  # noqa: BLE001 (its text is not shown, because it might hold a record)
-        click.echo(f"kepsilon: a bug of ours ({type(error).__name__} {_place(error)}); nothing was released.", err=True)
-        click.echo("  The details are not shown, because they might hold records. Please report this line.", err=True)
-        return BUG
-    return result if isinstance(result, int) else DONE
-
-
-def _place(error: Exception) -> str:
-    """File and line of our own code where an error was raised."""
-    package = Path(kepsilon.__file__).parent
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if package in Path(f.filename).parents]
-    if not frames:
-        return "outside kepsilon"
-    return f"at {Path(frames[-1].filename).relative_to(package).as_posix()}:{frames[-1].lineno}"
-
-
-def _interrupt(_number: int, frame: FrameType | None) -> None:
-    """Interrupts the command as Ctrl-C does; this also makes Spark stop its jobs, which would be waited for otherwise."""
-    on_ctrl_c = signal.getsignal(signal.SIGINT)
-    if callable(on_ctrl_c):
-        on_ctrl_c(signal.SIGINT, frame)
-    raise KeyboardInterrupt
+        code = commands.main(arguments, prog_name="kepsilon", standalone_mode=False, obj=state)
+        before_words()
+    except BaseException as error:  # noqa: BLE001 (its text is not shown, because it might hold a record)
+        before_words()
+        return end(error, state)
+    return code if isinstance(code, int) else DONE

@@ -12,6 +12,7 @@ import click
 import kepsilon
 from kepsilon.cli.listed import Listed
 from kepsilon.cli.screen import progress_bar, show_table, show_wrapped
+from kepsilon.cli.surroundings import say, showing
 
 HELD, NOT_HELD, SILENT = "held", "NOT held", "–"
 INTERRUPTED = 130
@@ -57,11 +58,10 @@ def reproduce(
                 output, data=data, runs=runs, quick=quick, overwrite=overwrite, on_task=on_task, **given
             )
     except KeyboardInterrupt:
-        click.echo(
-            f"kepsilon: interrupted; what was measured is stored in {output}, and the same command goes on.", err=True
-        )
+        say(f"kepsilon: interrupted; what was measured is stored in {output}, and the same command goes on.")
         return INTERRUPTED
-    _show(found)
+    with showing("the verdicts"):
+        _show(found)
     return None
 
 

@@ -8,6 +8,7 @@ import json
 import click
 
 import kepsilon
+from kepsilon.cli.surroundings import showing
 
 
 @click.command()
@@ -16,4 +17,5 @@ def schema() -> None:
 
     Editors can use it to check and complete policy files.
     """
-    click.echo(json.dumps(kepsilon.json_schema(), indent=2, ensure_ascii=False))
+    with showing("the schema"):
+        click.echo(json.dumps(kepsilon.json_schema(), indent=2, ensure_ascii=False))

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
@@ -73,11 +76,28 @@ def show_lines(lines: Iterable[tuple[str, str]]) -> None:
 
 def visible(text: str) -> str:
     """The text with control characters as escapes: the name of a column could otherwise forge or reverse a message."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
+def shown(path: Path) -> str:
+    """A path for the screen, with control characters as escapes."""
+    return visible(str(path))
 
 
 def show_wrapped(text: str) -> None:
     click.echo(click.wrap_text(visible(text), width=min(100, shutil.get_terminal_size().columns)))
+
+
+def note(about: object) -> str:
+    """A note about something, ready to be printed: wrapped to the width of the screen, its further lines indented."""
+    width = max(40, min(100, shutil.get_terminal_size().columns))
+    first, *more = str(about).splitlines()
+    wrap = functools.partial(
+        textwrap.fill, width=width, subsequent_indent="  ", break_on_hyphens=False
+    )  # names have some
+    lines = [wrap(visible(f"note: {first}"))]
+    lines += [wrap(visible(line.strip()), initial_indent="  ") for line in more]
+    return "\n".join(lines)
 
 
 def show_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -135,6 +155,9 @@ def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
         constant = record.constant_classes.get(name, 0)
         extras = [f"{clipped:,} values clipped"] * bool(clipped)
         extras += [f"no noise in {constant:,} classes whose records agree"] * bool(constant)
+        small = record.small_noise.get(name)
+        if small is not None and small.classes:
+            extras.append(f"lost by rounding in {small.classes:,} classes")
         noise = f"range {how}, ε = {guarantee.epsilon}"
         yield f"noise on {name}", "; ".join([noise, *extras])
         error = record.error[name].predicted
@@ -142,6 +165,8 @@ def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
             same = error.uniform_equivalent
             cost = "" if same is None else f"; uniform noise of ±{same:.1%} would cause as much"
             yield f"error of {name}", f"{error.expected_relative:.1%} expected, relative to the value{cost}"
+        if name in record.outliers:
+            yield f"outliers of {name}", record.outliers[name].in_words()
     yield "linking risk", f"{record.linking_risk.predicted.fair.total:.2%} of released records, expected"
     if record.seeded:
         yield "SEEDED", "whoever knows the seed can repeat the noise: do not publish"

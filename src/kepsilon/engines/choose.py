@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kepsilon.engines.protocol import Engine
+from kepsilon.errors import ArgumentError, guarded
 
 if TYPE_CHECKING:
     from kepsilon.engines.spark.engine import SparkEngine
@@ -37,7 +38,7 @@ def engine_for(
     spilling engine needs less disk without them.
     """
     if engine is not None and memory is not None:
-        raise ValueError("an engine has its own limit on memory: give one or the other")
+        raise ArgumentError("an engine has its own limit on memory: give one or the other")
     if engine is not None:
         return engine
     session = getattr(source, "sparkSession", None)
@@ -64,6 +65,7 @@ def spilling_engine(
     return SpillingEngine(memory=n_bytes, folder=where, linkage=linkage, to_release=to_release)
 
 
+@guarded
 def spark_engine(
     session: object | None = None,
     *,

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from kepsilon.errors import Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 from kepsilon.table.coded_values import CodedValues
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.frequency import FrequencyTable
+from kepsilon.table.type_changes import TypeChange
 
 
 class Random(Protocol):
@@ -106,6 +108,8 @@ class Merged(Protocol):
     n_records: int
     inputs: tuple[Path, ...]
     """The files that were read, and the folder or pattern that they came from; outputs may not be written there."""
+    input_types: Mapping[str, Any]
+    """The Arrow types of the kept columns in the input, by name."""
 
     def frame(self) -> Any:
         """The release as the kind of object that was read."""
@@ -191,6 +195,8 @@ class Columns(Protocol):
 
     n_records: int
     """Records of the table, those to be left out included."""
+    type_changes: tuple[TypeChange, ...]
+    """Kept columns that have another type in a release of any kind than in the input."""
 
     def distinct(self, name: str) -> DistinctValues:
         """The distinct values of a k-quasi."""
@@ -218,7 +224,7 @@ class Columns(Protocol):
         """
 
     def n_formulas(self, name: str) -> int:
-        """How many values of a kept column a spreadsheet would take for formulas."""
+        """How many texts of a kept column, those inside lists and structures included, a spreadsheet would take for formulas."""
 
     def preview(self, recoding: Recoding) -> Preview:
         """The classes of a recoding, to be looked at only; may be called for any number of recodings until `close`.
@@ -239,6 +245,8 @@ class Source(Protocol):
 
     name: str
     column_names: tuple[str, ...]
+    notes: tuple[Problem, ...]
+    """What the user should know of how the source was read."""
 
     def read(self, roles: ColumnRoles) -> Columns:
         """Reads the columns to publish, and no other."""

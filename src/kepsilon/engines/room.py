@@ -59,14 +59,21 @@ def no_advice(_name: str | None, _n_left: int, _n: int) -> str:
     return ""
 
 
+_MOST_BYTES_OF_MEMORY = 10**18
+_LONGEST_SHOWN = 40
+
+
 def parse_bytes(memory: str | int) -> int:
     """The bytes of a size such as "2GB"; refused where it is no size, or too small to work with."""
-    text = str(memory).strip().upper()
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?I?B?)", text)
+    if isinstance(memory, int):
+        memory = str(memory) if abs(memory) < _MOST_BYTES_OF_MEMORY else "a number of so many digits"
+    text = memory.strip().upper()
+    found = re.fullmatch(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([KMGT]?I?B?)", text)
     unit = "" if found is None else found[2] if found[2].endswith("B") or not found[2] else found[2] + "B"
     if found is None or unit not in _UNITS:
+        shown = memory if len(memory) <= _LONGEST_SHOWN else f"{memory[:_LONGEST_SHOWN]}…"
         raise EngineError(
-            Problem(where="memory", what=f'"{memory}" is not a size.', fix="Write 2GB, 500MB or the like.")
+            Problem(where="memory", what=f'"{shown}" is not a size.', fix="Write 2GB, 500MB or the like.")
         )
     n_bytes = int(float(found[1]) * _UNITS[unit])
     if n_bytes < LEAST:

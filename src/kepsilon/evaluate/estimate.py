@@ -18,7 +18,7 @@ class Estimate:
     def __add__(self, other: Estimate) -> Estimate:
         return Estimate(total=self.total + other.total, variance=self.variance + other.variance)
 
-    def per(self, n: int) -> Estimate:
+    def per(self, n: float) -> Estimate:
         """The estimate divided by n."""
         return Estimate(total=self.total / n, variance=self.variance / n**2)
 

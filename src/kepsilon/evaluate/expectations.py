@@ -14,12 +14,13 @@ from typing import Protocol
 import numpy as np
 
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK
-from kepsilon.evaluate.error.relative_error import ErrorSums, expected_errors, expected_errors_of_counts
+from kepsilon.evaluate.error.expected_errors import NoisyRows, expect_errors
+from kepsilon.evaluate.error.relative_error import ErrorSums
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.exponential_figures import ExponentialSeveral, exponential_one
 from kepsilon.evaluate.large_class import one_class
 from kepsilon.evaluate.linking.linking_risk import ExpectedLinks
-from kepsilon.evaluate.noise_law import ExponentialLaw, NoiseLaw
+from kepsilon.evaluate.noise_law import NoiseLaw
 from kepsilon.evaluate.originals.class_values import ClassValues, count_values
 from kepsilon.evaluate.simulated_figures import Drawing, SimulatedOne, SimulatedSeveral
 from kepsilon.evaluate.simulation import Blocks
@@ -107,8 +108,10 @@ def expect(
         only = coded[0] if coded else CodedValues(distinct=np.zeros(1), codes=np.zeros(len(class_ids), dtype=np.int64))
         classes = count_values(only, class_ids, n_classes=len(low))
         if law is not None:
-            unit_errors = _unit_errors(unclipped, class_ids, high - low, law)
-            figures = exponential_one(classes, unit_errors, mechanism, law, low, high)
+            rows = _rows_of_one(classes, low) if originals is None and values.shape[1] else None
+            rows = rows or NoisyRows(values=values, originals=unclipped, class_ids=class_ids)
+            errors = expect_errors(rows, mechanism=mechanism, law=law, low=low, high=high, steps=steps)
+            figures = exponential_one(classes, errors, mechanism, law, low, high)
         else:
             before = code_values(unclipped[:, 0], precision=steps[0].precision)
             counted = classes if originals is None else count_values(before, class_ids, n_classes=len(low))
@@ -129,7 +132,14 @@ def _figures_of_several(
         return ExponentialSeveral(
             law=law,
             mechanism=drawing.mechanism,
-            unit_errors=_unit_errors(originals, class_ids, drawing.high - drawing.low, law),
+            expected_errors=expect_errors(
+                NoisyRows(values=values, originals=originals, class_ids=class_ids),
+                mechanism=drawing.mechanism,
+                law=law,
+                low=drawing.low,
+                high=drawing.high,
+                steps=drawing.steps,
+            ),
             values=values,
             class_ids=class_ids,
             low=drawing.low,
@@ -150,14 +160,10 @@ def _figures_of_several(
     )
 
 
-def _unit_errors(
-    originals: FloatArray, class_ids: IntArray, ranges: FloatArray, law: ExponentialLaw
-) -> tuple[ErrorSums, ...]:
-    """Expected errors at ε = 1, by ε-quasi; `ErrorSums.over` gives those at any ε."""
-    noise = law.expected_noise(ranges, epsilon=1.0)
-    return tuple(
-        expected_errors(originals[:, j], class_ids, expected_noise=noise[:, j]) for j in range(originals.shape[1])
-    )
+def _rows_of_one(classes: ClassValues, low: FloatArray) -> NoisyRows:
+    """The distinct values of the only ε-quasi in every class; NaN where a class has no value."""
+    values = np.where(np.isnan(low[classes.class_ids, 0]), np.nan, classes.values)[:, np.newaxis]
+    return NoisyRows(values=values, originals=values, class_ids=classes.class_ids, counts=classes.counts)
 
 
 def expect_of_counts(
@@ -167,13 +173,15 @@ def expect_of_counts(
     low: FloatArray,
     high: FloatArray,
     steps: Sequence[Steps],
+    noisy_values: FloatArray,
     original_values: FloatArray,
     original_counts: IntArray,
     blocks: Blocks | None = None,
 ) -> Expectations:
     """What to expect of one class with at most one ε-quasi, known by its distinct values and how many records hold each.
 
-    `low` and `high` have shape (1, n_epsilon_quasis). `original_values` and `original_counts` are the values before clipping.
+    `low` and `high` have shape (1, n_epsilon_quasis). `original_values` and `original_counts` are the values before clipping,
+    and `noisy_values` what each of them is when it gets noise.
     """
     law = mechanism.exponential
     figures: ExpectedFigures
@@ -181,11 +189,14 @@ def expect_of_counts(
         drawing = Drawing(mechanism=mechanism, low=low, high=high, steps=steps)
         figures = _simulated_one(classes, one_class(original_values, original_counts), drawing, blocks)
     else:
-        unit_errors = tuple(
-            expected_errors_of_counts(original_values, original_counts, expected_noise=float(noise))
-            for noise in law.expected_noise(high - low, epsilon=1.0)[0]
+        rows = NoisyRows(
+            values=noisy_values[:, np.newaxis][:, : low.shape[1]],
+            originals=original_values[:, np.newaxis][:, : low.shape[1]],
+            class_ids=np.zeros(len(original_values), dtype=np.int64),
+            counts=original_counts,
         )
-        figures = exponential_one(classes, unit_errors, mechanism, law, low, high)
+        errors = expect_errors(rows, mechanism=mechanism, law=law, low=low, high=high, steps=steps)
+        figures = exponential_one(classes, errors, mechanism, law, low, high)
     return Expectations(n_records=int(classes.counts.sum()), figures=figures)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.confident_k.expected_suppression import PreparedClasses, prepare_classes
 from kepsilon.evaluate.confident_k.simulated_suppression import Layouts, expected_suppression
+from kepsilon.evaluate.error.expected_errors import ExpectedErrors
 from kepsilon.evaluate.error.relative_error import ErrorSums
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.largest_posterior import largest_of_one, largest_of_several
@@ -28,8 +29,7 @@ class ExponentialOne:
 
     law: ExponentialLaw
     mechanism: NoiseLaw
-    unit_errors: tuple[ErrorSums, ...]
-    """Expected errors at ε = 1, by ε-quasi; errors at any ε follow from them."""
+    expected_errors: ExpectedErrors
     classes: ClassValues
     gaps: LinkGaps
     """The gaps between the values of the classes, from which links follow."""
@@ -47,7 +47,7 @@ class ExponentialOne:
         return ranges
 
     def errors(self, epsilon: float) -> tuple[ErrorSums, ...]:
-        return tuple(errors.over(epsilon) for errors in self.unit_errors)
+        return self.expected_errors.at(epsilon)
 
     def links(self, epsilons: Sequence[float]) -> list[ExpectedLinks]:
         return [self.gaps.expected(epsilon) for epsilon in epsilons]
@@ -75,7 +75,7 @@ class ExponentialOne:
 
 def exponential_one(
     classes: ClassValues,
-    unit_errors: tuple[ErrorSums, ...],
+    expected_errors: ExpectedErrors,
     mechanism: NoiseLaw,
     law: ExponentialLaw,
     low: FloatArray,
@@ -86,7 +86,7 @@ def exponential_one(
         low = high = np.zeros((len(low), 1))
     gaps = link_gaps(classes, ranges=(high - low)[:, 0], law=law)
     return ExponentialOne(
-        law=law, mechanism=mechanism, unit_errors=unit_errors, classes=classes, gaps=gaps, low=low, high=high
+        law=law, mechanism=mechanism, expected_errors=expected_errors, classes=classes, gaps=gaps, low=low, high=high
     )
 
 
@@ -96,8 +96,7 @@ class ExponentialSeveral:
 
     law: ExponentialLaw
     mechanism: NoiseLaw
-    unit_errors: tuple[ErrorSums, ...]
-    """Expected errors at ε = 1, by ε-quasi; errors at any ε follow from them."""
+    expected_errors: ExpectedErrors
     values: FloatArray
     """Shape (n_records, n_attributes), records in the order of their classes."""
     class_ids: IntArray
@@ -109,7 +108,7 @@ class ExponentialSeveral:
     """The blocks in which these classes are simulated."""
 
     def errors(self, epsilon: float) -> tuple[ErrorSums, ...]:
-        return tuple(errors.over(epsilon) for errors in self.unit_errors)
+        return self.expected_errors.at(epsilon)
 
     def links(self, epsilons: Sequence[float]) -> list[ExpectedLinks]:
         links = [ExpectedLinks() for _ in epsilons]

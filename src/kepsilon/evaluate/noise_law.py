@@ -54,9 +54,16 @@ class NoiseLaw(Protocol):
         """ln P(published | original) of pairs, from shape (n_pairs, n_attributes) to (n_pairs,); −∞ where it is impossible."""
 
     def expected_distances(
-        self, values: FloatArray, low: FloatArray, high: FloatArray, *, epsilon: float, steps: Sequence[Steps]
+        self,
+        values: FloatArray,
+        originals: FloatArray,
+        low: FloatArray,
+        high: FloatArray,
+        *,
+        epsilon: float,
+        steps: Sequence[Steps],
     ) -> FloatArray | None:
-        """E|published − value| by record and ε-quasi; None where it has to be simulated."""
+        """E|published − original| by record and ε-quasi; None where it has to be simulated."""
 
     def reach(self, low: FloatArray, high: FloatArray, *, epsilon: float, confidence: float) -> FloatArray:
         """Distances within which drawn values lie of the true ones with this probability, (n_classes, n_attributes)."""

@@ -166,7 +166,14 @@ def picture_sample(
     if mechanism.exponential is not None:
         widths = [own.high - own.low for own in spreads]
         curves = closed_curves(
-            mechanism.exponential, sample.values, sample.class_ids, high - low, widths, drawn_at, epsilon=epsilon
+            mechanism.exponential,
+            sample.values,
+            sample.class_ids,
+            high - low,
+            widths,
+            drawn_at,
+            epsilon=epsilon,
+            steps=steps,
         )
     else:
         curves = drawn_curves(

@@ -186,11 +186,10 @@ def _distances(
 ) -> FloatArray:
     """E|published − original|, shaped like `values`: the mean of some draws for every value.
 
-    `counts` says how many records hold each value; values that many records hold are drawn more often. A mechanism that
-    has a closed form gives it for what it adds to the values; how far clipping moved them is then left out.
+    `counts` says how many records hold each value; values that many records hold are drawn more often.
     """
     low, high = drawing.low[class_ids], drawing.high[class_ids]
-    known = drawing.mechanism.expected_distances(values, low, high, epsilon=epsilon, steps=drawing.steps)
+    known = drawing.mechanism.expected_distances(values, originals, low, high, epsilon=epsilon, steps=drawing.steps)
     if known is not None:
         return known
     n_draws = np.ceil(counts * (_DRAWN * drawing.share / counts.sum())).astype(np.int64)

@@ -4,6 +4,11 @@
 All files of a run are written into a private folder inside the output's own folder, synced, and then moved to their
 names, the data file last. The private folder is locked while its run is alive; a folder without a lock belongs to a run
 that was killed, and the next run removes it. Locks are taken on the folders themselves, so that there are no lock files.
+
+The move of the data file is the point of no return. An interrupt before it takes everything back. One that comes after
+it waits until all is done and tidied up, and then finds a release that is out. Only a kill that no program can hold
+(SIGKILL, a power cut) can come between two moves; the next run that writes to the folder then takes them back, so that
+the earlier release is whole again.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,38 +27,45 @@ from typing import Self
 
 from kepsilon.errors import EngineError, Problem
 from kepsilon.files.digests import digest
+from kepsilon.files.interrupts import HeldInterrupts
 from kepsilon.files.private_folders import (
     SPILL_PREFIX,
     lock,
     locked,
     remove_left_overs,
     require_folder,
-    undisturbed,
     worded,
 )
+from kepsilon.special_files import special_kind
 
 PREFIX = ".kepsilon-staging-"
 JOURNAL = "journal.json"
 
 
 class Staging:
-    """A context manager that makes a private folder in each folder a run writes to, and removes them at its end."""
+    """A context manager that makes a private folder in each folder a run writes to, and removes them at its end.
+
+    Interrupts are held from its begin to its end, and let through while files are written.
+    """
 
     def __init__(self, folders: Iterable[Path]) -> None:
         self._folders = tuple(dict.fromkeys(folders))
         self._private: dict[Path, tuple[Path, int | None]] = {}
         self._planned: list[tuple[Path, Path]] = []
+        self._interrupts = HeldInterrupts()
 
     def __enter__(self) -> Self:
+        self._interrupts.start()
         try:
             for folder in self._folders:
                 with worded(folder):
                     require_folder(folder)
-                    with locked(folder):
+                    with locked(folder, pause=self._pause):
                         remove_left_overs(folder, prefix=PREFIX, known={JOURNAL}, before=_take_back_unfinished)
                         remove_left_overs(folder, prefix=SPILL_PREFIX)
                         private = Path(tempfile.mkdtemp(prefix=PREFIX, dir=folder))
-                        self._private[folder] = (private, lock(private, wait=False))
+                        self._private[folder] = (private, None)
+                        self._private[folder] = (private, lock(private))
         except BaseException:
             self._remove()
             raise
@@ -64,11 +77,13 @@ class Staging:
         self._remove()
 
     def _remove(self) -> None:
-        with undisturbed():
+        try:
             for private, held in self._private.values():
                 shutil.rmtree(private, ignore_errors=True)
                 if held is not None:
                     os.close(held)
+        finally:
+            self._interrupts.end()
 
     @contextlib.contextmanager
     def new_file(self, final: Path, *, owner_only: bool) -> Iterator[Path]:
@@ -78,7 +93,7 @@ class Staging:
         """
         private, _ = self._private[final.parent]
         temporary = private / f"{len(self._planned)}{final.suffix}"
-        with worded(final):
+        with worded(final), self._interrupts.let_through():
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if owner_only else 0o666))
             yield temporary
             _sync(temporary)
@@ -89,31 +104,38 @@ class Staging:
         """A folder to write files into, which will become `final`."""
         private, _ = self._private[final.parent]
         temporary = private / str(len(self._planned))
-        with worded(final):
+        with worded(final), self._interrupts.let_through():
             temporary.mkdir()
             yield temporary
             for file in temporary.iterdir():
                 _sync(file)
-            with contextlib.suppress(OSError):  # some file systems cannot sync a folder
-                _sync(temporary)
+            _sync_folder(temporary)
         self._planned.append((temporary, final))
 
     def publish(self, *, overwrite: bool) -> None:
         """Moves every file to its name, the one begun first (the data) last; a failure takes back all moves.
 
         The moves are first written to a journal, so that the next run can take back the moves of a run that was killed.
+        When this returns, the files are out, and no interrupt can come before the end of the block.
         """
-        with worded(self._planned[0][1]), _all_locked(self._folders):
-            steps = [self._step(temporary, final, overwrite=overwrite) for temporary, final in reversed(self._planned)]
-            data = steps[-1]
-            content = digest(data.temporary)
-            for folder, (private, _) in self._private.items():
-                _write_journal(
-                    private, [s for s in steps if s.final.parent == folder], data=data.final, content=content
-                )
+        with worded(self._planned[0][1]), self._all_locked():
+            with self._interrupts.let_through():  # a large file takes long to read, and a copy of one to write
+                steps = [
+                    self._step(temporary, final, overwrite=overwrite) for temporary, final in reversed(self._planned)
+                ]
+                data = steps[-1]
+                content = digest(data.temporary)
+                for folder, (private, _) in self._private.items():
+                    _write_journal(
+                        private, [s for s in steps if s.final.parent == folder], data=data.final, content=content
+                    )
+                    _sync_folder(private)
             done: list[Step] = []
             try:
                 for step in steps:
+                    if step is data:
+                        self._sync_folders()  # after a power cut too, the data is there only if the others are
+                    self._interrupts.deliver()
                     with worded(step.final):
                         _move(step.temporary, step.final, overwrite=overwrite)
                     done.append(step)
@@ -121,9 +143,23 @@ class Staging:
                 for step in reversed(done):
                     step.take_back()
                 raise
+        self._sync_folders()
+
+    def _pause(self, seconds: float) -> None:
+        with self._interrupts.let_through():
+            time.sleep(seconds)
+
+    @contextlib.contextmanager
+    def _all_locked(self) -> Iterator[None]:
+        """Locks all folders, always in the same order, so that two runs cannot wait for each other."""
+        with contextlib.ExitStack() as stack:
+            for folder in sorted({folder.resolve() for folder in self._folders}):
+                stack.enter_context(locked(folder, pause=self._pause))
+            yield
+
+    def _sync_folders(self) -> None:
         for folder in self._folders:
-            with contextlib.suppress(OSError):  # some file systems cannot sync a folder
-                _sync(folder)
+            _sync_folder(folder)
 
     def _step(self, temporary: Path, final: Path, *, overwrite: bool) -> Step:
         before = None
@@ -180,11 +216,30 @@ def _take_back_unfinished(private: Path) -> None:
             step.take_back()
 
 
+def refuse_nameless(path: Path) -> None:
+    """Refuses an output that names no file: nothing at all, the folder itself, or what no file can be called."""
+    if path.name in ("", ".."):
+        raise EngineError(
+            Problem(where=str(path), what="is a folder, and names no file.", fix="Give the file a name of its own.")
+        )
+    if "\0" in str(path):
+        raise EngineError(
+            Problem(where=str(path).replace("\0", "\\0"), what="holds a character that no name can have.")
+        )
+
+
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
     """Refuses an output that is a folder, or that exists already without `overwrite`."""
     if path.is_dir():
         raise EngineError(
             Problem(where=str(path), what="is a folder, and a folder is never replaced.", fix="Choose another name.")
+        )
+    kind = special_kind(path)
+    if path.parent.resolve() == Path("/dev"):
+        kind = "in a folder of devices"  # such as /dev/stdout, which may lead to a file without a place of its own
+    if kind is not None:
+        raise EngineError(
+            Problem(where=str(path), what=f"is {kind}, not a file.", fix="A release is written to a new file.")
         )
     if not overwrite and os.path.lexists(path):
         raise EngineError(
@@ -214,18 +269,14 @@ def _move(temporary: Path, final: Path, *, overwrite: bool) -> None:
         temporary.replace(final)
 
 
-@contextlib.contextmanager
-def _all_locked(folders: Iterable[Path]) -> Iterator[None]:
-    """Locks all folders, always in the same order, so that two runs cannot wait for each other."""
-    with contextlib.ExitStack() as stack:
-        for folder in sorted({folder.resolve() for folder in folders}):
-            stack.enter_context(locked(folder))
-        yield
-
-
 def _sync(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    with contextlib.suppress(OSError):  # some file systems cannot sync a folder
+        _sync(folder)

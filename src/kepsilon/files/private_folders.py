@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import shutil
-import signal
 import tempfile
-import threading
 import time
 import weakref
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from types import FrameType
 
 from kepsilon.errors import EngineError, Problem
+from kepsilon.files.interrupts import undisturbed
 
 try:
     import fcntl
@@ -43,12 +42,13 @@ class SpillFolder:
             require_folder(parent)
             with locked(parent, patience=PATIENCE):
                 remove_left_overs(parent, prefix=SPILL_PREFIX)
-                self.path = Path(tempfile.mkdtemp(prefix=SPILL_PREFIX, dir=parent))
-                held = lock(self.path, wait=False)
-        self._remove = weakref.finalize(self, _remove, self.path, held)
+                with undisturbed():  # no folder without somebody who removes it
+                    self.path = Path(tempfile.mkdtemp(prefix=SPILL_PREFIX, dir=parent))
+                    self._remove = weakref.finalize(self, _remove, self.path, lock(self.path))
 
     def close(self) -> None:
-        self._remove()
+        with undisturbed():  # once begun, a removal is not begun again
+            self._remove()
 
 
 def closed() -> EngineError:
@@ -72,34 +72,6 @@ def _remove(folder: Path, held: int | None) -> None:
         _remove_now(folder)
         if held is not None:
             os.close(held)
-
-
-@contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
-    """Delays signals until the block is done, so that pressing Ctrl-C twice does not leave records on disk.
-
-    Only the main thread can do that, and only it is interrupted.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-
-    def wait(number: int, _frame: FrameType | None) -> None:
-        came.append(number)
-
-    names = ("SIGINT", "SIGTERM", "SIGHUP")
-    caught = {
-        number for name in names if (number := getattr(signal, name, None)) and callable(signal.getsignal(number))
-    }
-    before = {number: signal.signal(number, wait) for number in caught}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for number in came[:1]:
-            signal.raise_signal(number)
 
 
 def _remove_now(folder: Path) -> None:
@@ -127,7 +99,7 @@ def remove_left_overs(
     for path in folder.glob(f"{prefix}*"):
         if path.is_dir() and not path.is_symlink() and _is_ours(path, known):
             with contextlib.suppress(OSError):
-                held = lock(path, wait=False)
+                held = lock(path)
                 if held is None:  # without locks, nothing tells whether its run is alive
                     continue
                 before(path)
@@ -173,24 +145,16 @@ def chosen_place(path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def locked(folder: Path, *, patience: float | None = None) -> Iterator[None]:
-    """Holds the lock on a folder while the block runs; waits for it, at most `patience` seconds if that is given.
+def locked(folder: Path, *, patience: float = math.inf, pause: Callable[[float], None] = time.sleep) -> Iterator[None]:
+    """Holds the lock on a folder while the block runs; waits for it, at most `patience` seconds, by calling `pause`.
 
     Where the system has no locks, it does not wait.
     """
-    held = lock(folder, wait=True) if patience is None else _lock_soon(folder, patience)
-    try:
-        yield
-    finally:
-        if held is not None:
-            os.close(held)
-
-
-def _lock_soon(folder: Path, patience: float) -> int | None:
     last = time.monotonic() + patience
     while True:
         try:
-            return lock(folder, wait=False)
+            held = lock(folder)
+            break
         except BlockingIOError:
             if time.monotonic() >= last:
                 raise EngineError(
@@ -200,16 +164,24 @@ def _lock_soon(folder: Path, patience: float) -> int | None:
                         fix="Try again once it is done, or choose another folder.",
                     )
                 ) from None
-            time.sleep(0.05)
+            pause(0.05)
+    try:
+        yield
+    finally:
+        if held is not None:
+            os.close(held)
 
 
-def lock(folder: Path, *, wait: bool) -> int | None:
-    """Locks a folder; the descriptor to close to unlock it, or None where the file system has no such locks."""
+def lock(folder: Path) -> int | None:
+    """Locks a folder; the descriptor to close to unlock it, or None where the file system has no such locks.
+
+    BlockingIOError where another program has locked it.
+    """
     if fcntl is None:
         return None
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(descriptor)
         if error.errno in _NO_LOCKS:

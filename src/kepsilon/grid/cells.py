@@ -36,7 +36,8 @@ class Cell(JsonValue):
         found: Json = {"algorithm": self.algorithm, "k": self.k, "epsilon": self.epsilon, "refused": self.refused}
         if self.prediction is None:
             return found
-        prediction, gone = self.prediction, self.prediction.confident_k
+        prediction, left_out = self.prediction, self.prediction.suppressed
+        by_confidence = left_out.by_confidence
         return {
             **found,
             "classes": prediction.classes.count,
@@ -49,10 +50,12 @@ class Cell(JsonValue):
             "linking_risk_standard_error": prediction.linking_risk.fair.standard_error,
             "linking_risk_paper_ties": prediction.linking_risk.paper_ties.total,
             "largest_possible": prediction.linking_risk.largest_possible,
-            "suppressed_by_k": prediction.suppressed_by_k,
-            "suppressed_by_confidence": None if gone is None else gone.of_counted.total,
-            "suppressed_by_confidence_standard_error": 0.0 if gone is None else gone.of_counted.standard_error,
-            "suppression": prediction.suppression.total,
+            "suppressed_missing": left_out.missing,
+            "suppressed_unlisted": left_out.unlisted,
+            "suppressed_by_k": left_out.by_k,
+            "suppressed_by_confidence": None if by_confidence is None else by_confidence.total,
+            "suppressed_by_confidence_standard_error": 0.0 if by_confidence is None else by_confidence.standard_error,
+            "suppression": left_out.together.total,
             "distortion": prediction.distortion,
             "pareto": self.pareto,
         }

@@ -28,7 +28,7 @@ class Limits(JsonValue):
     max_risk: float | None = None
     """Limit on the linking risk."""
     max_suppression: float | None = None
-    """Limit on the share of the counted records that are left out by k and by confidence."""
+    """Limit on the share of the records read that leave for any cause: for k, for confidence, as missing or unlisted."""
     max_error: float | None = None
     """Limit on the relative error of every ε-quasi."""
     max_total_suppression: float | None = None

@@ -15,14 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
-from kepsilon.errors import EngineError, Problem
-from kepsilon.files.atomic import Staging, refuse_existing
-from kepsilon.files.private_folders import require_folder
+from kepsilon.errors import EngineError, Problem, guarded
+from kepsilon.files.atomic import Staging
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.choice import Choice, Limits, choose
 from kepsilon.json_values import FrozenMapping, Json, JsonValue
 from kepsilon.policy.policy import Policy
-from kepsilon.publish.outputs import refuse_input
+from kepsilon.publish.inputs import Input
+from kepsilon.publish.outputs import check_output
 from kepsilon.publish.policy_document import normalised
 from kepsilon.version import __version__
 
@@ -55,6 +55,8 @@ class Grid(JsonValue):
     seconds: Mapping[str, float]
     page: Callable[[Grid, Choice], str] = field(compare=False, repr=False)
     """Makes one HTML page from a grid and the choice that was made from it."""
+    inputs: tuple[Input, ...] = field(default=(), compare=False, repr=False)
+    """What was read; none of it is ever overwritten."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cells", _with_front(self.cells))
@@ -128,10 +130,11 @@ class Grid(JsonValue):
             "seconds": dict(self.seconds),
         }
 
+    @guarded
     def write(self, path: str | Path, choice: Choice | None = None, *, overwrite: bool = False) -> None:
         """Writes the grid as a page, a table or JSON, by the suffix; the file appears whole or not at all."""
         target = Path(path)
-        check_grid_output(target, overwrite=overwrite)
+        check_grid_output(target, overwrite=overwrite, inputs=self.inputs)
         text = _WRITERS[target.suffix.lower()](self, choice or self.choose())
         with Staging([target.parent]) as staging:
             with staging.new_file(target, owner_only=True) as temporary:
@@ -153,13 +156,12 @@ class Grid(JsonValue):
         return f"<Grid of {len(self.cells):,} cells, {len(self.pareto):,} of them on the front>"
 
 
-def check_grid_output(path: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
+@guarded
+def check_grid_output(path: Path, *, overwrite: bool, inputs: Iterable[Input] = ()) -> None:
     """Refuses a path that no grid can be written to, before any work is done."""
     if path.suffix.lower() not in SUFFIXES:
         raise EngineError(Problem(where=str(path), what=f"a grid is written as {', '.join(SUFFIXES)}, by its suffix."))
-    require_folder(path.parent)
-    refuse_input(path, inputs)
-    refuse_existing(path, overwrite=overwrite)
+    check_output(path, overwrite=overwrite, inputs=inputs)
 
 
 def _with_front(cells: Sequence[Cell]) -> tuple[Cell, ...]:

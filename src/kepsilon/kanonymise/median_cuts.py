@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.kanonymise.class_labels import number_line, place_of_code
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
@@ -44,17 +43,13 @@ class Runs:
     combinations: IntArray
     """Positions of the combinations in the frequency table, part by part, shape (n_members,)."""
     codes: tuple[IntArray, ...]
-    """Codes by attribute, each of shape (n_members,); places on the number line where the attribute is numeric."""
+    """Codes by attribute, each of shape (n_members,); places on the number line where the attribute has a step."""
     weights: IntArray
     """Number of records of each combination, shape (n_members,)."""
     lengths: IntArray
     """Number of combinations in each part, shape (n_parts,)."""
     sizes: IntArray
     """Number of records in each part, shape (n_parts,)."""
-    low: IntArray
-    """First code of the region that cuts left to each part, shape (n_attributes, n_parts)."""
-    high: IntArray
-    """Last code of that region, shape (n_attributes, n_parts)."""
 
     @property
     def n_parts(self) -> int:
@@ -68,8 +63,8 @@ class Runs:
     def extremes(self) -> tuple[IntArray, IntArray]:
         """Smallest and largest code in every part, two arrays of shape (n_attributes, n_parts)."""
         starts = self.starts
-        smallest = np.empty_like(self.low)
-        largest = np.empty_like(self.low)
+        smallest: IntArray = np.empty((len(self.codes), self.n_parts), dtype=np.int32)
+        largest: IntArray = np.empty((len(self.codes), self.n_parts), dtype=np.int32)
         for attribute, column in enumerate(self.codes):
             smallest[attribute] = np.minimum.reduceat(column, starts)
             largest[attribute] = np.maximum.reduceat(column, starts)
@@ -83,8 +78,7 @@ def whole_table(table: FrequencyTable, *, fixed: Sequence[int]) -> Runs:
     """
     codes: list[IntArray] = []
     for domain, column in zip(table.domains, table.codes, strict=True):
-        places = place_of_code(domain)
-        codes.append((column if places is None else places[column]).astype(np.int32))
+        codes.append((column if domain.line is None else domain.line.places[column]).astype(np.int32))
     part_of, n_parts = number(
         [codes[attribute] for attribute in fixed],
         sizes=[table.domains[attribute].n_values for attribute in fixed],
@@ -92,28 +86,19 @@ def whole_table(table: FrequencyTable, *, fixed: Sequence[int]) -> Runs:
     )
     order = np.argsort(part_of, kind="stable")
     lengths = np.bincount(part_of, minlength=n_parts)
-    first = order[np.cumsum(lengths) - lengths]
-    low: IntArray = np.zeros((len(codes), n_parts), dtype=np.int32)
-    high: IntArray = np.zeros((len(codes), n_parts), dtype=np.int32)
-    for attribute, domain in enumerate(table.domains):
-        high[attribute] = domain.n_values - 1
-    for attribute in fixed:
-        low[attribute] = high[attribute] = codes[attribute][first]
     return Runs(
         combinations=order,
         codes=tuple(column[order] for column in codes),
         weights=table.counts[order].astype(np.int64),
         lengths=lengths,
         sizes=np.bincount(part_of, weights=table.counts, minlength=n_parts).astype(np.int64),
-        low=low,
-        high=high,
     )
 
 
 def relative_width(domain: Domain) -> RelativeWidth:
-    """The function that measures widths in one attribute: by position where it is numeric, else by code."""
-    if domain.positions is not None:
-        return number_line(domain, domain.positions).shares
+    """The function that measures widths in one attribute: by the numbers of cells where it has a step, else by code."""
+    if domain.line is not None:
+        return domain.line.relative_width()
     whole = max(1, domain.n_values - 1)
     return lambda first, last: (last - first) / whole
 
@@ -193,14 +178,6 @@ def _cut_along(
     works = is_upper | is_lower
     cut_at = np.where(is_upper, after_median, at_median)[works]
     n_left = np.where(is_upper, n_up_to, n_below)[works]
-    # The last code on the left; `< median` ends just below the median in the whole domain.
-    last_left = (median_key - first_key - is_lower)[works]
-
-    low = np.repeat(runs.low[:, chosen[works]], 2, axis=1)
-    high = np.repeat(runs.high[:, chosen[works]], 2, axis=1)
-    left = 2 * np.arange(len(cut_at))
-    high[attribute_of[works], left] = last_left
-    low[attribute_of[works], left + 1] = last_left + 1
     if not works.all():
         is_in_cut_part = np.repeat(works, lengths)
         members, weights = members[is_in_cut_part], weights[is_in_cut_part]
@@ -210,8 +187,6 @@ def _cut_along(
         weights=weights,
         lengths=np.column_stack((cut_at - starts[works], ends[works] - cut_at)).ravel(),
         sizes=np.column_stack((n_left, total[works] - n_left)).ravel(),
-        low=low,
-        high=high,
     )
     return both_sides, works
 
@@ -271,8 +246,6 @@ def _joined(sides: Sequence[Runs], *, like: Runs) -> Runs:
         weights=np.concatenate([side.weights for side in all_sides]),
         lengths=np.concatenate([side.lengths for side in all_sides]),
         sizes=np.concatenate([side.sizes for side in all_sides]),
-        low=np.concatenate([side.low for side in all_sides], axis=1),
-        high=np.concatenate([side.high for side in all_sides], axis=1),
     )
 
 
@@ -284,6 +257,4 @@ def _none_of(runs: Runs) -> Runs:
         weights=runs.weights[:0],
         lengths=runs.lengths[:0],
         sizes=runs.sizes[:0],
-        low=runs.low[:, :0],
-        high=runs.high[:, :0],
     )

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from kepsilon.count import Counted, read_and_count
 from kepsilon.draw import Measured, count_in_bins, perturb_and_measure
 from kepsilon.engines.choose import engine_for
 from kepsilon.engines.protocol import Classes, Engine, Merged
-from kepsilon.errors import EngineError, Problem, UnsatisfiableError
+from kepsilon.errors import EngineError, Problem, UnsatisfiableError, guarded
 from kepsilon.evaluate.loss.precision_loss import precision_loss
 from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, picture_sample
 from kepsilon.evaluate.tally import Tally
@@ -22,6 +23,9 @@ from kepsilon.policy.roles import fraction, written
 from kepsilon.predict.predict import Predicted, predict
 from kepsilon.predict.prediction import Prediction
 from kepsilon.predict.total_suppression import refuse_above_total
+from kepsilon.predict.warnings import warnings_about_reading
+from kepsilon.publish.inputs import inputs_of
+from kepsilon.publish.manifest import ReleasedClasses
 from kepsilon.publish.record import Record, record_of
 from kepsilon.publish.release import Release
 from kepsilon.randomness import ByteSource, shuffled_positions, system_bytes, unsafe_seeded_bytes
@@ -31,6 +35,7 @@ from kepsilon.table.classes import Recoding, only_released
 from kepsilon.table.steps import steps_of
 
 
+@guarded
 def anonymise(
     source: object,
     policy: Policy,
@@ -62,12 +67,35 @@ def anonymise(
     with clock.step("bring classes together"):
         classes = counted.columns.classes(anonymous.recoding)
     try:
-        merged, prediction, tally, pictures = _release(classes, anonymous, counted, policy, random=random, clock=clock)
-        record = record_of(prediction, tally, policy, seeded=random.seeded, engine=engine.name, seconds=clock.seconds)
+        drawn = _release(classes, anonymous, counted, policy, random=random, clock=clock)
+        record = record_of(
+            drawn.prediction, drawn.tally, policy, seeded=random.seeded, engine=engine.name, seconds=clock.seconds
+        )
+        return Release(
+            drawn.merged,
+            record,
+            drawn.pictures,
+            policy=policy,
+            released=ReleasedClasses.of(drawn.recoding, policy),
+            page=_page,
+            inputs=inputs_of(*drawn.merged.inputs, policy=policy),
+            warnings=(*drawn.prediction.warnings, *warnings_about_reading(counted, policy)),
+        )
     except BaseException:
         classes.close()
         raise
-    return Release(merged, record, pictures, page=_page)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Drawn:
+    """What there is once noise is drawn and records are merged."""
+
+    merged: Merged
+    recoding: Recoding
+    """The classes that are left, as they are released."""
+    prediction: Prediction
+    tally: Tally
+    pictures: Pictures
 
 
 def _release(
@@ -78,7 +106,7 @@ def _release(
     *,
     random: ByteSource,
     clock: Stopwatch,
-) -> tuple[Merged, Prediction, Tally, Pictures]:
+) -> _Drawn:
     """Predicts, draws noise and measures it class by class; then merges all records in random order."""
     with clock.step("expect"):
         predicted = predict(classes, anonymous, counted, policy, beside=_other_epsilons(policy))
@@ -106,7 +134,7 @@ def _release(
         raise EngineError(
             Problem(where="", what="the records that are there are not those that were measured; nothing was released.")
         )
-    return merged, predicted.prediction, tally, pictures
+    return _Drawn(merged=merged, recoding=recoding, prediction=predicted.prediction, tally=tally, pictures=pictures)
 
 
 def _page(record: Record, pictures: Pictures) -> str:

@@ -10,16 +10,17 @@ from pathlib import Path
 from kepsilon.count import read_and_count
 from kepsilon.engines.choose import engine_for, local_engine
 from kepsilon.engines.protocol import Engine
-from kepsilon.errors import DataError, Problem
+from kepsilon.errors import DataError, Problem, guarded
 from kepsilon.kanonymise.algorithms import k_anonymise
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.predict import predict
 from kepsilon.predict.prediction import Prediction
 from kepsilon.predict.total_suppression import refuse_above_total
-from kepsilon.predict.warnings import warnings_about_source
+from kepsilon.predict.warnings import warnings_about_formulas, warnings_about_persons, warnings_about_reading
 from kepsilon.stopwatch import Stopwatch, ignore_step
 
 
+@guarded
 def check(
     source: object,
     policy: Policy,
@@ -48,9 +49,13 @@ def check(
                 at=lambda epsilons: predict(preview, partition, counted, policy, epsilons=epsilons).predictions,
             )
         with clock.step("look at columns"):
-            return predicted.prediction.with_warnings(warnings_about_source(counted, policy))
+            return predicted.prediction.with_warnings(
+                before=warnings_about_persons(counted.source, policy),
+                after=(*warnings_about_reading(counted, policy), *warnings_about_formulas(counted)),
+            )
 
 
+@guarded
 def offending_values(
     source: object, policy: Policy, column: str, *, engine: Engine | None = None
 ) -> list[tuple[str, int]]:

@@ -11,7 +11,7 @@ from typing import TypeVar
 from kepsilon.count import Counted, read_and_count
 from kepsilon.engines.choose import engine_for
 from kepsilon.engines.protocol import Engine
-from kepsilon.errors import AnonymisationError, MemoryLimitError, PolicyError, Problem
+from kepsilon.errors import AnonymisationError, MemoryLimitError, PolicyError, Problem, guarded
 from kepsilon.grid.cells import PAPER_EPSILONS, PAPER_KS, Cell
 from kepsilon.grid.choice import Choice
 from kepsilon.grid.grid import ExploredRecords, Grid
@@ -19,11 +19,13 @@ from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.predict import predict
+from kepsilon.publish.inputs import inputs_of
 from kepsilon.stopwatch import Stopwatch, ignore_step
 
 Number = TypeVar("Number", int, float)
 
 
+@guarded
 def explore(
     source: object,
     policy: Policy,
@@ -83,6 +85,7 @@ def explore(
         ),
         seconds=clock.seconds,
         page=_page,
+        inputs=inputs_of(source, policy=policy),
     )
 
 

@@ -10,9 +10,11 @@ from kepsilon.engines.choose import spilling_engine, unstarted_spark
 from kepsilon.engines.on_disk.needs import Needs
 from kepsilon.engines.spark.source import SparkSource
 from kepsilon.engines.spilling.source import SpilledSource
+from kepsilon.errors import guarded
 from kepsilon.policy.policy import Policy
 
 
+@guarded
 def estimate_needs(
     source: object,
     policy: Policy,

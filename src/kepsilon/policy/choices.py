@@ -7,7 +7,7 @@ module that fills it when a name is first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Generic, Protocol, TypeVar
@@ -96,6 +96,13 @@ class MechanismFacts(Named, Protocol):
     @property
     def most_attributes(self) -> int:
         """The largest number of ε-quasis that a record may have."""
+
+    @property
+    def promise(self) -> Callable[[str, Any, Any], str]:
+        """What it promises, in a sentence that is true for the chosen range; of a name, its `EpsilonQuasi` and the `Policy`.
+
+        The name is shown as it is given.
+        """
 
 
 ALGORITHMS: Choices[AlgorithmFacts] = Choices("algorithm", home="kepsilon.policy.algorithms")

@@ -16,6 +16,7 @@ from kepsilon.errors import PolicyError, Problem
 from kepsilon.json_values import Json
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.roles import EpsilonQuasi, Identifier, Kept, KQuasi
+from kepsilon.special_files import special_kind
 
 ROLES = ("identifier", "k-quasi", "epsilon-quasi", "sensitive", "insensitive")
 HIERARCHY_TYPES = ("mask", "intervals", "groups", "suppress", "dates", "file")
@@ -23,8 +24,11 @@ HIERARCHY_TYPES = ("mask", "intervals", "groups", "suppress", "dates", "file")
 
 def read_document(path: Path) -> Json:
     """Keys and values of a policy file (TOML); PolicyError if it cannot be read."""
+    kind = special_kind(path)
+    if kind is not None:
+        raise PolicyError(Problem(where=str(path), what=f"is {kind}, not a policy file."))
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise PolicyError(
             Problem(where=str(path), what=f"cannot read the policy: {error.strerror or 'unknown reason'}.")
@@ -33,8 +37,16 @@ def read_document(path: Path) -> Json:
         raise PolicyError(
             Problem(where=str(path), what="is not UTF-8 text.", fix="Save the policy as UTF-8.")
         ) from None
+    except ValueError:
+        raise PolicyError(Problem(where=str(path), what="holds a character that no file name can have.")) from None
+    try:
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(Problem(where=str(path), what=f"is not valid TOML: {error}.")) from None
+    except RecursionError:
+        raise PolicyError(Problem(where=str(path), what="is nested too deeply to be a policy.")) from None
+    except ValueError:  # Python reads no number of more than 4,300 digits
+        raise PolicyError(Problem(where=str(path), what="holds a number of too many digits to be read.")) from None
 
 
 def problems_of(
@@ -45,11 +57,17 @@ def problems_of(
     `name` is what messages call the document, `top_keys` are the top-level keys that a policy can have.
     """
     found = error.errors(include_url=False)
-    problems = [_problem(details, name, top_keys) for details in found]
+    problems = [_problem(one, name, top_keys) for details in found for one in _apart(details)]
     if not any(details["type"] == "no_hierarchy" for details in found):
         # Pydantic checks the policy as a whole last, and not at all if the value of one key is wrong.
         problems += _missing_hierarchies(document, name)
     return problems
+
+
+def _apart(details: ErrorDetails) -> list[ErrorDetails]:
+    """One error for each mistake that a hierarchy found in itself."""
+    mistakes = details.get("ctx", {}).get("mistakes", ())
+    return [{**details, "msg": mistake} for mistake in mistakes] or [details]
 
 
 def missing_hierarchy_text(algorithm: str) -> str:

@@ -2,15 +2,18 @@
 """The mechanisms that come with the package: the facts that a policy needs about each, and the module that holds it.
 
 The facts stand here and not beside the mechanisms, because an audit reads the policy too, and must not load the code
-that it checks. A new mechanism is one module with a value `MECHANISM`, and one entry here.
+that it checks. A new mechanism is one module with a value `MECHANISM`, a promise in words in `promises`, and one entry
+here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from kepsilon.policy import promises
 from kepsilon.policy.choices import MECHANISMS
 from kepsilon.policy.exact_bounds import MOST_EPSILON_QUASIS
 
@@ -22,6 +25,7 @@ class BuiltInMechanism:
     name: str
     range_kinds: tuple[str, ...]
     most_attributes: int
+    promise: Callable[[str, Any, Any], str]
     home: str
     """Name of the module that defines `MECHANISM`."""
 
@@ -38,6 +42,7 @@ for _mechanism in (
         name="laplace",
         range_kinds=("class", "coarse", "declared"),
         most_attributes=MOST_EPSILON_QUASIS,
+        promise=promises.laplace,
         home=f"{_HOME}.laplace",
     ),
 ):

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from kepsilon.errors import PolicyError
+from kepsilon.errors import ArgumentError, PolicyError, Problem, guarded
 from kepsilon.json_values import Json
 from kepsilon.policy.choices import ALGORITHMS, MECHANISMS, OneOf
 from kepsilon.policy.document import missing_hierarchy_text, problems_of, read_document
@@ -22,11 +23,21 @@ from kepsilon.policy.roles import Attribute, EpsilonQuasi, Identifier, Kept, KQu
 
 Share = Annotated[Number, Field(ge=0, le=1)]
 
+_OLD_LABELS = {"tight": "siblings", "cut": "ancestor"}
+"""What replaces the label styles of version 0.1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a policy was read from. Two policies that say the same are equal, wherever they came from."""
+
+    file: Path | None = field(compare=False)
+
 
 class Policy(Specification):
     """What the curator wants. k, ε, the algorithm and the suppression limit decide the promise and have no defaults."""
 
-    k: Annotated[int, Field(ge=2, strict=True)]
+    k: Annotated[int, Field(ge=2, lt=EXACT, strict=True)]
     epsilon: Annotated[Number, Field(ge=float(SMALLEST_EPSILON), le=int(LARGEST_EPSILON))]
     algorithm: Annotated[str, OneOf(ALGORITHMS)]
     max_suppression: Share
@@ -38,10 +49,30 @@ class Policy(Specification):
     max_total_suppression: Share | None = None
     """Limit on what OLA leaves out plus what confident k is expected to; checked before any noise is drawn."""
     loss: Literal["dm*", "precision", "entropy"] = "dm*"
-    labels: Literal["tight", "cut"] = "tight"
-    """For Mondrian: labels that cover the values of a class's records, or the whole region that the cuts left to it."""
+    labels: Literal["siblings", "ancestor"] = "siblings"
+    """For Mondrian: labels that say what occurs in a class, or the region of hierarchy or number line that holds it."""
     unlisted_columns: Literal["error", "drop"] = "error"
     attributes: Annotated[dict[str, Attribute], Field(min_length=1)]
+    _origin: Origin = PrivateAttr(default_factory=lambda: Origin(None))
+
+    @model_validator(mode="after")
+    def _remember_file(self, info: ValidationInfo) -> Self:
+        self._origin = Origin((info.context or {}).get("file"))
+        return self
+
+    @field_validator("labels", mode="before")
+    @classmethod
+    def _labels_of_version_0_1(cls, value: object) -> object:
+        """Refuses the labels of version 0.1, whose bounds were values of single records."""
+        instead = _OLD_LABELS.get(value) if isinstance(value, str) else None
+        if instead is not None:
+            raise PydanticCustomError(
+                "labels",
+                'labels = "{old}" is no more, because most of the bounds it published were values of single records; '
+                'write labels = "{instead}", and a step at every k-quasi of numbers',
+                {"old": value, "instead": instead},
+            )
+        return value
 
     @model_validator(mode="after")
     def _has_something_to_protect(self) -> Self:
@@ -89,12 +120,14 @@ class Policy(Specification):
         return self
 
     @classmethod
+    @guarded
     def from_file(cls, path: str | Path) -> Policy:
         """The policy in a TOML file; every mistake in it is reported at once, with its path."""
         path = Path(path)
-        return _checked(read_document(path), name=path.name, folder=path.parent)
+        return _checked(read_document(path), name=path.name, folder=path.parent, file=path.absolute())
 
     @classmethod
+    @guarded
     def from_dict(cls, document: Mapping[str, Any], *, folder: str | Path = ".") -> Policy:
         """The policy in a mapping with the keys of the policy file; hierarchy files are looked for in `folder`."""
         return _checked(document, name="policy", folder=Path(folder))
@@ -116,22 +149,39 @@ class Policy(Specification):
         return tuple(name for name, attribute in self.attributes.items() if isinstance(attribute, Kept))
 
     @property
+    def file(self) -> Path | None:
+        """The file that the policy was read from; None if it was made from a mapping."""
+        return self._origin.file
+
+    @property
     def files(self) -> tuple[Path, ...]:
         """The files that hierarchies were read from."""
+        return tuple(self.hierarchy_files.values())
+
+    @property
+    def hierarchy_files(self) -> dict[str, Path]:
+        """The file that each k-quasi's hierarchy was read from, where it was read from one."""
+        hierarchies = {name: attribute.hierarchy for name, attribute in self.k_quasis.items()}
+        return {name: own.file for name, own in hierarchies.items() if isinstance(own, FileHierarchy)}
+
+    @property
+    def notes(self) -> tuple[Problem, ...]:
+        """What the curator should know of how hierarchy files were read."""
         hierarchies = [attribute.hierarchy for attribute in self.k_quasis.values()]
-        return tuple(hierarchy.file for hierarchy in hierarchies if isinstance(hierarchy, FileHierarchy))
+        return tuple(note for own in hierarchies if isinstance(own, FileHierarchy) for note in own.notes)
 
     @property
     def exact_epsilon(self) -> Fraction:
         return fraction(self.epsilon)
 
+    @guarded
     def with_changes(self, **changes: Any) -> Policy:
         """A policy with other values of some top-level keys, checked again as a whole; None removes a key.
 
         Attributes cannot be changed. Removing `confidence` removes `confidence_rule` too.
         """
         if "attributes" in changes:
-            raise ValueError("attributes are not changed here; build a policy with Policy.from_dict")
+            raise ArgumentError("attributes are not changed here; build a policy with Policy.from_dict")
         document = {**self.model_dump(mode="json", exclude_none=True), **changes}
         if document.get("confidence") is None:
             document["confidence_rule"] = None
@@ -139,17 +189,18 @@ class Policy(Specification):
         for name, hierarchy in hierarchies.items():
             if hierarchy is not None:
                 document["attributes"][name]["hierarchy"] = hierarchy  # so that a hierarchy file is not read again
-        return Policy.from_dict({key: value for key, value in document.items() if value is not None})
+        stated = {key: value for key, value in document.items() if value is not None}
+        return _checked(stated, name="policy", folder=Path(), file=self.file)
 
     def most_suppressed(self, n_records: int) -> int:
         """How many of `n_records` records OLA may leave out: `max_suppression` as written, in whole records."""
         return int(fraction(self.max_suppression) * n_records)
 
 
-def _checked(document: Mapping[str, Any], *, name: str, folder: Path) -> Policy:
-    """The policy in a document that messages call `name`; hierarchy files are looked for in `folder`."""
+def _checked(document: Mapping[str, Any], *, name: str, folder: Path, file: Path | None = None) -> Policy:
+    """The policy in a document that messages call `name`, read from `file`; hierarchy files are looked for in `folder`."""
     try:
-        return Policy.model_validate(document, context={"folder": folder})
+        return Policy.model_validate(document, context={"folder": folder, "file": file})
     except ValidationError as error:
         problems = problems_of(error, document, name=name, top_keys=set(Policy.model_fields))
         raise PolicyError(problems) from None

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kepsilon.errors import EngineError, PolicyError, Problem
+from kepsilon.errors import EngineError, Problem, guarded
 from kepsilon.policy.policy import Policy
 
 
+@guarded
 def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None:
     """Writes the policy of `source` to `target` with other values of top-level keys.
 
@@ -33,28 +34,34 @@ def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None
     changed = ", ".join(changes)
     text = f"# {changed}: chosen by kepsilon explore. Other comments are those of {source.name}.\n{tomlkit.dumps(document)}"
     Policy.from_dict(tomlkit.parse(text).unwrap(), folder=target.parent)
-    check_new_policy(target)
+    write_new_policy(target, text)
+
+
+@guarded
+def write_new_policy(path: Path, text: str) -> None:
+    """Writes the text of a policy to a new file: all of it, or nothing; no existing file is replaced."""
+    check_new_policy(path)
     try:
-        with target.open("x", encoding="utf-8") as file:
-            file.write(text)
+        with path.open("x", encoding="utf-8") as file:
+            try:
+                file.write(text)
+                file.flush()
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
     except FileExistsError:
-        check_new_policy(target)
+        raise _exists(path) from None
     except OSError as error:
-        raise PolicyError(
-            Problem(where=str(target), what=f"cannot write the policy: {error.strerror or 'unknown reason'}.")
+        raise EngineError(
+            Problem(where=str(path), what=f"cannot write the policy: {error.strerror or 'unknown reason'}.")
         ) from None
 
 
+@guarded
 def check_new_policy(path: Path) -> None:
     """Refuses a path where no new policy can be written, before any data is read; no existing file is replaced."""
-    if path.exists():
-        raise EngineError(
-            Problem(
-                where=str(path),
-                what="exists already, and a policy is never overwritten.",
-                fix="Choose another name, or remove it first.",
-            )
-        )
+    if os.path.lexists(path):
+        raise _exists(path)
     if not path.parent.is_dir():
         raise EngineError(
             Problem(where=str(path), what=f"there is no folder {path.parent} to write to.", fix="Create it first.")
@@ -63,6 +70,16 @@ def check_new_policy(path: Path) -> None:
         raise EngineError(
             Problem(where=str(path), what="the folder may not be written to.", fix="Choose another folder.")
         )
+
+
+def _exists(path: Path) -> EngineError:
+    return EngineError(
+        Problem(
+            where=str(path),
+            what="exists already, and a policy is never overwritten.",
+            fix="Choose another name, or remove it first.",
+        )
+    )
 
 
 def _with_new_lines(text: str, keys: list[str]) -> str:

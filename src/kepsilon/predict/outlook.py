@@ -19,12 +19,13 @@ from kepsilon.engines.protocol import Batch, LargeClass, Preview
 from kepsilon.errors import MemoryLimitError, Problem
 from kepsilon.evaluate.expectations import Expectations, NoiseSetting, expect, expect_of_counts
 from kepsilon.evaluate.large_class import TooManyValuesError, count_parts, merge_counts, one_class
+from kepsilon.evaluate.outliers import OutlierSums, extremes_of, recoverable_outliers
 from kepsilon.evaluate.simulation import Blocks
 from kepsilon.evaluate.tally import Expected
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import fraction
+from kepsilon.policy.roles import CoarseSpecification, fraction
 from kepsilon.predict.noise_ranges import NoiseRanges, clip_coded, constant_classes, ranges_of, refuse_too_fine
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.coded_values import CodedValues, code_values
@@ -42,6 +43,9 @@ class Outlook:
     """Values outside declared bounds, by ε-quasi."""
     constant_classes: dict[str, int]
     """Classes whose range is 0, by ε-quasi."""
+    outliers: dict[str, OutlierSums]
+    """How well the extreme records of classes could be worked out from the size of the noise, by ε-quasi; those with
+    declared bounds are not in it."""
     expected: tuple[Expected, ...]
     """Expected figures, one for each setting asked about."""
 
@@ -59,6 +63,7 @@ def outlook_of(classes: Preview, policy: Policy, settings: Sequence[NoiseSetting
     low = np.empty((len(classes.sizes), len(policy.epsilon_quasis)))
     high = np.empty_like(low)
     clipped: dict[str, int] = {}
+    outliers: dict[str, OutlierSums] = {}
     expected: list[Expected] = []
     look = partial(
         outlook_of_batch,
@@ -70,6 +75,7 @@ def outlook_of(classes: Preview, policy: Policy, settings: Sequence[NoiseSetting
     for own in classes.each(look):
         low[own.classes], high[own.classes] = own.low, own.high
         clipped = {name: clipped.get(name, 0) + n for name, n in own.clipped.items()}
+        outliers = {name: outliers.get(name, OutlierSums()) + more for name, more in own.outliers.items()}
         pairs = zip(expected, own.expected, strict=True)
         expected = [one + more for one, more in pairs] if expected else list(own.expected)
     refuse_too_fine(low, high, policy)
@@ -78,6 +84,7 @@ def outlook_of(classes: Preview, policy: Policy, settings: Sequence[NoiseSetting
         high=high,
         clipped=clipped,
         constant_classes=constant_classes(low, high, policy),
+        outliers=outliers,
         expected=tuple(expected),
     )
 
@@ -90,6 +97,7 @@ class BatchOutlook:
     low: FloatArray
     high: FloatArray
     clipped: dict[str, int]
+    outliers: dict[str, OutlierSums]
     expected: tuple[Expected, ...]
 
 
@@ -100,16 +108,40 @@ def outlook_of_batch(
     if isinstance(batch, Batch):
         own = batch.classes
         ranges, expectations = expect_batch(batch, policy, mechanism, blocks.within(own))
+        counts = None
     else:
         own = slice(batch.class_id, batch.class_id + 1)
-        ranges, expectations = _expect_large(batch, policy, mechanism, blocks.within(own))
+        ranges, counts, expectations = _expect_large(batch, policy, mechanism, blocks.within(own))
     return BatchOutlook(
         classes=own,
         low=ranges.low,
         high=ranges.high,
         clipped=ranges.clipped,
+        outliers={} if mechanism.exponential is None else outliers_of(ranges, policy, counts=counts),
         expected=tuple(expectations.at_each(settings)),
     )
+
+
+def outliers_of(ranges: NoiseRanges, policy: Policy, *, counts: IntArray | None = None) -> dict[str, OutlierSums]:
+    """How well the extreme records of some classes could be worked out, by ε-quasi, where their values set the range.
+
+    `counts` says how many records each value of `ranges` stands for; None where it is one.
+    """
+    n_classes = len(ranges.low)
+    sizes = np.bincount(ranges.class_ids, weights=counts, minlength=n_classes).astype(np.int64)
+    n_active = np.count_nonzero(ranges.widths > 0, axis=1)
+    found = {}
+    for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
+        if attribute.range_kind != "declared":
+            found[name] = recoverable_outliers(
+                extremes_of(ranges.values[:, j], ranges.class_ids, n_classes=n_classes, counts=counts),
+                low=ranges.low[:, j],
+                high=ranges.high[:, j],
+                sizes=sizes,
+                n_active=n_active,
+                step=float(attribute.range.coarse) if isinstance(attribute.range, CoarseSpecification) else 0.0,
+            )
+    return found
 
 
 def expect_batch(
@@ -175,8 +207,11 @@ def _coded(values: FloatArray, policy: Policy) -> tuple[CodedValues, ...]:
 
 def _expect_large(
     batch: LargeClass, policy: Policy, mechanism: Mechanism, blocks: Blocks
-) -> tuple[NoiseRanges, Expectations]:
-    """The range of a large class, and its expected figures for any ε, from its distinct values and their counts."""
+) -> tuple[NoiseRanges, IntArray, Expectations]:
+    """The range of a large class, and its expected figures for any ε, from its distinct values and their counts.
+
+    The ranges have one row for each distinct value; the counts of these rows are returned too.
+    """
     values, counts = count_large(batch, policy)
     as_records = values[:, np.newaxis][:, : len(policy.epsilon_quasis)]
     ranges = ranges_of(as_records, np.zeros(len(values), dtype=np.int64), n_classes=1, policy=policy)
@@ -187,12 +222,13 @@ def _expect_large(
         low=ranges.low,
         high=ranges.high,
         steps=steps_of(policy),
+        noisy_values=moved,
         original_values=values,
         original_counts=counts,
         blocks=blocks,
     )
     n_clipped = int(counts[(values < moved) | (values > moved)].sum())
-    return dataclasses.replace(ranges, clipped=dict.fromkeys(ranges.clipped, n_clipped)), expectations
+    return dataclasses.replace(ranges, clipped=dict.fromkeys(ranges.clipped, n_clipped)), counts, expectations
 
 
 def count_large(batch: LargeClass, policy: Policy) -> tuple[FloatArray, IntArray]:

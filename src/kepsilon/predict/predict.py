@@ -7,17 +7,22 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from kepsilon.count import Counted
 from kepsilon.engines.protocol import Preview
 from kepsilon.errors import Problem
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.error.relative_error import ErrorSums, epsilon_for_error, uniform_equivalent
+from kepsilon.evaluate.error.small_noise import OFTEN, unmoved
 from kepsilon.evaluate.expectations import NoiseSetting
 from kepsilon.evaluate.loss.precision_loss import PrecisionLoss, precision_loss
+from kepsilon.evaluate.outliers import WITHIN, OutlierSums
 from kepsilon.evaluate.tally import Expected
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import fraction
 from kepsilon.predict.outlook import Outlook, outlook_of
 from kepsilon.predict.prediction import (
     AttributeLosses,
@@ -26,10 +31,12 @@ from kepsilon.predict.prediction import (
     ExpectedRisk,
     ExpectedSuppression,
     Losses,
+    OutlierRecovery,
     PredictedRecords,
     Prediction,
+    SmallNoise,
 )
-from kepsilon.predict.warnings import warnings_about_classes
+from kepsilon.predict.warnings import warnings_about_classes, warnings_about_labels
 from kepsilon.table.classes import Recoding
 
 YARDSTICK = 0.05
@@ -71,11 +78,13 @@ def predict(
     settings: list[NoiseSetting] = [(float(epsilon), confident) for epsilon in asked]
     outlook = outlook_of(preview, policy, [*settings, *((epsilon, None) for epsilon in beside)])
     loss = precision_loss(partition.recoding)
-    warnings = warnings_about_classes(outlook, partition.recoding)
+    about_labels = warnings_about_labels(partition.recoding, counted.table, policy)
     return Predicted(
         outlook=outlook,
         predictions=tuple(
-            _prediction(partition, expected, outlook, counted, policy, epsilon=epsilon, loss=loss, warnings=warnings)
+            _prediction(
+                partition, expected, outlook, counted, policy, epsilon=epsilon, loss=loss, warnings=about_labels
+            )
             for epsilon, expected in zip(asked, outlook.expected, strict=False)
         ),
         risk_beside=tuple(
@@ -96,9 +105,11 @@ def _prediction(
     loss: PrecisionLoss,
     warnings: tuple[Problem, ...],
 ) -> Prediction:
-    """The prediction at one ε."""
+    """The prediction at one ε; `warnings` are those that do not depend on it."""
     names, recoding = counted.roles.k_quasis, partition.recoding
     n = expected.n_records
+    small_noise = _small_noise(outlook, recoding, policy, epsilon=float(epsilon))
+    outliers = {name: _outliers(found) for name, found in outlook.outliers.items()}
     return Prediction(
         algorithm=policy.algorithm,
         k=policy.k,
@@ -119,7 +130,12 @@ def _prediction(
             ),
         ),
         error={
-            name: _expected_error(sums, policy, epsilon=float(epsilon))
+            name: _expected_error(
+                sums,
+                policy,
+                epsilon=float(epsilon),
+                is_noise_alone=policy.epsilon_quasis[name].domain is None and not outlook.clipped.get(name),
+            )
             for name, sums in zip(policy.epsilon_quasis, expected.errors, strict=True)
         },
         linking_risk=ExpectedRisk(
@@ -130,8 +146,44 @@ def _prediction(
         confident_k=_expected_suppression(expected, n_counted=counted.n_staying),
         clipped=outlook.clipped,
         constant_classes=outlook.constant_classes,
+        small_noise=small_noise,
+        outliers=outliers,
         distortion=_distortion(loss.by_attribute, expected.errors),
-        warnings=warnings,
+        warnings=(
+            *warnings_about_classes(outlook, recoding, small_noise=small_noise, outliers=outliers, policy=policy),
+            *warnings,
+        ),
+    )
+
+
+def _small_noise(outlook: Outlook, recoding: Recoding, policy: Policy, *, epsilon: float) -> dict[str, SmallNoise]:
+    """Classes whose noise rounding often takes away, by ε-quasi; none for noise that is not exponential."""
+    law = mechanism_of(policy).exponential
+    if law is None:
+        return {}
+    n_active = np.count_nonzero(outlook.widths > 0, axis=1)
+    found = {}
+    for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
+        chances = unmoved(
+            outlook.widths[:, j], n_active, epsilon=epsilon, precision=float(fraction(attribute.precision)), law=law
+        )
+        is_small = chances >= OFTEN
+        found[name] = SmallNoise(
+            classes=int(np.count_nonzero(is_small)),
+            records=int(recoding.sizes[is_small].sum()),
+            likeliest=float(chances.max(initial=0.0)),
+        )
+    return found
+
+
+def _outliers(found: OutlierSums) -> OutlierRecovery:
+    """The figures of one ε-quasi as they are shown."""
+    return OutlierRecovery(
+        within=WITHIN,
+        classes=found.n_classes,
+        standing_out=found.n_standing_out,
+        recoverable=found.n_likely,
+        likeliest=found.likeliest if found.n_standing_out else None,
     )
 
 
@@ -146,11 +198,14 @@ def _class_summary(recoding: Recoding) -> ClassSummary:
     )
 
 
-def _expected_error(sums: ErrorSums, policy: Policy, *, epsilon: float) -> ExpectedError:
-    """The expected error of one ε-quasi, and the ε that would make it that of uniform noise of ±5 %."""
+def _expected_error(sums: ErrorSums, policy: Policy, *, epsilon: float, is_noise_alone: bool) -> ExpectedError:
+    """The expected error of one ε-quasi, and the ε that would make it that of uniform noise of ±5 %.
+
+    `is_noise_alone` says that values are neither clipped nor clamped to a domain.
+    """
     relative = sums.relative_of(policy.k)
-    # Which ε would do is known only where noise is proportional to 1/ε.
-    goes_as_inverse = mechanism_of(policy).exponential is not None
+    # Which ε would do is known only where the error is proportional to 1/ε.
+    goes_as_inverse = is_noise_alone and mechanism_of(policy).exponential is not None
     enough = epsilon_for_error(YARDSTICK / 2, error=relative, epsilon=epsilon) if relative and goes_as_inverse else None
     return ExpectedError(
         expected_relative=relative,

@@ -122,6 +122,94 @@ class ExpectedSuppression(JsonValue):
         }
 
 
+def share_in_words(share: float) -> str:
+    """A share in whole per cent, never rounded to 0 or 100 per cent."""
+    if 0 < share < 0.01:
+        return "below 1%"
+    return "over 99%" if share > 0.99 else f"{share:.0%}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutlierRecovery(JsonValue):
+    """How well the size of the noise gives away the extreme records of classes, for an ε-quasi whose values set the range.
+
+    To an attacker who knows all other records of the class, and which published values are theirs. It does not depend on
+    ε. Rounding, clamping to a domain and what confident k suppresses are not taken into account.
+    """
+
+    within: float
+    """A value counts as worked out if the estimate is within this share of it."""
+    classes: int
+    """Classes that have noise."""
+    standing_out: int
+    """Classes whose smallest or largest value is farther than `within` of itself from every other value of the class."""
+    recoverable: int
+    """Classes of these in which that value is worked out with a probability of at least ½."""
+    likeliest: float | None
+    """The largest of these probabilities; None where no value stands out."""
+
+    def in_words(self) -> str:
+        """The figures in one line, for a screen."""
+        if self.likeliest is None:
+            return f"none of {self.classes:,} classes has a value that stands out by {self.within:.0%}"
+        return (
+            f"in {self.recoverable:,} of {self.classes:,} classes, whoever knows the other records works one out within "
+            f"{self.within:.0%}; the likeliest: {share_in_words(self.likeliest)}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallNoise(JsonValue):
+    """Classes whose noise is small beside the precision of an ε-quasi, so that rounding often takes it away."""
+
+    classes: int
+    """Classes in which a value is published as it is, rounded, with a probability of at least ½. Constant classes, which
+    have no noise at all, are counted apart."""
+    records: int
+    """Records of these classes."""
+    likeliest: float
+    """The largest such probability of all classes that have noise; 0 where none has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuppressedShares:
+    """Everything that leaves, by cause, as shares of the records that were read."""
+
+    records: PredictedRecords
+    by_confidence: Estimate | None
+    """Expected; None where no confidence is asked for."""
+
+    @property
+    def missing(self) -> float:
+        return self.records.suppressed_missing / self.records.read
+
+    @property
+    def unlisted(self) -> float:
+        return self.records.suppressed_unlisted / self.records.read
+
+    @property
+    def by_k(self) -> float:
+        return self.records.suppressed_by_k / self.records.read
+
+    @property
+    def before_counting(self) -> float:
+        """The share that leaves because a value is missing or unlisted, whatever k, ε and algorithm are."""
+        return (self.records.read - self.records.counted) / self.records.read
+
+    @property
+    def before_noise(self) -> float:
+        """The share that leaves before any noise is drawn.
+
+        Records are added and not shares: 0.1 + 0.2 would be above a limit of 0.3.
+        """
+        return (self.records.read - self.records.entering) / self.records.read
+
+    @property
+    def together(self) -> Estimate:
+        """The share that leaves for any cause."""
+        return Estimate(total=self.before_noise) + (self.by_confidence or Estimate())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction(JsonValue):
     """What a release of some records under a policy will be, known before any noise is drawn."""
@@ -145,20 +233,24 @@ class Prediction(JsonValue):
     """Values outside declared bounds, by ε-quasi."""
     constant_classes: Mapping[str, int]
     """Classes whose records all agree and whose value is published without noise, by ε-quasi."""
+    small_noise: Mapping[str, SmallNoise]
+    """Classes whose noise is small beside the precision, by ε-quasi."""
+    outliers: Mapping[str, OutlierRecovery]
+    """How well extreme records could be worked out, by ε-quasi; those with declared bounds are not in it."""
     distortion: float | None
     """Mean over quasis of precision loss and range-relative error; None where one of them is undefined."""
     warnings: tuple[Problem, ...] = ()
     """Facts that do not stop a release, but are worth knowing before it is published."""
 
     def __post_init__(self) -> None:
-        for name in ("levels", "error", "clipped", "constant_classes"):
+        for name in ("levels", "error", "clipped", "constant_classes", "small_noise", "outliers"):
             own = getattr(self, name)
             if own is not None:
                 object.__setattr__(self, name, FrozenMapping(own))
 
-    def with_warnings(self, more: Iterable[Problem]) -> Prediction:
-        """This prediction with more warnings before its own."""
-        return dataclasses.replace(self, warnings=(*more, *self.warnings))
+    def with_warnings(self, *, before: Iterable[Problem] = (), after: Iterable[Problem] = ()) -> Prediction:
+        """This prediction with more warnings before and after its own."""
+        return dataclasses.replace(self, warnings=(*before, *self.warnings, *after))
 
     @property
     def suppressed_by_k(self) -> float:
@@ -166,10 +258,18 @@ class Prediction(JsonValue):
         return self.records.suppressed_by_k / self.records.counted
 
     @property
+    def suppressed(self) -> SuppressedShares:
+        """What leaves for k, for confidence, as missing and as unlisted, as shares of the records that were read."""
+        records, gone = self.records, self.confident_k
+        return SuppressedShares(
+            records=records,
+            by_confidence=None if gone is None else gone.of_counted.per(records.read / records.counted),
+        )
+
+    @property
     def suppression(self) -> Estimate:
-        """Expected suppression for k and confident k together, as a share of the counted records."""
-        gone = Estimate() if self.confident_k is None else self.confident_k.of_counted
-        return Estimate(total=self.suppressed_by_k) + gone
+        """The expected share of the records read that leaves for any cause: what the curator's limits are compared with."""
+        return self.suppressed.together
 
     @property
     def largest_error(self) -> float | None:

@@ -16,7 +16,9 @@ from kepsilon.predict.prediction import Prediction
 def refuse_above_total(
     prediction: Prediction, policy: Policy, *, at: Callable[[Sequence[float]], Sequence[Prediction]]
 ) -> None:
-    """Raises UnsatisfiableError if more records are expected to be suppressed than the policy's `max_total_suppression`.
+    """Raises UnsatisfiableError if a larger share of records leaves than the policy's `max_total_suppression`.
+
+    Everything that leaves counts: for k, for confidence (expected), as missing and as unlisted.
 
     The expected figure decides: to decide by the drawn one would be to select noise. `at` predicts for several smaller ε
     from one more pass over the classes, and is called only to word a refusal.
@@ -25,20 +27,37 @@ def refuse_above_total(
     total = prediction.suppression.at_most
     if limit is None or total <= limit:
         return
-    by_k, confident = prediction.suppressed_by_k, prediction.confident_k
-    what = f"k = {policy.k} leaves out {by_k:.2%} of records"
+    shares = prediction.suppressed
+    causes = [f"k = {policy.k} leaves out {shares.by_k:.2%} of the records read"]
     ways = []
-    if confident is not None:
-        what += (
-            f", and confidence {written(policy.confidence or 0)} is expected to leave out "
-            f"{confident.of_counted.total:.2%}: {confident.total_expected:.2%} together"
+    if shares.by_confidence is not None:
+        causes.append(
+            f"confidence {written(policy.confidence or 0)} is expected to leave out {shares.by_confidence.total:.2%}"
         )
-        what += f" ({total:.2%} with three standard errors of what was simulated)" * bool(confident.of_counted.variance)
-        enough = next((own for own in at(_halved(policy.epsilon)) if own.suppression.at_most <= limit), None)
+    if shares.missing:
+        causes.append(f"{shares.missing:.2%} lack a value")
+    if shares.unlisted:
+        causes.append(f"{shares.unlisted:.2%} hold an unlisted value")
+    what = ", and ".join(causes)
+    if len(causes) > 1:
+        what += f": {shares.together.total:.2%} together"
+    what += f" ({total:.2%} with three standard errors of what was simulated)" * bool(shares.together.variance)
+    if shares.by_confidence is not None:
+        # Smaller ε bring back only what confidence takes out.
+        could_do = shares.before_noise <= limit
+        enough = (
+            next((own for own in at(_halved(policy.epsilon)) if own.suppression.at_most <= limit), None)
+            if could_do
+            else None
+        )
         ways += [] if enough is None else [f"epsilon = {enough.epsilon:g}"]
         ways.append("a higher confidence")
-    if by_k > limit / 2:
+    if shares.by_k > limit / 2:
         ways.append("a smaller max_suppression, so that values are generalised instead")
+    if shares.missing:
+        ways.append('missing = "class" for the epsilon-quasis that lack values')
+    if shares.unlisted:
+        ways.append("hierarchies that list every value")
     ways += ["a smaller k", f"max_total_suppression = {min(1.0, math.ceil(1000 * total) / 1000):g}"]
     raise UnsatisfiableError(
         Problem(

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from kepsilon.engines.arrow.profile import DATES, FEW, ColumnProfile, Kind, Shape
-from kepsilon.propose.column_names import Meaning, meanings_of
+from kepsilon.propose.column_names import Meaning, meanings_of, words_of
 
 SHARED_BY_MANY = 20
 """A value is copied into the proposed policy only if at least so many records hold it."""
@@ -21,18 +21,37 @@ ENOUGH_STEPS = 100_000
 """Most steps for numbers of more than 6 decimals: computed numbers have more decimals than any measurement."""
 DATE_FORMATS = {Shape.DATE_DOTS: "%d.%m.%Y", Shape.DATE_DAY_FIRST: "%d/%m/%Y", Shape.DATE_MONTH_FIRST: "%m/%d/%Y"}
 
+PER_CENT = frozenset({"percent", "percentage", "pct"})
+"""Words of a column's name which say that its numbers end at 100."""
+
 Hierarchy = dict[str, object]
 
 
 def fitting_hierarchy(column: ColumnProfile) -> Hierarchy:
     """A mask for codes, intervals for numbers with several values, and else one label for all."""
     if is_code(column):
-        return {"type": "mask"}
+        return mask_of(column)
     if is_numeric(column) and column.n_distinct > 3:
         unit = nice((column.high - column.low) / 16)
         unit = max(1, unit) if column.kind is Kind.WHOLE else unit
         return {"type": "intervals", "widths": [tidy(unit * factor) for factor in (2, 4, 8)]}
     return {"type": "suppress"}
+
+
+def mask_of(column: ColumnProfile) -> Hierarchy:
+    """A mask, with the length that a policy has to state where codes have unequal lengths."""
+    if column.min_length == column.max_length and not column.n_blank:
+        return {"type": "mask"}
+    return {"type": "mask", "length": max(column.max_length, 1)}
+
+
+def public_step(column: ColumnProfile, hierarchy: Hierarchy | None) -> float | None:
+    """The smallest width of the proposed intervals that holds two numbers on average; None where there are no intervals."""
+    widths = None if hierarchy is None else hierarchy.get("widths")
+    if not isinstance(widths, list):
+        return None
+    spacing = (column.high - column.low) / max(1, column.n_distinct - 1)
+    return next((tidy(width) for width in widths if width >= 2 * spacing), tidy(widths[-1]))
 
 
 def dates_hierarchy(column: ColumnProfile) -> Hierarchy:
@@ -89,6 +108,23 @@ def precision_of(column: ColumnProfile) -> tuple[float, bool]:
     if own >= finest:
         return tidy(own), False
     return tidy(10.0 ** math.ceil(math.log10(finest))), True
+
+
+def coarse_step(column: ColumnProfile, precision: float) -> float:
+    """A round step that ranges are widened to: 1, 2 or 5 times a power of ten, about a fifth of the column's range."""
+    return max(nice((column.high - column.low) / 5), precision)
+
+
+def round_domain(column: ColumnProfile, precision: float) -> tuple[float, float] | None:
+    """From 0 to a round number of at least twice the largest; None where some number is negative, or too large for it.
+
+    A column of per cent ends at 100.
+    """
+    if column.low < 0 or column.high <= 0:
+        return None
+    is_percent = PER_CENT & set(words_of(column.name)) and column.high <= 100
+    high = max(100 if is_percent else nice(2 * column.high), precision)
+    return (0, high) if high / precision < LARGEST / 4 else None
 
 
 def nice(number: float) -> float:

@@ -9,10 +9,12 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from kepsilon.engines.arrow.profile import profile_columns
-from kepsilon.propose.hierarchies import SHARED_BY_MANY
+from kepsilon.errors import guarded
+from kepsilon.propose.hierarchies import SHARED_BY_MANY, public_step
 from kepsilon.propose.rules import Proposal, propose_role
 
 WIDTH = 116
+EDIT_ME = "edit me: must not come from the data"
 MANY = 6
 """With more k-quasis than this, the text warns that most combinations will be rare."""
 HEADER = """\
@@ -38,13 +40,17 @@ ROLES = """\
 #   insensitive     published as it is, and says nothing about a person
 """
 RANGES = """\
-# "range" sets the noise of an epsilon-quasi, and with it the promise. There is no default; "class" is proposed
-# because the paper has it. The choices:
-#   "class"             the range of the values in each class. Least noise, but an extreme value shows in it,
-#                       and where all records of a class agree there is no noise at all.
-#   { coarse = step }   the same, widened to multiples of the step: hides extremes and always adds noise.
+# "range" sets the noise of an epsilon-quasi, and with it the promise. There is no default. The choices:
 #   [low, high]         bounds you know without looking at the data: the strongest promise, for each record
 #                       whatever the others hold. More noise; values outside are clipped.
+#   { coarse = step }   the range of the values in each class, widened to multiples of the step: hides what is
+#                       smaller than the step, and always adds noise.
+#   "class"             the same without a step, as in the paper. Least noise, but the size of the noise gives an
+#                       extreme value away, whatever epsilon is, and where all records agree there is no noise.
+# "domain" is what such a number can be: published values are clamped to it, so that none is negative.
+# EDIT THE NUMBERS BELOW: "range" and "domain" are published, and must not come from the data. The proposed ones do:
+# each is 1, 2 or 5 times a power of ten, but it tells roughly how far the values reach, outliers included. Write
+# what you would have written without looking at the data.
 """
 TOGETHER = """\
 # epsilon covers the {n} epsilon-quasis of a record together: every further one adds noise to all of them.
@@ -64,14 +70,16 @@ NOTHING_TO_PROTECT = """\
 """
 
 
+@guarded
 def propose_policy(source: object) -> str:
     """The text of a policy file for a path or a frame; it is no valid policy until k, epsilon and max_suppression are set."""
-    name, columns = profile_columns(source)
+    name, notes, columns = profile_columns(source)
     proposals = [propose_role(column) for column in columns]
     head = HEADER.format(source=toml_string(name), n_records=columns[0].n_records)
     n_grouped, n_noisy = (sum(p.role == role for p in proposals) for role in ("k-quasi", "epsilon-quasi"))
     explained = ROLES + (MANY_QUASIS.format(n=n_grouped) if n_grouped > MANY else "")
-    parts = [head, *_attentions(proposals), explained]
+    read = [_comment(f"ATTENTION: the data {note.what} {note.fix}") for note in notes]
+    parts = [head, *read, *_attentions(proposals), explained]
     if n_noisy:
         parts.append(RANGES + (TOGETHER.format(n=n_noisy) if n_noisy > 1 else ""))
     if any(proposal.groups for proposal in proposals):
@@ -113,12 +121,18 @@ def _section(proposal: Proposal) -> str:
         return f'{comments}# {header}# role = "identifier"   # or "sensitive"\n'
     lines = [f'role = "{proposal.role}"\n']
     if proposal.hierarchy is not None:
-        lines.append(f"hierarchy = {toml_value(proposal.hierarchy)}\n")
+        has_length = f"   # {EDIT_ME}: the length such a code can have" if "length" in proposal.hierarchy else ""
+        lines.append(f"hierarchy = {toml_value(proposal.hierarchy)}{has_length}\n")
+    step = public_step(proposal.column, proposal.hierarchy)
+    if step is not None:
+        lines.append(f"step = {toml_value(step)}   # for mondrian; {EDIT_ME}: a round public number\n")
     if proposal.groups:
         lines.append(_groups(proposal))
     if proposal.precision is not None:
         lines += [f"precision = {toml_value(proposal.precision)}\n"]
-        lines += [f'range = "class"   # or {{ coarse = {toml_value(proposal.coarse)} }}, or [low, high]: see above\n']
+        lines.append(f"range = {{ coarse = {toml_value(proposal.coarse)} }}   # {EDIT_ME}; or [low, high]: see above\n")
+    if proposal.domain is not None:
+        lines.append(f"domain = {toml_value(list(proposal.domain))}   # {EDIT_ME}: what such a number can be\n")
     return "".join([comments, header, *lines])
 
 

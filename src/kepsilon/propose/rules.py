@@ -14,13 +14,15 @@ from kepsilon.engines.arrow.profile import FEW, HINTS, ColumnProfile, Kind, Shap
 from kepsilon.propose.column_names import Meaning, meanings_of
 from kepsilon.propose.hierarchies import (
     Hierarchy,
+    coarse_step,
     dates_hierarchy,
     fitting_hierarchy,
     groups_of,
     is_code,
     is_numeric,
-    nice,
+    mask_of,
     precision_of,
+    round_domain,
 )
 
 NEARLY_UNIQUE = 0.9
@@ -46,7 +48,9 @@ class Proposal:
     """Groups of values copied from the data; they are offered in a comment, not used."""
     precision: float | None = None
     coarse: float | None = None
-    """A step for `range = { coarse = … }` that suits the numbers."""
+    """A round step for `range = { coarse = … }`."""
+    domain: tuple[float, float] | None = None
+    """Round bounds for numbers that cannot be negative."""
 
 
 Rule = Callable[[ColumnProfile, frozenset[Meaning]], Proposal | None]
@@ -138,7 +142,7 @@ def _postcode(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal |
     cut = column.kind is Kind.WHOLE and column.min_length < column.max_length
     note = "CAREFUL: their lengths differ. If zeros in front were lost, say in a spreadsheet, masking mixes up areas."
     reason = "Postcodes. Masked from the right, one character per level."
-    return _k_quasi(column, reason, hierarchy={"type": "mask"}, notes=[note] * cut)
+    return _k_quasi(column, reason, hierarchy=mask_of(column), notes=[note] * cut)
 
 
 def _unique_or_free_text(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
@@ -173,7 +177,7 @@ def _code(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | Non
     if not is_code(column) or meanings & PRIVATE:
         return None
     reason = f"Codes of {column.max_length} digits, as postcodes are. Masked from the right, one digit per level."
-    return _k_quasi(column, reason, hierarchy={"type": "mask"})
+    return _k_quasi(column, reason, hierarchy=mask_of(column))
 
 
 def _sensitive(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
@@ -221,7 +225,8 @@ def _number(column: ColumnProfile, _: frozenset[Meaning]) -> Proposal | None:
         reason=f"{_different(column)}{decimals}: too many to generalise well, so noise hides them within each class.",
         notes=(*notes, *_advice(column)),
         precision=precision,
-        coarse=max(nice((column.high - column.low) / 10), precision),
+        coarse=coarse_step(column, precision),
+        domain=round_domain(column, precision),
     )
 
 
@@ -250,8 +255,8 @@ def _k_quasi(
     notes = [*notes, *_advice(column)]
     if column.n_blank and hierarchy["type"] in ("intervals", "dates"):
         notes.append(
-            f"DECIDE: {column.n_blank:,} records hold empty text in quotes, which this hierarchy cannot place. Write null (an "
-            'empty cell without quotes), or leave those records out: unlisted = "suppress".'
+            f"DECIDE: {column.n_blank:,} records hold empty text or nothing but blanks, which this hierarchy cannot place. Write "
+            'null (an empty cell), or leave those records out: unlisted = "suppress".'
         )
     if hierarchy["type"] == "suppress" and column.n_distinct > FEW:
         notes.append('For so many values a hierarchy file is better: { type = "file", path = "levels.csv" }.')

@@ -1,167 +1,168 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public manifest, made from the curator's record by naming what may be told without endangering a record."""
+"""The public manifest: a function of the policy and of the released table, and of nothing else.
+
+So it tells nothing that the release does not tell: whoever has the release and the policy can work it out again. That is
+why it holds no expected figure, no number of records that were left out, and no key whose presence depends on the data.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from pathlib import Path
 
+from kepsilon.errors import DataError, EngineError, Problem, guarded
+from kepsilon.files.atomic import Staging
 from kepsilon.json_values import FrozenMapping, Json, JsonMapping, JsonValue, left_out_if_none
-from kepsilon.predict.prediction import AttributeLosses, ClassSummary, Losses
+from kepsilon.policy.choices import ALGORITHMS
+from kepsilon.policy.policy import Policy
+from kepsilon.predict.prediction import ClassSummary
+from kepsilon.publish.bounds import Bounds, bounds_of
+from kepsilon.publish.inputs import Input
+from kepsilon.publish.outputs import check_output
 from kepsilon.publish.policy_document import PolicyDocument
-from kepsilon.publish.record import ConfidentSuppression, ErrorOfNoise, Fates, Guarantee, LinkingRisk, Record
-
-MOST_OF_ONE_RECORD = 0.02
-"""Largest share that one record may have in a mean that is published to two digits. Rounding leaves at least half a per
-cent of the mean open, which is a quarter of such a record's share."""
-
-CURATORS_POLICY_KEYS = ("path", "levels")
-"""Keys of a hierarchy that are not made public: the path of its file, and lists that may be copied from the data."""
-
-Number = TypeVar("Number", int, float)
+from kepsilon.publish.record import Guarantee
+from kepsilon.table.arrays import IntArray
+from kepsilon.table.classes import Recoding
+from kepsilon.table.codes import Label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublicError(JsonValue):
-    """The expected error of one ε-quasi, to two digits."""
+class ReleasedClasses:
+    """What counting a release tells: the sizes of its classes, and the labels that it shows."""
 
-    expected_relative: float | None
-    range_relative: float | None
-    has_dominant_record: bool
-    """Whether one record's share of the mean is so large that its value could be solved for; the mean is then left out."""
+    sizes: IntArray
+    """Released records of every class, each at least one, in any order, shape (n_classes,)."""
+    labels: Mapping[str, tuple[Label, ...]]
+    """The distinct labels of each k-quasi, in any order."""
 
-    def to_json(self) -> Json:
-        told = {} if self.has_dominant_record else {"expected_relative": self.expected_relative}
-        return {**told, "range_relative": self.range_relative}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublicSuppression(JsonValue):
-    """Shares of records that confident k was expected to leave out, to two digits."""
-
-    expected: float
-    total_expected: float
+    @classmethod
+    def of(cls, recoding: Recoding, policy: Policy) -> ReleasedClasses:
+        """The classes of a recoding that has only those with released records."""
+        labels = [attribute.labels for attribute in recoding.attributes]
+        return cls(sizes=recoding.sizes, labels=dict(zip(policy.k_quasis, labels, strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublicLinksPerOriginal(JsonValue):
-    """Expected right links per record that was read, to two digits."""
+class Making:
+    """What a manifest says about how its release was made; neither the policy nor the release tells."""
 
-    expected: float
+    kepsilon_version: str
+    created: str
+    """The day, such as 2026-11-16."""
+    seeded: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublicRisk(JsonValue):
-    """Expected right links per record that gets noise, to two digits."""
+class ReleasedRecords(JsonValue):
+    """How many records were released; how many were left out is for the curator only."""
 
-    expected: float
-    expected_paper_ties: float
-    per_original: PublicLinksPerOriginal
+    released: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest(JsonMapping):
-    """What may be given away with a release.
-
-    Its figures were known before any noise was drawn. A realised figure depends on which original each released record
-    was, and can betray it.
-    """
+    """What may be given away with a release: it follows from the policy and the release alone."""
 
     kepsilon_version: str
     created: str
+    """The day on which the release was made."""
     policy: PolicyDocument
     guarantee: Guarantee
     seeded: bool
-    engine: str
+    """Whether somebody who knows a seed can undo the noise."""
     digest: str | None
-    """Digest of the file that was written; None before it is written."""
-    records: Fates
+    """Digest of the file that was written; None before it is written, and for a frame."""
+    records: ReleasedRecords
     classes: ClassSummary
     levels: Mapping[str, int] | None = field(metadata=left_out_if_none())
-    loss: Losses
-    error: Mapping[str, PublicError] | None = field(metadata=left_out_if_none())
-    """Error by ε-quasi, of those with the range of the class; None if there are none."""
-    confident_k: PublicSuppression | None = field(metadata=left_out_if_none())
-    linking_risk: PublicRisk | None = field(metadata=left_out_if_none())
+    """By k-quasi: the lowest level that its labels can be of; None for an algorithm without one level for a column."""
+    bounds: Bounds
 
     def __post_init__(self) -> None:
-        for name in ("levels", "error"):
-            own = getattr(self, name)
-            if own is not None:
-                object.__setattr__(self, name, FrozenMapping(own))
+        if self.levels is not None:
+            object.__setattr__(self, "levels", FrozenMapping(self.levels))
+
+    def to_text(self) -> str:
+        """The JSON text, as it is written beside a release."""
+        return json_text(self.to_json())
+
+    @guarded
+    def write(self, path: str | Path, *, overwrite: bool = False, inputs: Iterable[Input] = ()) -> None:
+        """Writes the manifest as a JSON file; a path among `inputs` is refused.
+
+        `overwrite` replaces a manifest, and no other file: neither the curator's record nor a table.
+        """
+        target = Path(path)
+        check_output(target, overwrite=overwrite, inputs=inputs)
+        if target.exists() and not _is_manifest(target):
+            raise EngineError(
+                Problem(
+                    where=str(target),
+                    what="is no manifest; only an earlier manifest is replaced.",
+                    fix="Choose another name, or move that file away.",
+                )
+            )
+        with Staging([target.parent]) as staging:
+            with staging.new_file(target, owner_only=False) as temporary:
+                temporary.write_text(self.to_text(), encoding="utf-8")
+            staging.publish(overwrite=overwrite)
 
 
-def manifest_of(record: Record) -> Manifest:
-    """The part of the curator's record that may be given away with the release, named field by field.
+def _is_manifest(path: Path) -> bool:
+    """Whether a file is a manifest, of this version or an earlier one, and not the curator's record, which has seconds."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return (
+        isinstance(document, dict)
+        and {"kepsilon_version", "guarantee"} <= document.keys()
+        and "seconds" not in document
+    )
 
-    Declared bounds promise that nothing exact about a record's value is told, and their width is public: a mean error
-    could be solved for the smallest value, or for one that was clipped. So error, risk and the number of clipped values
-    are left out, and likewise error and risk of coarse ranges.
-    Figures that were computed from all records, the suppressed ones included, are rounded to two digits: from an exact
-    figure, whoever knows every value but one could solve for that one.
-    """
-    attributes = record.policy.attributes
-    in_class = {name: error for name, error in record.error.items() if attributes[name].get("range") == "class"}
-    all_in_class = len(in_class) == len(record.error) > 0
+
+def json_text(document: Json) -> str:
+    """A document as it is written to a file."""
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def manifest_of(policy: Policy, released: ReleasedClasses, making: Making, *, digest: str | None) -> Manifest:
+    """The manifest of a release; DataError if its labels cannot be those of a release under the policy."""
+    sizes = released.sizes
+    n_records = int(sizes.sum())
     return Manifest(
-        kepsilon_version=record.kepsilon_version,
-        created=record.created,
-        policy=record.policy.without_in_hierarchies(CURATORS_POLICY_KEYS),
-        guarantee=record.guarantee,
-        seeded=record.seeded,
-        engine=record.engine,
-        digest=record.digest,
-        records=record.records,
-        classes=record.classes,
-        levels=record.levels,
-        loss=_public_loss(record.loss),
-        error={name: _public_error(error) for name, error in in_class.items()} or None,
-        confident_k=_public_suppression(record.confident_k) if all_in_class and record.confident_k else None,
-        linking_risk=_public_risk(record.linking_risk) if all_in_class else None,
-    )
-
-
-def _public_loss(loss: Losses) -> Losses:
-    return Losses(
-        dm_star=_rounded(loss.dm_star),
-        precision=AttributeLosses(
-            by_attribute={name: _rounded(own) for name, own in loss.precision.by_attribute.items()},
-            overall=_rounded(loss.precision.overall),
+        kepsilon_version=making.kepsilon_version,
+        created=making.created,
+        policy=PolicyDocument.public(policy),
+        guarantee=Guarantee.of(policy),
+        seeded=making.seeded,
+        digest=digest,
+        records=ReleasedRecords(released=n_records),
+        classes=ClassSummary(
+            count=len(sizes),
+            smallest=int(sizes.min()),
+            largest=int(sizes.max()),
+            mean=round(n_records / len(sizes), 2),
         ),
+        levels=_levels(policy, released) if ALGORITHMS[policy.algorithm].has_levels else None,
+        bounds=bounds_of(policy, sizes),
     )
 
 
-def _public_error(error: ErrorOfNoise) -> PublicError:
-    """The expected error of one ε-quasi without what one record dominates.
-
-    The mean is of E|Z|/|v|, so a value v next to 0 can dominate it; rounding would not hide that value.
-    """
-    relative, over_range = error.predicted.expected_relative, error.predicted.range_relative
-    is_dominated = (error.predicted.largest_share or 0.0) > MOST_OF_ONE_RECORD
-    return PublicError(
-        expected_relative=None if relative is None or is_dominated else _rounded(relative),
-        range_relative=None if over_range is None else _rounded(over_range),
-        has_dominant_record=is_dominated,
-    )
-
-
-def _public_suppression(confident: ConfidentSuppression) -> PublicSuppression:
-    return PublicSuppression(
-        expected=_rounded(confident.predicted.of_entering.total),
-        total_expected=_rounded(confident.predicted.total_expected),
-    )
-
-
-def _public_risk(risk: LinkingRisk) -> PublicRisk:
-    return PublicRisk(
-        expected=_rounded(risk.predicted.fair.total),
-        expected_paper_ties=_rounded(risk.predicted.paper_ties.total),
-        per_original=PublicLinksPerOriginal(expected=_rounded(risk.per_original.expected)),
-    )
-
-
-def _rounded(figure: Number) -> Number:
-    """The figure rounded to two significant digits."""
-    return round(figure, 1 - math.floor(math.log10(abs(figure)))) if figure else figure
+def _levels(policy: Policy, released: ReleasedClasses) -> dict[str, int]:
+    """By k-quasi, the lowest level that its labels can be of; it need not be the level that the algorithm chose."""
+    levels: dict[str, int] = {}
+    for name, attribute in policy.k_quasis.items():
+        possible = (0,) if attribute.hierarchy is None else attribute.hierarchy.levels_of(released.labels[name])
+        if not possible:
+            raise DataError(
+                Problem(
+                    where=f'column "{name}"',
+                    what="its labels are not of one level of its hierarchy, so this is no release under the policy.",
+                    fix="Use the policy, and the hierarchy files, that the release was made with.",
+                )
+            )
+        levels[name] = min(possible)
+    return levels

@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kepsilon.json_values import Json, JsonMapping, frozen, json_of
 from kepsilon.policy.policy import Policy
+
+CURATORS_KEYS = {"max_total_suppression"}
+"""Keys of a policy that are not made public: that a release passed a limit on exact values is a bit about them."""
+
+CURATORS_HIERARCHY_KEYS = {"path", "levels"}
+"""Keys of a hierarchy that are not made public: the path of its file, and lists that may be copied from the data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +29,16 @@ class PolicyDocument(JsonMapping):
     @classmethod
     def of(cls, policy: Policy) -> PolicyDocument:
         return cls(document=normalised(policy))
+
+    @classmethod
+    def public(cls, policy: Policy) -> PolicyDocument:
+        """The policy as the manifest states it: without what is the curator's own, and without limits on exact values."""
+        document = {key: own for key, own in normalised(policy).items() if key not in CURATORS_KEYS}
+        for attribute in document["attributes"].values():
+            hierarchy = attribute.get("hierarchy", {})
+            for key in CURATORS_HIERARCHY_KEYS & hierarchy.keys():
+                del hierarchy[key]
+        return cls(document=document)
 
     @property
     def algorithm(self) -> str:
@@ -42,15 +58,6 @@ class PolicyDocument(JsonMapping):
     def attributes_with_role(self, role: str) -> tuple[str, ...]:
         """Names of the attributes with this role."""
         return tuple(name for name, attribute in self.attributes.items() if attribute["role"] == role)
-
-    def without_in_hierarchies(self, keys: Collection[str]) -> PolicyDocument:
-        """A copy whose hierarchies lack the given keys."""
-        attributes = {name: dict(attribute) for name, attribute in self.attributes.items()}
-        for attribute in attributes.values():
-            if "hierarchy" in attribute:
-                hierarchy = attribute["hierarchy"].items()
-                attribute["hierarchy"] = {key: value for key, value in hierarchy if key not in keys}
-        return PolicyDocument(document={**self.document, "attributes": attributes})
 
     def to_json(self) -> Json:
         found: Json = json_of(self.document)

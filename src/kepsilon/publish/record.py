@@ -11,6 +11,7 @@ from kepsilon.errors import EngineError, Problem
 from kepsilon.evaluate.linking.reidentification import ClassSizes, Reidentification, reidentification
 from kepsilon.evaluate.tally import Tally
 from kepsilon.json_values import FrozenMapping, JsonMapping, JsonValue, inline, left_out_if_none
+from kepsilon.policy.guarantee import range_in_words, statement
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.prediction import (
     ClassSummary,
@@ -18,9 +19,10 @@ from kepsilon.predict.prediction import (
     ExpectedRisk,
     ExpectedSuppression,
     Losses,
+    OutlierRecovery,
     Prediction,
+    SmallNoise,
 )
-from kepsilon.publish.guarantee import range_in_words, statement
 from kepsilon.publish.policy_document import PolicyDocument
 from kepsilon.version import __version__
 
@@ -38,6 +40,16 @@ class Guarantee(JsonValue):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ranges", FrozenMapping(self.ranges))
+
+    @classmethod
+    def of(cls, policy: Policy) -> Guarantee:
+        return cls(
+            statement=statement(policy),
+            k=policy.k,
+            epsilon=policy.epsilon,
+            confidence=policy.confidence,
+            ranges={name: range_in_words(attribute) for name, attribute in policy.epsilon_quasis.items()},
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +152,10 @@ class Record(JsonMapping):
     """By ε-quasi: number of values outside declared bounds."""
     constant_classes: Mapping[str, int]
     """By ε-quasi: number of classes whose records all agree, so that their value is published without noise."""
+    small_noise: Mapping[str, SmallNoise]
+    """By ε-quasi: classes whose noise is small beside the precision."""
+    outliers: Mapping[str, OutlierRecovery]
+    """By ε-quasi: how well extreme records could be worked out; those with declared bounds are not in it."""
     levels: Mapping[str, int] | None = field(metadata=left_out_if_none())
     """Level by k-quasi; None for an algorithm without one level for a whole column."""
     loss: Losses
@@ -155,7 +171,7 @@ class Record(JsonMapping):
     """Seconds that each step took."""
 
     def __post_init__(self) -> None:
-        for name in ("clipped", "constant_classes", "levels", "error", "seconds"):
+        for name in ("clipped", "constant_classes", "small_noise", "outliers", "levels", "error", "seconds"):
             own = getattr(self, name)
             if own is not None:
                 object.__setattr__(self, name, FrozenMapping(own))
@@ -178,19 +194,15 @@ def record_of(
         kepsilon_version=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         policy=PolicyDocument.of(policy),
-        guarantee=Guarantee(
-            statement=statement(policy),
-            k=policy.k,
-            epsilon=policy.epsilon,
-            confidence=policy.confidence,
-            ranges={name: range_in_words(attribute) for name, attribute in policy.epsilon_quasis.items()},
-        ),
+        guarantee=Guarantee.of(policy),
         seeded=seeded,
         engine=engine,
         digest=None,
         records=fates,
         clipped=prediction.clipped,
         constant_classes=prediction.constant_classes,
+        small_noise=prediction.small_noise,
+        outliers=prediction.outliers,
         levels=prediction.levels,
         loss=prediction.loss,
         classes=_classes(after.sizes),

@@ -5,19 +5,24 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import json
+import warnings as python_warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from kepsilon.engines.protocol import Merged
+from kepsilon.errors import EarlierDrawWarning, InterruptedAfterRelease, Problem, guarded
 from kepsilon.evaluate.pictures import Pictures
 from kepsilon.files.atomic import Staging
 from kepsilon.files.digests import digest
-from kepsilon.publish.manifest import Manifest, manifest_of
+from kepsilon.policy.policy import Policy
+from kepsilon.publish.earlier_draws import earlier_draw
+from kepsilon.publish.inputs import Input
+from kepsilon.publish.manifest import Making, Manifest, ReleasedClasses, json_text, manifest_of
 from kepsilon.publish.outputs import check_outputs, check_report_output, curator_path, is_folder, manifest_path
 from kepsilon.publish.record import Record
+from kepsilon.sources.kinds import lost_types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,21 +39,44 @@ class Written:
     """Digest of the released records."""
     manifest: Manifest
     record: Record
+    warnings: tuple[Problem, ...] = ()
+    """Those of the release, and the kept columns whose type the format of the file does not have."""
 
 
 class Release:
     """A release whose noise was drawn once; no method draws again or changes what will be written."""
 
     def __init__(
-        self, merged: Merged, record: Record, pictures: Pictures, *, page: Callable[[Record, Pictures], str]
+        self,
+        merged: Merged,
+        record: Record,
+        pictures: Pictures,
+        *,
+        policy: Policy,
+        released: ReleasedClasses,
+        page: Callable[[Record, Pictures], str],
+        inputs: tuple[Input, ...],
+        warnings: tuple[Problem, ...] = (),
     ) -> None:
-        """`page` makes the report, one HTML page."""
+        """`released` is what counting `merged` tells; `page` makes the report, one HTML page.
+
+        `inputs` is what was read, none of which is ever overwritten; `warnings` are those that are known before it is
+        written.
+        """
         self._merged = merged
         self._record = record
+        making = Making(
+            kepsilon_version=record.kepsilon_version, created=record.created[: len("2026-11-16")], seeded=record.seeded
+        )
+        self._manifest = manifest_of(policy, released, making, digest=None)
         self._pictures = pictures
         self._page = page
+        self._inputs = inputs
+        self._written: Written | None = None
+        self._warnings = warnings
 
     @property
+    @guarded
     def frame(self) -> Any:
         """The released records, as the kind of table that was read (Arrow for a file)."""
         return self._merged.frame()
@@ -61,13 +89,29 @@ class Release:
     @property
     def manifest(self) -> Manifest:
         """The public description of the release, which may be given away with it."""
-        return manifest_of(self._record)
+        return self._manifest
 
     @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """Facts that are worth knowing before the release is published, as `check` finds them.
+
+        Those for which `check` looks at the records once more are not among them: repeated identifiers, and cells that are
+        formulas.
+        """
+        return self._warnings
+
+    @property
+    @guarded
     def linkage(self) -> Any:
         """Which original record each released record was: for the curator only."""
         return self._merged.linkage()
 
+    @property
+    def written(self) -> Written | None:
+        """What was last written, and where; None as long as nothing is out."""
+        return self._written
+
+    @guarded
     def write(
         self,
         path: str | Path,
@@ -78,52 +122,73 @@ class Release:
     ) -> Written:
         """Writes the release, PATH.manifest.json and the owner-only PATH.curator.json: all of them, or none.
 
-        A path without a suffix becomes a folder of Parquet files.
+        A path without a suffix becomes a folder of Parquet files. If `overwrite` replaces an
+        earlier draw, Python warns with `EarlierDrawWarning`.
+
+        Interrupted (by Ctrl-C, or a signal whose handler raises) before the data file has its name, it leaves nothing and
+        the release is not out. An interrupt after that waits until all is in place, and is then raised as
+        `InterruptedAfterRelease`, which is a KeyboardInterrupt. `written` says at any time whether the release is out.
         """
         output = Path(path)
         linkage_path = None if linkage is None else Path(linkage)
         report_path = None if report is None else Path(report)
-        check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=self._merged.inputs)
+        check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=self._inputs)
+        replaced = earlier_draw(output, digest=self._record.digest) if overwrite else None
+        if replaced is not None:
+            python_warnings.warn(replaced, EarlierDrawWarning, stacklevel=3)
+        before = self._written
+        try:
+            self._write(output, linkage_path, report_path, overwrite=overwrite)
+        except KeyboardInterrupt:
+            if self._written is before:
+                raise
+            raise InterruptedAfterRelease(f"{output} was released before the interrupt.") from None
+        if self._written is None:
+            raise RuntimeError("a release that was written is not known")
+        return self._written
+
+    def _write(self, output: Path, linkage_path: Path | None, report_path: Path | None, *, overwrite: bool) -> None:
         paths = [path for path in (output, linkage_path, report_path) if path is not None]
         with Staging(path.parent for path in paths) as staging:
             new = staging.new_folder(output) if is_folder(output) else staging.new_file(output, owner_only=False)
             with new as temporary:
                 self._merged.write(temporary, final_name=output)
                 found = f"sha256:{digest(temporary)}"
+                lost = lost_types(temporary, self._merged.input_types, final_name=output)
             record = dataclasses.replace(self._record, digest=found)
-            manifest = manifest_of(record)
-            for final, content, owner_only in (
+            manifest = dataclasses.replace(self._manifest, digest=found)
+            contents: tuple[tuple[Path, Manifest | Record, bool], ...] = (
                 (manifest_path(output), manifest, False),
                 (curator_path(output), record, True),
-            ):
+            )
+            for final, content, owner_only in contents:
                 with staging.new_file(final, owner_only=owner_only) as temporary:
-                    temporary.write_text(
-                        json.dumps(content.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n",
-                        encoding="utf-8",
-                    )
+                    temporary.write_text(json_text(content.to_json()), encoding="utf-8")
             if linkage_path is not None:
                 with staging.new_file(linkage_path, owner_only=True) as temporary:
                     self._merged.write_linkage(temporary, final_name=linkage_path)
             if report_path is not None:
                 with staging.new_file(report_path, owner_only=True) as temporary:
                     temporary.write_text(self._page(record, self._pictures), encoding="utf-8")
+            written = Written(
+                path=output,
+                manifest_path=manifest_path(output),
+                record_path=curator_path(output),
+                linkage_path=linkage_path,
+                report_path=report_path,
+                digest=found,
+                manifest=manifest,
+                record=record,
+                warnings=(*self._warnings, *lost),
+            )
             staging.publish(overwrite=overwrite)
-        self._record = record
-        return Written(
-            path=output,
-            manifest_path=manifest_path(output),
-            record_path=curator_path(output),
-            linkage_path=linkage_path,
-            report_path=report_path,
-            digest=found,
-            manifest=manifest,
-            record=record,
-        )
+            self._record, self._manifest, self._written = record, manifest, written  # no interrupt can come between
 
+    @guarded
     def report(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Writes the report, one HTML page with pictures: for the curator only."""
         target = Path(path)
-        check_report_output(target, overwrite=overwrite)
+        check_report_output(target, overwrite=overwrite, inputs=self._inputs)
         with Staging([target.parent]) as staging:
             with staging.new_file(target, owner_only=True) as temporary:
                 temporary.write_text(self._page(self._record, self._pictures), encoding="utf-8")

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import platform
+import secrets
 import shutil
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -145,7 +146,7 @@ def _what_differs(before: Any, now: Mapping[str, Any]) -> str:
 def _lock(folder: Path) -> int | None:
     """Locks the folder for one run at a time: two would time each other's work."""
     try:
-        return lock(folder / MEASUREMENTS, wait=False)
+        return lock(folder / MEASUREMENTS)
     except BlockingIOError:
         fix = "Wait for it, or choose another folder with -o."
         raise _refusal(folder, "another run is writing there.", fix) from None
@@ -160,9 +161,10 @@ def _remove(path: Path) -> None:
 
 def _write(path: Path, content: Json) -> None:
     """Writes the file whole or not at all: what is cut off while writing has another name."""
-    partial = path.with_name(f"{path.name}.part")
+    partial = path.with_name(f".kepsilon-part-{secrets.token_hex(8)}")  # a name that nobody else has
     try:
-        partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        with partial.open("x", encoding="utf-8") as file:
+            file.write(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

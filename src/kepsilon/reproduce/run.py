@@ -17,12 +17,14 @@ from itertools import chain
 from pathlib import Path
 
 from kepsilon import DataError, EngineError, PolicyError, Problem, __version__
+from kepsilon.errors import guarded
 from kepsilon.json_values import Json
+from kepsilon.publish.inputs import inputs_of, refuse_input
 from kepsilon.reproduce.claims.all_claims import judge_all
 from kepsilon.reproduce.data.adult_file import GET_IT, adult_path, read_adult
 from kepsilon.reproduce.data.data_sets import N_ADULT
 from kepsilon.reproduce.pages.page import write_pages
-from kepsilon.reproduce.results_on_disk import PAGE, ResultsFolder, digest_of_code, versions
+from kepsilon.reproduce.results_on_disk import OURS, PAGE, ResultsFolder, digest_of_code, versions
 from kepsilon.reproduce.scope import DATA_SETS, Measurements, Scope, quick_scope
 from kepsilon.reproduce.tasks import Task, all_tasks, gathered, measure
 
@@ -50,6 +52,7 @@ class Reproduction:
         return self.folder / PAGE
 
 
+@guarded
 def reproduce_paper(
     folder: str | Path,
     *,
@@ -76,6 +79,9 @@ def reproduce_paper(
         "versions": versions(),
     }
     tasks = all_tasks(scope, chosen)
+    inputs = inputs_of(source, None if source is None or data is None else adult_path(Path(data)))
+    for name in OURS:  # --overwrite removes these
+        refuse_input(Path(folder) / name, inputs)
     with ResultsFolder(Path(folder), about, overwrite=overwrite) as results:
         _measure_missing(tasks, results, scope, source, on_task)
         on_task("writing", 1.0)

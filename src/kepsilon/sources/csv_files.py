@@ -10,13 +10,14 @@ import contextlib
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from kepsilon.encodings import UTF_8_MARK, Encoding, encoding_of, not_utf_8
 from kepsilon.errors import DataError, Problem
 from kepsilon.sources.columns import without_dictionaries
 from kepsilon.sources.files import readable
@@ -32,8 +33,7 @@ class CsvDialect:
     """How a CSV file is written, and its column names."""
 
     delimiter: str
-    encoding: str
-    """utf-8 or latin-1."""
+    encoding: Encoding
     column_names: tuple[str, ...]
     header_lines: int
     """Lines up to the end of the header, blank ones before it included."""
@@ -45,6 +45,8 @@ class CsvFile:
 
     path: Path
     dialect: CsvDialect
+    is_empty_text_missing: bool = True
+    """Whether a quoted empty cell is missing like an unquoted one. In our own releases the two are told apart."""
     by_column = False
 
     @property
@@ -64,10 +66,14 @@ class CsvFile:
         """Not with a single column: there a null is written as empty text, for an empty line would be skipped."""
         return len(self.column_names) > 1
 
+    @property
+    def notes(self) -> tuple[Problem, ...]:
+        return () if self.dialect.encoding == "utf-8" else (not_utf_8(self.name),)
+
     def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
         del coded  # all columns are read as plain text
         with readable(self.path):
-            return read_csv(self.path, self.dialect, columns)
+            return read_csv(self.path, self.dialect, columns, is_empty_text_missing=self.is_empty_text_missing)
 
     def beside(self) -> tuple[str, ...]:
         return ()
@@ -99,6 +105,12 @@ class CsvFiles:
         with sink.target.open("wb") as file:
             yield lambda table: write_csv(_writable(table, sink.final_name), file, delimiter=delimiter)
 
+    def types_in(self, path: Path, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Text for every column that was not text before; `asked` are the types of the input."""
+        del path
+        texts = (pa.string(), pa.large_string(), pa.string_view())
+        return {name: "text" for name, kind in asked.items() if kind not in texts}
+
 
 def sniff(path: Path) -> CsvDialect:
     """The dialect of a file, found from its beginning."""
@@ -106,15 +118,10 @@ def sniff(path: Path) -> CsvDialect:
         head = file.read(HEADER_BYTES)
     if not head.strip():
         raise DataError(Problem(where=str(path), what="is empty.", fix="A table needs a header line and records."))
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError(Problem(where=str(path), what="is UTF-16 text.", fix="Save it as UTF-8."))
-    encoding = "utf-8"
-    try:
-        text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
-    except UnicodeDecodeError as error:
-        if error.start < len(head) - 4 or len(head) < HEADER_BYTES:
-            encoding = "latin-1"
-        text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8" if encoding == "utf-8" else encoding, errors="replace")
+    encoding = encoding_of(path)
+    text = head.removeprefix(UTF_8_MARK).decode(
+        encoding, errors="ignore"
+    )  # only a letter cut in two at the end is ignored
     delimiter = "\t" if _is_tsv(path) else _most_frequent(_first_line(text.lstrip("\r\n")))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
@@ -124,16 +131,16 @@ def sniff(path: Path) -> CsvDialect:
     return CsvDialect(delimiter=delimiter, encoding=encoding, column_names=tuple(header), header_lines=reader.line_num)
 
 
-def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str]) -> pa.Table:
-    """The named columns as Arrow text; an empty field is null, a quoted empty field is empty text."""
+def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str], *, is_empty_text_missing: bool) -> pa.Table:
+    """The named columns as Arrow text; an empty field is null, a quoted one too if `is_empty_text_missing`."""
     from pyarrow import csv as arrow_csv
 
-    def attempt(encoding: str, block_size: int) -> pa.Table:
+    def attempt(block_size: int) -> pa.Table:
         return arrow_csv.read_csv(
             path,
             # Names are given, not read: Arrow would keep a byte order mark in the first one.
             read_options=arrow_csv.ReadOptions(
-                encoding=encoding,
+                encoding=dialect.encoding,
                 column_names=list(dialect.column_names),
                 skip_rows=dialect.header_lines,
                 block_size=block_size,
@@ -147,19 +154,17 @@ def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str]) -> pa.Tabl
                 column_types=dict.fromkeys(dialect.column_names, pa.string()),
                 include_columns=list(columns),
                 strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
+                quoted_strings_can_be_null=is_empty_text_missing,
                 null_values=[""],
             ),
         )
 
-    encoding, block_size = dialect.encoding, BLOCK_BYTES
+    block_size = BLOCK_BYTES
     while True:
         try:
-            table = attempt(encoding, block_size)
+            table = attempt(block_size)
         except pa.ArrowInvalid as error:
-            if encoding == "utf-8" and "UTF8" in str(error):
-                encoding = "latin-1"  # bytes that are not UTF-8 may come only after the head that was sniffed
-            elif "straddl" in str(error) and block_size < path.stat().st_size:
+            if "straddl" in str(error) and block_size < path.stat().st_size:
                 block_size = path.stat().st_size + 1  # a single field is longer than a block
             elif "Empty CSV" in str(error):
                 return pa.table({name: pa.array([], pa.string()) for name in columns})
@@ -187,7 +192,7 @@ def _refuse_swallowed_records(path: Path, dialect: CsvDialect, *, n_records: int
         fix="A quote inside a cell must be doubled, and the cell quoted.",
     )
     try:
-        for line, fields in _records(path, dialect):
+        for _, line, fields in _records(path, dialect):
             for field in fields:
                 if ("\n" in field or "\r" in field) and _holds_a_record(field, dialect):
                     problem = Problem(
@@ -275,7 +280,7 @@ def _ragged(path: Path, dialect: CsvDialect) -> Problem:
     """Says which lines do not have as many fields as the header: by line number, never by content."""
     n_columns = len(dialect.column_names)
     try:
-        wrong = [line for line, fields in _records(path, dialect, strict=False) if len(fields) != n_columns]
+        wrong = [line for line, _, fields in _records(path, dialect, strict=False) if len(fields) != n_columns]
     except csv.Error:
         wrong = []
     if not wrong:
@@ -286,19 +291,21 @@ def _ragged(path: Path, dialect: CsvDialect) -> Problem:
         )
     return Problem(
         where=str(path),
-        what=f"{len(wrong):,} records do not have the {n_columns} cells of the header; the first is on line {wrong[0]}.",
+        what=f"{len(wrong):,} records do not have the {n_columns} cells of the header; the first begins on line {wrong[0]}.",
         fix="A cell that holds the delimiter or a line break must be quoted.",
     )
 
 
-def _records(path: Path, dialect: CsvDialect, *, strict: bool = True) -> Iterator[tuple[int, list[str]]]:
-    """The line that each record ends on, and its fields; `strict` raises csv.Error where quotes do not match."""
+def _records(path: Path, dialect: CsvDialect, *, strict: bool = True) -> Iterator[tuple[int, int, list[str]]]:
+    """The lines that each record begins and ends on, and its fields; `strict` raises csv.Error where quotes do not match."""
     csv.field_size_limit(1 << 30)
     with path.open(encoding=dialect.encoding, errors="replace", newline="") as file:
         reader = csv.reader(file, delimiter=dialect.delimiter, strict=strict)
+        last = 0
         for fields in reader:
             if fields:
-                yield reader.line_num, fields
+                yield last + 1, reader.line_num, fields
+            last = reader.line_num
 
 
 def _is_tsv(path: Path) -> bool:

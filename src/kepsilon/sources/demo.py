@@ -65,6 +65,7 @@ hierarchy = { type = "suppress", label = "Person" }      # Female, Person
 [attributes.year_of_birth]
 role = "k-quasi"
 hierarchy = { type = "intervals", widths = [2, 4, 8] }   # 1994, [1994, 1996), [1992, 1996), [1992, 2000), *
+step = 2                                                 # "mondrian" cuts and labels years on this public step instead
 
 [attributes.zip_code]
 role = "k-quasi"

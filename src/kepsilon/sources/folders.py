@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kepsilon.errors import DataError, Problem
-from kepsilon.sources.files import missing, unreadable
+from kepsilon.sources.files import missing, refuse_special, unreadable
 
 SUFFIXES = (".parquet", ".pq")
 
@@ -28,6 +28,8 @@ def files_of(path: Path) -> tuple[Path, ...]:
         found = [path]
         if not path.exists():
             raise missing(path)
+    for file in found:
+        refuse_special(file)
     if not found:
         raise DataError(
             Problem(

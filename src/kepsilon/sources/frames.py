@@ -9,8 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from kepsilon.errors import DataError, EngineError, Problem
+from kepsilon.errors import NOT_SHOWN, DataError, EngineError, Problem, calling_others
 from kepsilon.sources.columns import metadata_names
+from kepsilon.sources.kept_types import PythonObjects
+from kepsilon.table.type_changes import TypeChange
 
 
 class Frames:
@@ -23,7 +25,12 @@ class Frames:
     writing = None
 
     def takes(self, source: object) -> bool:
-        return _library(source) in ("pandas", "polars") or hasattr(source, "__arrow_c_stream__")
+        library = _library(source)
+        if library in ("pandas", "polars"):
+            return True
+        return calling_others(
+            lambda: hasattr(source, "__arrow_c_stream__"), lambda kind: _failed(source, library, kind)
+        )
 
     def open(self, source: object) -> FrameSource:
         return FrameSource(source)
@@ -36,14 +43,18 @@ class FrameSource:
     inputs: tuple[Path, ...] = ()
     by_column = True
     tells_null_from_empty = True
+    notes: tuple[Problem, ...] = ()
 
     def __init__(self, frame: Any) -> None:
-        self._library = _library(frame)
-        if self._library == "polars" and hasattr(frame, "collect"):
-            frame = frame.collect()
-        self._table = _as_arrow(frame, self._library)
-        self._beside = _beside_pandas(frame) if self._library == "pandas" else metadata_names(self._table.schema)
+        self.library = _library(frame)
+        frame, self._table, self._beside = calling_others(
+            lambda: _read(frame, self.library), lambda kind: _failed(frame, self.library, kind)
+        )
         self.column_names: tuple[str, ...] = tuple(self._table.column_names)
+        self._enums = _enums(frame) if self.library == "polars" else []
+        only_used = "Enum of the categories that released records hold"
+        self.type_changes = tuple(TypeChange(column=name, before="Enum", after=only_used) for name in self._enums)
+        self._pandas_types = _pandas_types(frame) if self.library == "pandas" else {}
 
     def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
         del coded  # text is read as the frame holds it
@@ -54,17 +65,39 @@ class FrameSource:
 
     def like(self, table: pa.Table) -> Any:
         """An Arrow table as the kind of frame that was read."""
-        if self._library == "polars":
-            import polars as pl
-
-            return pl.from_arrow(table)
-        if self._library == "pandas":
-            return table.to_pandas()
-        if self._library == "duckdb":
+        if self.library == "polars":
+            return self._as_polars(table)
+        if self.library == "pandas":
+            return self._as_pandas(table)
+        if self.library == "duckdb":
             import duckdb
 
             return duckdb.from_arrow(table)
         return table
+
+    def _as_polars(self, table: pa.Table) -> Any:
+        """A Polars frame. An Enum stays one, in its order, with the categories that released records hold."""
+        import polars as pl
+
+        frame = pl.from_arrow(table)
+        for name in self._enums:
+            if name in table.column_names and pa.types.is_dictionary(table.schema.field(name).type):
+                categories = table.column(name).chunk(0).dictionary.to_pylist()
+                frame = frame.with_columns(frame.get_column(name).cast(pl.Enum(categories)))
+        return frame
+
+    def _as_pandas(self, table: pa.Table) -> Any:
+        """A pandas frame. Columns that kept their Arrow type also keep pandas' own type, such as Int64."""
+        frame = table.to_pandas()
+        for name, kind in self._pandas_types.items():
+            i = table.schema.get_field_index(name)
+            if i >= 0 and table.schema.field(i).type == self._table.schema.field(name).type:
+                frame[name] = kind.__from_arrow__(table.column(i))
+        for i, field in enumerate(table.schema):
+            if pa.types.is_nested(field.type):
+                # A null beside or above whole numbers would make doubles of them, which do not hold all their digits.
+                frame[field.name] = table.column(i).to_pandas(integer_object_nulls=True)
+        return frame
 
 
 def _library(frame: object) -> str:
@@ -72,8 +105,28 @@ def _library(frame: object) -> str:
     return type(frame).__module__.partition(".")[0].lstrip("_")
 
 
+def _read(frame: Any, library: str) -> tuple[Any, pa.Table, tuple[str, ...]]:
+    """The frame, its Arrow table, and names of what it holds beside its columns; a lazy frame is worked out here."""
+    if library == "polars" and hasattr(frame, "collect"):
+        frame = frame.collect()
+    table = _as_arrow(frame, library)
+    return frame, table, _beside_pandas(frame) if library == "pandas" else metadata_names(table.schema)
+
+
+def _failed(frame: Any, library: str, kind: str) -> DataError:
+    """The error for a table whose own code failed with an error of this kind while it was read."""
+    own = type(frame).__name__
+    return DataError(
+        Problem(
+            where="table",
+            what=f"the {own} could not be read: {library or 'its code'} raised {kind}.",
+            fix=f"{NOT_SHOWN}\nTo find the fault, make a table of it yourself first, with pyarrow.table(...) or .collect().",
+        )
+    )
+
+
 def _as_arrow(frame: Any, library: str) -> pa.Table:
-    """The frame as an Arrow table. Messages of the libraries quote values, so none is passed on, not even as a cause."""
+    """The frame as an Arrow table."""
     if isinstance(frame, pa.Table):
         return frame
     if library == "pandas":
@@ -82,13 +135,43 @@ def _as_arrow(frame: Any, library: str) -> pa.Table:
             raise DataError(problem)
         # An index holds record numbers, sometimes names; it is dropped, and what matters should be a column.
         return pa.Table.from_pandas(_with_text_names(frame), preserve_index=False)
+    if library == "polars":
+        return _polars_as_arrow(frame)
     if not hasattr(frame, "__arrow_c_stream__"):
         raise not_a_table(frame)
-    try:
+    return pa.table(frame)
+
+
+def _polars_as_arrow(frame: Any) -> pa.Table:
+    """A Polars frame as Arrow. Columns of Python objects, exported as addresses in memory, become empty stand-ins."""
+    if not hasattr(frame, "schema"):
+        raise not_a_table(frame)
+    objects = [name for name, kind in frame.schema.items() if _holds_objects(kind)]
+    if not objects:
         return pa.table(frame)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        pass
-    raise DataError(Problem(where="table", what="it cannot be read as Arrow data."))
+    table = pa.table(frame.drop(objects))
+    for i, name in enumerate(frame.columns):
+        if name in objects:
+            nulls = pa.ExtensionArray.from_storage(PythonObjects(), pa.nulls(frame.height))
+            table = table.add_column(i, name, nulls)
+    return table
+
+
+def _enums(frame: Any) -> list[str]:
+    """The names of the Enum columns of a Polars frame."""
+    return [name for name, kind in getattr(frame, "schema", {}).items() if type(kind).__name__ == "Enum"]
+
+
+def _pandas_types(frame: Any) -> dict[str, Any]:
+    """The types of a pandas frame's columns that pandas makes from Arrow itself, by name."""
+    found = zip(frame.columns, frame.dtypes, strict=True)
+    return {str(name): kind for name, kind in found if hasattr(kind, "__from_arrow__")}
+
+
+def _holds_objects(kind: Any) -> bool:
+    """Whether a Polars type is that of Python objects, or has it inside."""
+    inside = [getattr(kind, "inner", None), *(field.dtype for field in getattr(kind, "fields", None) or ())]
+    return str(kind) == "Object" or any(_holds_objects(own) for own in inside if own is not None)
 
 
 def not_a_table(source: object) -> EngineError:
@@ -125,7 +208,7 @@ def _unusable_pandas(frame: Any) -> Problem | None:
     for position, name in enumerate(names):
         try:
             pa.Array.from_pandas(frame.iloc[:, position])
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, ValueError):
+        except Exception:  # noqa: BLE001 (a value that Python's own code fails on may raise anything)
             return Problem(
                 where=f'table: column "{name}"',
                 what="holds values of several types, or of one that is not known.",

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from kepsilon.errors import DataError, Problem
 from kepsilon.sources.arrow_files import ArrowFiles
-from kepsilon.sources.csv_files import CsvFiles
-from kepsilon.sources.files import missing, readable
+from kepsilon.sources.csv_files import CsvFile, CsvFiles
+from kepsilon.sources.files import missing, readable, refuse_special
 from kepsilon.sources.folders import is_many
 from kepsilon.sources.frames import Frames, not_a_table
 from kepsilon.sources.parquet_files import PARQUET
@@ -85,10 +87,17 @@ def open_source(source: object) -> Source:
     if not isinstance(source, str | Path):
         return kind.open(source)
     path = Path(source)
-    if not (path.exists() or is_many(path)):
-        raise missing(path)
+    refuse_special(path)
     with readable(path):
+        if not (path.exists() or is_many(path)):
+            raise missing(path)
         return kind.open(path)
+
+
+def open_release(source: object) -> Source:
+    """A release as a `Source`, in which empty text and null are told apart where kepsilon writes them differently."""
+    opened = open_source(source)
+    return replace(opened, is_empty_text_missing=False) if isinstance(opened, CsvFile) else opened
 
 
 def writer_for(path: Path) -> Writing:
@@ -107,6 +116,28 @@ def writer_for(path: Path) -> Writing:
 def writing(sink: Sink) -> AbstractContextManager[Write]:
     """Opens a file for writing, of the kind that its final name asks for; leaving the block finishes it."""
     return writer_for(sink.final_name)(sink)
+
+
+def lost_types(path: Path, input_types: Mapping[str, Any], *, final_name: Path) -> tuple[Problem, ...]:
+    """A problem that names the kept columns whose type in the input, by name, is not their type in a released file.
+
+    The file, or folder of Parquet files, is at `path` and will be called `final_name`.
+    """
+    types_in = getattr(SOURCES.taking(path) or SOURCES.by_suffix(final_name.suffix), "types_in", None)
+    if types_in is None:  # a kind of file that does not say
+        return ()
+    found = types_in(path, input_types)
+    changed = {name: kind for name, kind in found.items() if name in input_types and kind != input_types[name]}
+    if not changed:
+        return ()
+    listed = "; ".join(f'"{name}" was {input_types[name]} and is {kind}' for name, kind in changed.items())
+    return (
+        Problem(
+            where=str(final_name),
+            what=f"columns have another type than in the input: {listed}.",
+            fix="Their values stay. Arrow (.arrow) has most types, Parquet (.parquet) all but a few, CSV none.",
+        ),
+    )
 
 
 def _unknown(path: Path, kinds: Sequence[Kind]) -> DataError:

@@ -3,23 +3,25 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
 from kepsilon.errors import AnonymisationError, DataError, Problem
-from kepsilon.sources.columns import marked, metadata_names, shown_schema
-from kepsilon.sources.files import changed, unreadable
+from kepsilon.sources.columns import lost_orders, marked, metadata_names, unordered, without_order
+from kepsilon.sources.files import changed, readable
 from kepsilon.sources.folders import SUFFIXES, files_of, is_many
+from kepsilon.sources.parquet_writing import ParquetWriter
 from kepsilon.sources.protocol import Sink, Write
 
+_LARGEST_DICTIONARY_PAGE = 1 << 20
+"""Bytes of a dictionary beyond which Arrow stores values without it, if it is not told otherwise."""
 _MOST_PLACES = 64
 _SAMPLED_AT_ONCE = 1 << 15
 _SAMPLING_SEED = 20160712
@@ -48,7 +50,26 @@ class Parquet:
     @contextlib.contextmanager
     def writing(self, sink: Sink) -> Iterator[Write]:
         with contextlib.ExitStack() as stack:
-            yield _Writer(sink.target, stack).write
+            writer = ParquetWriter(sink.target, stack)
+            yield writer.write
+            writer.finish()
+
+    def types_in(self, path: Path, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The types of a file's columns; `asked` are those of the input."""
+        del asked
+        return {field.name: field.type for field in ParquetFiles(path).schema}
+
+    def render(self, path: Path, copy: BinaryIO) -> None:
+        """Writes the table of a file again, as a release of it would be written."""
+        with contextlib.ExitStack() as stack:
+            writer = ParquetWriter(copy, stack)
+            with _opened(path, ()) as opened:
+                for i in range(opened.num_row_groups):
+                    writer.write(opened.read_row_group(i))
+                if not opened.num_row_groups:
+                    none = [pa.chunked_array([], type=field.type) for field in opened.schema_arrow]
+                    writer.write(pa.Table.from_arrays(none, names=opened.schema_arrow.names))
+            writer.finish()
 
 
 PARQUET = Parquet()
@@ -97,6 +118,7 @@ class ParquetFiles:
 
     by_column = True
     tells_null_from_empty = True
+    notes: tuple[Problem, ...] = ()
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -111,8 +133,34 @@ class ParquetFiles:
         self.schema: pa.Schema = self._stamps[self.paths[0]].schema
         for file, stamp in self._stamps.items():
             _refuse_other_columns(file, stamp.schema, self.schema, first=self.paths[0])
+        self._disordered = tuple(field.name for field in self.schema if self._is_disordered(field))
+        self.type_changes = lost_orders(self._disordered)
+        for name in self._disordered:
+            i = self.schema.get_field_index(name)
+            self.schema = self.schema.set(i, pa.field(name, unordered(self.schema.field(i).type)))
         self.column_names: tuple[str, ...] = tuple(self.schema.names)
         self.n_records = sum(stamp.n_records for stamp in self._stamps.values())
+
+    def _is_disordered(self, field: pa.Field) -> bool:
+        """Whether a column is of ordered categories, but the files do not store the order.
+
+        Arrow then lists categories as records first use them, and their order would tell that of the input.
+        """
+        if not (pa.types.is_dictionary(field.type) and field.type.ordered):
+            return False
+        first: pa.Array | None = None
+        for file in self.paths:
+            with _opened(file, ()) as opened:
+                places = [i for i, own in enumerate(opened.schema) if own.path == field.name]
+                for i in range(opened.num_row_groups):
+                    group = opened.metadata.row_group(i)
+                    chunks = opened.read_row_group(i, columns=[field.name]).column(0).chunks
+                    entries = [own.dictionary for own in chunks]
+                    first = entries[0] if first is None and entries else first
+                    is_stored = all(group.column(place).has_dictionary_page for place in places)
+                    if not is_stored or any(not own.equals(first) for own in entries):
+                        return True
+        return first is not None and first.nbytes > _LARGEST_DICTIONARY_PAGE
 
     def coded(self, columns: Sequence[str], k_quasis: Sequence[str]) -> list[str]:
         """The columns of text that are read faster as dictionaries: k-quasis, and those whose values repeat often."""
@@ -141,7 +189,9 @@ class ParquetFiles:
             with _opened(file, coded) as opened:
                 for batch in opened.iter_batches(batch_size=n_records, columns=list(columns)):
                     n_seen += batch.num_rows
-                    yield marked(pa.Table.from_batches([batch]).select(list(columns)), coded)
+                    batch.validate(full=True)
+                    table = pa.Table.from_batches([batch]).select(list(columns))
+                    yield marked(without_order(table, self._disordered), coded)
             if n_seen != self._stamps[file].n_records:
                 raise changed(file)
 
@@ -174,9 +224,11 @@ class ParquetFiles:
             with _opened(place.file, coded) as opened:
                 n_at_once = min(n, _SAMPLED_AT_ONCE)
                 for batch in opened.iter_batches(n_at_once, row_groups=[place.group], columns=list(columns)):
+                    batch.validate(full=True)
                     here = min(batch.num_rows, n - n_seen)
                     chosen = np.flatnonzero(rng.random(here) < share)
                     table = pa.Table.from_batches([batch.slice(0, here)]).select(list(columns))
+                    table = without_order(table, self._disordered)
                     yield marked(table if share == 1 else table.take(pa.array(chosen)), coded)
                     n_seen += here
                     if n_seen >= n:
@@ -194,7 +246,8 @@ class ParquetFiles:
         self._refuse_changed(file)
         with _worded(file):
             table = parquet.read_table(file, columns=list(columns), read_dictionary=list(coded), partitioning=None)
-        return marked(table, coded)
+            table.validate(full=True)  # who follows damaged positions reads elsewhere in memory
+            return marked(without_order(table, self._disordered), coded)
 
     def beside(self) -> tuple[str, ...]:
         """Names of the metadata of all files."""
@@ -223,18 +276,9 @@ class ParquetFiles:
             raise changed(file)
 
 
-@contextlib.contextmanager
-def _worded(file: Path) -> Iterator[None]:
+def _worded(file: Path) -> contextlib.AbstractContextManager[None]:
     """Words the errors of reading a file for the user."""
-    damaged = DataError(Problem(where=str(file), what="is damaged: some of its columns cannot be read."))
-    try:
-        yield
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, KeyError):
-        raise damaged from None
-    except OSError as error:
-        if error.errno is None:
-            raise damaged from None
-        raise unreadable(file, error) from None
+    return readable(file, damaged="is damaged: some of its columns cannot be read.")
 
 
 @contextlib.contextmanager
@@ -248,14 +292,14 @@ def _opened(file: Path, coded: Sequence[str]) -> Iterator[parquet.ParquetFile]:
 
 def _read_footer(file: Path) -> tuple[Stamp, parquet.FileMetaData]:
     """The stamp of a file, and the metadata at its end."""
-    try:
+    with readable(file, damaged="is not a Parquet file, or is damaged."):
         status = file.stat()
-        metadata = parquet.read_metadata(file)
-        schema = metadata.schema.to_arrow_schema().remove_metadata()
-    except pa.ArrowInvalid:
-        raise DataError(Problem(where=str(file), what="is not a Parquet file.")) from None
-    except OSError as error:
-        raise unreadable(file, error) from None
+        try:
+            metadata = parquet.read_metadata(file)
+            schema = metadata.schema.to_arrow_schema().remove_metadata()
+            schema.names  # noqa: B018 (names are decoded when they are asked for)
+        except UnicodeDecodeError:
+            raise DataError(Problem(where=str(file), what="a column has a name that is not UTF-8 text.")) from None
     stamp = Stamp(n_records=metadata.num_rows, size=status.st_size, changed=status.st_mtime_ns, schema=schema)
     return stamp, metadata
 
@@ -287,20 +331,3 @@ def _refuse_other_columns(file: Path, schema: pa.Schema, expected: pa.Schema, *,
                 fix="All files of a table need the same columns.",
             )
         )
-
-
-class _Writer:
-    """Writes a Parquet file. Coded text is written as dictionaries, which is fast, but its schema says text."""
-
-    def __init__(self, target: Path, stack: contextlib.ExitStack) -> None:
-        self._target, self._stack = target, stack
-        self._writer: Any = None
-
-    def write(self, table: pa.Table) -> None:
-        if self._writer is None:
-            self._writer = self._stack.enter_context(
-                parquet.ParquetWriter(self._target, table.schema, compression="snappy", store_schema=False)
-            )
-            recorded = base64.b64encode(shown_schema(table).serialize().to_pybytes()).decode()
-            self._writer.add_key_value_metadata({"ARROW:schema": recorded})
-        self._writer.write_table(table, row_group_size=1 << 20)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kepsilon.errors import Problem
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -34,6 +36,10 @@ class Source(Protocol):
     @property
     def tells_null_from_empty(self) -> bool:
         """Whether a null that was written is read as null, and not as empty text."""
+
+    @property
+    def notes(self) -> tuple[Problem, ...]:
+        """What the user should know of how the table was read."""
 
     def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
         """The named columns of all records; those of text in `coded` may be dictionaries, marked as coded text."""

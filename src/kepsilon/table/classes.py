@@ -24,7 +24,10 @@ class AttributeLabels:
     of_class: IntArray
     """Position in `labels`, shape (n_classes,)."""
     loss: FloatArray
-    """Precision loss of the label of every class, 0 (the value itself) to 1, shape (n_classes,)."""
+    """Precision loss of the label of every class, 0 (the value itself) to 1, shape (n_classes,).
+
+    OLA has level over height; local algorithms have the share of what occurs that the label covers.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

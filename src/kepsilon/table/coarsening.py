@@ -122,7 +122,7 @@ def _labels(values: Sequence[Label], attribute: KQuasi) -> dict[int, IntArray]:
     if attribute.hierarchy is None:
         return {}
     placed = place_values("", attribute, values)
-    of_known = np.flatnonzero(np.array([value is not None for value in values], dtype=np.bool_))
+    of_known = np.flatnonzero(np.array([bool(value) for value in values], dtype=np.bool_))
     by_level: dict[int, IntArray] = {}
     for level, labels in enumerate(placed.levels.labels, 1):
         numbers: dict[str, int] = {}

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.number_line import NumberLine
 
 Label = str | None
 """A published value of a k-quasi; None is a null, which is a value like any other."""
@@ -39,10 +40,10 @@ class Domain:
     """Labels by level and code; level 0 holds the values themselves."""
     up: tuple[IntArray, ...]
     """`up[l]` maps codes of level l to codes of level l + 1; non-decreasing, and onto."""
-    positions: FloatArray | None = None
-    """The number that each value stands for (NaN for null), if values are to be published as intervals."""
+    line: NumberLine | None = None
+    """The number line of its values where the policy has a `step`: local algorithms then publish intervals."""
     generalises: bool = True
-    """False where the attribute has no hierarchy: Mondrian then publishes sets of values, and OLA refuses it."""
+    """False where the attribute has no hierarchy: OLA refuses it, Mondrian publishes intervals or sets of values."""
 
     @property
     def n_values(self) -> int:
@@ -72,12 +73,12 @@ def code_domain(
     positions: FloatArray | None = None,
     generalises: bool = True,
 ) -> tuple[Domain, IntArray]:
-    """The domain of one attribute, and the code of each given value, shape (n_values,).
+    """The domain of one attribute without a number line, and the code of each given value, shape (n_values,).
 
-    `columns[l][i]` is the label of value i at level l; `columns[0]` holds the distinct values. Values are first put in
-    natural order (null, then by `positions` if given, else as text), so that the result does not depend on the order in
-    which they are given. Then values of one parent are brought together, level by level from the top; each group goes
-    where its first value was.
+    `columns[l][i]` is the label of value i at level l; `columns[0]` holds the distinct values. `positions` say where values
+    lie that are numbers or dates. Values are first put in natural order (null, then by `positions` if given, else as
+    text), so that the result does not depend on the order in which they are given. Then values of one parent are brought
+    together, level by level from the top; each group goes where its first value was.
     """
     values = columns[0]
     natural = _natural_order(values, positions)
@@ -108,7 +109,6 @@ def code_domain(
         name=name,
         levels=tuple(labels_by_level),
         up=tuple(up),
-        positions=None if positions is None else positions[final],
         generalises=generalises,
     )
     return domain, code_of_value

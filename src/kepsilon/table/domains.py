@@ -1,64 +1,96 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the domain of a k-quasi from its hierarchy and the values that occur; for the step that counts.
+"""Makes the domain of a k-quasi from its hierarchy, its step and the values that occur; for the step that counts.
 
-`place_values` asks the hierarchy for labels; `not_covered` says which values it does not list; once records with such
-values are left out, `domain_of` gives codes to those that remain.
+`place_values` asks the hierarchy for labels and reads numbers; `refused_values` says which values it does not list and
+which are no numbers; once records with such values are left out, `domain_of` gives codes to those that remain.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
-from kepsilon.errors import DataError, PolicyError, Problem
+from kepsilon.errors import PolicyError, Problem
 from kepsilon.policy.hierarchies import Levels
-from kepsilon.policy.hierarchies.intervals import parse_number
-from kepsilon.policy.roles import KQuasi
+from kepsilon.policy.numbers import parse_number
+from kepsilon.policy.roles import KQuasi, fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label, NotNestedError, code_domain
+from kepsilon.table.number_line import number_line
 
-LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
+LEADING_ZERO = re.compile(r"\s*[+-]?0[0-9]")
 """Text that begins like a number with a needless zero, so it is a code such as a postal code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedValues:
-    """The distinct values of one k-quasi, their labels in its hierarchy, and which values the hierarchy lists."""
+    """The distinct values of one k-quasi, their labels in its hierarchy, and which values can be placed."""
 
     name: str
     values: tuple[Label, ...]
     levels: Levels
     """Labels of the values that are not null, in their order."""
-    is_covered: BoolArray
-    """Whether the hierarchy lists each value, shape (n_values,)."""
+    is_listed: BoolArray
+    """Whether the hierarchy lists each value, shape (n_values,); true where there is no hierarchy."""
+    is_number: BoolArray
+    """Whether each value is null or a number, shape (n_values,); true where no number is asked for."""
     generalises: bool
     """Whether there is a hierarchy."""
+    step: Fraction | None
+    """The public step that numbers are cut and labelled on, if the policy has one."""
+    lacks_step: bool
+    """Whether the values are numbers and have neither a hierarchy nor a step, so that no safe label is known."""
+
+    @property
+    def is_covered(self) -> BoolArray:
+        """Whether each value is listed, and a number where numbers are asked for, shape (n_values,)."""
+        return self.is_listed & self.is_number
 
 
 def place_values(name: str, attribute: KQuasi, values: Sequence[Label]) -> PlacedValues:
-    """The distinct values of a k-quasi with their labels; `values` may hold one None, which no hierarchy has to list."""
-    known = [value for value in values if value is not None]
-    levels = _as_they_are(known) if attribute.hierarchy is None else attribute.hierarchy.place(known)
-    is_covered = np.ones(len(values), dtype=np.bool_)
-    of_known = np.flatnonzero(np.array([value is not None for value in values], dtype=np.bool_))
-    is_covered[of_known[list(levels.not_covered)]] = False
+    """The distinct values of a k-quasi with their labels.
+
+    `values` may hold None for null, which no hierarchy has to list. An empty text counts as null: a CSV file does not
+    tell them apart, and what is one class there has to be one class everywhere.
+    """
+    known = [value for value in values if value]
+    has_step, has_hierarchy = attribute.step is not None, attribute.hierarchy is not None
+    levels = Levels(labels=()) if attribute.hierarchy is None else attribute.hierarchy.place(known)
+    is_listed, is_number = np.ones((2, len(values)), dtype=np.bool_)
+    of_known = np.flatnonzero(np.array([bool(value) for value in values], dtype=np.bool_))
+    is_listed[of_known[list(levels.not_covered)]] = False
+    if has_step:
+        is_number[of_known] = [parse_number(value) is not None for value in known]
     return PlacedValues(
         name=name,
         values=tuple(values),
         levels=levels,
-        is_covered=is_covered,
-        generalises=attribute.hierarchy is not None,
+        is_listed=is_listed,
+        is_number=is_number,
+        generalises=has_hierarchy,
+        step=None if attribute.step is None else fraction(attribute.step),
+        lacks_step=not has_step and not has_hierarchy and _are_numbers(known),
     )
 
 
 def domain_of(placed: PlacedValues) -> tuple[Domain, IntArray]:
     """The domain, and the code of each value, shape (n_values,); the hierarchy has to list all values."""
     columns, positions = _columns(placed)
+    place: dict[Label, int] = {}
+    of_value = [place.setdefault(value, len(place)) for value in columns[0]]  # null and empty text share a place
+    if len(place) < len(of_value):
+        first = np.unique(of_value, return_index=True)[1].tolist()
+        columns = [[column[i] for i in first] for column in columns]
+        positions = None if positions is None else positions[first]
+    numbers = [None if value is None else parse_number(value) for value in place] if placed.step else []
+    if placed.step is not None and positions is None:
+        positions = np.array([np.nan if number is None else float(number) for number in numbers], dtype=np.float64)
     try:
-        return code_domain(placed.name, columns, positions=positions, generalises=placed.generalises)
+        domain, codes = code_domain(placed.name, columns, positions=positions, generalises=placed.generalises)
     except NotNestedError as error:
         raise PolicyError(
             Problem(
@@ -67,30 +99,67 @@ def domain_of(placed: PlacedValues) -> tuple[Domain, IntArray]:
                 fix="A coarser level may only merge values.",
             )
         ) from None
+    if placed.step is None:
+        return domain, codes[of_value]
+    by_code = [numbers[i] for i in np.argsort(codes).tolist()]
+    return replace(domain, line=number_line(by_code, step=placed.step)), codes[of_value]
 
 
-def not_covered(placed: PlacedValues, counts: IntArray) -> DataError | None:
-    """The error for values that the hierarchy does not list, by count, without the values; None if it lists all."""
-    if placed.is_covered.all():
-        return None
-    n_values = int((~placed.is_covered).sum())
-    n_records = int(counts[~placed.is_covered].sum())
-    return DataError(
-        Problem(
-            where=f'column "{placed.name}"',
-            what=f"{n_records:,} records hold {n_values:,} values that its hierarchy does not list.",
-            fix="They are not shown, because they come from records. To see them here: "
-            f"kepsilon check --show-values {placed.name}\n"
-            f'Or leave those records out: attributes.{placed.name}.unlisted = "suppress"',
+def refused_values(placed: PlacedValues, counts: IntArray) -> list[Problem]:
+    """What is wrong with values that cannot be placed, by count, without the values; empty if all can."""
+    if placed.levels.misfit is not None:
+        return []  # `unplaceable` says what is wrong
+    problems = []
+    not_numbers = placed.is_listed & ~placed.is_number
+    if not placed.is_listed.all():
+        problems.append(_refusal(placed, counts, ~placed.is_listed, "its hierarchy does not list"))
+    if not_numbers.any():
+        problems.append(
+            _refusal(placed, counts, not_numbers, "are no finite numbers below 2^53, which its step asks for")
         )
+    return problems
+
+
+def unplaceable(placed: PlacedValues) -> list[Problem]:
+    """Why no value of the k-quasi can be placed, which leaving records out does not help; empty if nothing is wrong."""
+    name, misfit = placed.name, placed.levels.misfit
+    problems = []
+    if placed.lacks_step:
+        what = (
+            "holds numbers, and has neither a step nor a hierarchy. Labels made from the data alone would show the values of "
+            "single records."
+        )
+        fix = (
+            f"Write attributes.{name}.step = a round number that numbers are cut and labelled on, such as 5 for ages. It is "
+            "published: choose it from what is publicly known, not from the data."
+        )
+        problems.append(Problem(where=f"attributes.{name}", what=what, fix=fix))
+    if misfit is not None:
+        fix = (
+            f"State how many characters such a value can have: attributes.{name}.hierarchy = {{ type = "
+            '"mask", length = … }. It is public, and must not come from the data: shorter values are padded to it, longer '
+            "ones are unlisted."
+        )
+        problems.append(Problem(where=f'column "{name}"', what=misfit, fix=fix))
+    return problems
+
+
+def _refusal(placed: PlacedValues, counts: IntArray, refused: BoolArray, why: str) -> Problem:
+    n_values, n_records = int(refused.sum()), int(counts[refused].sum())
+    return Problem(
+        where=f'column "{placed.name}"',
+        what=f"{n_records:,} records hold {n_values:,} values that {why}.",
+        fix="They are not shown, because they come from records. To see them here: "
+        f"kepsilon check --show-values {placed.name}\n"
+        f'Or leave those records out: attributes.{placed.name}.unlisted = "suppress"',
     )
 
 
 def _columns(placed: PlacedValues) -> tuple[list[list[Label]], FloatArray | None]:
     """Labels of all values by level, from level 0 on, and positions; null is put in where it occurs.
 
-    Null has the labels that the hierarchy gives it. Without such labels it is labelled null, except at a top level that
-    has one label for all values.
+    An empty label is null. Null has the labels that the hierarchy gives it. Without such labels it is labelled null,
+    except at a top level that has one label for all values.
     """
     levels = placed.levels
     n_levels = len(levels.labels)
@@ -101,21 +170,18 @@ def _columns(placed: PlacedValues) -> tuple[list[list[Label]], FloatArray | None
         null_labels[-1] = levels.top
 
     of_known = iter(range(len(placed.values)))
-    known = [None if value is None else next(of_known) for value in placed.values]
-    columns: list[list[Label]] = [list(placed.values)]
+    known = [next(of_known) if value else None for value in placed.values]
+    columns: list[list[Label]] = [[value or None for value in placed.values]]
     for level, labels in enumerate(levels.labels):
-        columns.append([null_labels[level] if i is None else labels[i] for i in known])
+        columns.append([(null_labels[level] if i is None else labels[i]) or None for i in known])
     if levels.positions is None:
         return columns, None
     return columns, np.array([np.nan if i is None else levels.positions[i] for i in known], dtype=np.float64)
 
 
-def _as_they_are(values: Sequence[str]) -> Levels:
-    """The levels of an attribute without hierarchy: with positions if all values are numbers, else as text.
+def _are_numbers(values: Sequence[str]) -> bool:
+    """Whether there are values and all of them are numbers.
 
     "01234" is a code, not a number, so one such value makes the attribute text.
     """
-    numbers = [None if LEADING_ZERO.match(value) else parse_number(value) for value in values]
-    if values and all(number is not None for number in numbers):
-        return Levels(labels=(), positions=tuple(float(number) for number in numbers if number is not None))
-    return Levels(labels=())
+    return bool(values) and all(parse_number(value) is not None and not LEADING_ZERO.match(value) for value in values)

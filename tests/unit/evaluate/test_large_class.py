@@ -97,7 +97,11 @@ def test_expected_figures_need_only_distinct_values_with_counts(case, epsilon):
     whole = expect(values[:, np.newaxis], [code_values(values, precision=PRECISION)], ids, **laplace(ranges))
     distinct, counts = count_parts(np.split(values, cuts), most=1_000)
     counted = expect_of_counts(
-        one_class(distinct, counts), **laplace(ranges), original_values=distinct, original_counts=counts
+        one_class(distinct, counts),
+        **laplace(ranges),
+        noisy_values=distinct,
+        original_values=distinct,
+        original_counts=counts,
     )
     mine, theirs = counted.at(epsilon, confident=asked), whole.at(epsilon, confident=asked)
     assert mine.n_records == theirs.n_records

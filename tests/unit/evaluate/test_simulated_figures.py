@@ -206,7 +206,7 @@ def test_one_class_known_by_counts_is_simulated_too(monkeypatch, limit):
         expect_of_counts(
             one_class(clipped, np.bincount(of, weights=counts).astype(np.int64)),
             mechanism=mechanism, low=low, high=high, steps=[Steps(precision=Fraction(1, 100))],
-            original_values=originals, original_counts=counts,
+            noisy_values=originals.clip(40, 95), original_values=originals, original_counts=counts,
         ).at(12.0, confident=asked)
         for mechanism in (LAPLACE, Unsolved())
     )  # fmt: skip
@@ -264,7 +264,7 @@ def clipped_errors(d, *, by_counts):
         )
         found = expect_of_counts(
             one_class(after, n_after), mechanism=Silent(), low=low, high=high, steps=steps,
-            original_values=before, original_counts=n_before,
+            noisy_values=before.clip(low[0, 0], high[0, 0]), original_values=before, original_counts=n_before,
         )  # fmt: skip
         return originals, originals.clip(low[ids], high[ids]), found.at(4.0).errors
     values = originals.clip(low[ids], high[ids])

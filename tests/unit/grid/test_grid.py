@@ -75,9 +75,9 @@ def attribute(**changes):
         {"attributes": attribute(range=[165, 180])},
         {"confidence_rule": "strict"},
         {"confidence_rule": "suppress_zero", "loss": "precision"},
-        {"labels": "cut"},
+        {"labels": "ancestor"},
     ],
-    ids=["class", "coarse", "declared, clipped", "strict", "zeros out", "cut labels"],
+    ids=["class", "coarse", "declared, clipped", "strict", "zeros out", "regions"],
 )
 def test_every_cell_says_exactly_what_a_release_would(changes):
     """To the last bit: the expected figures of `anonymise` with the cell's policy."""
@@ -206,6 +206,8 @@ def made_up_prediction(*, error, risk, suppressed_by_k, suppressed_by_confidence
         else ExpectedSuppression(of_entering=gone, of_counted=gone, total_expected=suppressed_by_k + gone.total),
         clipped={},
         constant_classes={},
+        small_noise={},
+        outliers={},
         distortion=distortion,
     )
 

@@ -99,7 +99,7 @@ def test_the_explore_page_has_a_line_for_every_cell():
 def test_few_left_out_are_told_in_numbers_and_not_drawn():
     """Three of 32,440 records: a segment where three are k or more, which is only where k is 2."""
     share = 3 / 32440
-    gone = replace(made_up_prediction().records, suppressed_by_k=3)
+    gone = replace(made_up_prediction().records, read=32440, suppressed_by_k=3, suppressed_missing=0)
     page = explore_page(*with_figures(made_up_grid(confidence=None), records=gone))
     lines = re.findall(r"<tr.*?</tr>", page[page.index('class="choices"') :], flags=re.DOTALL)[1:]
     assert sum(f"<td>{percent(share)}</td>" in line for line in lines) == 83
@@ -227,7 +227,7 @@ def test_marks_and_line_claim_no_more_than_they_show():
 def test_the_page_says_what_its_figures_are():
     """Expected, before rounding, and simulated where they are: otherwise they are read as promises."""
     words = words_of(explore_page(*simulated(made_up_grid(), 0.00035)))
-    assert words.index("before published values are rounded and clamped") < words.index("Linking risk, ola")
+    assert words.index("before published values are rounded") < words.index("Linking risk, ola")
     assert "Linking risk, error and classes are those before records are left out for confidence" in words
     assert "keep a limit only with three to spare: 4.9 % ± 0.07 % may be outside 5 %" in words
     assert words.count("± 0.07 %") == 83 + 2  # every cell that is met, the note, and the tile

@@ -22,7 +22,16 @@ from kepsilon.evaluate.pictures import ClassSizePicture
 from kepsilon.json_values import FrozenMapping
 from kepsilon.pages.render import release_page
 from kepsilon.pages.wording import out_of, percent
-from material.made_up_results import K, fates, made_up_error, made_up_pictures, made_up_record, made_up_suppression
+from kepsilon.predict.prediction import SmallNoise
+from material.made_up_results import (
+    K,
+    fates,
+    made_up_error,
+    made_up_outliers,
+    made_up_pictures,
+    made_up_record,
+    made_up_suppression,
+)
 from material.page_checks import check_page, drawings
 from oracles.noise import SEED
 
@@ -45,10 +54,11 @@ def test_a_release_page_shows_everything_asked_for():
         *("Attribute by attribute", "How it was made"),
     ):
         assert title in words
-    assert len(drawings(page)) == page.count("<figure>") == page.count("<details>") == 7
+    assert len(drawings(page)) == page.count("<figure>") == page.count("<details>") == 8
     assert "For the curator only: do not publish" in words
     assert "attacker who knows everybody's true height links 2.3 in 100 records to the right person" in words
-    assert "± 0.1 %, estimated by simulation" in words
+    assert "± 0.1 %, estimated by simulation), without the help of kept columns" in words
+    assert "an attacker who knows every true value of the quasi-identifiers and uses no kept column" in words
 
 
 def test_a_page_is_for_light_dark_and_paper():
@@ -196,6 +206,28 @@ def test_a_seeded_release_warns_first():
 def test_constant_classes_are_warned_of():
     """A class whose records agree gets no noise, and so gives its value away."""
     assert "In 3 classes all records agree on height" in words_of(full_page(constant_classes={"height": 3}))
+
+
+def test_noise_that_rounding_takes_away_is_warned_of():
+    """Like constant classes: values are published as they are."""
+    small = {"height": SmallNoise(classes=2, records=31, likeliest=0.982)}
+    words = words_of(full_page(small_noise=small))
+    assert "In 2 classes the noise of height is small beside its precision" in words
+    assert "in the worst class 98.2 % of them" in words
+    assert "small beside" not in words_of(full_page())
+
+
+def test_outliers_are_warned_of_with_their_attacker():
+    """The size of the noise gives them away, whatever ε is."""
+    found = {"height": made_up_outliers(recoverable=2, likeliest=0.98)}
+    words = words_of(full_page(outliers=found))
+    assert "In 2 classes one record's height stands out" in words
+    assert "to an attacker who knows all other records of the class and which published values are theirs" in words
+    assert "at most 98 %" in words
+    quiet = words_of(full_page())
+    assert "one record's height stands out" not in quiet
+    assert "in no class with a chance of one half or more" in quiet, "the figure is there even so"
+    assert "Extreme values" not in words_of(full_page(outliers={})), "declared bounds show nothing"
 
 
 def left_out_card(page):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon import DataError, Policy, PolicyError
+from kepsilon import Policy, PolicyError
+from kepsilon.policy.hierarchies.dates import LABELS
 from kepsilon.policy.roles import KQuasi
-from kepsilon.table.domains import domain_of, not_covered, place_values
+from kepsilon.table.domains import domain_of, place_values, refused_values
 
 
 def labels(hierarchy: dict, values: list[str | None], **attribute) -> dict[str | None, list[str | None]]:
@@ -39,7 +41,7 @@ def test_mask_can_start_at_the_left_with_another_character():
 
 def test_mask_pads_shorter_values():
     """Values of unequal length still meet at the top."""
-    found = labels({"type": "mask"}, ["123", "12345"])
+    found = labels({"type": "mask", "length": 5}, ["123", "12345"])
     assert found["123"] == ["123", "123**", "123**", "12***", "1****", "*****"]
     assert found["12345"] == ["12345", "1234*", "123**", "12***", "1****", "*****"]
 
@@ -178,7 +180,20 @@ def test_uncovered_values_are_counted_and_not_shown():
     """The message goes to logs; the values are records'."""
     quasi = KQuasi.model_validate({"role": "k-quasi", "hierarchy": {"type": "groups", "levels": [{"a": ["x"]}]}})
     placed = place_values("colour", quasi, ["x", "CANARY-1", "CANARY-2", None])
-    error = not_covered(placed, np.array([5, 3, 4, 2]))
-    assert isinstance(error, DataError)
-    assert "7 records hold 2 values" in str(error)
-    assert "CANARY" not in str(error)
+    (problem,) = refused_values(placed, np.array([5, 3, 4, 2]))
+    assert "7 records hold 2 values" in str(problem)
+    assert "CANARY" not in str(problem)
+
+
+def test_years_before_1000_have_four_digits_in_every_unit():
+    """strftime leaves zeros out on some systems, so that days sorted and read otherwise than years."""
+    day = datetime(987, 1, 3)
+    shown = {unit: LABELS[unit](day) for unit in LABELS}
+    assert shown == {
+        "day": "0987-01-03",
+        "week": "0987-W01",
+        "month": "0987-01",
+        "quarter": "0987-Q1",
+        "year": "0987",
+        "decade": "0980s",
+    }

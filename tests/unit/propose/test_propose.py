@@ -86,6 +86,24 @@ INTERVALS = {"type": "intervals"}
 
 
 @pytest.mark.parametrize(
+    ("name", "values", "step"),
+    [
+        pytest.param("yob", spread(1930, 2005), 2, id="years"),
+        pytest.param("age", spread(0, 99), 5, id="ages"),
+        pytest.param("a", cycle(0.5, 1.0, 1.5, 2.0, 2.5), 1.6, id="steps of a half"),
+        pytest.param("children", cycle(0, 10, 20, 30, 40), 20, id="steps of ten"),
+        pytest.param("sex", cycle("M", "F"), None, id="categories"),
+        pytest.param("a", CODES, None, id="codes"),
+    ],
+)
+def test_numbers_get_a_round_step_coarser_than_they_are(name: str, values: list[Any], step: float | None) -> None:
+    """So that no bound of a label is the value of a single record; the comment says that the step is public."""
+    text = ke.propose_policy(pa.table({name: values}))
+    assert proposed(**{name: values})[name].get("step") == step
+    assert ("must not come from the data" in text) is (step is not None)
+
+
+@pytest.mark.parametrize(
     ("name", "values", "hierarchy"),
     [
         pytest.param("a", CODES, {"type": "mask"}, id="codes with leading zeros"),
@@ -150,22 +168,64 @@ def test_numbers_of_many_values_are_epsilon_quasis_with_a_precision_read_off_the
     values: list[Any], precision: float
 ) -> None:
     """Too fine a precision is refused later; too coarse a one costs use."""
-    assert proposed(amplitude=values)["amplitude"] == {
-        "role": "epsilon-quasi",
-        "precision": precision,
-        "range": "class",
-    }
+    attribute = proposed(amplitude=values)["amplitude"]
+    assert (attribute["role"], attribute["precision"]) == ("epsilon-quasi", precision)
+    step, (low, high) = Decimal(str(attribute["range"]["coarse"])), attribute["domain"]
+    assert step % Decimal(str(precision)) == 0
+    assert low == 0
+    assert Decimal(str(high)) % Decimal(str(precision)) == 0
+    for number in (step, Decimal(str(high))):
+        assert number.normalize().as_tuple().digits in ((1,), (2,), (5,)), "a round number tells little"
+    assert high >= 2 * max(map(float, values))
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "domain"),
+    [
+        pytest.param("amplitude", spread(-5, 300), None, id="some are negative"),
+        pytest.param("amplitude", spread(0, 300), [0, 1000], id="none is negative"),
+        pytest.param("amplitude", [v / 10 for v in spread(0, 990)], [0, 200], id="decimals"),
+        pytest.param("fat_percent", [v / 10 for v in spread(0, 990)], [0, 100], id="per cent"),
+        pytest.param("fat_percent", spread(0, 300), [0, 1000], id="not really per cent"),
+        pytest.param("amplitude", [1_050_000_000_000_000 + v for v in spread(0, 900)], None, id="too large for bounds"),
+    ],
+)
+def test_a_domain_is_proposed_where_no_number_is_negative(name: str, values: list[Any], domain: Any) -> None:
+    """Noise would otherwise publish negative weights; and the proposal has to be a valid policy."""
+    table = pa.table({name: values, "x": cycle("a", "b")[:1] * len(values)})
+    text = ke.propose_policy(table)
+    assert tomllib.loads(text)["attributes"][name].get("domain") == domain
+    for key in ("k", "epsilon", "max_suppression"):
+        text = text.replace(f"# {key} = ", f"{key} = ", 1)
+    ke.Policy.from_dict(tomllib.loads(text))
+
+
+@pytest.mark.parametrize(
+    ("codes", "hierarchy"),
+    [
+        pytest.param(["23740", "01234", "99999"], {"type": "mask"}, id="one length"),
+        pytest.param(["23740", "2374", "999991234"], {"type": "mask", "length": 9}, id="unequal lengths"),
+    ],
+)
+def test_a_mask_states_its_length_where_codes_have_unequal_lengths(codes: list[str], hierarchy: Any) -> None:
+    """One long code must not set the labels of all, so the curator states a public length."""
+    table = pa.table({"zip": cycle(*codes)})
+    text = ke.propose_policy(table)
+    assert tomllib.loads(text)["attributes"]["zip"]["hierarchy"] == hierarchy
+    (line,) = (line for line in text.splitlines() if line.startswith("hierarchy = "))
+    assert ("edit me: must not come from the data" in line) is ("length" in hierarchy)
 
 
 def test_the_range_is_a_choice_that_names_its_alternatives() -> None:
     """The range decides the promise and has no default, so the file must say what else there is."""
     text = ke.propose_policy(pa.table({"amplitude": spread(0, 300)}))
-    assert 'range = "class"   # or { coarse = 50 }, or [low, high]' in text
+    assert "range = { coarse = 100 }   # edit me: must not come from the data; or [low, high]: see above" in text
     for words in (
-        "because the paper has it",
-        "an extreme value shows",
-        "hides extremes",
+        "as in the paper",
+        "gives an\n#                       extreme value away",
+        "smaller than the step",
         "bounds you know without looking",
+        "it tells roughly how far the values reach, outliers included",
     ):
         assert words in text
 

@@ -4,17 +4,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kepsilon.engines.arrow.coding import as_doubles, encode
-from kepsilon.engines.arrow.numpy_arrays import in_one_piece, null_mask, to_doubles
+from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, null_mask, to_doubles
 from kepsilon.errors import DataError, Problem
 from kepsilon.sources.columns import movable
-from kepsilon.sources.kinds import open_source
+from kepsilon.sources.csv_files import CsvFile
+from kepsilon.sources.kept_types import without_times
+from kepsilon.sources.kinds import open_release, open_source
+from kepsilon.sources.protocol import Source
+from kepsilon.sources.rebuilding import rebuilt
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.codes import Label
 
@@ -22,15 +26,17 @@ from kepsilon.table.codes import Label
 class AuditedTable:
     """A file or frame whose columns are read when they are asked for."""
 
-    def __init__(self, source: object) -> None:
+    def __init__(self, source: object, *, is_release: bool = False) -> None:
+        """Opens a table; `is_release` says that empty text stands for null where its format writes nulls so."""
         self.path: Path | None = Path(source) if isinstance(source, str | Path) else None
-        self._source = open_source(source)
+        self._source = open_release(source) if is_release else open_source(source)
         self.name: str = self._source.name
         self.column_names: tuple[str, ...] = self._source.column_names
         self._n_records: int | None = None
         self._whole: Any = None
         """All columns, where the kind of source is read whole; filled when first needed."""
         self._texts: dict[str, tuple[tuple[Label, ...], IntArray]] = {}
+        self.reads_empty_as_null: bool = is_release and not self._source.tells_null_from_empty
 
     @property
     def n_records(self) -> int:
@@ -45,21 +51,38 @@ class AuditedTable:
         """Names of what the table holds beside its columns, such as the index of a pandas frame."""
         return self._source.beside()
 
-    def n_hidden_values(self, name: str) -> int:
-        """How many entries of a column's dictionary no record holds."""
-        # Text of a Parquet file comes with the dictionary of its pages, where it is coded as one.
-        by_column = self._source.by_column
-        column = self._source.arrow_table([name], coded=[name]).column(0) if by_column else self._column(name)
-        if not pa.types.is_dictionary(column.type) or not len(column):
-            return 0
+    @property
+    def source(self) -> Source:
+        """The file or frame as it was opened."""
+        return self._source
+
+    @property
+    def csv_delimiter(self) -> str | None:
+        """The delimiter of a CSV file; None for other kinds of tables."""
+        return self._source.dialect.delimiter if isinstance(self._source, CsvFile) else None
+
+    def has_null_and_empty(self, name: str) -> bool:
+        """Whether some records hold null in a column, and others empty text."""
+        values, _ = self.texts(name)
+        return None in values and "" in values
+
+    def written_numbers(self, name: str) -> tuple[list[str], list[str]] | None:
+        """Distinct numbers of a column as they are written, and as a release would write them.
+
+        None where they are stored as numbers of the machine, or where some are no numbers.
+        """
+        column = self._column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        if not (is_text or pa.types.is_decimal(column.type)):
+            return None
+        texts = [text for text in column.unique().drop_null().cast(pa.string()).to_pylist() if text]
         try:
-            column = column.unify_dictionaries()
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            return 0
-        is_hidden = ~null_mask(column.chunk(0).dictionary)
-        used = pc.unique(pa.chunked_array([chunk.indices for chunk in column.chunks])).drop_null()
-        is_hidden[used.to_numpy(zero_copy_only=False).astype(np.int64)] = False
-        return int(np.count_nonzero(is_hidden))
+            values = as_doubles(pa.chunked_array([pa.array(texts, pa.string())]), name, self.name)
+        except DataError:
+            return None
+        return texts, from_numpy(values).cast(pa.string()).to_pylist()
 
     def texts(self, name: str) -> tuple[tuple[Label, ...], IntArray]:
         """Distinct values as text, null as None, and the position of every record's value among them."""
@@ -67,15 +90,35 @@ class AuditedTable:
             self._texts[name] = self._coded(name)
         return self._texts[name]
 
+    def labels(self, name: str) -> tuple[tuple[Label, ...], IntArray]:
+        """As `texts`, for a k-quasi: bytes are the text that they encode, as they are for whoever generalises them."""
+        return self._folded(*encode(self._column(name), name, self.name))
+
+    def is_time(self, name: str) -> bool:
+        """Whether a column holds times, whose text has more or fewer zeros at its end in other formats."""
+        kind = _value_type(self._column(name).type)
+        return bool(pa.types.is_timestamp(kind) or pa.types.is_time(kind))
+
     def _coded(self, name: str) -> tuple[tuple[Label, ...], IntArray]:
         column = self._column(name)
         is_bytes = pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
         if pa.types.is_nested(column.type) or is_bytes or pa.types.is_fixed_size_binary(column.type):
-            written = [None if value is None else repr(value) for value in column.to_pylist()]
+            written = [None if value is None else repr(value) for value in _python_values(column)]
             column = pa.chunked_array([pa.array(written, pa.string())])
-        values, codes = encode(column, name, self.name)
-        if not self._source.tells_null_from_empty and "" in values:
-            values, codes = _merged(values, codes)
+        elif pa.types.is_floating(_value_type(column.type)):
+            # In a k-quasi zero and minus zero are one value; in a kept column they are two, which every file tells apart.
+            column = column.cast(_value_type(column.type)).cast(pa.string())
+        try:
+            values, codes = encode(column, name, self.name)
+        except DataError:  # a type that Arrow does not write as text, such as a duration
+            written = [None if value is None else str(value) for value in _python_values(column)]
+            values, codes = encode(pa.chunked_array([pa.array(written, pa.string())]), name, self.name)
+        return self._folded(values, codes)
+
+    def _folded(self, values: tuple[Label, ...], codes: IntArray) -> tuple[tuple[Label, ...], IntArray]:
+        """The values with empty text as null, where the format writes nulls so."""
+        if self.reads_empty_as_null and "" in values:
+            values, codes = empty_as_null(values, codes)
         return values, codes.astype(np.int64)
 
     def numbers(self, name: str) -> FloatArray:
@@ -96,6 +139,21 @@ class AuditedTable:
         if self._n_records is None:
             self._n_records = len(column)
         return column
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    """The type of the values of a column, which may be a dictionary."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _python_values(column: pa.ChunkedArray) -> list[Any]:
+    """The values as Python objects; dates and times as the numbers that stand for them where Python has no such dates."""
+    try:
+        return cast("list[Any]", column.to_pylist())
+    except (OverflowError, ValueError):
+        pass
+    kind = without_times(column.type)
+    return [value for chunk in column.chunks for value in rebuilt(chunk, kind).to_pylist()]
 
 
 def read_whole_numbers(source: object, names: tuple[str, ...], *, what: str) -> tuple[IntArray, ...]:
@@ -127,8 +185,8 @@ def read_whole_numbers(source: object, names: tuple[str, ...], *, what: str) -> 
     return tuple(columns)
 
 
-def _merged(values: tuple[Label, ...], codes: IntArray) -> tuple[tuple[Label, ...], IntArray]:
-    """The empty text counted as null."""
+def empty_as_null(values: tuple[Label, ...], codes: IntArray) -> tuple[tuple[Label, ...], IntArray]:
+    """Distinct values, and the position of every record's value among them, with empty text counted as null."""
     positions: dict[Label, int] = {}
     remap = np.array([positions.setdefault(value or None, len(positions)) for value in values], dtype=np.int64)
     return tuple(positions), remap[codes]

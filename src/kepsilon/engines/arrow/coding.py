@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +12,9 @@ import pyarrow.compute as pc
 from kepsilon.engines.arrow.moving import stored, with_one_dictionary
 from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, to_doubles, to_positions
 from kepsilon.errors import DataError, Problem
+from kepsilon.policy.numbers import LONGEST, NUMBER, parse_double
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label, code_domain
-
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-"""Text that is read as a finite number."""
 
 
 def encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Label, ...], IntArray]:
@@ -122,21 +119,30 @@ def read_doubles(column: pa.ChunkedArray, name: str, source: str) -> tuple[Float
 
 def _parsed(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, int]:
     """Text as numbers, null where it is blank, and how many texts are no numbers."""
-    try:
-        return column.cast(pa.float64()), 0
-    except pa.ArrowInvalid:  # blanks around numbers, or instead of them
-        text = pc.utf8_trim_whitespace(column.cast(pa.string()))
-        text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
-    try:
-        return text.cast(pa.float64()), 0
-    except pa.ArrowInvalid:
-        is_number = pc.match_substring_regex(text, NUMBER)
-        return text, pc.sum(pc.invert(is_number)).as_py() or 0
+    text, is_number = column, numbers_among(column)
+    if not pc.all(is_number).as_py():  # blanks around numbers, or instead of them
+        text = pc.utf8_trim_whitespace(text)
+        text = pc.if_else(pc.equal(text, ""), pa.scalar(None, text.type), text)
+        is_number = numbers_among(text)
+    n_texts = _count(pc.invert(is_number))
+    return (text, n_texts) if n_texts else (text.cast(pa.float64()), 0)
 
 
-def is_finite_number(text: str) -> bool:
-    """Whether text is read as a finite number, or as missing because it is blank."""
-    return not text.strip() or re.match(NUMBER, text.strip()) is not None
+def numbers_among(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Which texts, without blanks around them, are numbers by the rule of `policy.numbers`; null for null."""
+    is_written_so = pc.and_(pc.match_substring_regex(texts, NUMBER), pc.less_equal(pc.binary_length(texts), LONGEST))
+    candidates = pc.if_else(is_written_so, texts, pa.scalar("0", texts.type))
+    return pc.and_(is_written_so, pc.is_finite(candidates.cast(pa.float64())))
+
+
+def _count(claims: pa.ChunkedArray) -> int:
+    """How many claims are true; null is not."""
+    return pc.sum(claims).as_py() or 0
+
+
+def is_number_or_blank(text: str) -> bool:
+    """Whether the text of an ε-quasi is read as a number, or as missing because it is blank."""
+    return not text.strip() or parse_double(text) is not None
 
 
 def missingness(name: str, is_missing: BoolArray) -> tuple[Domain, IntArray]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts about a single column: whether its values repeat, which its role cannot place, which look like formulas."""
+"""Facts about a single column: whether its values repeat, and which its role cannot place."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from kepsilon.engines.arrow.coding import encode, is_finite_number
+from kepsilon.engines.arrow.coding import encode, is_number_or_blank
 from kepsilon.engines.arrow.moving import stored
 from kepsilon.engines.protocol import Repetition
 from kepsilon.policy.roles import Attribute, EpsilonQuasi, KQuasi
@@ -17,20 +16,8 @@ from kepsilon.sources.columns import movable
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.domains import place_values
 
-FORMULA = r"^([=@\t\r]|[+-][^0-9.])"
-"""How a formula begins in a spreadsheet; a sign before a digit begins a number."""
-
 _MIXING = np.uint64(0x9E3779B97F4A7C15)
 """An odd number whose product spreads the bits of a hash."""
-
-
-def n_formulas(column: pa.ChunkedArray) -> int:
-    """How many values of a column a spreadsheet would take for formulas; 0 where it is not text."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return 0
-    return pc.sum(pc.match_substring_regex(column, FORMULA)).as_py() or 0
 
 
 def repetition(parts: Iterable[pa.ChunkedArray], *, most: int) -> Repetition:
@@ -67,7 +54,7 @@ def offending(table: pa.Table, attribute: Attribute, source: str) -> list[tuple[
     if isinstance(attribute, KQuasi):
         wrong = ~place_values(name, attribute, values).is_covered
     elif isinstance(attribute, EpsilonQuasi):
-        wrong = np.array([value is not None and not is_finite_number(value) for value in values], dtype=np.bool_)
+        wrong = np.array([value is not None and not is_number_or_blank(value) for value in values], dtype=np.bool_)
     else:
         wrong = np.zeros(len(values), dtype=np.bool_)
     found = [(str(values[i]), int(counts[i])) for i in np.flatnonzero(wrong)]

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kepsilon.engines.arrow.numpy_arrays import from_numpy, from_texts, in_one_piece, null_mask, to_positions
+from kepsilon.sources.rebuilding import rebuilt
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.codes import Label
 
@@ -62,7 +63,7 @@ def taken_as_is(column: pa.ChunkedArray, rows: IntArray) -> pa.Array | pa.Chunke
         return _taken_dictionary(in_one_piece(with_one_dictionary(column)), rows)
     if (pa.types.is_string(column.type) or pa.types.is_binary(column.type)) and column.nbytes > _MOST_TEXT:
         return _taken_large(column, rows)
-    return in_one_piece(column).take(from_numpy(rows))
+    return rebuilt(in_one_piece(column).take(from_numpy(rows)), column.type)
 
 
 def _taken_large(column: pa.ChunkedArray, rows: IntArray) -> pa.ChunkedArray:
@@ -72,7 +73,10 @@ def _taken_large(column: pa.ChunkedArray, rows: IntArray) -> pa.ChunkedArray:
     lengths = to_positions(pc.binary_length(together), null=0)[rows]
     piece = np.cumsum(lengths, dtype=np.int64) // _MOST_TEXT
     cuts = [0, *(np.flatnonzero(np.diff(piece)) + 1).tolist(), len(rows)]
-    pieces = [together.take(from_numpy(rows[first:last])).cast(column.type) for first, last in itertools.pairwise(cuts)]
+    pieces = [
+        rebuilt(together.take(from_numpy(rows[first:last])).cast(column.type), column.type)
+        for first, last in itertools.pairwise(cuts)
+    ]
     return pa.chunked_array(pieces, type=column.type)
 
 
@@ -86,23 +90,22 @@ def _taken_dictionary(array: pa.DictionaryArray, rows: IntArray) -> pa.Dictionar
     """The values at some rows, with a dictionary of used entries in sorted order.
 
     A dictionary lists values as they first came up, which would show the order of the input. Only a dictionary that
-    was declared to be ordered stays in its order.
+    was declared to be ordered stays in its order, and whole: of parts with different entries nobody could tell the order
+    any more. Whoever writes or shows the records leaves out what they do not use.
     """
     positions = array.indices.take(from_numpy(rows))
-    used = np.unique(to_positions(positions.drop_null(), null=0))
-    if not array.type.ordered:
-        entries = array.dictionary.take(from_numpy(used.astype(np.int64)))
-        used = used[to_positions(pc.sort_indices(entries), null=0)]
-    renumbered = np.zeros(max(1, len(array.dictionary)), dtype=np.int32)
-    renumbered[used] = np.arange(len(used))
-    is_null = null_mask(positions)
-    indices = from_numpy(renumbered[to_positions(positions, null=0)], is_null=is_null)
-    dictionary = array.dictionary.take(from_numpy(used.astype(np.int64)))
-    return pa.DictionaryArray.from_arrays(indices, dictionary, ordered=array.type.ordered)
+    if array.type.ordered:
+        return pa.DictionaryArray.from_arrays(rebuilt(positions, positions.type), array.dictionary, ordered=True)
+    return rebuilt(pa.DictionaryArray.from_arrays(positions, array.dictionary), array.type)
 
 
 def used_entries(column: pa.ChunkedArray, *, least: int) -> pa.ChunkedArray:
-    """The column with only used entries in its dictionaries; dictionaries of `least` entries or fewer stay as they are."""
+    """The column with only used entries in its dictionaries; small ones, of `least` entries or fewer, stay as they are.
+
+    So do those that were declared to be ordered: put together again from parts, their order would be that of the parts.
+    """
+    if column.type.ordered:
+        return column
     return pa.chunked_array(
         [chunk if len(chunk.dictionary) <= least else _with_used_entries(chunk) for chunk in column.chunks],
         type=column.type,
@@ -114,4 +117,4 @@ def _with_used_entries(array: pa.DictionaryArray) -> pa.DictionaryArray:
     positions = to_positions(array.indices, null=0).astype(np.int64)
     used = np.unique(positions[~is_null])
     indices = from_numpy(np.searchsorted(used, positions), is_null=is_null).cast(array.type.index_type)
-    return pa.DictionaryArray.from_arrays(indices, array.dictionary.take(from_numpy(used)), ordered=array.type.ordered)
+    return pa.DictionaryArray.from_arrays(indices, array.dictionary.take(from_numpy(used)))

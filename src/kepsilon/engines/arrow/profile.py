@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kepsilon.engines.arrow.coding import NUMBER
+from kepsilon.engines.arrow.coding import numbers_among
 from kepsilon.errors import DataError, Problem
 from kepsilon.sources.kinds import open_source
 from kepsilon.sources.protocol import Source
@@ -116,8 +116,8 @@ class ColumnProfile:
         return self.shapes.get(shape, 0.0) == 1.0
 
 
-def profile_columns(source: object) -> tuple[str, list[ColumnProfile]]:
-    """The name of a file or frame, and the profile of each of its columns, in order."""
+def profile_columns(source: object) -> tuple[str, tuple[Problem, ...], list[ColumnProfile]]:
+    """The name of a file or frame, notes on how it was read, and the profile of each of its columns, in order."""
     opened = open_source(source)
     for name, times in Counter(opened.column_names).items():
         if times > 1:
@@ -131,7 +131,7 @@ def profile_columns(source: object) -> tuple[str, list[ColumnProfile]]:
     profiles = [profile_column(name, column) for name, column in _columns(opened)]
     if not profiles or profiles[0].n_records == 0:
         raise DataError(Problem(where=opened.name, what="has a header, but no records."))
-    return opened.name, profiles
+    return opened.name, opened.notes, profiles
 
 
 def profile_column(name: str, column: pa.ChunkedArray) -> ColumnProfile:
@@ -199,10 +199,10 @@ def _with_values(profile: ColumnProfile, texts: pa.ChunkedArray, counts: pa.Chun
     extremes = pc.min_max(lengths)
     shares = {shape: _share(pattern, sample, trimmed) for shape, pattern in PATTERNS.items()}
     shapes = {shape: share for shape, share in shares.items() if share}
-    numbers = _share(NUMBER, sample, trimmed)
+    is_number = numbers_among(trimmed)
     profile = replace(
         profile,
-        n_numbers=_total(counts.filter(pc.match_substring_regex(trimmed, NUMBER))) if numbers else 0,
+        n_numbers=_total(counts.filter(is_number)),
         min_length=extremes["min"].as_py(),
         mean_length=pc.mean(lengths).as_py(),
         max_length=extremes["max"].as_py(),
@@ -211,7 +211,7 @@ def _with_values(profile: ColumnProfile, texts: pa.ChunkedArray, counts: pa.Chun
     )
     if any(shapes.get(shape) == 1 for shape in DATES):
         return replace(profile, kind=Kind.DATE)
-    return _with_numbers(profile, trimmed) if numbers == 1 else profile
+    return _with_numbers(profile, trimmed) if pc.all(is_number).as_py() else profile
 
 
 def _share(pattern: str, sample: pa.ChunkedArray, texts: pa.ChunkedArray) -> float:

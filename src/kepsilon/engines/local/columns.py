@@ -4,25 +4,28 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.arrow.coding import as_doubles, encode, missingness, only_occurring, rank_by_hash
-from kepsilon.engines.arrow.column_facts import n_formulas
+from kepsilon.engines.arrow.formulas import n_formulas
 from kepsilon.engines.arrow.merging import merged_table
-from kepsilon.engines.arrow.moving import taken
+from kepsilon.engines.arrow.moving import taken, taken_as_is
 from kepsilon.engines.local.classes import LocalClasses
 from kepsilon.engines.local.merged import LocalMerged, ReleasedRecords
 from kepsilon.engines.protocol import DistinctValues, LeftOut
 from kepsilon.policy.roles import ColumnRoles
-from kepsilon.sources.columns import CODED_TEXT
+from kepsilon.sources.columns import disordered, lost_orders, movable, shown_type, taken_field, without_order
+from kepsilon.sources.kept_types import type_changes
 from kepsilon.sources.protocol import Source as OpenedSource
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 from kepsilon.table.coded_values import CodedValues, code_values
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.frequency import FrequencyTable, count_combinations
+from kepsilon.table.type_changes import TypeChange
 
 
 class LocalColumns:
@@ -33,7 +36,16 @@ class LocalColumns:
     """
 
     def __init__(self, table: pa.Table, roles: ColumnRoles, source: OpenedSource) -> None:
-        self._table = table
+        lacking_order = disordered(table)
+        table = without_order(table, lacking_order)
+        kept = [table.schema.field(name) for name in roles.kept]
+        self.input_types: Mapping[str, Any] = {field.name: field.type for field in kept}
+        self.type_changes: tuple[TypeChange, ...] = (
+            *type_changes(kept),
+            *lost_orders(name for name in lacking_order if name in roles.kept),
+            *(own for own in getattr(source, "type_changes", ()) if own.column in roles.kept),
+        )
+        self._table = movable(table)
         self._roles = roles
         self._source = source
         self.n_records: int = table.num_rows
@@ -151,11 +163,10 @@ class LocalColumns:
 
         def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
             before = self._table.schema.field(name)
-            column = taken(self._table.column(name), rows)
-            is_text_outside = before.metadata == CODED_TEXT or not pa.types.is_dictionary(before.type)
-            is_coded = is_text_outside and pa.types.is_dictionary(column.type)
+            take = taken if shown_type(before) == before.type else taken_as_is
+            column = take(self._table.column(name), rows)
             self._table = self._table.drop_columns([name])
-            return pa.field(name, column.type, metadata=CODED_TEXT if is_coded else None), column
+            return taken_field(before, column.type), column
 
         table = merged_table(
             self._roles,
@@ -165,4 +176,4 @@ class LocalColumns:
             kept,
             integers=self._integers.intersection(whole),
         )
-        return LocalMerged(table, rows, released.class_ids, self._source)
+        return LocalMerged(table, rows, released.class_ids, self._source, input_types=self.input_types)

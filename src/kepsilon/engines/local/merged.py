@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,11 +42,14 @@ class LocalMerged:
         original_rows: IntArray,
         class_ids: IntArray,
         source: OpenedSource,
+        *,
+        input_types: Mapping[str, Any],
     ) -> None:
         self._table = table
         self._source = source
         self.inputs: tuple[Path, ...] = source.inputs
         self.n_records: int = table.num_rows
+        self.input_types: Mapping[str, Any] = input_types
         self.original_rows = original_rows
         self.class_ids = class_ids
 

@@ -13,6 +13,7 @@ from kepsilon.engines.protocol import Repetition
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.sources.columns import movable
+from kepsilon.sources.kept_types import refuse_other_types
 from kepsilon.sources.protocol import Source as OpenedSource
 
 
@@ -23,13 +24,15 @@ class LocalSource:
         self._source = source
         self.name = source.name
         self.column_names = source.column_names
+        self.notes = source.notes
 
     def read(self, roles: ColumnRoles) -> LocalColumns:
         """Reads the columns to publish; identifiers are not even taken from the file."""
         table = self._source.arrow_table(roles.published, coded=roles.k_quasis)
         if table.num_rows == 0:
             raise DataError(Problem(where=self.name, what="has a header, but no records."))
-        return LocalColumns(movable(table), roles, self._source)
+        refuse_other_types(table.schema, self.name)
+        return LocalColumns(table, roles, self._source)
 
     def repetition(self, column: str) -> Repetition:
         values = stored(movable(self._source.arrow_table([column])).column(0))

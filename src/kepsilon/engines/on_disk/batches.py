@@ -23,7 +23,7 @@ from kepsilon.engines.on_disk.buckets import Bucket, Records, scatter
 from kepsilon.engines.protocol import Batch, Random, Store
 from kepsilon.engines.room import Room
 from kepsilon.policy.roles import ColumnRoles
-from kepsilon.sources.columns import CODED_TEXT
+from kepsilon.sources.columns import taken_field
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 
@@ -186,8 +186,7 @@ class NoisyRecords:
 
         def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
             column = taken_as_is(columns.column(name), order)
-            is_coded = columns.schema.field(name).metadata == CODED_TEXT
-            return pa.field(name, column.type, metadata=CODED_TEXT if is_coded else None), column
+            return taken_field(columns.schema.field(name), column.type), column
 
         class_ids = new_ids[self.class_ids()[order]]
         return merged_table(roles, recoding, class_ids, self._values()[order], kept, integers=integers)

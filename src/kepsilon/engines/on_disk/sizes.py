@@ -13,7 +13,7 @@ from kepsilon.engines.arrow.numpy_arrays import in_one_piece, null_mask, to_posi
 from kepsilon.engines.on_disk.buckets import LARGE_DICTIONARY, stream_overhead
 from kepsilon.engines.room import LEAST_WIDTH, Room
 from kepsilon.policy.roles import ColumnRoles
-from kepsilon.sources.columns import movable
+from kepsilon.sources.columns import moved_schema
 from kepsilon.sources.protocol import SourceInParts
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.distinct import estimate_distinct
@@ -140,7 +140,7 @@ def _sampled_column(column: pa.ChunkedArray, n_records: int) -> KeptColumn:
 
 def _kept_schema(files: SourceInParts, roles: ColumnRoles, coded: list[str]) -> pa.Schema:
     """The schema of the kept columns as they are stored."""
-    schema: pa.Schema = movable(files.schema.empty_table().select(list(roles.kept))).schema
+    schema: pa.Schema = moved_schema(pa.schema([files.schema.field(name) for name in roles.kept]))
     return pa.schema(
         [pa.field(own.name, pa.dictionary(pa.int32(), own.type) if own.name in coded else own.type) for own in schema]
     )

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from kepsilon.engines.arrow.coding import WrongNumbers, encode, read_doubles
-from kepsilon.engines.arrow.column_facts import FORMULA
+from kepsilon.engines.arrow.formulas import may_hold_text
 from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, to_doubles, to_positions
 from kepsilon.engines.counts.combinations import CountedColumns, CountedCombinations
 from kepsilon.engines.on_disk.batches import StoredBatch
@@ -32,15 +32,19 @@ from kepsilon.engines.spark.tasks import (
     ReadNumbers,
     StoreCounts,
     as_input,
+    count_formulas,
     read_counts,
 )
 from kepsilon.errors import DataError, EngineError, Problem
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.columns import moved_schema, moved_type
 from kepsilon.sources.files import changed
+from kepsilon.sources.kept_types import type_changes
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.keys import number
+from kepsilon.table.type_changes import TypeChange
 
 _PART_BYTES = 1 << 28
 """Bytes of records that one task stores by class, at the most."""
@@ -72,6 +76,7 @@ class SparkColumns(CountedColumns):
         super().__init__(table.name)
         self._table, self._roles, self._engine = table, roles, engine
         self._with_rows = engine.linkage and table.has_rows
+        self.type_changes: tuple[TypeChange, ...] = type_changes(table.schema.field(name) for name in roles.kept)
         for name in roles.k_quasis:
             if pa.types.is_nested(table.schema.field(name).type):
                 encode(pa.chunked_array([], type=table.schema.field(name).type), name, table.name)  # refuses
@@ -158,7 +163,7 @@ class SparkColumns(CountedColumns):
         k_quasis = self._roles.k_quasis
         values, codes = {}, {}
         for i, name in enumerate(k_quasis):
-            column = as_input(table.column(f"c{i}"), self._table.schema.field(name).type)
+            column = as_input(table.column(f"c{i}"), moved_type(self._table.schema.field(name).type))
             values[name], codes[name] = encode(column, name, self._table.name)
         self._room.refuse_values({name: len(own) for name, own in values.items()}, self._table.name, self._advise)
         is_missing = {}
@@ -209,11 +214,11 @@ class SparkColumns(CountedColumns):
         """As `Columns.n_formulas`, counted on the cluster."""
         from pyspark.sql import functions as f
 
-        if not _is_text(self._table.schema.field(name).type):
+        if not may_hold_text(self._table.schema.field(name).type):
             return 0
         with settled(self._engine.session, self._table.settings):
-            frame = self._table.columns([name], rows=False)
-            found = frame.agg(f.sum(frame["c0"].rlike(FORMULA).cast("bigint")).alias("n")).toArrow()
+            counts = self._table.columns([name], rows=False).mapInArrow(count_formulas, "n bigint")
+            found = counts.agg(f.sum("n").alias("n")).toArrow()
         return found.column(0).to_pylist()[0] or 0
 
     def classes(self, recoding: Recoding) -> SparkClasses:
@@ -268,7 +273,7 @@ class SparkColumns(CountedColumns):
             epsilon_quasis=self._roles.epsilon_quasis,
             may_miss=tuple(bool(self._is_missing[name].any()) for name in self._roles.epsilon_quasis),
             has_rows=with_rows,
-            kept=pa.schema([self._table.schema.field(name) for name in kept]).remove_metadata(),
+            kept=moved_schema(pa.schema([self._table.schema.field(name) for name in kept])),
             coded=tuple(self._table.coded(kept)),
             source=self._table.name,
         )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ class SparkMerged:
     ) -> None:
         self.n_records = sum(part.n_records for part in parts)
         self.inputs = table.inputs
+        self.input_types: Mapping[str, Any] = {name: table.schema.field(name).type for name in roles.kept}
         self._parts, self._folder, self._workers, self._table, self._roles = parts, folder, workers, table, roles
         if isinstance(table, FrameOnSpark):
             _OPEN_FOLDERS.append(folder)
@@ -48,7 +49,7 @@ class SparkMerged:
         self._refuse_closed()
         if isinstance(self._table, FrameOnSpark):
             return self._workers.read([part.path for part in self._parts])
-        return decoded(pa.concat_tables(self._tables())).unify_dictionaries()
+        return decoded(pa.concat_tables(self._tables()))
 
     def write(self, target: Path, *, final_name: Path) -> None:
         self._refuse_closed()

@@ -154,7 +154,7 @@ def worded_spark() -> Iterator[None]:
         raise EngineError(
             Problem(
                 where="spark",
-                what=f"the workers' Python lacks {lacking[1]}; nothing was released.",
+                what=f"the workers' Python lacks {_module(lacking[1])}; nothing was released.",
                 fix="Install it on every worker, in the Python that PYSPARK_PYTHON names; what kepsilon itself needs comes "
                 "with its wheel.",
             )
@@ -174,6 +174,13 @@ def worded_spark() -> Iterator[None]:
             fix="What it says itself is not shown, because it may quote records; it is in the log of the cluster.",
         )
     ) from None
+
+
+def _module(name: str) -> str:
+    """The name of a module that a worker lacks, unless it could be anything: code on a worker may raise any text."""
+    return (
+        name if name in ("kepsilon", "numpy", "pandas", "pyarrow", "pydantic", "pyspark") else "a module that it needs"
+    )
 
 
 def _was_interrupted(error: BaseException | None) -> bool:

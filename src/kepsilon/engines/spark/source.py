@@ -12,7 +12,9 @@ from kepsilon.engines.spark.columns import Cluster, SparkColumns
 from kepsilon.engines.spark.session import settled
 from kepsilon.engines.spark.tables import SparkTable
 from kepsilon.engines.spark.tasks import as_input
+from kepsilon.errors import Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles
+from kepsilon.sources.kept_types import refuse_other_types
 
 
 class SparkSource:
@@ -22,9 +24,11 @@ class SparkSource:
         self._table, self._engine = table, engine
         self.name = table.name
         self.column_names: tuple[str, ...] = tuple(table.schema.names)
+        self.notes: tuple[Problem, ...] = ()
 
     def read(self, roles: ColumnRoles) -> SparkColumns:
         """Counts the columns to publish on the cluster; identifiers are not even taken from the files."""
+        refuse_other_types((self._table.schema.field(name) for name in roles.published), self.name)
         return SparkColumns(self._table, roles, self._engine)
 
     def needs(self, roles: ColumnRoles) -> Needs:

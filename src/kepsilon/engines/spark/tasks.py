@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.arrow.coding import as_doubles, read_doubles
+from kepsilon.engines.arrow.formulas import n_formulas
 from kepsilon.engines.arrow.merging import linkage_table
 from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, to_positions
 from kepsilon.engines.on_disk.batches import NoisyBuckets, NoisyRecords, StoredBatch
@@ -34,6 +35,7 @@ from kepsilon.sources.columns import CODED_TEXT
 from kepsilon.sources.files import changed
 from kepsilon.sources.kinds import writing
 from kepsilon.sources.protocol import Sink
+from kepsilon.sources.rebuilding import rebuilt
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
 
@@ -161,7 +163,7 @@ class BringTogether:
     """Whether any record missed each ε-quasi when combinations were counted."""
     has_rows: bool
     kept: pa.Schema
-    """Names of the kept columns, and their types in the input."""
+    """Names of the kept columns, and the types that they are moved in, with marks of those that they are shown in."""
     coded: tuple[str, ...]
     """Kept columns that are stored as dictionaries."""
     source: str
@@ -210,7 +212,7 @@ class BringTogether:
             is_coded = field.name in self.coded
             column = column.dictionary_encode() if is_coded else column
             columns.append(column)
-            fields.append(pa.field(field.name, column.type, metadata=CODED_TEXT if is_coded else None))
+            fields.append(pa.field(field.name, column.type, metadata=CODED_TEXT if is_coded else field.metadata))
         kept = pa.Table.from_arrays(columns, schema=pa.schema(fields)) if fields else pa.table({})
         return Records(class_ids=class_ids, values=values, rows=rows, kept=kept)
 
@@ -223,7 +225,10 @@ def as_input(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
         # Positions in 32 bits: fewer might not be enough for the dictionaries of several files together.
         values = column.cast(kind.value_type).dictionary_encode()
         return values.cast(pa.dictionary(pa.int32(), kind.value_type, ordered=kind.ordered))
-    return column.cast(kind)
+    try:
+        return column.cast(kind)
+    except pa.ArrowNotImplementedError:  # maps and structures, of which Arrow casts few
+        return pa.chunked_array([rebuilt(chunk, kind) for chunk in column.chunks], type=kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,6 +256,12 @@ class ReadNumbers:
                     names.append(f"wrong{len(columns)}")
                     columns.append(from_numpy(told))
             yield pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def count_formulas(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Task: how many texts of the only column a spreadsheet would take for formulas, a number for each batch."""
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays([pa.array([n_formulas(pa.chunked_array([batch.column(0)]))])], names=["n"])
 
 
 def find_in_batches(stored: Sequence[StoredBatch], *, look: Look[Found], room: Room) -> list[Found]:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.arrow.coding import WrongNumbers, read_doubles
-from kepsilon.engines.arrow.column_facts import n_formulas
+from kepsilon.engines.arrow.formulas import n_formulas
 from kepsilon.engines.arrow.moving import with_one_dictionary
 from kepsilon.engines.counts.combinations import CountedColumns, CountedCombinations
 from kepsilon.engines.counts.growing import CombinationIndex, GrowingCodes, GrowingCounts
@@ -28,9 +28,11 @@ from kepsilon.errors import DataError
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.files import changed
+from kepsilon.sources.kept_types import type_changes
 from kepsilon.sources.protocol import SourceInParts
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
+from kepsilon.table.type_changes import TypeChange
 
 
 class Disk(Protocol):
@@ -59,6 +61,10 @@ class SpilledColumns(CountedColumns):
         super().__init__(files.name)
         self._files, self._roles, self._engine = files, roles, engine
         self.n_records = files.n_records
+        self.type_changes: tuple[TypeChange, ...] = (
+            *type_changes(files.schema.field(name) for name in roles.kept),
+            *(own for own in getattr(files, "type_changes", ()) if own.column in roles.kept),
+        )
         self._values = {name: GrowingCodes(name, files.name) for name in roles.k_quasis}
         self._wrong = dict.fromkeys(roles.epsilon_quasis, WrongNumbers())
         self._largest = dict.fromkeys(roles.epsilon_quasis, 0.0)

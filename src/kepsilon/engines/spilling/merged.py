@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +40,13 @@ class SpilledMerged:
     ) -> None:
         self.n_records = n_records
         self.inputs: tuple[Path, ...] = files.inputs
+        self.input_types: Mapping[str, Any] = {name: files.schema.field(name).type for name in roles.kept}
         self._buckets, self._folder, self._roles = buckets, folder, roles
         self._recoding, self._new_ids, self._integers = recoding, new_ids, integers
 
     def frame(self) -> Any:
         """The release as an Arrow table, which has to fit into memory."""
-        return decoded(pa.concat_tables(self._tables())).unify_dictionaries()
+        return decoded(pa.concat_tables(self._tables()))
 
     def write(self, target: Path, *, final_name: Path) -> None:
         if target.is_dir():

@@ -7,7 +7,9 @@ from kepsilon.engines.arrow.column_facts import offending, repetition
 from kepsilon.engines.on_disk.needs import Needs
 from kepsilon.engines.protocol import Repetition
 from kepsilon.engines.spilling.columns import Disk, SpilledColumns
+from kepsilon.errors import Problem
 from kepsilon.policy.roles import Attribute, ColumnRoles
+from kepsilon.sources.kept_types import refuse_other_types
 from kepsilon.sources.protocol import SourceInParts
 
 _RECORDS_PER_PART = 1 << 18
@@ -23,9 +25,11 @@ class SpilledSource:
         self._engine = engine
         self.name = files.name
         self.column_names = files.column_names
+        self.notes: tuple[Problem, ...] = ()
 
     def read(self, roles: ColumnRoles) -> SpilledColumns:
         """Reads and counts the columns to publish; identifiers are not even taken from the files."""
+        refuse_other_types((self._files.schema.field(name) for name in roles.published), self.name)
         return SpilledColumns(self._files, roles, self._engine)
 
     def needs(self, roles: ColumnRoles) -> Needs:

@@ -71,22 +71,69 @@ class ExponentialErrors:
     n_active: IntArray
     """How many ε-quasis have noise in the record's class."""
     law: ExponentialLaw
+    room: Room | None = None
+    """How far noise can move each record within a domain; None where there is no domain."""
 
     def shares_within(self, step: float) -> FloatArray:
-        """Expected shares; a record without noise has no error."""
+        """Expected shares; a record without noise has no error, unless it lies outside the domain."""
         exceeding = np.zeros(N_POINTS + 1)
         scales, n_active = self.scales, self.n_active
         for d in np.unique(n_active[scales > 0]).tolist():
-            own = step / scales[(scales > 0) & (n_active == d)]
+            chosen = (scales > 0) & (n_active == d)
+            own = step / scales[chosen]
+            room = None if self.room is None else self.room.of(chosen)
             shrink, left = np.exp(-own), np.ones(len(own))
             for i in range(N_POINTS + 1):  # e^(−i·x) is e^(−x) multiplied up: one exp for the whole curve
-                exceeding[i] += (left if d == 1 else left * self.law.exceeding_factor(i * own, d=d)).sum()
+                chances = left if d == 1 else left * self.law.exceeding_factor(i * own, d=d)
+                exceeding[i] += (chances if room is None else room.within(chances, at=i * step)).sum()
                 left *= shrink
+        if self.room is not None:
+            still = self.room.of(~(scales > 0))
+            nothing = np.zeros(len(still.above))
+            exceeding += [float(still.within(nothing, at=i * step).sum()) for i in range(N_POINTS + 1)]
         return 1 - exceeding / len(scales)
 
     def thinned(self) -> ExponentialErrors:
         few = slice(None, None, max(1, len(self.scales) // 2000))
-        return ExponentialErrors(scales=self.scales[few], n_active=self.n_active[few], law=self.law)
+        return ExponentialErrors(
+            scales=self.scales[few],
+            n_active=self.n_active[few],
+            law=self.law,
+            room=None if self.room is None else self.room.of(few),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """How far each value is from the ends of a domain, as a multiple of its size; negative beyond an end."""
+
+    above: FloatArray
+    """(b − v)/|v|, by record."""
+    below: FloatArray
+    """(v − a)/|v|, by record."""
+
+    @classmethod
+    def of_values(cls, values: FloatArray, steps: Steps) -> Room | None:
+        """The room of values, none of them 0; None where there is no domain."""
+        if steps.domain is None:
+            return None
+        low, high = float(steps.domain[0]), float(steps.domain[1])
+        with np.errstate(over="ignore"):
+            return cls(above=(high - values) / np.abs(values), below=(values - low) / np.abs(values))
+
+    def of(self, chosen: BoolArray | slice) -> Room:
+        """The room of some of the values."""
+        return Room(above=self.above[chosen], below=self.below[chosen])
+
+    def within(self, chances: FloatArray, *, at: float) -> FloatArray:
+        """The chance of an error above `at` for values that are clamped to the domain.
+
+        `chances` are those of symmetric noise without a domain: half of each belongs to either side. Clamping takes away
+        errors that lead out of the domain, and makes errors certain that lead into it from outside.
+        """
+        upwards = np.where(at < self.above, np.where(at < -self.below, 1.0, chances / 2), 0.0)
+        downwards = np.where(at < self.below, np.where(at < -self.above, 1.0, chances / 2), 0.0)
+        return upwards + downwards
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,11 +203,13 @@ def closed_curves(
     attributes: Sequence[int],
     *,
     epsilon: float,
+    steps: Sequence[Steps],
 ) -> Iterator[tuple[ErrorCurve, ErrorCurve]]:
     """For each attribute its expected curve, and the curve if the whole dataset were one class, in closed form.
 
-    `attributes` are numbers of ε-quasis. `values`, (n_sampled, n_attributes), and `class_ids` are of the sample, `ranges` (R)
-    has shape (n_classes, n_attributes), and `widths` are the ranges of the whole dataset, by attribute.
+    Both are of values that are clamped to the domain, where there is one. `attributes` are numbers of ε-quasis. `values`,
+    (n_sampled, n_attributes), and `class_ids` are of the sample, `ranges` (R) has shape (n_classes, n_attributes), and
+    `widths` are the ranges of the whole dataset, by attribute.
     """
     n_active = np.count_nonzero(ranges > 0, axis=1)[class_ids]
     n_wide = sum(width > 0 for width in widths)
@@ -168,12 +217,19 @@ def closed_curves(
         sizes = np.abs(values[:, j])
         has_error = sizes > 0
         sizes, own_ranges = sizes[has_error], ranges[class_ids[has_error], j]
+        room = Room.of_values(values[has_error, j], steps[j])
         yield (
             ExponentialErrors(
-                scales=relative_scales(own_ranges, sizes, epsilon=epsilon), n_active=n_active[has_error], law=law
+                scales=relative_scales(own_ranges, sizes, epsilon=epsilon),
+                n_active=n_active[has_error],
+                law=law,
+                room=room,
             ),
             ExponentialErrors(
-                scales=relative_scales(widths[j], sizes, epsilon=epsilon), n_active=np.full(len(sizes), n_wide), law=law
+                scales=relative_scales(widths[j], sizes, epsilon=epsilon),
+                n_active=np.full(len(sizes), n_wide),
+                law=law,
+                room=room,
             ),
         )
 

@@ -90,16 +90,10 @@ def expected_errors(values: FloatArray, class_ids: IntArray, *, expected_noise: 
     `expected_noise` is E|Z| of the noise Z of each class, shape (n_classes,): for Laplace R/ε, R being the class's range.
 
     Written per record, which is the same sum as the paper's over classes and harmonic means: a record's share is its
-    class's E|Z| over |v|. This is for noise alone; rounding, clamping and clipping show in the realised errors.
+    class's E|Z| over |v|. This is for noise alone; `expected_errors.ExpectedErrors` is for values that are clamped to a domain.
     """
     parts = _parts(len(values))
     return sum((_error_sums(values[p], expected_noise[class_ids[p]]) for p in parts), start=ErrorSums())
-
-
-def expected_errors_of_counts(values: FloatArray, counts: IntArray, *, expected_noise: float) -> ErrorSums:
-    """The expected error of one class that is known by its distinct values and how many records hold each."""
-    sums = errors_of_counts(values, counts, distances=np.full(len(values), expected_noise))
-    return dataclasses.replace(sums, distance_sum=float(sums.n_values) * expected_noise if sums.n_values else 0.0)
 
 
 def errors_of_counts(values: FloatArray, counts: IntArray, *, distances: FloatArray) -> ErrorSums:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The loss by generalising: 0 where every value is published as it is, 1 where nothing is left of it.
 
-Paper §III-A: a label at level l of h loses l/(h − 1), an interval its width over the data's range. The loss of each
-class's labels comes with the recoding; here it is averaged over records.
+Where a k-quasi has one level for all records (OLA), a label at level l of h loses l/(h − 1), as in Paper §III-A. Labels of
+local algorithms such as Mondrian lose the share of what occurs that they cover: (values covered − 1)/(values − 1), and for
+numbers the range covered over the data's range. The loss of each class's labels comes with the recoding; here it is
+averaged over records.
 """
 
 from __future__ import annotations

@@ -3,26 +3,26 @@
 
 LeFevre et al. 2006. Each part of the table is cut at the weighted median of its widest attribute, relative to the range
 of the whole table. If a side would have fewer than k records, or fail another requirement, the next widest attribute is
-tried. Every record is released.
+tried. Every record is released. Numbers with a public step are seen as cells of that step, so no cut divides a cell.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from kepsilon.errors import AnonymisationError, Problem, UnsatisfiableError
 from kepsilon.kanonymise.algorithms.protocol import KAnonymised, Request
-from kepsilon.kanonymise.class_labels import LabelStyle, TableParts, label_parts
 from kepsilon.kanonymise.median_cuts import PartsMeet, cut, relative_width, whole_table
 from kepsilon.kanonymise.node_counts import sum_of_squares
+from kepsilon.kanonymise.partitions import Partition, recode
 from kepsilon.kanonymise.requirements.protocol import Requirement, all_met
+from kepsilon.kanonymise.table_parts import LabelStyle
 from kepsilon.table.arrays import BoolArray, IntArray
-from kepsilon.table.classes import SUPPRESSED, AttributeLabels, Recoding
+from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.frequency import FrequencyTable
-from kepsilon.table.keys import number, number_by_first
+from kepsilon.table.keys import number_by_first
 
 
 class FixedPartTooSmallError(ValueError):
@@ -44,45 +44,6 @@ class FixedPartUnmetError(ValueError):
         self.requirement = requirement
         self.n_records = n_records
         super().__init__(f"{n_records} records are in parts that fail “{requirement.name}” before any cut")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Partition:
-    """The parts of a table that no cut is left for, numbered by their first combination.
-
-    The place of a value is its code, or its rank on the number line where codes do not follow it (`place_of_code`).
-    """
-
-    k: int
-    further: tuple[Requirement, ...]
-    """The requirements beyond k records that every part meets."""
-    fixed: frozenset[int]
-    """Attributes that must not be generalised."""
-    part_of: IntArray
-    """Part of every combination, shape (n_combinations,)."""
-    sizes: IntArray
-    """Number of records in every part, shape (n_parts,); none is below k."""
-    smallest: IntArray
-    """Smallest place among the records of every part, shape (n_attributes, n_parts)."""
-    largest: IntArray
-    """Largest place among the records of every part, shape (n_attributes, n_parts)."""
-    low: IntArray
-    """First place of the region that the cuts left to every part, shape (n_attributes, n_parts)."""
-    high: IntArray
-    """Last place of that region, shape (n_attributes, n_parts)."""
-
-    @property
-    def n_parts(self) -> int:
-        return len(self.sizes)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Finished:
-    """The parts for which one round of cuts found no cut."""
-
-    sizes: IntArray
-    bounds: IntArray
-    """`smallest`, `largest`, `low` and `high` as in `Partition`; shape (4, n_attributes, n_parts)."""
 
 
 def partition(
@@ -112,7 +73,7 @@ def partition(
     parts_meet = _parts_meet(further, table) if further else None
     widths = [relative_width(domain) for domain in table.domains]
     part_of: IntArray = np.zeros(table.n_combinations, dtype=np.int64)
-    finished: list[_Finished] = []
+    sizes: list[IntArray] = [np.zeros(0, dtype=np.int64)]
     n_finished = 0
     while runs.n_parts:
         smallest, largest = runs.extremes()
@@ -121,28 +82,18 @@ def partition(
         in_done = np.repeat(~is_cut, runs.lengths)
         numbers = np.arange(n_finished, n_finished + len(done))
         part_of[runs.combinations[in_done]] = np.repeat(numbers, runs.lengths[done])
-        bounds = np.stack([smallest[:, done], largest[:, done], runs.low[:, done], runs.high[:, done]])
-        finished.append(_Finished(sizes=runs.sizes[done], bounds=bounds))
+        sizes.append(runs.sizes[done])
         n_finished += len(done)
         runs = both_sides
     # Parts are numbered by their first combination, which does not depend on the order of cuts.
     new = number_by_first(part_of, n_distinct=n_finished)
     old = np.empty_like(new)
     old[new] = np.arange(n_finished)
-    n_attributes = len(table.domains)
-    sizes = np.concatenate([np.zeros(0, dtype=np.int64), *(parts.sizes for parts in finished)])
-    no_bounds: IntArray = np.zeros((4, n_attributes, 0), dtype=np.int32)
-    smallest, largest, low, high = np.concatenate([no_bounds, *(parts.bounds for parts in finished)], axis=2)
     return Partition(
         k=k,
         further=tuple(further),
-        fixed=frozenset(fixed),
         part_of=new.astype(np.int32)[part_of],
-        sizes=sizes[old],
-        smallest=smallest.take(old, axis=1),
-        largest=largest.take(old, axis=1),
-        low=low.take(old, axis=1),
-        high=high.take(old, axis=1),
+        sizes=np.concatenate(sizes)[old],
     )
 
 
@@ -161,54 +112,12 @@ def anonymise(
     table: FrequencyTable,
     *,
     k: int,
-    labels: LabelStyle = "tight",
+    labels: LabelStyle = "siblings",
     fixed: Sequence[int] = (),
     further: Sequence[Requirement] = (),
 ) -> Recoding:
     """The classes that strict Mondrian makes of a table; parameters as for `partition` and `recode`."""
     return recode(table, partition(table, k=k, fixed=fixed, further=further), labels=labels)
-
-
-def recode(table: FrequencyTable, partition: Partition, *, labels: LabelStyle = "tight") -> Recoding:
-    """Classes and their labels; parts with equal labels in every attribute become one class. `partition` is of this table."""
-    by_attribute: list[AttributeLabels] = []
-    for attribute, domain in enumerate(table.domains):
-        # An attribute that must not be generalised shows its value, whatever the style.
-        is_tight = labels == "tight" or attribute in partition.fixed
-        parts = TableParts(
-            part_of=partition.part_of,
-            codes=table.codes[attribute],
-            first=(partition.smallest if is_tight else partition.low)[attribute],
-            last=(partition.largest if is_tight else partition.high)[attribute],
-        )
-        by_attribute.append(label_parts(domain, parts, style="tight" if is_tight else "cut"))
-    class_of_part, n_classes = number(
-        [labelled.of_class for labelled in by_attribute],
-        sizes=[len(labelled.labels) for labelled in by_attribute],
-        length=partition.n_parts,
-    )
-    class_of_part = number_by_first(class_of_part, n_distinct=n_classes)[class_of_part]
-    sizes = np.bincount(class_of_part, weights=partition.sizes, minlength=n_classes).astype(np.int64)
-    if (sizes < partition.k).any():
-        raise RuntimeError("a class has fewer than k records; this is a bug, and nothing may be released")
-    class_of: IntArray = class_of_part.astype(np.int32)[partition.part_of]
-    if not all_met(partition.further, table, class_of, n_classes=n_classes).all():
-        raise RuntimeError("a class fails a requirement; this is a bug, and nothing may be released")
-    return Recoding(
-        class_of=class_of,
-        sizes=sizes,
-        attributes=tuple(_merged(labelled, class_of_part, n_classes=n_classes) for labelled in by_attribute),
-    )
-
-
-def _merged(labelled: AttributeLabels, class_of_part: IntArray, *, n_classes: int) -> AttributeLabels:
-    """Labels of classes, from labels of the parts that they were merged from."""
-    of_class: IntArray = np.zeros(n_classes, dtype=np.int64)
-    of_class[class_of_part] = labelled.of_class
-    loss = np.zeros(n_classes)
-    # One text can be a label at two levels of a hierarchy; the class is then charged the loss of the coarser one.
-    np.maximum.at(loss, class_of_part, labelled.loss)
-    return AttributeLabels(labels=labelled.labels, of_class=of_class, loss=loss)
 
 
 def find(table: FrequencyTable, request: Request) -> dict[int, KAnonymised | AnonymisationError]:

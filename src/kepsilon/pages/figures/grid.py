@@ -20,7 +20,7 @@ from kepsilon.pages.charts import (
     styles_of,
 )
 from kepsilon.pages.charts.axes import percent as axis_percent
-from kepsilon.pages.charts.palette import N_COLOURS, ORANGE, VERMILLION
+from kepsilon.pages.charts.palette import GREY, N_COLOURS, ORANGE, VERMILLION
 from kepsilon.pages.charts.scatter import SHAPES
 from kepsilon.pages.figures.explored import Explored, setting_words
 from kepsilon.pages.figures.figure import Figure, Section, Table
@@ -56,7 +56,8 @@ def _risk(explored: Explored, algorithm: str) -> Figure | None:
         algorithm,
         lambda prediction: prediction.linking_risk.fair.total,
         title="Linking risk",
-        sentence="How many records an attacker who knows every true value links to the right person, on average. "
+        sentence="How many records an attacker who knows every true value of the quasi-identifiers and uses no kept column links "
+        "to the right person, on average. "
         + (
             "Less noise (a larger ε) and smaller classes (a smaller k) mean more links."
             if explored.epsilon_quasis
@@ -133,25 +134,31 @@ def _suppression(explored: Explored, algorithm: str) -> Figure:
     for k in explored.grid.ks:
         found = next((own for own in explored.of(algorithm, k) if own.epsilon == epsilon), None)
         if found is None:
-            rows.append([exact(k), "refused", NOTHING, NOTHING])
+            rows.append([exact(k), "refused", NOTHING, NOTHING, NOTHING])
             continue
-        by_confidence = None if found.confident_k is None else found.confident_k.of_counted.total
+        shares = found.suppressed
+        by_confidence = None if shares.by_confidence is None else shares.by_confidence.total
         # A segment of 1 to k − 1 records is not drawn; expected suppression tells about no record.
         is_few = 0 < found.records.suppressed_by_k < k
-        segments = [Segment("to reach k", 0.0 if is_few else found.suppressed_by_k, VERMILLION)]
+        n_before = found.records.read - found.records.counted
+        segments = [Segment("to reach k", 0.0 if is_few else shares.by_k, VERMILLION)]
+        if n_before >= k:
+            segments.insert(0, Segment("a value is missing or unlisted", shares.before_counting, GREY))
         if by_confidence is not None:
             segments.append(Segment("to hold k with confidence", by_confidence, ORANGE))
-        together = percent(found.suppression.total)
+        together = percent(shares.together.total)
         bars.append(Bar(f"k = {k}", segments, together))
-        rows.append([exact(k), percent(found.suppressed_by_k), percent(by_confidence), together])
+        rows.append([exact(k), percent(shares.before_counting), percent(shares.by_k), percent(by_confidence), together])
     confidence = (
-        f" and, for k to hold with a confidence of {percent(explored.confidence)}, for the noise"
+        f", for k to hold with a confidence of {percent(explored.confidence)} in spite of the noise"
         if explored.confidence
         else ""
     )
     return Figure(
         title=f"Left out, {algorithm}, ε = {exact(epsilon)}",
-        sentences=[f"The share of the counted records that cannot be released: for k{confidence}."],
+        sentences=[
+            f"The share of the records read that cannot be released: for k{confidence}, and because a value is missing or unlisted."
+        ],
         drawing=bar_chart(
             bars,
             title=f"Records left out by k, {algorithm}",
@@ -161,7 +168,9 @@ def _suppression(explored: Explored, algorithm: str) -> Figure:
         )
         if bars
         else None,
-        table=Table(headers=["k", "to reach k", "with confidence", "together"], rows=rows, n_words=0),
+        table=Table(
+            headers=["k", "missing or unlisted", "to reach k", "with confidence", "together"], rows=rows, n_words=0
+        ),
     )
 
 

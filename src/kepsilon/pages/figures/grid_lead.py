@@ -79,8 +79,12 @@ def grid_notes(explored: Explored) -> list[str]:
     """Sentences that say what the figures of the page mean, and what they leave out."""
     if not explored.met:
         return []
-    rounded = "before" if explored.has_closed_forms else "after"
-    notes = [f"All figures are expected ones, {rounded} published values are rounded and clamped to a domain."]
+    notes = [
+        "All figures are expected ones, before published values are rounded. Linking risk is before they are clamped to a "
+        "domain too, which makes it no larger."
+        if explored.has_closed_forms
+        else "All figures are expected ones, after published values are rounded and clamped to a domain."
+    ]
     if not explored.epsilon_quasis:
         notes.append("There is no ε-quasi: no noise is drawn, and ε has no effect on any figure.")
     if explored.confidence:
@@ -100,8 +104,8 @@ def grid_tiles(prediction: Prediction) -> Iterator[Tile]:
     risk, suppression = prediction.linking_risk.fair, prediction.suppression
     yield Tile(
         value=out_of(risk.total),
-        meaning="records linked to the right person by an attacker who knows every true value"
-        + _in_brackets(give(risk.standard_error)),
+        meaning="records linked to the right person by an attacker who knows every true value of the quasi-identifiers and "
+        "uses no kept column" + _in_brackets(give(risk.standard_error)),
     )
     yield Tile(
         value=percent(suppression.total),

@@ -22,15 +22,20 @@ class GridRow:
 
 
 def grid_headers(explored: Explored) -> list[str]:
-    confidence = ["left out for confidence", "left out"] if explored.confidence else []
+    records = explored.grid.records
+    before = ["left out, value missing or unlisted"] if records.counted < records.read else []
+    confidence = ["left out for confidence"] if explored.confidence else []
+    altogether = ["left out"] if before or confidence else []
     errors = [f"error of {name}" for name in explored.epsilon_quasis]
     return [
         "algorithm",
         "k",
         "ε",
         "classes",
+        *before,
         "left out for k",
         *confidence,
+        *altogether,
         "detail lost",
         *errors,
         "linking risk",
@@ -58,8 +63,7 @@ def grid_rows(explored: Explored) -> Iterator[GridRow]:
             fields=[
                 *setting,
                 f"{prediction.classes.count:,}",
-                percent(prediction.suppressed_by_k),
-                *_left_out(prediction),
+                *_left_out(prediction, has_before=explored.grid.records.counted < explored.grid.records.read),
                 percent(prediction.loss.precision.overall),
                 *(_error(prediction.error.get(name)) for name in names),
                 percent(risk.total) + give(risk.standard_error),
@@ -68,12 +72,18 @@ def grid_rows(explored: Explored) -> Iterator[GridRow]:
         )
 
 
-def _left_out(prediction: Prediction) -> list[str]:
-    """Shares left out for confidence and altogether; none if no confidence is asked for."""
-    if prediction.confident_k is None:
-        return []
-    spread = give(prediction.confident_k.of_counted.standard_error)
-    return [percent(share.total) + spread for share in (prediction.confident_k.of_counted, prediction.suppression)]
+def _left_out(prediction: Prediction, *, has_before: bool) -> list[str]:
+    """Shares of the records read that are left out, by cause, and altogether if there is more than one cause.
+
+    `has_before` says that some values are missing or unlisted.
+    """
+    shares = prediction.suppressed
+    fields = [percent(shares.before_counting)] * has_before + [percent(shares.by_k)]
+    if shares.by_confidence is not None:
+        fields.append(percent(shares.by_confidence.total) + give(shares.by_confidence.standard_error))
+    if len(fields) > 1:
+        fields.append(percent(shares.together.total) + give(shares.together.standard_error))
+    return fields
 
 
 def _error(error: ExpectedError | None) -> str:

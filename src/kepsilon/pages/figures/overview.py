@@ -10,7 +10,7 @@ from kepsilon.pages.figures.changes import distribution_figure, generalised_figu
 from kepsilon.pages.figures.costs import class_size_figures, error_figure, not_given
 from kepsilon.pages.figures.figure import Section, Table, Tile, and_more
 from kepsilon.pages.figures.left_out import released_words, suppression_figure
-from kepsilon.pages.figures.risks import linking_figure, reidentification_figure
+from kepsilon.pages.figures.risks import linking_figure, outlier_figures, reidentification_figure
 from kepsilon.pages.wording import exact, out_of, percent, plural
 from kepsilon.publish.record import Record
 
@@ -29,7 +29,8 @@ def tiles(record: Record) -> Iterator[Tile]:
         )
     yield Tile(
         value=out_of(record.linking_risk.predicted.fair.total),
-        meaning="records are linked to the right person, on average, by an attacker who knows every true value",
+        meaning="records are linked to the right person, on average, by an attacker who knows every true value of the "
+        "quasi-identifiers and uses no kept column",
     )
     yield from and_more(
         [
@@ -55,6 +56,21 @@ def warnings(record: Record) -> Iterator[str]:
                 f"In {plural(n_classes, 'class', 'classes')} all records agree on {name}, so that its value is published "
                 "there without noise. A coarse range would cure this."
             )
+    for name, small in record.small_noise.items():
+        if small.classes:
+            yield (
+                f"In {plural(small.classes, 'class', 'classes')} the noise of {name} is small beside its precision: at least "
+                f"every second value is published as it is, in the worst class {percent(small.likeliest)} of them. A smaller "
+                "ε, a wider range or a finer precision would cure this."
+            )
+    for name, found in record.outliers.items():
+        if found.recoverable:
+            yield (
+                f"In {plural(found.recoverable, 'class', 'classes')} one record's {name} stands out, and the size of the noise "
+                f"gives it away within {percent(found.within)} to an attacker who knows all other records of the class and "
+                f"which published values are theirs: with a chance of one half or more, at most {percent(found.likeliest)}, "
+                "whatever ε is. Declared bounds would cure this."
+            )
 
 
 def sections(record: Record, pictures: Pictures) -> Iterator[Section]:
@@ -72,7 +88,7 @@ def sections(record: Record, pictures: Pictures) -> Iterator[Section]:
     undrawn = [words for name in record.error if name not in drawn for words in not_given(name, record)]
     if errors or undrawn:
         yield Section(title="What the noise costs", figures=errors, sentences=undrawn)
-    risk = [linking_figure(record, pictures), reidentification_figure(record)]
+    risk = [linking_figure(record, pictures), reidentification_figure(record), *outlier_figures(record)]
     yield Section(title="What risk is left", figures=risk)
     yield Section(title="Who was left out", figures=[suppression_figure(record)])
 

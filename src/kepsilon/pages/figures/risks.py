@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kepsilon.evaluate.pictures import Pictures
 from kepsilon.pages.charts import Bar, Mark, Segment, Series, Style, bar_chart, line_chart
 from kepsilon.pages.charts.axes import percent as axis_percent
@@ -22,8 +24,8 @@ def linking_figure(record: Record, pictures: Pictures) -> Figure:
     left_out = ", before any is left out for confidence" if record.confident_k else ""
     sentences = [
         (
-            f"On average an attacker who knows {known} links {out_of(expected)} records to the right person{simulated}"
-            f"{left_out}{_guessing(record) if names else ''}."
+            f"On average an attacker who knows {known} links {out_of(expected)} records to the right person{simulated}, "
+            f"without the help of kept columns{left_out}{_guessing(record) if names else ''}."
         )
     ]
     if names:
@@ -71,6 +73,48 @@ def linking_figure(record: Record, pictures: Pictures) -> Figure:
 def _guessing(record: Record) -> str:
     """Words for the share of records that guessing links: one in every class, without the values that got noise."""
     return f"; guessing within a class would link {out_of(record.classes.count / record.records.released)}"
+
+
+def outlier_figures(record: Record) -> Iterator[Figure]:
+    """What the size of the noise tells about extreme values, where the values of a class set its range."""
+    if not record.outliers:
+        return
+    found = record.outliers.values()
+    n_recoverable = sum(one.recoverable for one in found)
+    within = percent(next(iter(found)).within)
+    sentences = [
+        (
+            f"The noise of {listed(list(record.outliers))} is as large as the values of a class are spread, so its size tells how "
+            "far the outermost value lies from the others, whatever ε is. The figures are for an attacker who knows all other "
+            "records of the class and which published values are theirs; rounding and clamping are left aside."
+        ),
+        f"This attacker works out a value that stands out (no other value of its class is within {within} of it) to within {within}"
+        + (
+            ", with a chance of one half or more, in the classes below."
+            if n_recoverable
+            else " in no class with a chance of one half or more."
+        ),
+    ]
+    yield Figure(
+        title="Extreme values",
+        sentences=sentences,
+        drawing=bar_chart(
+            [
+                Bar(name, [Segment("chance", one.likeliest or 0.0, BLUE)], percent(one.likeliest))
+                for name, one in record.outliers.items()
+            ],
+            title="Chance of working out the most extreme value of a class",
+            label="largest chance of any class",
+            axis_words=axis_percent,
+        ),
+        table=Table(
+            headers=["attribute", "classes with noise", "with a value that stands out", "worked out", "likeliest"],
+            rows=[
+                [name, f"{one.classes:,}", f"{one.standing_out:,}", f"{one.recoverable:,}", percent(one.likeliest)]
+                for name, one in record.outliers.items()
+            ],
+        ),
+    )
 
 
 def reidentification_figure(record: Record) -> Figure:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mechanism `laplace`: its law, its promise, and exact noise, class by class.
+"""The mechanism `laplace`: its law, and exact noise, class by class. Its promise is worded in `policy.promises`.
 
 In units of R_j/ε the noise of the d ε-quasis that are active in a class has the density ∝ exp(−max_j|z_j|): Laplace for
 d = 1. A record's values are placed on a grid of 2^32 steps across the range of its class, integer noise moves them along the
@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from kepsilon.perturb.precision import doubles, largest_unit, nearest_units
 from kepsilon.perturb.sampler import record_noise
 from kepsilon.policy.exact_bounds import FINEST_BITS, GRID_BITS
-from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, written
 from kepsilon.randomness import ByteSource
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
@@ -34,6 +32,9 @@ _CHUNK = 1 << 16
 _FARTHEST = 1e16
 """Beyond so many ranges, doubles cannot tell the originals of a class apart."""
 
+_NO_CHANCE = 750.0
+"""e to minus this is 0 in doubles."""
+
 PublicDomain = tuple[Fraction, Fraction]
 
 
@@ -44,29 +45,6 @@ class Laplace:
     @property
     def exponential(self) -> Laplace:
         return self
-
-    def promise(self, name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
-        # With confidence only the noise itself keeps the promise: which records are left out depends on all true values.
-        drawn = ", as drawn" if policy.confidence is not None else ""
-        epsilon = f"ε-indistinguishable (ε = {written(policy.epsilon)})"
-        if attribute.range == "class":
-            return (
-                f"{name}{drawn}: within its class, and for an attacker who knows the class and its range, any two values are "
-                f"{epsilon}. This is not differential privacy: an extreme record moves the range itself. "
-                "A class whose records all agree publishes the value they agree on, rounded."
-            )
-        if isinstance(attribute.range, CoarseSpecification):
-            return (
-                f"{name}{drawn}: within its class, and for an attacker who knows the class and its range widened to steps of "
-                f"{written(attribute.range.coarse)}, any two values are {epsilon}. "
-                "This is not differential privacy: an extreme record can still move the widened range."
-            )
-        low, high = attribute.range
-        local = "" if drawn else ": a local promise for each record, whatever the others hold"
-        return (
-            f"{name}{drawn}: given the partition into classes, any two values in [{written(low)}, {written(high)}], bounds "
-            f"that were declared and not read from the data, are {epsilon}{local}. Values outside the bounds were clipped first."
-        )
 
     def coarse_enough(self, low: FloatArray, high: FloatArray, precision: Fraction) -> BoolArray:
         return finest_precision_ok(low, high, precision)
@@ -113,11 +91,24 @@ class Laplace:
         return farthest
 
     def expected_distances(
-        self, values: FloatArray, low: FloatArray, high: FloatArray, *, epsilon: float, steps: Sequence[Steps]
+        self,
+        values: FloatArray,
+        originals: FloatArray,
+        low: FloatArray,
+        high: FloatArray,
+        *,
+        epsilon: float,
+        steps: Sequence[Steps],
     ) -> FloatArray:
-        """E|Z_j| of noise alone; what rounding, clamping and clipping add shows in the realised errors."""
-        del values, steps
-        return self.expected_noise(high - low, epsilon=epsilon)
+        """E|clamp(w + Z_j) − v|, w being the value and v the original; what rounding adds shows in the realised errors."""
+        ranges = high - low
+        n_active = _n_active(ranges)
+        distances = np.empty(values.shape)
+        for j, own in enumerate(steps):
+            distances[:, j] = _clamped_distances(
+                values[:, j], originals[:, j], ranges[:, j] / epsilon, n_active, domain=own.domain
+            )
+        return distances
 
     def reach(self, low: FloatArray, high: FloatArray, *, epsilon: float, confidence: float) -> FloatArray:
         """Paper Eq. (9) for d = 1. The noise of d attributes, in units of R_j/ε, has a largest coordinate that is the d-th
@@ -186,6 +177,46 @@ def confidence_radius(d: int, *, confidence: float) -> float:
 def _beyond(r: float, d: int) -> float:
     """P(max_j|Z_j| > r) in d dimensions."""
     return math.exp(-r) * math.fsum(r**i / math.factorial(i) for i in range(d))
+
+
+def _clamped_distances(
+    values: FloatArray, originals: FloatArray, scales: FloatArray, n_active: IntArray, *, domain: PublicDomain | None
+) -> FloatArray:
+    """E|Y − v| by record for Y = w + Z clamped to [a, b]; `values` are w, `originals` are v, `scales` are R/ε.
+
+    It is the integral of P(Y > y) over all y above v, plus that of P(Y < y) over all y below v. Between a and b these are
+    the chances of w + Z, below and above they are 0 or 1. NaN stays NaN.
+    """
+    bottom, top = (-math.inf, math.inf) if domain is None else (float(domain[0]), float(domain[1]))
+
+    def beyond(distances: FloatArray) -> FloatArray:
+        """The integral of P(Z > z) over all z above each distance, which may be negative."""
+        steps_of_scale = np.zeros(len(scales))
+        with np.errstate(over="ignore"):
+            np.divide(np.abs(distances), scales, out=steps_of_scale, where=scales > 0)
+        return np.maximum(-distances, 0) + scales * _mean_excess(steps_of_scale, n_active)
+
+    above, below = np.maximum(originals, bottom), np.minimum(originals, top)
+    upwards = beyond(above - values) - beyond(np.maximum(top, above) - values)
+    downwards = beyond(values - below) - beyond(values - np.minimum(bottom, below))
+    return upwards + downwards + np.maximum(bottom - originals, 0) + np.maximum(originals - top, 0)
+
+
+def _mean_excess(distances: FloatArray, n_active: IntArray) -> FloatArray:
+    """The integral of P(Z_j > z) over all z above t ≥ 0, in units of R_j/ε: e^(−t)/4d · Σ_{i<d} (d − i)(d − i + 1)·t^i/i!.
+
+    It is what is left of ∫P(|Z_j| > z)dz/2 with the chance of `Laplace.exceeding_factor`; (d + 1)/4 at t = 0, half of E|Z_j|.
+    """
+    near = np.minimum(distances, _NO_CHANCE)
+    excess = np.zeros(len(near))
+    for d in range(1, int(n_active.max(initial=0)) + 1):
+        own = n_active == d
+        t = near[own]
+        total = np.zeros(len(t))
+        for i in reversed(range(d)):  # Horner, as in `exceeding_factor`
+            total = total * t / (i + 1) + (d - i) * (d - i + 1)
+        excess[own] = np.exp(-t) * total / (4 * d)
+    return excess
 
 
 def perturb(

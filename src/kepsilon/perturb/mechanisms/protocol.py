@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a mechanism has to offer: drawing, measuring, promising and checking a policy go through these methods alone."""
+"""What a mechanism has to offer: drawing, measuring and checking a policy go through these methods alone."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Protocol
 
 import numpy as np
 
-from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import EpsilonQuasi
 from kepsilon.randomness import ByteSource
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
@@ -21,7 +19,8 @@ class Mechanism(Protocol):
 
     A small frozen value without data, which travels to workers. Everywhere `low` and `high` are the ends of the range of
     a class. An ε-quasi is active where its range is positive. Where the ends agree, all records of the class agree, and
-    the value is published as it is; where they are NaN, all its values are missing and stay so.
+    the value is published as it is; where they are NaN, all its values are missing and stay so. What it promises in words is
+    one of the facts that a policy needs (`policy.choices.MechanismFacts`).
     """
 
     @property
@@ -30,9 +29,6 @@ class Mechanism(Protocol):
 
         None: figures are simulated with `draw` and `log_likelihoods`.
         """
-
-    def promise(self, name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
-        """What it promises for one ε-quasi, in a sentence that is true for the chosen range. `name` is shown as it is given."""
 
     def coarse_enough(self, low: FloatArray, high: FloatArray, precision: Fraction) -> BoolArray:
         """Whether the precision is coarse enough to hide the grid of drawn values, for every class; shaped like `low`."""
@@ -73,11 +69,19 @@ class Mechanism(Protocol):
         """
 
     def expected_distances(
-        self, values: FloatArray, low: FloatArray, high: FloatArray, *, epsilon: float, steps: Sequence[Steps]
+        self,
+        values: FloatArray,
+        originals: FloatArray,
+        low: FloatArray,
+        high: FloatArray,
+        *,
+        epsilon: float,
+        steps: Sequence[Steps],
     ) -> FloatArray | None:
-        """E|published − value| by record and ε-quasi, all of one shape; None where it has no closed form.
+        """E|published − original| by record and ε-quasi, all of one shape; None where it has no closed form.
 
-        The value is the one that gets noise, inside the range.
+        `values` get the noise: they are the originals, clipped where bounds are declared. What is published is clamped to
+        the domain in `steps`.
         """
 
     def reach(self, low: FloatArray, high: FloatArray, *, epsilon: float, confidence: float) -> FloatArray:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Literal, Self
@@ -10,14 +11,15 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from kepsilon.policy.hierarchies.levels import Levels, Specification
+from kepsilon.policy.hierarchies.levels import Labels, Levels, Specification, levels_allowing
 
 Unit = Literal["day", "week", "month", "quarter", "year", "decade"]
 
+# Not with strftime, which writes the year 987 with three digits on some systems and with four on others.
 LABELS: dict[str, Callable[[datetime], str]] = {
-    "day": lambda date: f"{date:%Y-%m-%d}",
-    "week": lambda date: f"{date:%G-W%V}",
-    "month": lambda date: f"{date:%Y-%m}",
+    "day": lambda date: date.date().isoformat(),
+    "week": lambda date: f"{date.isocalendar().year:04}-W{date.isocalendar().week:02}",
+    "month": lambda date: f"{date.year:04}-{date.month:02}",
     "quarter": lambda date: f"{date.year:04}-Q{(date.month + 2) // 3}",
     "year": lambda date: f"{date.year:04}",
     "decade": lambda date: f"{date.year // 10 * 10:04}s",
@@ -50,7 +52,7 @@ class DatesHierarchy(Specification):
         try:
             if self.format is not None:
                 datetime.strptime(example.strftime(self.format), self.format)  # noqa: DTZ007 (dates have no zone)
-        except ValueError:
+        except (ValueError, re.error):  # the second where a part is named twice
             raise PydanticCustomError("format", "format is not a way of writing dates that strptime can read") from None
         return self
 
@@ -68,7 +70,27 @@ class DatesHierarchy(Specification):
             top=self.label,
         )
 
+    def levels_of(self, labels: Labels) -> tuple[int, ...]:
+        """Levels at which these can be the labels of a column; nothing but the top label is the top level."""
+        top = len(self.units) + 1
+        if {label or None for label in labels} == {self.label or None}:
+            return (top,)
+        return levels_allowing(labels, top, self._allows)
+
+    def _allows(self, label: str | None, level: int) -> bool:
+        """Whether a column below the top level can have this label."""
+        if label is None:
+            return True
+        if level == 0:
+            return self._parse(label) is not None
+        unit = self.units[level - 1]
+        date = day_of(unit, label)
+        return date is not None and LABELS[unit](date) == label
+
     def _parse(self, text: str) -> datetime | None:
+        """The moment that a text states, without zone; None if it is no date. Digits are 0 to 9, as in numbers."""
+        if any(character.isdecimal() and not character.isascii() for character in text):
+            return None
         try:
             date = (
                 datetime.fromisoformat(text.strip())
@@ -78,3 +100,18 @@ class DatesHierarchy(Specification):
             return date if date.tzinfo is None else date.astimezone(UTC).replace(tzinfo=None)
         except (ValueError, OverflowError):
             return None
+
+
+def day_of(unit: str, label: str) -> datetime | None:
+    """A day of the day, week, month, quarter, year or decade that a label names; None if it names none."""
+    numbers = [int(digits) for digits in re.findall(r"[0-9]{1,4}", label)]
+    year, *rest = numbers or [0]
+    try:
+        if unit == "week":
+            return datetime.fromisocalendar(
+                year, rest[0], 4
+            )  # a Thursday, which is in the year that the week counts to
+        month = rest[0] * 3 - 2 if unit == "quarter" else rest[0] if unit in ("day", "month") else 1
+        return datetime(max(1, year), month, rest[1] if unit == "day" else 1)  # noqa: DTZ001 (dates have no zone)
+    except (ValueError, IndexError, OverflowError):
+        return None

@@ -7,9 +7,16 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
-from kepsilon.policy.hierarchies.levels import Levels, Specification, first_cycle, look_up
+from kepsilon.policy.hierarchies.levels import (
+    Labels,
+    Levels,
+    Specification,
+    first_cycle,
+    levels_allowing,
+    look_up,
+    refuse_mistakes,
+)
 
 Member = str | int
 Groups = Annotated[dict[str, Annotated[tuple[Member, ...], Field(min_length=1)]], Field(min_length=1)]
@@ -22,8 +29,7 @@ class GroupsHierarchy(Specification):
 
     @model_validator(mode="after")
     def _each_level_places_every_label_below_once(self) -> Self:
-        for problem in self._problems():
-            raise PydanticCustomError("groups", "{problem}", {"problem": problem})
+        refuse_mistakes("groups", self._problems())
         return self
 
     def _problems(self) -> Iterator[str]:
@@ -58,3 +64,10 @@ class GroupsHierarchy(Specification):
             labels_of[value] = (*chain[1:], self.label)
         listed = look_up(values, labels_of, n_levels=len(parents) + 1)
         return Levels(labels=listed.labels, not_covered=listed.not_covered, top=self.label)
+
+    def levels_of(self, labels: Labels) -> tuple[int, ...]:
+        """Levels at which these can be the labels of a column."""
+        listed = [{str(member) for members in self.levels[0].values() for member in members}, *map(set, self.levels)]
+        below = [{label or None for label in own} | {None} for own in listed]
+        by_level: list[set[str | None]] = [*below, {self.label or None}]
+        return levels_allowing(labels, len(by_level), lambda label, level: label in by_level[level])

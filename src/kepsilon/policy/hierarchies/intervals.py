@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Annotated, Literal, Self
 
@@ -13,9 +13,9 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kepsilon.policy.exact_bounds import EXACT
-from kepsilon.policy.hierarchies.levels import Levels, Specification
+from kepsilon.policy.hierarchies.levels import Labels, Levels, Specification, levels_allowing
+from kepsilon.policy.numbers import parse_number
 
-SMALLEST, LARGEST = Decimal("1e-400"), Decimal(EXACT)
 Width = Annotated[int | float, Field(gt=1e-30, lt=EXACT)]
 Origin = Annotated[int | float, Field(gt=-EXACT, lt=EXACT)]
 
@@ -52,6 +52,23 @@ class IntervalsHierarchy(Specification):
             top=self.label,
         )
 
+    def levels_of(self, labels: Labels) -> tuple[int, ...]:
+        """Levels at which these can be the labels of a column; nothing but the top label is the top level."""
+        top = len(self.widths) + 1
+        if {label or None for label in labels} == {self.label or None}:
+            return (top,)
+        return levels_allowing(labels, top, self._allows)
+
+    def _allows(self, label: str | None, level: int) -> bool:
+        """Whether a column below the top level can have this label."""
+        if label is None:
+            return True
+        if level == 0:
+            return parse_number(label) is not None
+        low = re.match(r"\[([^,]*),", label)
+        number = None if low is None else parse_number(low[1])
+        return number is not None and self._interval(number, exact(self.widths[level - 1])) == label
+
     def _interval(self, number: Fraction, width: Fraction) -> str:
         """The label of an interval, `[low, high)`; in brackets, because a spreadsheet reads 10-12 as a date."""
         origin = exact(self.origin)
@@ -72,15 +89,3 @@ def plain(number: Fraction) -> str:
         digits += 1
     sign, text = "-" * (number < 0), str(abs(number.numerator)).rjust(digits + 1, "0")
     return f"{sign}{text[:-digits]}.{text[-digits:]}" if digits else f"{sign}{text}"
-
-
-def parse_number(text: str) -> Fraction | None:
-    """A finite number written in the ordinary way, or None."""
-    try:
-        number = Decimal(text.strip())
-    except InvalidOperation:
-        return None
-    # A double cannot tell larger numbers apart, and a very small exponent would fill memory with zeros.
-    if not number.is_finite() or (number and not SMALLEST < abs(number) < LARGEST):
-        return None
-    return Fraction(number)

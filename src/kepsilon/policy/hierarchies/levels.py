@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ConfigDict
+from pydantic_core import PydanticCustomError
 
 
 class Specification(BaseModel):
     """Base of everything that a policy is made of: frozen, and without unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +32,34 @@ class Levels:
     """Where each value lies on the number line; None where values are no numbers or dates."""
     null_labels: tuple[str, ...] | None = None
     """Labels of null from level 1, where the hierarchy lists them."""
+    misfit: str | None = None
+    """Why the hierarchy cannot place these values together, without any of them; None where it can."""
     top: str | None = field(default=None)
     """The label that all values, null included, share at the top level; None where there are several."""
+
+
+Labels = Collection[str | None]
+"""The distinct labels of a released column; None is a null, and an empty label is one too."""
+
+
+def levels_allowing(labels: Labels, n_levels: int, allows: Callable[[str | None, int], bool]) -> tuple[int, ...]:
+    """Levels, of `n_levels`, at which every one of the labels is allowed; lowest first."""
+    return tuple(level for level in range(n_levels) if all(allows(label or None, level) for label in labels))
+
+
+MOST_MISTAKES = 20
+"""Mistakes of one hierarchy that are listed; a hierarchy of many values can have as many."""
+
+
+def refuse_mistakes(kind: str, mistakes: Iterable[str]) -> None:
+    """Raises one pydantic error that holds all mistakes of a hierarchy; `document.problems_of` makes one problem of each."""
+    found = list(mistakes)
+    if not found:
+        return
+    n_more = len(found) - MOST_MISTAKES
+    if n_more > 0:
+        found = [*found[:MOST_MISTAKES], f"and {n_more:,} mistakes more, of the kinds above"]
+    raise PydanticCustomError("mistakes", "{problem}", {"problem": "; ".join(found), "mistakes": found, "of": kind})
 
 
 def first_cycle(edges: Iterable[tuple[str, str]]) -> str | None:

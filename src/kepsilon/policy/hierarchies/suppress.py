@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from kepsilon.policy.hierarchies.levels import Levels, Specification
+from kepsilon.policy.hierarchies.levels import Labels, Levels, Specification
 
 
 class SuppressHierarchy(Specification):
@@ -18,3 +18,7 @@ class SuppressHierarchy(Specification):
 
     def place(self, values: Sequence[str]) -> Levels:
         return Levels(labels=((self.label,) * len(values),), top=self.label)
+
+    def levels_of(self, labels: Labels) -> tuple[int, ...]:
+        """Level 1 for a column of nothing but the top label, which is not taken for a value; level 0 for any other."""
+        return (1,) if {label or None for label in labels} == {self.label or None} else (0,)

@@ -35,7 +35,7 @@ MAX_SUPPRESSION = 0.05
 
 ZIP = {"role": "k-quasi", "hierarchy": {"type": "mask", "length": 5}}
 GENDER = {"role": "k-quasi", "hierarchy": {"type": "suppress", "label": "Person"}}
-BIRTH_YEAR = {"role": "k-quasi", "hierarchy": {"type": "intervals", "widths": [2, 4, 8]}}
+BIRTH_YEAR: dict[str, Any] = {"role": "k-quasi", "hierarchy": {"type": "intervals", "widths": [2, 4, 8]}, "step": 1}
 RACE = {"role": "k-quasi", "hierarchy": {"type": "suppress"}}
 MARITAL = {
     "role": "k-quasi",
@@ -43,6 +43,8 @@ MARITAL = {
 }
 MEASURED = {"role": "epsilon-quasi", "precision": 0.1, "range": "class"}
 IDENTIFIER = {"role": "identifier"}
+RESOLUTION = 0.1
+"""Heights and weights have one decimal; Mondrian cuts them as finely as the paper's does, and labels them on this step."""
 AS_K_QUASI = {"type": "intervals", "widths": [1, 2, 4, 8, 16, 32]}
 
 

@@ -24,7 +24,7 @@ from kepsilon.policy.roles import fraction
 from kepsilon.predict.noise_ranges import NoiseRanges
 from kepsilon.predict.outlook import expect_batch
 from kepsilon.randomness import ByteSource, unsafe_seeded_bytes
-from kepsilon.reproduce.data.data_sets import DataSet
+from kepsilon.reproduce.data.data_sets import RESOLUTION, DataSet
 from kepsilon.reproduce.scope import Scope
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -162,7 +162,7 @@ def predictions(
 
 def with_extra_k_quasi(data: DataSet) -> Mapping[str, Any]:
     """The policy document with the ε-quasi made a k-quasi of eight levels; Mondrian cuts it as the number it is."""
-    extra = {"role": "k-quasi", "hierarchy": data.extra}
+    extra = {"role": "k-quasi", "hierarchy": data.extra, "step": RESOLUTION}
     return {**data.policy, "attributes": {**data.policy["attributes"], data.epsilon_quasi: extra}}
 
 

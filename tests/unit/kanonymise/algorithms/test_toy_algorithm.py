@@ -91,9 +91,11 @@ DOCUMENT = {
 
 def patients(n=400):
     """Few combinations with many records each, and a few that nobody shares."""
-    table = [{**person, "zip": person["zip"][:2], "year": str(1950 + int(person["year"]) % 4)} for person in people(n)]
+    table = [
+        {**person, "zip": person["zip"][:2], "year": f"in {1950 + int(person['year']) % 4}"} for person in people(n)
+    ]
     for i in range(6):
-        table[i]["year"] = str(1990 + i)
+        table[i]["year"] = f"in {1990 + i}"
     return pa.Table.from_pylist([{name: p[name] for name in DOCUMENT["attributes"]} for p in table])
 
 

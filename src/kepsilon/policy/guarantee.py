@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statement of what a release promises, worded so that it is true for the chosen ranges."""
+"""The statement of what a release promises, worded so that it is true for the chosen ranges.
+
+It is a function of the policy alone, and both who makes a release and who audits it use this one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kepsilon.perturb.mechanisms import mechanism_of
+from kepsilon.policy.choices import MECHANISMS
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, written
 
@@ -41,8 +44,9 @@ def statement(policy: Policy) -> str:
             f"ε = {written(policy.epsilon)} covers {_listed(quasis)} of a record together: the record is the unit, "
             "not the attribute."
         )
-    mechanism = mechanism_of(policy)
-    sentences += [mechanism.promise(_shown(name), attribute, policy) for name, attribute in quasis.items()]
+    for name, attribute in quasis.items():
+        promise = MECHANISMS[attribute.mechanism].promise
+        sentences.append(promise(_shown(name), attribute, policy))
     in_class = [name for name, attribute in quasis.items() if attribute.missing == "class"]
     if in_class:
         sentences.append(f"Whether {_listed(in_class)} is missing is visible and is part of the class.")
@@ -52,6 +56,17 @@ def statement(policy: Policy) -> str:
         "The promise is for one release: fresh releases of the same records add up, and averaging them takes the noise away."
     )
     return "\n".join(sentences)
+
+
+def attacker_in_words(policy: Policy) -> str:
+    """Whom the bound on the linking risk in a manifest is about."""
+    knows = "knows every true value of the quasi-identifiers, guesses the original of one released record at a time"
+    rest = (
+        "; for noise as drawn, if confident k had left nobody out of these classes"
+        if policy.confidence is not None
+        else ""
+    )
+    return f"an attacker who {knows} and uses no other column{rest}"
 
 
 def _confidence(policy: Policy) -> str:

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the manifest and the curator's record beside a release: every figure in them that can be worked out again.
+"""Checks the curator's record beside a release: every figure in it that can be worked out again.
 
-Keys that this module does not know are not checked.
+Keys that this module does not know are not checked; the public manifest is checked in `public_manifest`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from pathlib import Path
@@ -17,25 +16,41 @@ from kepsilon.auditing.attacks import NEAREST, expected_links
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
 from kepsilon.auditing.comparison import compare
-from kepsilon.auditing.findings import Findings, quoted
-from kepsilon.auditing.noise import n_taken_out_with_class
+from kepsilon.auditing.digests import digest_of
+from kepsilon.auditing.findings import quoted
+from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.json_values import Json, json_of
 from kepsilon.policy.choices import ALGORITHMS
+from kepsilon.policy.guarantee import statement
+from kepsilon.special_files import special_kind
 from kepsilon.table.arrays import FloatArray
 
 MOST_NAMED = 12
 """Wrong figures that a finding names one by one."""
 
 
-def check_files_beside(case: AuditCase, path: Path) -> None:
-    """Compares the manifest and the curator's record beside the file of the release, if they are there.
+def check_record(case: AuditCase, path: Path) -> None:
+    """Compares the curator's record beside the file of the release, if it is there.
 
     This check comes after the attacks, because it compares their figures.
     """
+    beside = path.with_name(f"{path.name}.curator.json")
+    if not beside.exists():
+        return
     released, findings = case.released, case.findings
+    document = _read(beside)
+    if document is None:
+        findings.broken("curator", "the curator's record cannot be read.")
+        return
+    if document.get("seeded"):
+        findings.warning(
+            "curator",
+            "the curator's record says that the noise was seeded: whoever knows the seed can undo it. Do not publish the "
+            "release.",
+        )
     known = _recomputed(case)
-    known["digest"] = _digest(path)
+    known["digest"] = digest_of(path)
     known["reidentification"] = json_of(findings.figures.reidentification)
     attacks = findings.figures.attacks
     if "linking_risk" in known and attacks is not None and attacks.records_attacked == released.n_records:
@@ -48,48 +63,22 @@ def check_files_beside(case: AuditCase, path: Path) -> None:
             "over_nine_tenths": attacks.over_nine_tenths,
         }
         known["linking_risk"]["per_original"]["realised"] = nearest * released.n_records / case.original.n_records
-    for kind, what in (("manifest", "the manifest"), ("curator", "the curator's record")):
-        beside = path.with_name(f"{path.name}.{kind}.json")
-        if not beside.exists():
-            if kind == "manifest":
-                findings.note(
-                    "manifest", "there is no manifest beside the release, so that nothing it says was checked."
-                )
-            continue
-        document = _read(beside)
-        if document is None:
-            findings.broken(kind, f"{what} cannot be read.")
-            continue
-        if document.get("seeded"):
-            findings.warning(
-                kind, f"{what} says that the noise was seeded: whoever knows the seed can undo it. Do not publish it."
-            )
-        found = compare(document, known, case.policy, is_rounded=kind == "manifest")
-        named = ", ".join(quoted(path, most=80) for path in found.wrong[:MOST_NAMED])
-        if len(found.wrong) > MOST_NAMED:
-            named += f" and {len(found.wrong) - MOST_NAMED:,} more"
-        findings.require(
-            not found.wrong,
-            kind,
-            right=f"{what} holds as far as it was compared: {', '.join(found.compared)}.",
-            wrong=f"{what} is wrong about {named}.",
-        )
-
-
-def check_digest_only(path: Path, findings: Findings) -> None:
-    """Checks the manifest's digest alone, for a release whose classes could not be found."""
-    beside = path.with_name(f"{path.name}.manifest.json")
-    if not beside.exists():
-        return
-    document = _read(beside)
-    if document is None:
-        findings.broken("manifest", "the manifest cannot be read.")
-    elif document.get("digest") != _digest(path):
-        findings.broken("manifest", "the manifest is wrong about digest: it is not that of this file.")
+    found = compare(document, known, case.policy)
+    named = ", ".join(quoted(path, most=80) for path in found.wrong[:MOST_NAMED])
+    if len(found.wrong) > MOST_NAMED:
+        named += f" and {len(found.wrong) - MOST_NAMED:,} more"
+    findings.require(
+        not found.wrong,
+        "curator",
+        right=f"the curator's record holds as far as it was compared: {', '.join(found.compared)}.",
+        wrong=f"the curator's record is wrong about {named}.",
+    )
 
 
 def _read(path: Path) -> Json | None:
     """A JSON object; None if the file holds none, or one nested too deep to read."""
+    if special_kind(path) is not None:
+        return None
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -97,22 +86,17 @@ def _read(path: Path) -> Json | None:
     return document if isinstance(document, dict) else None
 
 
-def _digest(path: Path) -> str:
-    """SHA-256 of a file; of a folder, SHA-256 of what `sha256sum *` prints inside it."""
-    if path.is_dir():
-        files = sorted(file.name for file in path.iterdir())
-        listed = "".join(f"{_digest(path / name).removeprefix('sha256:')}  {name}\n" for name in files)
-        return "sha256:" + hashlib.sha256(listed.encode()).hexdigest()
-    with path.open("rb") as file:
-        return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _recomputed(case: AuditCase) -> Json:
     """Every figure that can be worked out again, under the keys of the record; a tuple where several values are right."""
     policy, original, classes = case.policy, case.original, case.classes
     n_released, sizes = case.released.n_records, classes.n_released
     known: Json = {
-        "guarantee": {"k": policy.k, "epsilon": policy.epsilon, "confidence": policy.confidence},
+        "guarantee": {
+            "statement": statement(policy),
+            "k": policy.k,
+            "epsilon": policy.epsilon,
+            "confidence": policy.confidence,
+        },
         "records": {
             "read": original.n_records,
             "released": n_released,
@@ -134,11 +118,10 @@ def _recomputed(case: AuditCase) -> Json:
         known["loss"]["dm*"] = classes.dm_star
     elif is_complete and not ALGORITHMS[policy.algorithm].may_suppress:
         known["loss"]["dm*"] = int(np.sum(classes.n_originals.astype(object) ** 2))
-    if classes.nodes is not None:
-        by_attribute = zip(original.domains, zip(*classes.nodes, strict=True), strict=True) if original.domains else ()
-        known["levels"] = {name: tuple(dict.fromkeys(levels)) for name, levels in by_attribute}
-    is_unambiguous = is_complete if classes.nodes is None else len(classes.nodes) == 1
-    if policy.confidence is None and classes.nodes is None:
+    if classes.levels is not None:
+        known["levels"] = dict(zip(original.domains, classes.levels, strict=True))
+    is_unambiguous = is_complete if classes.levels is None else all(len(levels) == 1 for levels in classes.levels)
+    if policy.confidence is None and classes.levels is None:
         is_unambiguous = True  # classes are released whole, so that labels tell all
     if is_unambiguous and not np.isnan(classes.losses).any():
         mean = sum(classes.losses) / len(classes.losses) if classes.losses else 0.0
@@ -170,14 +153,15 @@ def _figures_of_noise(case: AuditCase) -> Json:
     size = (noise.n_active + 1) / 2 / case.epsilon
     is_stated = why_not_judged(policy) is None
     errors: Json = {}
-    for j, name in enumerate(policy.epsilon_quasis):
+    for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
         own = original.numbers[name][belongs]
         present = ~np.isnan(own)
         expected = (noise.ranges[:, j] * size)[ids]
         figures: Json = {"zeros_left_out": int(np.count_nonzero(own[present] == 0))}
         counted = present & (own != 0)
         width = float(own[present].max() - own[present].min()) if present.any() else 0.0
-        if is_stated:
+        # Where values are clamped to a domain, or were clipped, the mean error is not that of noise alone.
+        if is_stated and attribute.domain is None and not noise.n_clipped.get(name):
             with np.errstate(over="ignore"):
                 relative = _mean(expected[counted] / np.abs(own[counted]))
             figures["expected_relative"] = relative

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A partition of a table into parts that meet the requirements, and the classes that its labels make of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.kanonymise.class_labels import label_parts
+from kepsilon.kanonymise.requirements.protocol import Requirement, all_met
+from kepsilon.kanonymise.table_parts import LabelStyle, TableParts
+from kepsilon.table.arrays import IntArray
+from kepsilon.table.classes import AttributeLabels, Recoding
+from kepsilon.table.frequency import FrequencyTable
+from kepsilon.table.keys import number, number_by_first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """The parts that a local algorithm ends with, numbered by their first combination."""
+
+    k: int
+    further: tuple[Requirement, ...]
+    """The requirements beyond k records that every part meets."""
+    part_of: IntArray
+    """Part of every combination, shape (n_combinations,)."""
+    sizes: IntArray
+    """Number of records in every part, shape (n_parts,); none is below k."""
+
+    @property
+    def n_parts(self) -> int:
+        return len(self.sizes)
+
+
+def recode(table: FrequencyTable, partition: Partition, *, labels: LabelStyle = "siblings") -> Recoding:
+    """Classes and their labels; parts with equal labels in every attribute become one class. `partition` is of this table."""
+    by_attribute = [
+        label_parts(
+            domain,
+            TableParts(
+                part_of=partition.part_of,
+                n_parts=partition.n_parts,
+                codes=codes,
+                counts=table.counts,
+                k=partition.k,
+            ),
+            style=labels,
+        )
+        for domain, codes in zip(table.domains, table.codes, strict=True)
+    ]
+    class_of_part, n_classes = number(
+        [labelled.of_class for labelled in by_attribute],
+        sizes=[len(labelled.labels) for labelled in by_attribute],
+        length=partition.n_parts,
+    )
+    class_of_part = number_by_first(class_of_part, n_distinct=n_classes)[class_of_part]
+    sizes = np.bincount(class_of_part, weights=partition.sizes, minlength=n_classes).astype(np.int64)
+    if (sizes < partition.k).any():
+        raise RuntimeError("a class has fewer than k records; this is a bug, and nothing may be released")
+    class_of: IntArray = class_of_part.astype(np.int32)[partition.part_of]
+    if not all_met(partition.further, table, class_of, n_classes=n_classes).all():
+        raise RuntimeError("a class fails a requirement; this is a bug, and nothing may be released")
+    return Recoding(
+        class_of=class_of,
+        sizes=sizes,
+        attributes=tuple(_merged(labelled, class_of_part, n_classes=n_classes) for labelled in by_attribute),
+    )
+
+
+def _merged(labelled: AttributeLabels, class_of_part: IntArray, *, n_classes: int) -> AttributeLabels:
+    """Labels of classes, from labels of the parts that they were merged from."""
+    of_class: IntArray = np.zeros(n_classes, dtype=np.int64)
+    of_class[class_of_part] = labelled.of_class
+    loss = np.zeros(n_classes)
+    # One text can be a label at two levels of a hierarchy; the class is then charged the larger loss.
+    np.maximum.at(loss, class_of_part, labelled.loss)
+    return AttributeLabels(labels=labelled.labels, of_class=of_class, loss=loss)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What policy and class sizes alone say about linking and noise: bounds that hold whatever the records' values are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from kepsilon.json_values import FrozenMapping, JsonValue
+from kepsilon.perturb.mechanisms import mechanism_of
+from kepsilon.policy.guarantee import attacker_in_words
+from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import fraction
+from kepsilon.table.arrays import IntArray
+
+STEPS_PER_UNIT = 10**6
+"""A bound on the linking risk is rounded up to a multiple of one millionth."""
+
+GRID_EXCESS = Fraction(1, 2**60)
+"""Noise is drawn on a grid of 2³² steps. With several ε-quasis the sum over the grid is larger than the integral, by less
+than this share of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds(JsonValue):
+    """Bounds that hold for every table with these classes, whatever its ε-quasis were."""
+
+    linking_risk: float
+    """Largest share of the released records that the attacker is expected to link rightly."""
+    attacker: str
+    """Whom `linking_risk` is about, in words."""
+    noise: Mapping[str, float]
+    """By ε-quasi with declared bounds: the most that the noise of one value is expected to be, in the value's unit."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noise", FrozenMapping(self.noise))
+
+
+def bounds_of(policy: Policy, sizes: IntArray) -> Bounds:
+    """The bounds for released classes of these sizes, shape (n_classes,)."""
+    return Bounds(linking_risk=_linking_bound(policy, sizes), attacker=attacker_in_words(policy), noise=_noise(policy))
+
+
+def most_links(policy: Policy) -> Fraction:
+    """The most right links that are expected in a class, whatever its values and however many records it has.
+
+    Whoever guesses one record at a time has at most Σ_x max_v P(x|v) right links. For a density ∝ exp(−ε‖x − v‖) in the
+    largest norm, with all v in a cube of side 1, the sum is an integral over the distance from that cube, and gives
+    Σ_{j≤d} (ε/2)^j/j!. Rounding and clamping what is published makes nobody surer. Attributes whose range is 0, or
+    whose values are missing, have no noise to sum over: then d is smaller, and so is the sum. Any other mechanism that
+    keeps e^ε has max_v P(x|v) ≤ e^ε·P(x|v₀), so at most e^ε links.
+    """
+    if not policy.epsilon_quasis:
+        return Fraction(1)
+    if mechanism_of(policy).exponential is None:
+        return Fraction(math.exp(float(policy.exact_epsilon)) * (1 + 2**-40))
+    half, d = policy.exact_epsilon / 2, len(policy.epsilon_quasis)
+    integral = sum((half**j / math.factorial(j) for j in range(d + 1)), Fraction(0))
+    return integral if d == 1 else integral * (1 + GRID_EXCESS)
+
+
+def _linking_bound(policy: Policy, sizes: IntArray) -> float:
+    """Σ_c min(m_c, most links)/n, rounded up; worked out exactly, so that it does not depend on the order of classes."""
+    most = most_links(policy)
+    is_small = sizes <= math.floor(most)
+    links = int(sizes[is_small].sum()) + most * int(np.count_nonzero(~is_small))
+    return math.ceil(links / int(sizes.sum()) * STEPS_PER_UNIT) / STEPS_PER_UNIT
+
+
+def _noise(policy: Policy) -> dict[str, float]:
+    """(d + 1)/2 · R/ε for declared bounds a distance of R apart; d counts all ε-quasis, though some may have no noise.
+
+    Other ranges are those of the records, so their noise is not known from the policy.
+    """
+    declared = {name: own.range for name, own in policy.epsilon_quasis.items() if isinstance(own.range, tuple)}
+    if not declared or mechanism_of(policy).exponential is None:
+        return {}
+    factor = Fraction(len(policy.epsilon_quasis) + 1, 2) / policy.exact_epsilon
+    return {name: float(factor * (fraction(high) - fraction(low))) for name, (low, high) in declared.items()}

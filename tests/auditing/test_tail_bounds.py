@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bounds behind statistical findings hold: against every permutation of a few records, and against many draws."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from kepsilon.auditing import noise_patterns, noise_unlinked, order, tail_bounds
+from kepsilon.auditing.false_alarms import FALSE_ALARM, SHARES, FalseAlarms
+from material.audited_releases import OTHER_QUASI, patients, patients_policy, released
+from oracles.noise import SEED
+
+PERMUTATIONS = np.array(list(itertools.permutations(range(7))))
+"""All orders of seven records."""
+
+
+def holds(statistics, bound):
+    """Whether P(statistic ≥ x) is at most the bound at x, for every x, over equally probable outcomes."""
+    statistics = np.array(statistics, dtype=float)
+    return all(np.mean(statistics >= x) <= bound(x) + 1e-12 for x in np.unique(statistics))
+
+
+def test_neighbours_in_every_order_of_seven():
+    """The number of neighbours that were neighbours before never exceeds its bound's probability."""
+    found = np.count_nonzero(np.abs(np.diff(PERMUTATIONS, axis=1)) == 1, axis=1)
+    assert holds(found, lambda x: tail_bounds.neighbours_bound(int(x), 7))
+    assert tail_bounds.neighbours_bound(6, 7) == pytest.approx(2 / 5040)
+    assert tail_bounds.neighbours_bound(29, 30) < 1e-30
+
+
+def test_neighbours_among_many_are_about_poisson():
+    """In 20,000 orders of 60 records the number beyond each bound is no more than the bound says, within 5 errors."""
+    rng = np.random.default_rng(SEED)
+    found = np.array([np.count_nonzero(np.abs(np.diff(rng.permutation(60))) == 1) for _ in range(20_000)])
+    for m in range(3, 12):
+        p = tail_bounds.neighbours_bound(m, 60)
+        assert np.mean(found >= m) <= p + 5 * np.sqrt(p / 20_000)
+
+
+@pytest.mark.parametrize("second", [[0, 1, 2, 3, 4, 5, 6], [0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 1, 1, 5, 9]])
+def test_sums_and_trends_in_every_order_of_seven(second):
+    """Correlations with a sequence in random order stay below their bounds."""
+    a = np.arange(7) - 3.0
+    b = np.array(second) - np.mean(second)
+    sums = np.abs(a[PERMUTATIONS] @ b)
+    assert holds(sums, lambda x: tail_bounds.permuted_sum_bound(x, a, b))
+    size = np.sqrt((a @ a) * (b @ b))
+    assert holds(sums / size, lambda x: tail_bounds.permuted_trend_bound(x, 7))
+
+
+@pytest.mark.parametrize(
+    "codes", [[0, 0, 0, 0, 1, 1, 1], [0, 1, 2, 3, 4, 5, 6], [0, 0, 1, 1, 2, 2, 3], [0, 0, 0, 0, 0, 0, 1]]
+)
+def test_matches_and_groups_in_every_order_of_seven(codes):
+    """Agreement by position and equal neighbours stay below their bounds."""
+    codes = np.array(codes)
+    found = [order.match_probability(codes[p], codes, n_codes=7) for p in PERMUTATIONS]
+    grouped = [order.grouping_probability(codes[p]) for p in PERMUTATIONS]
+    for bounds in (np.array(found), np.array(grouped)):
+        for level in np.unique(bounds):
+            assert np.mean(bounds <= level) <= level + 1e-12
+
+
+def uniform_cases(rng, n_classes=12, size=9):
+    ids = np.repeat(np.arange(n_classes), size)
+    return ids, rng.uniform(-1, 1, len(ids))
+
+
+TESTS = {
+    "shared": noise_patterns.shared_probability,
+    "opposite": lambda v, ids: noise_patterns.shared_probability(v, ids, opposite=True),
+    "ties": lambda v, ids: noise_patterns.ties_probability(v, ids, epsilon=1.0),
+    "ties over all": lambda v, ids: noise_patterns.ties_probability(v, np.zeros_like(ids), epsilon=1.0),
+    "repeated": lambda v, ids: noise_patterns.repeated_probability((v + 1) / 2),
+    "follows": lambda v, ids: noise_patterns.follows_probability(v, np.linspace(-1, 1, len(v))),
+    "special": noise_patterns.special_probability,
+    "thinner": lambda v, ids: noise_patterns.thinner_probability(v, ids, epsilon=1.0),
+    "thinner over all": lambda v, ids: noise_patterns.thinner_probability(v, np.zeros_like(ids), epsilon=1.0),
+}
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_patterns_are_found_in_independent_noise_no_more_often_than_the_bound_says(name):
+    """In 3,000 draws each level is undercut no more often than it says, within 5 standard errors."""
+    rng = np.random.default_rng(SEED)
+    found = []
+    for _ in range(3_000):
+        ids, values = uniform_cases(rng)
+        found.append(TESTS[name](values, ids))
+    for level in (0.5, 0.1, 0.01, 0.001):
+        assert np.mean(np.array(found) <= level) <= level + 5 * np.sqrt(level / 3_000)
+
+
+CHOICES = {
+    "negative": lambda v: v < -0.8,
+    "large": lambda v: v > 0.8,
+    "near 0": lambda v: np.abs(v) < 0.15,
+    "where the sign is against the place": lambda v: v * np.linspace(-1, 1, len(v)) < -0.5,
+}
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("name", TESTS)
+def test_no_choice_of_the_records_left_out_makes_a_pattern(name, choice):
+    """Whatever is left out, a bound is no smaller than that of all records: at no level are there more alarms."""
+    rng = np.random.default_rng(SEED)
+    for _ in range(200):
+        ids, values = uniform_cases(rng)
+        hidden = np.where(CHOICES[choice](values), np.nan, values)
+        assert TESTS[name](hidden, ids) >= TESTS[name](values, ids) - 1e-12
+
+
+def test_classes_left_out_as_a_whole_make_no_pattern():
+    """Classes that agree least are left out; the bound over the others is no smaller than that over all."""
+    rng = np.random.default_rng(SEED)
+    for _ in range(200):
+        ids, values = uniform_cases(rng)
+        sums = np.abs(np.bincount(ids, weights=values))
+        gone = np.argsort(sums)[:4]
+        stays = ~np.isin(ids, gone)
+        part = noise_patterns.shared_probability(values[stays], ids[stays], n_absent=4, least=9)
+        assert part >= noise_patterns.shared_probability(values, ids) - 1e-12
+
+
+def test_patterns_that_are_there_are_found():
+    """Each test notices what it is there for, at a level of 1e-8."""
+    rng = np.random.default_rng(SEED)
+    ids, values = uniform_cases(rng, n_classes=150, size=20)
+    pairs = values.copy()
+    pairs[1::2] = pairs[0::2]
+    assert TESTS["shared"](pairs, ids) < 1e-8
+    assert TESTS["ties"](pairs + rng.uniform(-1e-4, 1e-4, len(pairs)), ids) < 1e-8
+    opposite = values.copy()
+    opposite[1::2] = -opposite[0::2]
+    assert TESTS["opposite"](opposite, ids) < 1e-8
+    assert TESTS["repeated"](np.tile(values[:20], 150), ids) < 1e-8
+    assert TESTS["follows"](np.sort(values), ids) < 1e-8
+    assert TESTS["special"](np.where(ids == 3, 0.9, values), ids) < 1e-5
+    thin = np.where(ids % 10 == 0, 2 * (1 - (1 - (values + 1) / 2) ** 0.25) - 1, values)
+    assert TESTS["thinner"](thin, ids) < 1e-8
+
+
+@pytest.mark.parametrize("test", [noise_unlinked.moved_probability, noise_unlinked.unmoved_probability])
+def test_classes_move_as_independent_noise_moves_them(test):
+    """In 3,000 draws of 40 classes of 12 two-valued scores each level is undercut no more often than it says."""
+    rng = np.random.default_rng(SEED)
+    found = []
+    for _ in range(3_000):
+        excess = rng.choice([-1.0, 1.0], (40, 12)).sum(axis=1)
+        found.append(test(excess, np.full(40, 12.0)))
+    for level in (0.1, 0.01, 0.001):
+        assert np.mean(np.array(found) <= level) <= level + 5 * np.sqrt(level / 3_000)
+
+
+def test_the_shares_of_all_families_sum_to_one():
+    """So the sum over all tests is at most the total, however many tests a family has."""
+    assert sum(SHARES.values()) == pytest.approx(1.0)
+    alarms = FalseAlarms()
+    for family in SHARES:
+        level = alarms.level(family, n_tests=7)
+        assert level * 7 == pytest.approx(FALSE_ALARM * SHARES[family])
+    assert alarms.spent == pytest.approx(FALSE_ALARM)
+    with pytest.raises(RuntimeError, match="already"):
+        alarms.level("order", n_tests=1)
+
+
+@pytest.mark.parametrize("n_more", [0, 2, 8])
+@pytest.mark.parametrize("confidence", [None, 0.9])
+def test_the_levels_of_an_audit_sum_to_one_in_a_million(n_more, confidence):
+    """Whatever the number of columns, the tests of an audit are given 1e-6 together at most, and nearly that."""
+    original = patients(600)
+    roles = {}
+    for i in range(n_more):
+        original[f"kept{i}"] = [str((row * (i + 3)) % 11) for row in range(600)]
+        roles[f"kept{i}"] = {"role": "sensitive"}
+    if n_more:
+        original["weight"] = [round(40 + (i * 7919) % 600 / 10, 1) for i in range(600)]
+        roles["weight"] = OTHER_QUASI
+    case = released(original, patients_policy(attributes=roles, confidence=confidence))
+    for with_linkage in (True, False):
+        spent = case.audit(with_linkage=with_linkage).figures.false_alarm
+        assert spent is not None
+        assert 0.4 * FALSE_ALARM < spent <= FALSE_ALARM * (1 + 1e-9)

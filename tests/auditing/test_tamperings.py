@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every tampering of the table is called broken by the check that is there for it, and no finding shows a value."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from material.audited_releases import NUMERIC_QUASIS, Case, patients, patients_policy, released
+from material.tamperings import TAMPERINGS, Tampering
+
+SETTINGS = {"ola": {}, "mondrian": {"algorithm": "mondrian", "attributes": NUMERIC_QUASIS}}
+
+
+@cache
+def sound(algorithm: str, n: int) -> Case:
+    """A release that nobody tampered with, made once for all tests that need it."""
+    return released(patients(n), patients_policy(**SETTINGS[algorithm]))
+
+
+def runs() -> list[pytest.ParameterSet]:
+    """Every tampering with every algorithm that it goes with, with a linkage and, where that is enough, without."""
+    return [
+        pytest.param(
+            tampering, algorithm, with_linkage, id=f"{name}, {algorithm}, {'with' if with_linkage else 'without'}"
+        )
+        for name, tampering in TAMPERINGS.items()
+        for algorithm in tampering.algorithms
+        for with_linkage in (True, False)
+        if with_linkage or tampering.n_without is not None
+    ]
+
+
+@pytest.mark.parametrize(("tampering", "algorithm", "with_linkage"), runs())
+def test_tampering_is_noticed(tampering: Tampering, algorithm: str, with_linkage: bool):
+    """The check meant for each tampering calls it broken, from as many records as the table says."""
+    case = sound(algorithm, tampering.n if with_linkage else tampering.n_without)
+    audit = tampering.change(case).audit(with_linkage=with_linkage)
+    shown = "\n".join([*map(str, audit.findings), str(audit.to_json()), audit.headline])
+    assert "CANARY" not in shown
+    assert tampering.check in {finding.check for finding in audit.broken}, shown
+
+
+@pytest.mark.parametrize("algorithm", SETTINGS)
+@pytest.mark.parametrize(
+    "n", sorted({t.n for t in TAMPERINGS.values()} | {t.n_without or 2000 for t in TAMPERINGS.values()})
+)
+def test_what_was_not_tampered_with_is_not_broken(algorithm: str, n: int):
+    """Each tampering is noticed because of what was done, not because of the release it was done to."""
+    for with_linkage in (True, False):
+        audit = sound(algorithm, n).audit(with_linkage=with_linkage)
+        assert not audit.broken, audit.findings

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""F7: kept columns keep their type, or the change is said."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import feather
+
+import kepsilon as ke
+
+N = 60
+POLICY = ke.Policy.from_dict(
+    {
+        "k": 5,
+        "epsilon": 1,
+        "algorithm": "ola",
+        "max_suppression": 0,
+        "attributes": {
+            "town": {"role": "k-quasi", "hierarchy": {"type": "suppress"}},
+            "weight": {"role": "epsilon-quasi", "precision": 1, "range": "class"},
+            "s": {"role": "sensitive"},
+        },
+    }
+)
+MOMENT = dt.datetime(2020, 1, 2, 3, 4, 5)
+COLUMNS = {
+    "string view": pa.array(["a", "longer than a view holds", None] * 20, pa.string_view()),
+    "repeating string view": pa.array(["a"] * N, pa.string_view()),
+    "binary view": pa.array([b"a", b"longer than a view holds", None] * 20, pa.binary_view()),
+    "lists of views": pa.array([["a"], None, ["longer than a view holds"]] * 20, pa.list_(pa.string_view())),
+    "small dictionary": pa.array(["a", "b", None] * 20).dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string())),
+    "ordered dictionary": pa.DictionaryArray.from_arrays(pa.array([1, 0] * 30, pa.uint8()), ["z", "a"], ordered=True),
+    "date64": pa.array([dt.date(2020, 1, 2)] * N, pa.date64()),
+    "time32[s]": pa.array([dt.time(3, 4, 5)] * N, pa.time32("s")),
+    "timestamp[s]": pa.array([MOMENT] * N, pa.timestamp("s")),
+    "duration": pa.array([dt.timedelta(seconds=5)] * N, pa.duration("s")),
+}
+NOT_IN_PARQUET = {"date64": "date32[day]", "time32[s]": "time32[ms]", "timestamp[s]": "timestamp[ms]"}
+
+
+def people(column) -> dict:
+    return {"town": ["t"] * N, "weight": [60.0 + i % 7 for i in range(N)], "s": column}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_f7_kept_columns_of_arrow_tables_and_files_keep_their_type(tmp_path, name):
+    """In a frame, and in an Arrow file."""
+    given = pa.table(people(COLUMNS[name]))
+    release = ke.anonymise(given, POLICY)
+    assert release.frame.schema.field("s").type == COLUMNS[name].type
+    written = release.write(tmp_path / "out.arrow")
+    assert feather.read_table(tmp_path / "out.arrow").schema.field("s").type == COLUMNS[name].type
+    assert not written.warnings
+    assert sorted(map(str, release.frame["s"].to_pylist())) == sorted(map(str, given["s"].to_pylist()))
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_f7_what_parquet_cannot_hold_is_said(tmp_path, name):
+    """Parquet has no date64, and no times in seconds; the warning names the column and both types."""
+    written = ke.anonymise(pa.table(people(COLUMNS[name])), POLICY).write(tmp_path / "out.parquet")
+    found = pq.read_table(tmp_path / "out.parquet").schema.field("s").type
+    if name in NOT_IN_PARQUET:
+        assert str(found) == NOT_IN_PARQUET[name]
+        assert f'"s" was {COLUMNS[name].type} and is {found}' in str(written.warnings[0])
+    else:
+        assert found == COLUMNS[name].type
+        assert not written.warnings
+
+
+def test_f7_csv_has_no_types_and_that_is_said(tmp_path):
+    """Text stays text, and needs no warning."""
+    written = ke.anonymise(pa.table(people(COLUMNS["date64"])), POLICY).write(tmp_path / "out.csv")
+    assert '"s" was date64[ms] and is text' in str(written.warnings[0])
+    assert not ke.anonymise(pa.table(people(["x"] * N)), POLICY).write(tmp_path / "texts.csv").warnings
+
+
+def test_f7_the_command_says_it(tmp_path, kepsilon_command):
+    """Where the curator sees it: below the release."""
+    feather.write_feather(pa.table(people(COLUMNS["date64"])), tmp_path / "in.arrow")
+    (tmp_path / "policy.toml").write_text(
+        'k = 5\nepsilon = 1\nalgorithm = "ola"\nmax_suppression = 0\n[attributes.town]\nrole = "k-quasi"\n'
+        'hierarchy = { type = "suppress" }\n[attributes.weight]\nrole = "epsilon-quasi"\nprecision = 1\nrange = "class"\n'
+        '[attributes.s]\nrole = "sensitive"\n'
+    )
+    done = kepsilon_command(
+        "anonymise", tmp_path / "in.arrow", "-p", tmp_path / "policy.toml", "-o", tmp_path / "out.parquet"
+    )
+    assert done.code == 0, done.err
+    assert '"s" was date64[ms] and is date32[day]' in " ".join(done.err.split())
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([["a"]] * N, pa.list_view(pa.string())),
+        pa.array([["a"]] * N, pa.list_(pa.dictionary(pa.int8(), pa.string()))),
+    ],
+    ids=["list view", "inner dictionary"],
+)
+def test_f7_types_that_hide_values_change_and_check_says_so(column):
+    """What they store beside the values cannot be kept."""
+    given = pa.table(people(column))
+    warnings = [str(own) for own in ke.check(given, POLICY).warnings]
+    assert any(f"is {column.type}, and is released as list<item: string>" in own for own in warnings), warnings
+    assert ke.anonymise(given, POLICY).frame.schema.field("s").type == pa.list_(pa.string())
+
+
+def test_f7_a_polars_enum_stays_one_in_its_order():
+    """With the categories that released records hold: an unused one may be the value of a record that was left out."""
+    column = pl.Series("s", ["small", "large", None] * 20, dtype=pl.Enum(["small", "unused", "large"]))
+    frame = pl.DataFrame(people(column))
+    release = ke.anonymise(frame, POLICY)
+    assert release.frame.schema["s"] == pl.Enum(["small", "large"])
+    assert any("Enum" in str(own) for own in ke.check(frame, POLICY).warnings)
+
+
+@pytest.mark.parametrize("kind", ["Int64", "boolean", "string", "int64[pyarrow]"])
+def test_f7_pandas_types_that_know_missing_values_stay(kind):
+    """An Int64 with missing values must not come back as a float."""
+    values = {"boolean": [True, None], "string": ["a", None]}.get(kind, [2**60 + 1, None])
+    frame = pd.DataFrame(people(pd.array(values * 30, dtype=kind)))
+    released = ke.anonymise(frame, POLICY).frame
+    assert released["s"].dtype == frame["s"].dtype
+    assert sorted(map(str, released["s"])) == sorted(map(str, frame["s"]))
+
+
+def test_f7_small_indices_grow_only_where_files_together_have_more_entries(tmp_path):
+    """Each file has numbers for its own entries; all of them together may need more."""
+    (tmp_path / "in").mkdir()
+    small = pa.dictionary(pa.int8(), pa.string())
+    for part in range(2):
+        texts = [f"v{part}-{i}" for i in range(100)]
+        own = pa.table({"town": ["t"] * 100, "weight": [60.0 + i % 7 for i in range(100)], "s": pa.array(texts, small)})
+        pq.write_table(own, tmp_path / "in" / f"{part}.parquet")
+    released = ke.anonymise(tmp_path / "in", POLICY).frame
+    assert released.schema.field("s").type == pa.dictionary(pa.int16(), pa.string())
+    assert len(set(released["s"].to_pylist())) == 200
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[{"a": 2**60 + 1}, None], [{"a": 2**60 + 1}, {"a": None}], [[2**60 + 1, None], [3]], [[{"a": 2**60 + 1}], [None]]],
+    ids=["null above", "null beside", "null in a list", "null in a list of structs"],
+)
+def test_f7_whole_numbers_in_nested_cells_of_pandas_stay_whole(values):
+    """A null above or beside them made doubles of them, which lose digits; the audit called that broken."""
+    frame = pd.DataFrame(people(pd.Series(values * 30, dtype=object)))
+    release = ke.anonymise(frame, POLICY)
+    cells = release.frame["s"].map(lambda cell: list(cell) if hasattr(cell, "tolist") else cell)
+    assert sorted(map(repr, cells)) == sorted(map(repr, frame["s"]))
+    assert ke.audit(frame, release.frame, POLICY, linkage=release.linkage).broken == ()

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draws policies that fit a table. `HOW` says for every setting how it is drawn; a new setting is one line there.
+
+`test_settings.py` compares `HOW` with the schema of the policy, and fails with the name of a setting that is not in it.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from rigs.columns import Column, decimal
+from rigs.label_meaning import as_text
+from rigs.settings import all_keys, values_of
+
+ABSENT: Any = object()
+"""What a way to draw returns where the setting is not stated."""
+
+
+@dataclass(kw_only=True)
+class Scene:
+    """What a setting may depend on: the table, what was drawn before it, and the column it is for."""
+
+    rng: random.Random
+    n_records: int
+    columns: list[Column]
+    document: dict[str, Any] = field(default_factory=dict)
+    """The part of the policy that was drawn already."""
+    column: Column = None  # type: ignore[assignment]
+    """The column whose attribute is drawn."""
+    attribute: dict[str, Any] = field(default_factory=dict)
+    """What was drawn already of that attribute."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Hierarchy files by name, to be written beside the policy."""
+
+    def has(self, role: str) -> bool:
+        return any(column.role == role for column in self.columns)
+
+
+How = Callable[[Scene], Any]
+
+
+def one_of(*values: Any) -> How:
+    return lambda scene: scene.rng.choice(values)
+
+
+def any_value(key: str) -> How:
+    """One of the values that the schema lists: a new one is drawn as soon as the schema has it."""
+    return lambda scene: scene.rng.choice(values_of(key))
+
+
+def maybe(probability: float, how: How) -> How:
+    return lambda scene: how(scene) if scene.rng.random() < probability else ABSENT
+
+
+def only_if(condition: Callable[[Scene], Any], how: How) -> How:
+    return lambda scene: how(scene) if condition(scene) else ABSENT
+
+
+def _k(scene: Scene) -> int:
+    return scene.rng.choice([2, 2, 3, 5, 10, 25]) if scene.n_records >= 100 else scene.rng.choice([2, 2, 3])
+
+
+def _attributes(scene: Scene) -> dict[str, Any]:
+    """The attributes of all columns that have a role, in any order."""
+    found: dict[str, Any] = {}
+    for column in scene.rng.sample(scene.columns, len(scene.columns)):
+        if column.role:
+            scene.column, scene.attribute = column, {"role": column.role}
+            draw_into(scene.attribute, f"attributes.{column.role}", scene)
+            found[column.name] = scene.attribute
+    return found
+
+
+TYPES = {
+    "codes": ("mask", "mask", "mask", "suppress", "file", "groups"),
+    "categories": ("groups", "groups", "file", "suppress", "mask"),
+    "numbers": ("intervals", "intervals", "intervals", "suppress", "mask"),
+    "dates": ("dates", "dates", "dates", "suppress"),
+    "flags": ("suppress", "groups", "file"),
+}
+"""Hierarchies that suit what a column holds."""
+
+
+def _hierarchy(scene: Scene) -> Any:
+    """A hierarchy that suits the column; sometimes none where the algorithm can do without."""
+    if scene.document["algorithm"] != "ola" and scene.rng.random() < 0.5:
+        return ABSENT
+    kind = scene.rng.choice(TYPES[scene.column.holds])
+    return draw_into({"type": kind}, f"attributes.k-quasi.hierarchy.{kind}", scene)
+
+
+def _texts(scene: Scene) -> list[str]:
+    """The values of the column as a hierarchy lists them; sometimes one is forgotten where that is allowed."""
+    occurring = {
+        str(value).lower() if isinstance(value, bool) else str(value)
+        for value in scene.column.values
+        if value is not None
+    }
+    listed = sorted(occurring | set(map(str, scene.column.pool)) - {""})
+    if scene.attribute.get("unlisted") == "suppress" and len(listed) > 1 and scene.rng.random() < 0.5:
+        listed.remove(scene.rng.choice(listed))
+    return listed or ["nothing"]
+
+
+def _in_groups(scene: Scene, members: list[str], name: str) -> dict[str, list[str]]:
+    """The members in some groups, each in one."""
+    n_groups = scene.rng.randint(1, max(1, len(members) // 2))
+    groups: dict[str, list[str]] = {}
+    for member in members:
+        groups.setdefault(f"{name} {scene.rng.randrange(n_groups)}", []).append(member)
+    return groups
+
+
+def _levels(scene: Scene) -> list[dict[str, list[str]]]:
+    first = _in_groups(scene, _texts(scene), "group")
+    return [first] if scene.rng.random() < 0.5 else [first, _in_groups(scene, list(first), "upper")]
+
+
+def _file(scene: Scene) -> str:
+    """The name of a hierarchy file as ARX writes it, whose content is put beside the policy."""
+    name = scene.rng.choice(["values.csv", "größe.csv", "a b.csv"]).replace(".csv", f"-{len(scene.files)}.csv")
+    first = {v: label for label, vs in _in_groups(scene, _texts(scene), "part").items() for v in vs}
+    rows = [[value, label, "*"] for value, label in first.items()]
+    if scene.rng.random() < 0.15:  # without a single top label
+        rows = [row[:2] for row in rows]
+    if scene.rng.random() < 0.3:  # what null becomes
+        rows.append(["", "unknown", "*"][: len(rows[0])])
+    mark = scene.rng.choice(";,")
+    quoted = ((f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in row) for row in rows)
+    scene.files[name] = "".join(mark.join(row) + "\n" for row in quoted)
+    return name
+
+
+def _plain(number: Fraction) -> int | float:
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def _widths(scene: Scene) -> list[int | float]:
+    first = scene.column.step * scene.rng.choice([1, 2, 5, 10])
+    return [_plain(first * factor) for factor in scene.rng.choice([[1], [1, 2], [1, 2, 4], [1, 10]])]
+
+
+def _step(scene: Scene) -> Any:
+    """A step of the number line: needed where numbers have no hierarchy, allowed where they have one."""
+    is_needed = "hierarchy" not in scene.attribute
+    return (
+        _plain(scene.column.step * scene.rng.choice([1, 2, 5, 10, 100]))
+        if is_needed or scene.rng.random() < 0.3
+        else ABSENT
+    )
+
+
+def _units(scene: Scene) -> list[str]:
+    return scene.rng.choice(
+        [
+            ["month", "quarter", "year"],
+            ["day", "week"],
+            ["day", "month", "year", "decade"],
+            ["year"],
+            ["week"],
+            ["quarter", "decade"],
+        ]
+    )
+
+
+def _length(scene: Scene) -> Any:
+    """The length of codes: mostly stated where they differ in length, for then it must not come from the data."""
+    lengths = {len(as_text(value) or "") for value in scene.column.values if value is not None} or {1}
+    if scene.rng.random() > (0.95 if len(lengths) > 1 else 0.4):
+        return ABSENT
+    return min(100, max(lengths) + scene.rng.choice([0, 0, 2])) or 1
+
+
+def _precision(scene: Scene) -> int | float:
+    return _plain(scene.column.step * scene.rng.choice([1, 1, 1, 2, 10]))
+
+
+def _bounds(scene: Scene) -> tuple[Fraction, Fraction, Fraction]:
+    """Round bounds about the middle of the column that a person could have declared, and the precision."""
+    precision = Fraction(str(scene.attribute["precision"]))
+    low, high = min(scene.column.pool, default=Fraction(0)), max(scene.column.pool, default=Fraction(1))
+    margin = max((high - low) * Fraction(scene.rng.choice([-1, 0, 1, 4]), 4), -(high - low) / 3)
+    low, high = (low - margin) // precision, (high + margin) // precision + 1
+    return low, max(high, low + scene.rng.choice([2, 10])), precision
+
+
+def _declared(scene: Scene) -> list[int | float]:
+    low, high, precision = _bounds(scene)
+    return [_plain(low * precision), _plain(high * precision)]
+
+
+def _range(scene: Scene) -> Any:
+    kind = scene.rng.choice(["class", "class", "coarse", "declared"])
+    if kind == "coarse":
+        return draw_into({}, "attributes.epsilon-quasi.range", scene)
+    return "class" if kind == "class" else _declared(scene)
+
+
+def _coarse(scene: Scene) -> int | float:
+    return _plain(Fraction(str(scene.attribute["precision"])) * scene.rng.choice([1, 5, 20]))
+
+
+def _label(scene: Scene) -> str:
+    return scene.rng.choice(["*", "any", "Person", "<b>any</b>", "", "=any", '"any"', "a, b", "null", "{x}"])
+
+
+# The order of the keys is the order in which settings are drawn.
+HOW: dict[str, How] = {
+    "k": _k,
+    "epsilon": one_of(0.0001, 0.01, 0.1, 0.5, 1, 1.0, 2, 3.7, 8, 100),
+    "algorithm": any_value("algorithm"),
+    "max_suppression": one_of(0, 0.05, 0.1, 0.2, 0.5, 1, 1.0),
+    "confidence": maybe(0.3, only_if(lambda scene: scene.has("epsilon-quasi"), one_of(0.5, 0.9, 0.99, 0.999999))),
+    "confidence_rule": maybe(0.7, only_if(lambda scene: "confidence" in scene.document, any_value("confidence_rule"))),
+    "max_total_suppression": maybe(0.15, one_of(0.1, 0.5, 0.9, 1)),
+    "loss": maybe(0.5, any_value("loss")),
+    "labels": maybe(0.5, any_value("labels")),
+    "unlisted_columns": lambda scene: "drop" if scene.has("") else maybe(0.3, any_value("unlisted_columns"))(scene),
+    "attributes": _attributes,
+    "attributes.k-quasi.unlisted": maybe(0.4, any_value("attributes.k-quasi.unlisted")),
+    "attributes.k-quasi.hierarchy": _hierarchy,
+    "attributes.k-quasi.step": only_if(lambda scene: scene.column.holds == "numbers", _step),
+    "attributes.k-quasi.hierarchy.mask.side": maybe(0.5, any_value("attributes.k-quasi.hierarchy.mask.side")),
+    "attributes.k-quasi.hierarchy.mask.char": maybe(0.3, one_of("*", "#", "x", "0", "é", "-", " ", "\U0001f600")),
+    "attributes.k-quasi.hierarchy.mask.length": _length,
+    "attributes.k-quasi.hierarchy.mask.label": maybe(0.3, _label),
+    "attributes.k-quasi.hierarchy.intervals.widths": _widths,
+    "attributes.k-quasi.hierarchy.intervals.origin": maybe(0.3, one_of(0, 1, -0.5, 1900, 0.25)),
+    "attributes.k-quasi.hierarchy.intervals.label": maybe(0.3, _label),
+    "attributes.k-quasi.hierarchy.groups.levels": _levels,
+    "attributes.k-quasi.hierarchy.groups.label": maybe(0.3, _label),
+    "attributes.k-quasi.hierarchy.suppress.label": maybe(0.3, _label),
+    "attributes.k-quasi.hierarchy.dates.units": _units,
+    "attributes.k-quasi.hierarchy.dates.format": lambda scene: scene.column.date_format or ABSENT,
+    "attributes.k-quasi.hierarchy.dates.label": maybe(0.3, _label),
+    "attributes.k-quasi.hierarchy.file.path": _file,
+    "attributes.epsilon-quasi.precision": _precision,
+    "attributes.epsilon-quasi.range": _range,
+    "attributes.epsilon-quasi.range.coarse": _coarse,
+    "attributes.epsilon-quasi.mechanism": maybe(0.3, any_value("attributes.epsilon-quasi.mechanism")),
+    "attributes.epsilon-quasi.missing": maybe(0.5, any_value("attributes.epsilon-quasi.missing")),
+    "attributes.epsilon-quasi.domain": maybe(0.3, _declared),
+}
+"""How each setting is drawn: a function of the scene that returns the value, or ABSENT."""
+
+
+def draw_into(table: dict[str, Any], path: str, scene: Scene) -> dict[str, Any]:
+    """Adds to a table of the policy all settings that lie directly below a path, as `HOW` says."""
+    for key, how in HOW.items():
+        above, _, own = key.rpartition(".")
+        if above == path and key in all_keys():
+            value = how(scene)
+            if value is not ABSENT:
+                table[own] = value
+    return table
+
+
+def draw_policy(scene: Scene) -> dict[str, Any]:
+    """A policy document for the columns of a scene."""
+    return draw_into(scene.document, "", scene)
+
+
+def toml(document: Mapping[str, Any]) -> str:
+    """A policy document as the text of a policy file."""
+    attributes = document.get("attributes") or ABSENT
+    own = attributes if isinstance(attributes, Mapping) else {}
+    lines = [f"{_key(key)} = {_value(value)}" for key, value in document.items() if key != "attributes" or not own]
+    for name, attribute in own.items():
+        lines.append(f"[attributes.{_key(name)}]")
+        lines += [f"{_key(key)} = {_value(value)}" for key, value in attribute.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _key(key: str) -> str:
+    return key if key.isascii() and key.replace("_", "").replace("-", "").isalnum() else _value(key)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(key)} = {_value(own)}" for key, own in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return str(value) if not isinstance(value, Fraction | Decimal) else str(decimal(Fraction(value)))

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Could the rigs notice? The package is broken on purpose, one promise at a time, and the rigs must say which."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from kepsilon import count, errors
+from kepsilon.engines.local.merged import LocalMerged
+from kepsilon.errors import DataError, Problem
+from kepsilon.files.atomic import Staging
+from kepsilon.pipeline import anonymise as pipeline
+from rigs import fuzz, honest
+from rigs.cases import draw_case
+from rigs.commands import HangsError, limited_time
+from rigs.faults import draw_fault, is_faulty
+from rigs.label_meaning import covers
+
+MOST_CASES = 60
+"""A mutant has to be noticed within the first cases; most are in the first ten."""
+
+
+def first_noticed(try_case, what: str | tuple[str, ...], *, seeds: Iterable[int] = range(MOST_CASES)) -> int | None:
+    """The first case in which a rig says that `what` is wrong."""
+    for seed in seeds:
+        if any(failure.startswith(what) for failure in try_case(seed).failures):
+            return seed
+    return None
+
+
+def foreign_values(*kinds: str) -> Iterator[int]:
+    """Some cases of those kinds of input that hold a value which their hierarchy most likely does not list."""
+    faulty = (draw_case(seed) for seed in itertools.count() if is_faulty(seed))
+    spoiled = (case.seed for case in faulty if case.kind in kinds and draw_fault(case)[1].name.startswith("foreign"))
+    return itertools.islice(spoiled, 6)
+
+
+def changed_tables(monkeypatch, change):
+    """Lets a function change every table that is about to be published in memory; it is handed the table and its roles."""
+    proper = LocalMerged.__init__
+
+    def made(self, table, *arguments, **options):
+        proper(self, change(table), *arguments, **options)
+
+    monkeypatch.setattr(LocalMerged, "__init__", made)
+
+
+def rotated(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.take(pa.array(np.roll(np.arange(len(column)), 1)))
+
+
+def with_columns(table: pa.Table, chosen, change) -> pa.Table:
+    """The table with some columns changed, their fields as they were."""
+    for i, field in enumerate(table.schema):
+        if chosen(field):
+            table = table.set_column(i, field, change(table.column(i)).cast(field.type))
+    return table
+
+
+def is_label(field: pa.Field) -> bool:
+    """Whether a column holds labels: they are marked as text that is a dictionary only in memory."""
+    return field.metadata is not None and pa.types.is_dictionary(field.type)
+
+
+def test_classes_of_k_minus_one_are_noticed(monkeypatch):
+    """Classes are made for k − 1: the package stumbles over them later, and the rig says so."""
+    proper = pipeline.k_anonymise
+    smaller = lambda table, policy: proper(table, policy.with_changes(k=max(2, policy.k - 1)))  # noqa: E731
+    monkeypatch.setattr(pipeline, "k_anonymise", smaller)
+    assert first_noticed(fuzz.try_case, ("k: ", "exit code 1: anonymise: (ValueError at evaluate")) is not None
+
+
+def test_a_record_that_leaves_its_class_is_noticed(monkeypatch):
+    """One record shows a label that nobody else has."""
+
+    def alone(column):
+        return pa.chunked_array([pa.array(["unlike", *column.to_pylist()[1:]], pa.string()).dictionary_encode()])
+
+    changed_tables(monkeypatch, lambda table: with_columns(table, is_label, alone))
+    assert first_noticed(fuzz.try_case, "k: ") is not None
+
+
+def test_labels_of_other_records_are_noticed(monkeypatch):
+    """Every record shows the labels of the record before it; all counts stay."""
+    changed_tables(monkeypatch, lambda table: with_columns(table, is_label, rotated))
+    assert first_noticed(fuzz.try_case, "labels: ") is not None
+
+
+def test_kept_cells_of_other_records_are_noticed(monkeypatch):
+    """Every record shows the kept text of the record before it: no value is lost, and every one is wrong."""
+    changed_tables(monkeypatch, lambda table: with_columns(table, lambda f: pa.types.is_string(f.type), rotated))
+    assert first_noticed(fuzz.try_case, "kept columns: ") is not None
+
+
+def test_values_off_the_precision_are_noticed(monkeypatch):
+    """Digits beyond the precision could carry anything."""
+
+    def nudged(column):
+        return pa.chunked_array([pa.array(np.nextafter(column.to_numpy(), np.inf), from_pandas=True)])
+
+    changed_tables(monkeypatch, lambda table: with_columns(table, lambda f: f.type == pa.float64(), nudged))
+    assert first_noticed(fuzz.try_case, "precision: ") is not None
+
+
+def test_a_value_in_a_message_is_noticed(monkeypatch):
+    """The error about unlisted values says which they are."""
+
+    def telling(placed, counts):
+        wrong = [value for value, found in zip(placed.values, placed.is_covered, strict=True) if not found]
+        return [Problem(where=placed.name, what=f"unlisted: {wrong}")] if wrong else []
+
+    monkeypatch.setattr(count, "refused_values", telling)
+    assert first_noticed(fuzz.try_case, "value: ", seeds=foreign_values("csv", "tsv", "parquet")) is not None
+
+
+def test_a_value_in_the_cause_of_an_error_is_noticed(monkeypatch):
+    """The message is clean, the exception that it comes from is not, and nothing takes that one away at the end."""
+    proper = pipeline.read_and_count
+
+    def careless(source, *arguments, **options):
+        try:
+            return proper(source, *arguments, **options)
+        except DataError as error:
+            raise DataError(error.problems) from ValueError(str(fuzz.tables.from_frame(source).to_pydict()))
+
+    monkeypatch.setattr(pipeline, "read_and_count", careless)
+    monkeypatch.setattr(errors, "_shows_causes", lambda: True)
+    assert first_noticed(fuzz.try_case, "value: ", seeds=foreign_values("arrow table", "polars", "pandas")) is not None
+
+
+def test_a_bug_is_noticed(monkeypatch):
+    """It ends with exit code 1, and in Python with an error that is none of ours."""
+
+    def falls_over(table, policy):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(pipeline, "k_anonymise", falls_over)
+    assert first_noticed(fuzz.try_case, "exit code 1: anonymise") is not None
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [tempfile.mkdtemp, lambda: os.open(tempfile.gettempdir(), os.O_RDONLY)],
+    ids=["a folder", "a lock"],
+)
+def test_what_is_left_over_is_noticed(monkeypatch, leave):
+    """Records on disk after the end, or a folder that stays locked."""
+    proper, left = pipeline.k_anonymise, []
+
+    def untidy(table, policy):
+        left.append(leave())
+        return proper(table, policy)
+
+    monkeypatch.setattr(pipeline, "k_anonymise", untidy)
+    assert first_noticed(fuzz.try_case, "left over: ") is not None
+    for descriptor in left:
+        if isinstance(descriptor, int):
+            os.close(descriptor)
+
+
+def test_files_that_everybody_can_read_are_noticed(monkeypatch):
+    """The curator's record is for its owner only."""
+    proper = Staging.new_file
+    monkeypatch.setattr(Staging, "new_file", lambda self, final, *, owner_only: proper(self, final, owner_only=False))
+    before = os.umask(0o022)
+    try:
+        assert first_noticed(fuzz.try_case, "files: one that is for the owner only") is not None
+    finally:
+        os.umask(before)
+
+
+def test_a_changed_input_is_noticed(monkeypatch):
+    """Whatever happens, nothing that was there before is touched."""
+
+    def made(self, *arguments, **options):
+        proper(self, *arguments, **options)
+        for path in self.inputs:
+            path.write_bytes(path.read_bytes() + b"\n")
+
+    proper = LocalMerged.__init__
+    monkeypatch.setattr(LocalMerged, "__init__", made)
+    assert first_noticed(fuzz.try_case, "input: anonymise changed") is not None
+
+
+def test_a_command_that_hangs_is_noticed():
+    """Or the rig would wait with it."""
+    with pytest.raises(HangsError), limited_time(0.05):
+        time.sleep(5)
+
+
+def test_an_accusation_is_noticed(monkeypatch):
+    """The rig of honest releases hands on what an audit calls broken, with linkage and without."""
+    changed_tables(monkeypatch, lambda table: with_columns(table, lambda f: pa.types.is_string(f.type), rotated))
+    assert first_noticed(honest.try_case, "accused with its linkage: kept columns") is not None
+    assert first_noticed(honest.try_case, "accused without linkage: ") is not None
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "hierarchy", "is_covered"),
+    [
+        ("[10, 20)", "12", {"type": "intervals", "widths": [10]}, True),
+        ("[10, 20)", "20", {"type": "intervals", "widths": [10]}, False),
+        ("[10, 20]", 20, None, True),
+        ("(10, 20]", 10, None, False),
+        ("null or [10, 20]", None, None, True),
+        ("[10, 20]", None, None, False),
+        ("{a, null}", None, None, True),
+        ("{a, b}", "c", None, False),
+        ("12***", "12345", {"type": "mask"}, True),
+        ("13***", "12345", {"type": "mask"}, False),
+        ("***45", "12345", {"type": "mask", "side": "left"}, True),
+        ("2020-Q2", "2020-04-01", {"type": "dates", "units": ["quarter"]}, True),
+        ("2020-Q1", "2020-04-01", {"type": "dates", "units": ["quarter"]}, False),
+        ("g", "x", {"type": "groups", "levels": [{"g": ["x"], "h": ["y"]}]}, True),
+        ("h", "x", {"type": "groups", "levels": [{"g": ["x"], "h": ["y"]}]}, False),
+        ("<= 5", "6", None, False),
+        (None, "6", None, False),
+    ],
+)
+def test_labels_are_read_as_they_are_documented(label, value, hierarchy, is_covered):
+    """The reader of labels can say no."""
+    assert covers(label, value, hierarchy, {}) is is_covered
