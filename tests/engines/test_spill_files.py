@@ -163,13 +163,20 @@ def test_a_closed_release_says_so(look, tmp_path):
 
 @pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int16(), pa.int32()])
 def test_dictionaries_are_spilt_with_used_entries(kind):
-    """Values and their type stay as they are; null is no entry, and an order that was declared is kept."""
+    """Values and their type stay as they are; null is no entry, and an order that was declared is kept whole."""
     entries = pa.array([f"v{i:03d}" for i in range(128)])
-    chunks = [
-        pa.DictionaryArray.from_arrays(pa.array(own, kind), entries, ordered=True)
-        for own in ([127, None, 3, 127], [None, None], [0, 64], [])
-    ]
-    column = pa.chunked_array(chunks)
+
+    def with_order(ordered):
+        return pa.chunked_array(
+            [
+                pa.DictionaryArray.from_arrays(pa.array(own, kind), entries, ordered=ordered)
+                for own in ([127, None, 3, 127], [None, None], [0, 64], [])
+            ]
+        )
+
+    assert used_entries(with_order(True), least=0).equals(with_order(True))
+    assert all(chunk.dictionary.equals(entries) for chunk in used_entries(with_order(True), least=0).chunks)
+    column = with_order(False)
     found = used_entries(column, least=0)
     assert found.type == column.type
     assert found.to_pylist() == column.to_pylist()

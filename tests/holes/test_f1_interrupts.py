@@ -165,18 +165,18 @@ def test_f1_a_signal_at_any_file_operation_ends_with_the_truth(case, aimed, argu
         if code == 99:
             break
         after = content(case)
-        said = "\n".join(line for line in said.splitlines() if "an earlier release is there" not in line)
         assert "Traceback" not in said
         assert not [name for name in after if "kepsilon" in name], "a private folder stayed"
         if after == before:
             n_not += 1
             assert code == 130, (moment, said)
-            assert said.strip() == "kepsilon: interrupted; nothing was released."
+            assert said.strip().endswith("kepsilon: interrupted; nothing was released.")
             continue
         n_released += 1
         assert is_whole(output, n_files=n_files), (moment, code, said)
         assert code == 0, (moment, said)
-        assert said.strip() == f"kepsilon: {output.name} was released before the interrupt."
+        assert f"kepsilon: {output.name} was released before the interrupt." in said
+        assert "nothing was released" not in said
         for name in after.keys() - before.keys():
             (case / name).unlink()
         if output.is_dir():

@@ -288,8 +288,13 @@ def test_f5_damaged_files_of_every_kind(case):
     Two hundred files here; KEPSILON_DAMAGE=1000 makes it ten thousand.
     """
     turns = os.environ.get("KEPSILON_DAMAGE", "20")
+    found_here = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
     outcome = subprocess.run(
-        [sys.executable, "-c", DAMAGE, str(case), turns], capture_output=True, text=True, check=False
+        [sys.executable, "-c", DAMAGE, str(case), turns],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": found_here},
     )
     assert outcome.returncode == 0, outcome.stderr[-2000:]
 

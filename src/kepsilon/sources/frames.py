@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +162,7 @@ def _enums(frame: Any) -> list[str]:
     return [name for name, kind in getattr(frame, "schema", {}).items() if type(kind).__name__ == "Enum"]
 
 
-def _pandas_types(frame: Any) -> dict[str, Any]:
+def _pandas_types(frame: Any) -> Mapping[str, Any]:
     """The types of a pandas frame's columns that pandas makes from Arrow itself, by name."""
     found = zip(frame.columns, frame.dtypes, strict=True)
     return {str(name): kind for name, kind in found if hasattr(kind, "__from_arrow__")}

@@ -151,11 +151,11 @@ def test_tallies_of_different_attributes_do_not_add_up():
 
 
 def test_errors_are_relative_to_what_values_were_before_clipping():
-    """Clipping costs too, and what is realised shows it."""
+    """Clipping costs too, in what is expected as in what is realised: E|a + Z| = a + b·e^(−a/b), here with b = 1."""
     clipped, originals = np.array([[10.0], [20.0]]), np.array([[10.0], [40.0]])
     ids, ranges = np.array([0, 0]), np.full((1, 1), 10.0)
     coded = [code_values(clipped[:, 0], precision=TENTH)]
     expected = expect(clipped, coded, ids, **laplace(ranges), originals=originals).at(10.0)
     _, realised = realise(clipped, [clipped[:, 0]], ids, **laplace(ranges), epsilon=10.0, originals=originals)
     assert realised.errors[0].relative == pytest.approx(0.25)
-    assert expected.errors[0].relative == pytest.approx((1 / 10 + 1 / 40) / 2)
+    assert expected.errors[0].relative == pytest.approx((1 / 10 + (20 + math.exp(-20)) / 40) / 2)
