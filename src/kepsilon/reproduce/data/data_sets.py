@@ -35,7 +35,7 @@ MAX_SUPPRESSION = 0.05
 
 ZIP = {"role": "k-quasi", "hierarchy": {"type": "mask", "length": 5}}
 GENDER = {"role": "k-quasi", "hierarchy": {"type": "suppress", "label": "Person"}}
-BIRTH_YEAR: Mapping[str, Any] = {"role": "k-quasi", "hierarchy": {"type": "intervals", "widths": [2, 4, 8]}, "step": 1}
+BIRTH_YEAR: Json = {"role": "k-quasi", "hierarchy": {"type": "intervals", "widths": [2, 4, 8]}, "step": 1}
 RACE = {"role": "k-quasi", "hierarchy": {"type": "suppress"}}
 MARITAL = {
     "role": "k-quasi",
