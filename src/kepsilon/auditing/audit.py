@@ -15,7 +15,7 @@ from kepsilon.auditing.classes import ReconstructedClasses
 from kepsilon.auditing.confident import check_confident_k
 from kepsilon.auditing.counts import check_counts
 from kepsilon.auditing.curators_record import check_record
-from kepsilon.auditing.false_alarms import FalseAlarms
+from kepsilon.auditing.false_alarms import FALSE_ALARM, FalseAlarms
 from kepsilon.auditing.few_records import check_exact_values
 from kepsilon.auditing.file_bytes import check_bytes
 from kepsilon.auditing.findings import Audit, Findings
@@ -139,7 +139,7 @@ def _open_cases(
     original = read_original(source, policy)
     released = read_release(table, original, policy, findings)
     on_step("bytes")
-    before = FalseAlarms()
+    before = FalseAlarms(total=FALSE_ALARM)
     check_bytes(original, table, policy, findings, before)
     on_step("identifiers")
     check_identifiers(original, table, policy, findings)
@@ -169,7 +169,7 @@ def _case_of(
         linkage=linkage,
         classes=classes,
         noise=claimed_noise(original, classes, policy),
-        false_alarms=FalseAlarms(),
+        false_alarms=FalseAlarms(total=FALSE_ALARM),
         findings=Findings(),
     )
 
