@@ -163,3 +163,19 @@ def test_h9_a_value_next_to_nothing_whose_relative_error_is_huge(tmp_path):
     assert release.record.to_json()["error"]["height"]["expected_relative"] > 1e300
     release.write(tmp_path / "out.csv", linkage=tmp_path / "linkage.csv")
     assert broken(data, tmp_path / "out.csv", policy, tmp_path / "linkage.csv") == []
+
+
+def test_h9_a_kept_cell_that_holds_whole_lines(tmp_path):
+    """In an input such a cell is taken for a missing quote; in a release it is what its original holds."""
+    n = 40
+    notes = [f"called\nname,height,note\nagain,{i},yes" for i in range(n)]
+    data = pa.table({"name": [f"n{i}" for i in range(n)], "height": [170.0 + i % 9 for i in range(n)], "note": notes})
+    policy = ke.Policy.from_dict(
+        {
+            "k": 5, "epsilon": 2, "algorithm": "mondrian", "max_suppression": 0,
+            "attributes": {"name": {"role": "identifier"}, "height": HEIGHT, "note": {"role": "sensitive"}},
+        }
+    )  # fmt: skip
+    release = ke.anonymise(data, policy, unsafe_seed=1)
+    release.write(tmp_path / "out.csv")
+    assert not broken(data, tmp_path / "out.csv", policy, release.linkage)

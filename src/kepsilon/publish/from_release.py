@@ -47,7 +47,7 @@ def manifest(
     and `on_note` is told so. DataError if the table cannot be a release under the policy.
     """
     on_step("read")
-    table = AuditedTable(released)
+    table = AuditedTable(released, is_release=True)
     problems = list(_wrong_columns(table.column_names, policy, table.name))
     if problems:
         raise DataError(problems)

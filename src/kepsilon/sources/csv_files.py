@@ -45,8 +45,8 @@ class CsvFile:
 
     path: Path
     dialect: CsvDialect
-    is_empty_text_missing: bool = True
-    """Whether a quoted empty cell is missing like an unquoted one. In our own releases the two are told apart."""
+    is_release: bool = False
+    """Whether the file is a release: a quoted empty cell is then no missing one, and a cell may hold whole lines."""
     by_column = False
 
     @property
@@ -73,7 +73,7 @@ class CsvFile:
     def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
         del coded  # all columns are read as plain text
         with readable(self.path):
-            return read_csv(self.path, self.dialect, columns, is_empty_text_missing=self.is_empty_text_missing)
+            return read_csv(self.path, self.dialect, columns, is_release=self.is_release)
 
     def beside(self) -> tuple[str, ...]:
         return ()
@@ -131,8 +131,8 @@ def sniff(path: Path) -> CsvDialect:
     return CsvDialect(delimiter=delimiter, encoding=encoding, column_names=tuple(header), header_lines=reader.line_num)
 
 
-def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str], *, is_empty_text_missing: bool) -> pa.Table:
-    """The named columns as Arrow text; an empty field is null, a quoted one too if `is_empty_text_missing`."""
+def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str], *, is_release: bool) -> pa.Table:
+    """The named columns as Arrow text; an empty field is null, and so is a quoted one where it is no release."""
     from pyarrow import csv as arrow_csv
 
     def attempt(block_size: int) -> pa.Table:
@@ -154,7 +154,7 @@ def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str], *, is_empt
                 column_types=dict.fromkeys(dialect.column_names, pa.string()),
                 include_columns=list(columns),
                 strings_can_be_null=True,
-                quoted_strings_can_be_null=is_empty_text_missing,
+                quoted_strings_can_be_null=not is_release,
                 null_values=[""],
             ),
         )
@@ -171,7 +171,8 @@ def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str], *, is_empt
             else:
                 break
         else:
-            _refuse_swallowed_records(path, dialect, n_records=table.num_rows)
+            if not is_release:  # where a cell may hold whole lines, because its original did
+                _refuse_swallowed_records(path, dialect, n_records=table.num_rows)
             if len(dialect.column_names) == 1:
                 table = table.slice(0, max(0, table.num_rows - _n_blank_at_end(path)))
             return table

@@ -97,7 +97,7 @@ def open_source(source: object) -> Source:
 def open_release(source: object) -> Source:
     """A release as a `Source`, in which empty text and null are told apart where kepsilon writes them differently."""
     opened = open_source(source)
-    return replace(opened, is_empty_text_missing=False) if isinstance(opened, CsvFile) else opened
+    return replace(opened, is_release=True) if isinstance(opened, CsvFile) else opened
 
 
 def writer_for(path: Path) -> Writing:
