@@ -142,7 +142,8 @@ def worked_out(path: Path, policy: Policy, released: Released | None) -> Json:
     }
     if released is None:
         rest = ["records", "classes", *(["levels"] if ALGORITHMS[policy.algorithm].has_levels else []), "bounds"]
-        return known | dict.fromkeys(rest, Form(lambda stated: isinstance(stated, Mapping)))
+        known |= dict.fromkeys(rest, Form(lambda stated: isinstance(stated, Mapping)))
+        return known | {"accepted_leaks": policy.accepted_leaks}
     sizes = _class_sizes(released, policy)
     known["records"] = {"released": released.n_records}
     known["classes"] = {
@@ -157,6 +158,7 @@ def worked_out(path: Path, policy: Policy, released: Released | None) -> Json:
             for name, attribute in policy.k_quasis.items()
         }
     known["bounds"] = _bounds(policy, sizes)
+    known["accepted_leaks"] = policy.accepted_leaks
     return known
 
 

@@ -6,7 +6,7 @@ It is a function of the policy alone, and both who makes a release and who audit
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from kepsilon.policy.choices import MECHANISMS
 from kepsilon.policy.policy import Policy
@@ -38,7 +38,7 @@ def statement(policy: Policy) -> str:
         )
     quasis = policy.epsilon_quasis
     if not quasis:
-        return "\n".join([*sentences, "There is no epsilon-quasi, so no noise was drawn."])
+        return "\n".join([*sentences, "There is no epsilon-quasi, so no noise was drawn.", *_kept_columns(policy)])
     if len(quasis) > 1:
         sentences.append(
             f"ε = {written(policy.epsilon)} covers {_listed(quasis)} of a record together: the record is the unit, "
@@ -55,7 +55,22 @@ def statement(policy: Policy) -> str:
     sentences.append(
         "The promise is for one release: fresh releases of the same records add up, and averaging them takes the noise away."
     )
-    return "\n".join(sentences)
+    return "\n".join([*sentences, *_kept_columns(policy)])
+
+
+def _kept_columns(policy: Policy) -> Iterator[str]:
+    """Whom the promise is not about, because other columns are published as they are; and leaks that were accepted."""
+    if policy.kept:
+        yield (
+            f"The promise is about an attacker who uses the quasi-identifiers alone. {_listed(policy.kept)} are published as "
+            "they are: whoever knows them of a person, or can work them out from the quasi-identifiers, is not held up by "
+            "it."
+            if len(policy.kept) > 1
+            else f"The promise is about an attacker who uses the quasi-identifiers alone. {_listed(policy.kept)} is published "
+            "as it is: whoever knows it of a person, or can work it out from the quasi-identifiers, is not held up by it."
+        )
+    for name, reason in policy.accepted_leaks.items():
+        yield f"{_shown(name)} is published although it may give people away. The curator's reason: {reason}"
 
 
 def attacker_in_words(policy: Policy) -> str:

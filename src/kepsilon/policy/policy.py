@@ -149,6 +149,15 @@ class Policy(Specification):
         return tuple(name for name, attribute in self.attributes.items() if isinstance(attribute, Kept))
 
     @property
+    def accepted_leaks(self) -> dict[str, str]:
+        """Kept columns that may be published though they give people away, each with the curator's reason."""
+        return {
+            name: attribute.accept_leak
+            for name, attribute in self.attributes.items()
+            if isinstance(attribute, Kept) and attribute.accept_leak is not None
+        }
+
+    @property
     def file(self) -> Path | None:
         """The file that the policy was read from; None if it was made from a mapping."""
         return self._origin.file

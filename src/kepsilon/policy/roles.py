@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from kepsilon.policy.choices import MECHANISMS, OneOf
@@ -38,6 +38,13 @@ def fraction(number: float) -> Fraction:
 def written(number: float) -> str:
     """The number as text, as the curator wrote it: a rounded ε would be another promise."""
     return str(int(number)) if number == int(number) else repr(number)
+
+
+def _in_one_line(reason: str) -> str:
+    """A reason that is printed in public; an empty one, or one with control characters, is refused."""
+    if not reason.strip() or not reason.isprintable():
+        raise PydanticCustomError("reason", "should be a reason in words, in one line")
+    return reason
 
 
 class CoarseSpecification(Specification):
@@ -142,6 +149,8 @@ class Kept(Specification):
     """A column that is published as it is."""
 
     role: Literal["sensitive", "insensitive"]
+    accept_leak: Annotated[str, Field(max_length=500), AfterValidator(_in_one_line)] | None = None
+    """Why the column is published though it gives people away; the manifest and the report print it as it is written."""
 
 
 Attribute = Annotated[Identifier | KQuasi | EpsilonQuasi | Kept, Field(discriminator="role")]

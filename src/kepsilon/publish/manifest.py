@@ -79,8 +79,11 @@ class Manifest(JsonMapping):
     levels: Mapping[str, int] | None = field(metadata=left_out_if_none())
     """By k-quasi: the lowest level that its labels can be of; None for an algorithm without one level for a column."""
     bounds: Bounds
+    accepted_leaks: Mapping[str, str]
+    """Kept columns that are published though they may give people away, each with the curator's reason."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "accepted_leaks", FrozenMapping(self.accepted_leaks))
         if self.levels is not None:
             object.__setattr__(self, "levels", FrozenMapping(self.levels))
 
@@ -148,6 +151,7 @@ def manifest_of(policy: Policy, released: ReleasedClasses, making: Making, *, di
         ),
         levels=_levels(policy, released) if ALGORITHMS[policy.algorithm].has_levels else None,
         bounds=bounds_of(policy, sizes),
+        accepted_leaks=policy.accepted_leaks,
     )
 
 

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Expected links of attackers who know kept columns too: a kept value that they know leaves fewer originals to choose from.
+
+Whoever knows the quasis and a kept column looks, for a released record, only at originals of its class with the same kept
+value. Records of one class that agree on what is known form a group. Inside a group the closed form for a class holds, with
+the range of the whole class, which set the noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.expectations import expect
+from kepsilon.evaluate.linking.largest_posterior import largest_of_one
+from kepsilon.evaluate.linking.linking_risk import link_gaps
+from kepsilon.evaluate.noise_law import ExponentialLaw, NoiseLaw
+from kepsilon.evaluate.originals.class_values import count_values
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.coded_values import CodedValues, code_values
+from kepsilon.table.keys import number
+from kepsilon.table.steps import Steps
+
+MOST_SUBSETS = 40
+"""How many sets of three attributes are tried; all of them where there are no more."""
+
+SUBSET_SIZE = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attack:
+    """What one attacker is expected to link at one ε, as a share of the records."""
+
+    share: Estimate
+    """Expected share of records linked rightly; its variance is that of sampled classes and of simulation."""
+    largest: float
+    """The most that any published value can make a record's own original probable."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyClasses:
+    """The records of some classes, with what sets their noise."""
+
+    class_ids: IntArray
+    """Shape (n_records,), 0 … n_classes − 1."""
+    values: FloatArray
+    """ε-quasis as they get noise, NaN where missing, shape (n_records, n_epsilon_quasis)."""
+    low: FloatArray
+    """Ends of the ranges, shape (n_classes, n_epsilon_quasis)."""
+    high: FloatArray
+    mechanism: NoiseLaw
+    steps: Sequence[Steps]
+    is_sample: bool
+    """Whether these are only some of the classes that will be released."""
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.low)
+
+
+def attack_with_known(classes: NoisyClasses, known: Sequence[IntArray], *, epsilons: Sequence[float]) -> list[Attack]:
+    """What whoever knows the quasis and some kept columns is expected to link, at each ε.
+
+    `known` holds the codes of the kept columns, −1 for missing, one array of shape (n_records,) for each.
+    """
+    group_ids, class_of_group = _groups(classes.class_ids, known)
+    low, high = classes.low[class_of_group], classes.high[class_of_group]
+    law, n_attributes = classes.mechanism.exponential, classes.values.shape[1]
+    n = len(group_ids)
+    if n_attributes > 1 or (law is None and n_attributes):
+        order = np.argsort(group_ids, kind="stable")
+        figures = expect(
+            classes.values[order],
+            [code_values(classes.values[order, 0], precision=classes.steps[0].precision)] if n_attributes == 1 else (),
+            group_ids[order],
+            mechanism=classes.mechanism,
+            low=low,
+            high=high,
+            steps=classes.steps,
+        ).figures
+        found = zip(figures.links(epsilons), figures.largest(epsilons), strict=True)
+        return [Attack(share=links.fair.per(n), largest=largest) for links, largest in found]
+    coded, ranges = CodedValues(distinct=np.zeros(1), codes=np.zeros(n, dtype=np.int64)), np.zeros(len(class_of_group))
+    if n_attributes and law is not None:
+        coded = code_values(classes.values[:, 0], precision=classes.steps[0].precision)
+        ranges = (high - low)[:, 0]
+    in_groups = count_values(coded, group_ids, n_classes=len(class_of_group))
+    if law is None:  # without an ε-quasi there is nothing to draw, and every group is worth one link
+        return [Attack(share=Estimate(total=len(ranges) / n), largest=float(1 / in_groups.sizes.min()))] * len(epsilons)
+    gaps = link_gaps(in_groups, ranges=ranges, law=law)
+    sizes = np.bincount(classes.class_ids, minlength=classes.n_classes)
+    shares = []
+    for epsilon in epsilons:
+        fair, _ = gaps.by_class(epsilon)
+        by_class = np.bincount(class_of_group, weights=fair, minlength=classes.n_classes)
+        shares.append(share_of_sample(by_class, sizes, is_sample=classes.is_sample))
+    largest = largest_of_one(in_groups, ranges=ranges, epsilons=epsilons)
+    return [Attack(share=share, largest=most) for share, most in zip(shares, largest, strict=True)]
+
+
+def share_of_sample(links: FloatArray, sizes: IntArray, *, is_sample: bool) -> Estimate:
+    """Links per record, from the links and records of each class, two arrays of shape (n_classes,).
+
+    Where the classes are a sample, the variance is that of a ratio of two sums over classes drawn at random.
+    """
+    n, n_classes = int(sizes.sum()), len(sizes)
+    total = float(links.sum() / n)
+    if not is_sample or n_classes < 2:
+        return Estimate(total=total)
+    residuals = links - total * sizes
+    return Estimate(total=total, variance=float(n_classes / (n_classes - 1) * np.square(residuals).sum() / n**2))
+
+
+def _groups(class_ids: IntArray, known: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    """The group of each record, numbered from 0 in the order of classes, and the class of each group."""
+    columns = [class_ids, *(codes + 1 for codes in known)]
+    sizes = [int(own.max(initial=0)) + 1 for own in columns]
+    group_ids, n_groups = number(columns, sizes=sizes, length=len(class_ids))
+    class_of_group = np.empty(n_groups, dtype=np.int64)
+    class_of_group[group_ids] = class_ids
+    return group_ids, class_of_group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubsetAttacks:
+    """What whoever knows three attributes is expected to link, over all sets of three that were tried."""
+
+    n_tried: int
+    n_possible: int
+    mean: float
+    """Mean over the sets of the share linked."""
+    worst: float
+    worst_names: tuple[str, ...]
+    largest: float
+    """The largest chance that one record is linked, by any of the sets."""
+
+
+def attack_with_three(
+    classes: NoisyClasses, columns: Mapping[str, IntArray], epsilon_quasis: Sequence[str], *, epsilon: float
+) -> SubsetAttacks | None:
+    """What whoever knows any three attributes of a record, and none of the others, is expected to link.
+
+    `columns` holds the codes of what is published without noise: labels of k-quasis and kept columns. A candidate is
+    every record that shows the same. `epsilon_quasis` names those of `classes.values`; a set has at most one of them,
+    because noise of several is drawn together, and is judged by the law of one. None where nothing can be known.
+    """
+    law = classes.mechanism.exponential
+    noisy = {name: j for j, name in enumerate(epsilon_quasis)} if law is not None else {}
+    names = [*columns, *noisy]
+    if not names:
+        return None
+    size = min(SUBSET_SIZE, len(columns) + min(1, len(noisy)))
+    subsets = [own for own in combinations(names, size) if sum(name in noisy for name in own) <= 1]
+    n_possible = len(subsets)
+    if n_possible > MOST_SUBSETS:
+        chosen = np.random.default_rng(0).choice(n_possible, MOST_SUBSETS, replace=False)
+        subsets = [subsets[i] for i in np.sort(chosen).tolist()]
+    shares, largest = [], 0.0
+    for subset in subsets:
+        alike, _ = number(
+            [columns[name] + 1 for name in subset if name in columns],
+            sizes=[int(columns[name].max(initial=0)) + 2 for name in subset if name in columns],
+            length=len(classes.class_ids),
+        )
+        chances = 1 / np.bincount(alike)[alike]
+        attribute = next((noisy[name] for name in subset if name in noisy), None)
+        if attribute is not None and law is not None:
+            chances = _chances_among(classes, alike, attribute, epsilon=epsilon, law=law)
+        shares.append(float(chances.mean()))
+        largest = max(largest, float(chances.max()))
+    worst = int(np.argmax(shares))
+    return SubsetAttacks(
+        n_tried=len(subsets),
+        n_possible=n_possible,
+        mean=float(np.mean(shares)),
+        worst=shares[worst],
+        worst_names=subsets[worst],
+        largest=largest,
+    )
+
+
+def _chances_among(
+    classes: NoisyClasses, alike: IntArray, attribute: int, *, epsilon: float, law: ExponentialLaw
+) -> FloatArray:
+    """The chance of each record that the nearest value of one ε-quasi, among records that look alike, is its own.
+
+    The closed form of `LinkGaps` with the noise of each record's own class, since those who look alike may be of several.
+    A missing value is known to be missing, so these records are a group of their own.
+    """
+    values = classes.values[:, attribute]
+    is_missing = np.isnan(values)
+    filled = np.where(is_missing, 0.0, values)
+    order = np.lexsort((filled, is_missing, alike))
+    is_new = np.ones(len(order), dtype=np.bool_)
+    is_new_group = np.ones(len(order), dtype=np.bool_)
+    is_new_group[1:] = (np.diff(alike[order]) != 0) | (np.diff(is_missing[order].astype(np.int8)) != 0)
+    is_new[1:] = is_new_group[1:] | (np.diff(filled[order]) != 0)
+    point = np.cumsum(is_new) - 1  # the distinct value of each record, in this order
+    counts = np.bincount(point)
+    at, starts_group = filled[order][is_new], is_new_group[is_new]
+    before = np.full(len(at), np.inf)
+    before[1:] = np.where(starts_group[1:], np.inf, np.diff(at))
+    after = np.append(before[1:], np.inf)
+    ranges = (classes.high - classes.low)[classes.class_ids[order], attribute]
+    n_active = np.count_nonzero(classes.high > classes.low, axis=1)[classes.class_ids[order]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unit = np.where(ranges > 0, epsilon / (2 * ranges), np.inf)
+        sides = [np.where(np.isinf(gap[point]), np.inf, gap[point] * unit) for gap in (before, after)]
+    kept = [_within(side, n_active, law) for side in sides]
+    chances = np.empty(len(order))
+    chances[order] = (kept[0] + kept[1]) / 2 / counts[point]
+    return chances
+
+
+def _within(distances: FloatArray, n_active: IntArray, law: ExponentialLaw) -> FloatArray:
+    """P(|Z| ≤ t) of one ε-quasi where several may be active, in units of R/ε; 1 where the distance is infinite."""
+    found = np.ones(len(distances))
+    for d in np.unique(n_active[n_active > 0]).tolist():
+        own = (n_active == d) & np.isfinite(distances)
+        found[own] = 1 - np.exp(-distances[own]) * law.exceeding_factor(distances[own], d=d)
+    return found

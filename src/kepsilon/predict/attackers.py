@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The attackers of a release: what each of them knows, and what share of the records each is expected to link.
+
+Risk is always somebody's: the share that an attacker links depends on what the attacker knows. The headline is the largest
+share among the attackers who need to know nothing but the quasis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kepsilon.evaluate.estimate import Estimate
+from kepsilon.json_values import Json, JsonValue
+from kepsilon.policy.policy import Policy
+
+MOST_NAMES = 6
+"""Columns that a sentence names one by one; of more it says how many there are."""
+
+REAL = 5.0
+"""Standard deviations above chance from which on a column counts as one that can be worked out from the quasis."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attacker(JsonValue):
+    """Somebody who knows something about everybody, and links released records to persons."""
+
+    knows: str
+    """What the attacker knows of everybody, in words that follow “whoever knows”."""
+    how: str
+    """How the attacker links a released record, in words."""
+    needs_only_quasis: bool
+    """Whether the attacker needs to know nothing but the quasis."""
+    risk: Estimate | None
+    """Expected share of the records that are linked rightly; None where it is not known before the draw."""
+    largest: float | None
+    """The largest risk of a single record; None where it is not known."""
+    realised: float | None = None
+    """Share of the released records that are linked rightly; None before the draw, and where it was not measured."""
+
+    @property
+    def in_words(self) -> str:
+        """Who it is, as the subject of a sentence."""
+        return f"whoever knows {self.knows}, and {self.how}"
+
+    def to_json(self) -> Json:
+        return {
+            "knows": self.knows,
+            "how": self.how,
+            "needs_only_quasis": self.needs_only_quasis,
+            "expected": None if self.risk is None else self.risk.total,
+            "standard_error": None if self.risk is None else self.risk.standard_error,
+            "realised": self.realised,
+            "largest": self.largest,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headline(JsonValue):
+    """The largest share of records that any attacker links who needs to know nothing but the quasis."""
+
+    risk: Estimate
+    attacker: str
+    """Who that is, in words that can be the subject of a sentence."""
+
+    def to_json(self) -> Json:
+        return {"share": self.risk.total, "attacker": self.attacker, "standard_error": self.risk.standard_error}
+
+
+def headline_of(attackers: Iterable[Attacker]) -> Headline:
+    """The headline: the first attacker of those with the largest share, among those who need only the quasis."""
+    possible = [(own, own.risk) for own in attackers if own.needs_only_quasis and own.risk is not None]
+    attacker, risk = max(possible, key=lambda pair: pair[1].total)
+    return Headline(risk=risk, attacker=attacker.in_words)
+
+
+def known_by_class(*, n_classes: int, n_records: int, smallest: int) -> Attacker:
+    """Whoever knows the class of a person and guesses among its records."""
+    return Attacker(
+        knows="the class of a person",
+        how="guesses among its records",
+        needs_only_quasis=True,
+        risk=Estimate(total=n_classes / n_records),
+        largest=1 / smallest,
+    )
+
+
+def known_by_quasis(policy: Policy, *, risk: Estimate, largest: float) -> Attacker:
+    """Whoever knows all quasis, and takes the nearest original of the class."""
+    return Attacker(
+        knows=quasis_in_words(policy),
+        how="takes the nearest original of the class" if policy.epsilon_quasis else "guesses within the class",
+        needs_only_quasis=True,
+        risk=risk,
+        largest=largest,
+    )
+
+
+def quasis_in_words(policy: Policy) -> str:
+    """The quasis as a list in a sentence."""
+    return names_in_words([*policy.k_quasis, *policy.epsilon_quasis])
+
+
+def names_in_words(names: Sequence[str]) -> str:
+    """Names of columns as a list in a sentence; of very many only the first ones."""
+    if len(names) > MOST_NAMES:
+        return f"{', '.join(names[: MOST_NAMES - 1])} and {len(names) - MOST_NAMES + 1} more columns"
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
