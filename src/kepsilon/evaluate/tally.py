@@ -131,6 +131,45 @@ def realise(
     return stays, Realised(sizes=class_sizes(released, sizes), errors=errors, links=links)
 
 
+def attack_classes(
+    values: FloatArray,
+    published: FloatArray,
+    class_ids: IntArray,
+    stays: BoolArray,
+    *,
+    mechanism: NoiseLaw,
+    low: FloatArray,
+    high: FloatArray,
+    epsilon: float,
+    steps: Sequence[Steps],
+) -> LinkSums:
+    """Links of the records that stay, with originals of the same class as candidates; arguments as for `realise`.
+
+    A class may also be a part of one, such as its records with one kept value; the ends are those of the whole class then.
+    `published` has the shape of `values`.
+    """
+    if mechanism.exponential is None and values.shape[1]:
+        return _attack_by_likelihood(
+            values, published, class_ids, stays, mechanism=mechanism, low=low, high=high, epsilon=epsilon, steps=steps
+        )
+    if values.shape[1] > 1:
+        return several_attributes.nearest_originals(
+            values, published, class_ids, ranges=high - low, epsilon=epsilon, stays=stays
+        ).sums()
+    links, ranges, columns = LinkSums(), high - low, [published[:, j] for j in range(published.shape[1])]
+    for records, own_ids, block in runs_of_classes(class_ids, n_classes=len(low)):
+        n_own = block.stop - block.start
+        own_values, own_published = _only_attribute(values, columns, records)
+        links += link_sums(
+            sort_classes(own_values, own_ids, n_classes=n_own),
+            own_published,
+            ranges=ranges[block, 0] if ranges.shape[1] else np.zeros(n_own),
+            epsilon=epsilon,
+            stays=stays[records],
+        )
+    return links
+
+
 def _attack_several(
     values: FloatArray,
     published: Sequence[FloatArray],

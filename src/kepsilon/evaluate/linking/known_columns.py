@@ -20,7 +20,8 @@ from kepsilon.evaluate.linking.largest_posterior import largest_of_one
 from kepsilon.evaluate.linking.linking_risk import link_gaps
 from kepsilon.evaluate.noise_law import ExponentialLaw, NoiseLaw
 from kepsilon.evaluate.originals.class_values import count_values
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.evaluate.tally import attack_classes
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.coded_values import CodedValues, code_values
 from kepsilon.table.keys import number
 from kepsilon.table.steps import Steps
@@ -100,6 +101,36 @@ def attack_with_known(classes: NoisyClasses, known: Sequence[IntArray], *, epsil
         shares.append(share_of_sample(by_class, sizes, is_sample=classes.is_sample))
     largest = largest_of_one(in_groups, ranges=ranges, epsilons=epsilons)
     return [Attack(share=share, largest=most) for share, most in zip(shares, largest, strict=True)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """What was published of the records of some classes."""
+
+    published: FloatArray
+    """Shaped like the values of the classes, (n_records, n_epsilon_quasis)."""
+    stays: BoolArray
+    """Which of the records are released, shape (n_records,)."""
+
+
+def realised_with_known(classes: NoisyClasses, known: Sequence[IntArray], drawn: Drawn, *, epsilon: float) -> float:
+    """Share of the released records that whoever knows the quasis and some kept columns links rightly.
+
+    Records that were left out for confidence are not linked, but their originals are candidates all the same.
+    """
+    group_ids, class_of_group = _groups(classes.class_ids, known)
+    links = attack_classes(
+        classes.values,
+        drawn.published,
+        group_ids,
+        drawn.stays,
+        mechanism=classes.mechanism,
+        low=classes.low[class_of_group],
+        high=classes.high[class_of_group],
+        epsilon=epsilon,
+        steps=classes.steps,
+    )
+    return links.fair / int(np.count_nonzero(drawn.stays))
 
 
 def share_of_sample(links: FloatArray, sizes: IntArray, *, is_sample: bool) -> Estimate:

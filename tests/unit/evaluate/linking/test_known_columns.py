@@ -10,9 +10,11 @@ import pytest
 
 from kepsilon.evaluate.linking.known_columns import (
     MOST_SUBSETS,
+    Drawn,
     NoisyClasses,
     attack_with_known,
     attack_with_three,
+    realised_with_known,
     share_of_sample,
 )
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
@@ -62,7 +64,9 @@ def slow_links(published, classes, known) -> float:
             if classes.class_ids[j] == classes.class_ids[i] and all(own[j] == own[i] for own in known)
         ]
         scale = np.where(ranges[i] > 0, ranges[i], 1.0)
-        distances = np.array([np.max(np.abs(published[i] - classes.values[j]) / scale) for j in candidates])
+        distances = np.array(
+            [np.max(np.abs(published[i] - classes.values[j]) / scale, initial=0.0) for j in candidates]
+        )
         nearest = [j for j, d in zip(candidates, distances, strict=True) if d <= distances.min() + 1e-12]
         links += (i in nearest) / len(nearest)
     return links
@@ -235,3 +239,18 @@ def test_missing_values_and_classes_without_noise_are_no_exception():
     assert found.share.total == pytest.approx(2 / 6)
     three = attack_with_three(classes, {"label": np.zeros(6, dtype=np.int64)}, ["height"], epsilon=2.0)
     assert three.mean == pytest.approx(2 / 6)
+
+
+@pytest.mark.parametrize("n_attributes", [0, 1, 2])
+def test_realised_links_equal_the_oracle(n_attributes):
+    """Record by record, with some records left out: nobody links them, but they are candidates."""
+    classes, known = small_classes(n_attributes=n_attributes), [kept_column()]
+    rng = np.random.default_rng(SEED)
+    for _ in range(20):
+        published = classes.values + noise_of(classes, 4.0, rng)
+        everybody = Drawn(published=published, stays=np.ones(40, dtype=bool))
+        found = realised_with_known(classes, known, everybody, epsilon=4.0)
+        assert found == pytest.approx(slow_links(published, classes, known) / 40)
+    stays = rng.random(40) < 0.7
+    some = realised_with_known(classes, known, Drawn(published=published, stays=stays), epsilon=4.0)
+    assert some * stays.sum() <= slow_links(published, classes, known) + 1e-9
