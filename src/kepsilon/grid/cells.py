@@ -46,6 +46,7 @@ class Cell(JsonValue):
             "precision_loss": prediction.loss.precision.overall,
             "loss": json_of(prediction.loss.precision.by_attribute),
             "error": json_of(prediction.error),
+            "headline": prediction.linking_risk.headline.to_json(),
             "linking_risk": prediction.linking_risk.fair.total,
             "linking_risk_standard_error": prediction.linking_risk.fair.standard_error,
             "linking_risk_paper_ties": prediction.linking_risk.paper_ties.total,

@@ -26,7 +26,7 @@ class Limits(JsonValue):
     """The curator's limits on the expected cost and risk of a release, as shares."""
 
     max_risk: float | None = None
-    """Limit on the linking risk."""
+    """Limit on the headline: the share of records that the strongest attacker links who needs only the quasis."""
     max_suppression: float | None = None
     """Limit on the share of the records read that leave for any cause: for k, for confidence, as missing or unlisted."""
     max_error: float | None = None
@@ -117,7 +117,7 @@ def _rank(cell: Cell) -> tuple[float, float, float]:
     prediction = cell.prediction
     if prediction is None or prediction.distortion is None:
         raise ValueError("only a cell with a defined distortion can be ranked")
-    return prediction.distortion, prediction.linking_risk.fair.total, prediction.suppression.total
+    return prediction.distortion, prediction.linking_risk.headline.risk.total, prediction.suppression.total
 
 
 def _what_binds(candidates: Sequence[Cell], best: Cell, limits: Limits) -> str | None:
@@ -162,7 +162,7 @@ def _limited(cell: Cell, limit: str) -> Estimate:
     if cell.prediction is None:
         raise ValueError("a refused cell has no figures to hold against a limit")
     if limit == "max_risk":
-        return cell.prediction.linking_risk.fair
+        return cell.prediction.linking_risk.headline.risk
     if limit == "max_error":
         error = cell.prediction.largest_error
         return Estimate(total=math.inf if error is None else error)

@@ -181,7 +181,7 @@ def _compared_figures(cell: Cell) -> tuple[float | None, float, float]:
     if cell.prediction is None:
         raise ValueError("a refused cell has no figures to compare")
     prediction = cell.prediction
-    return prediction.distortion, prediction.linking_risk.fair.total, prediction.suppression.total
+    return prediction.distortion, prediction.linking_risk.headline.risk.total, prediction.suppression.total
 
 
 def _csv(grid: Grid, choice: Choice) -> str:

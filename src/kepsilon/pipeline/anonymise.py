@@ -20,10 +20,12 @@ from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
+from kepsilon.predict.attackers import Attacker
 from kepsilon.predict.predict import Predicted, predict
 from kepsilon.predict.prediction import Prediction
 from kepsilon.predict.total_suppression import refuse_above_total
 from kepsilon.predict.warnings import warnings_about_reading
+from kepsilon.predict.whole_records import realised_attackers
 from kepsilon.publish.inputs import inputs_of
 from kepsilon.publish.manifest import ReleasedClasses
 from kepsilon.publish.record import Record, record_of
@@ -69,7 +71,13 @@ def anonymise(
     try:
         drawn = _release(classes, anonymous, counted, policy, random=random, clock=clock)
         record = record_of(
-            drawn.prediction, drawn.tally, policy, seeded=random.seeded, engine=engine.name, seconds=clock.seconds
+            drawn.prediction,
+            drawn.tally,
+            policy,
+            attackers=drawn.attackers,
+            seeded=random.seeded,
+            engine=engine.name,
+            seconds=clock.seconds,
         )
         return Release(
             drawn.merged,
@@ -94,6 +102,8 @@ class _Drawn:
     recoding: Recoding
     """The classes that are left, as they are released."""
     prediction: Prediction
+    attackers: tuple[Attacker, ...]
+    """Those of the prediction, with what those who know kept columns linked in the release."""
     tally: Tally
     pictures: Pictures
 
@@ -110,6 +120,7 @@ def _release(
     """Predicts, draws noise and measures it class by class; then merges all records in random order."""
     with clock.step("expect"):
         predicted = predict(classes, anonymous, counted, policy, beside=_other_epsilons(policy))
+        predicted.refuse_leaks(policy)
         refuse_above_total(
             predicted.prediction,
             policy,
@@ -121,6 +132,8 @@ def _release(
     recoding, new_ids = only_released(anonymous.recoding, measured.sizes)
     with clock.step("picture"):
         pictures = _pictures(classes, measured, predicted, anonymous, recoding, new_ids, counted, policy)
+    with clock.step("attack"):
+        attackers = _attacked(classes, predicted, policy)
     tally = Tally(expected=predicted.outlook.expected[0], realised=measured.realised)
     with clock.step("merge and shuffle"):
         merged = classes.merge(
@@ -134,7 +147,24 @@ def _release(
         raise EngineError(
             Problem(where="", what="the records that are there are not those that were measured; nothing was released.")
         )
-    return _Drawn(merged=merged, recoding=recoding, prediction=predicted.prediction, tally=tally, pictures=pictures)
+    return _Drawn(
+        merged=merged,
+        recoding=recoding,
+        prediction=predicted.prediction,
+        attackers=attackers,
+        tally=tally,
+        pictures=pictures,
+    )
+
+
+def _attacked(classes: Classes, predicted: Predicted, policy: Policy) -> tuple[Attacker, ...]:
+    """The attackers of the prediction, with what those who know kept columns link in what was drawn."""
+    attackers, look = predicted.prediction.attackers, predicted.look
+    if look is None:
+        return attackers
+    rows = look.records.rows
+    drawn = None if rows is None else classes.published_of(rows)
+    return tuple(realised_attackers(attackers, look, predicted.outlook, policy, drawn))
 
 
 def _page(record: Record, pictures: Pictures) -> str:

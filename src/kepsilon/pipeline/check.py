@@ -43,6 +43,7 @@ def check(
         with clock.step("expect"):
             preview = counted.columns.preview(partition.recoding)
             predicted = predict(preview, partition, counted, policy)
+            predicted.refuse_leaks(policy)
             refuse_above_total(
                 predicted.prediction,
                 policy,

@@ -11,7 +11,7 @@ from typing import TypeVar
 from kepsilon.count import Counted, read_and_count
 from kepsilon.engines.choose import engine_for
 from kepsilon.engines.protocol import Engine
-from kepsilon.errors import AnonymisationError, MemoryLimitError, PolicyError, Problem, guarded
+from kepsilon.errors import AnonymisationError, MemoryLimitError, PolicyError, Problem, UnsatisfiableError, guarded
 from kepsilon.grid.cells import PAPER_EPSILONS, PAPER_KS, Cell
 from kepsilon.grid.choice import Choice
 from kepsilon.grid.grid import ExploredRecords, Grid
@@ -97,12 +97,13 @@ def _cells_of(
         return [_refused(policy.algorithm, policy.k, epsilon, partition) for epsilon in epsilons]
     try:
         preview = counted.columns.preview(partition.recoding)
-        predictions = predict(preview, partition, counted, policy, epsilons=epsilons).predictions
-    except (PolicyError, MemoryLimitError) as error:
+        predicted = predict(preview, partition, counted, policy, epsilons=epsilons, all_attackers=False)
+        predicted.refuse_leaks(policy)
+    except (PolicyError, MemoryLimitError, UnsatisfiableError) as error:
         return [_refused(policy.algorithm, policy.k, epsilon, error) for epsilon in epsilons]
     return [
         Cell(algorithm=policy.algorithm, k=policy.k, epsilon=epsilon, prediction=prediction)
-        for epsilon, prediction in zip(epsilons, predictions, strict=True)
+        for epsilon, prediction in zip(epsilons, predicted.predictions, strict=True)
     ]
 
 

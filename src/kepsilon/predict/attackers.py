@@ -37,6 +37,8 @@ class Attacker(JsonValue):
     """The largest risk of a single record; None where it is not known."""
     realised: float | None = None
     """Share of the released records that are linked rightly; None before the draw, and where it was not measured."""
+    column: str | None = None
+    """The kept column that the attacker knows or works out, where it is one."""
 
     @property
     def in_words(self) -> str:
@@ -47,6 +49,7 @@ class Attacker(JsonValue):
         return {
             "knows": self.knows,
             "how": self.how,
+            "column": self.column,
             "needs_only_quasis": self.needs_only_quasis,
             "expected": None if self.risk is None else self.risk.total,
             "standard_error": None if self.risk is None else self.risk.standard_error,
@@ -106,3 +109,13 @@ def names_in_words(names: Sequence[str]) -> str:
     if len(names) > MOST_NAMES:
         return f"{', '.join(names[: MOST_NAMES - 1])} and {len(names) - MOST_NAMES + 1} more columns"
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def percent(share: float) -> str:
+    """A share in per cent with two digits, never rounded to 0 or 100 per cent."""
+    value = 100 * share
+    if 0 < value < 0.01:
+        return "under 0.01 %"
+    if 99 < value < 100:
+        return f"{min(value, 99.9):.1f} %"
+    return f"{float(f'{value:.2g}'):g} %"

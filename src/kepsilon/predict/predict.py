@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,8 @@ from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
+from kepsilon.predict.attackers import Attacker, headline_of, known_by_class, known_by_quasis
+from kepsilon.predict.kept_columns import kept_columns_of, notes_on_kept_columns, refuse_leaks
 from kepsilon.predict.outlook import Outlook, outlook_of
 from kepsilon.predict.prediction import (
     AttributeLosses,
@@ -37,6 +39,7 @@ from kepsilon.predict.prediction import (
     SmallNoise,
 )
 from kepsilon.predict.warnings import warnings_about_classes, warnings_about_labels
+from kepsilon.predict.whole_records import WholeLook, look_at_whole_records, who_knows_more, who_works_out
 from kepsilon.table.classes import Recoding
 
 YARDSTICK = 0.05
@@ -51,7 +54,14 @@ class Predicted:
     predictions: tuple[Prediction, ...]
     """One for each ε, in the order in which they were asked for."""
     risk_beside: tuple[tuple[float, float], ...] = ()
-    """Other ε, with the linking risk that each would leave."""
+    """Other ε, with the share of records that whoever knows the quasis, and uses no kept column, would link at each."""
+    look: WholeLook | None = None
+    """Whole records of some classes; None where nobody asked for them and there is no kept column."""
+
+    def refuse_leaks(self, policy: Policy) -> None:
+        """Raises UnsatisfiableError if a kept column gives people away, and the policy does not accept that."""
+        if self.look is not None:
+            refuse_leaks(self.prediction.kept_columns, self.look.kept, policy)
 
     @property
     def prediction(self) -> Prediction:
@@ -67,11 +77,13 @@ def predict(
     *,
     epsilons: Sequence[float] | None = None,
     beside: Sequence[float] = (),
+    all_attackers: bool = True,
 ) -> Predicted:
     """Predictions of a policy for some classes, at its own ε or at each of several, from one pass over the records.
 
     `partition` says how the classes came about, and `preview` holds their records. `beside` are other ε, at which only the
-    linking risk is wanted.
+    linking risk is wanted. Without `all_attackers`, attackers who know kept columns too are left out, which takes less
+    time; the headline does not depend on them.
     """
     asked = [policy.epsilon] if epsilons is None else list(epsilons)
     confident = ConfidentK.asked_by(policy)
@@ -79,11 +91,21 @@ def predict(
     outlook = outlook_of(preview, policy, [*settings, *((epsilon, None) for epsilon in beside)])
     loss = precision_loss(partition.recoding)
     about_labels = warnings_about_labels(partition.recoding, counted.table, policy)
+    look = look_at_whole_records(partition.recoding, counted, policy) if policy.kept or all_attackers else None
     return Predicted(
         outlook=outlook,
         predictions=tuple(
             _prediction(
-                partition, expected, outlook, counted, policy, epsilon=epsilon, loss=loss, warnings=about_labels
+                partition,
+                expected,
+                outlook,
+                counted,
+                policy,
+                epsilon=epsilon,
+                loss=loss,
+                warnings=about_labels,
+                look=look,
+                all_attackers=all_attackers,
             )
             for epsilon, expected in zip(asked, outlook.expected, strict=False)
         ),
@@ -91,6 +113,7 @@ def predict(
             (epsilon, expected.links.fair.total / expected.n_records)
             for epsilon, expected in zip(beside, outlook.expected[len(asked) :], strict=True)
         ),
+        look=look,
     )
 
 
@@ -104,12 +127,22 @@ def _prediction(
     epsilon: float,
     loss: PrecisionLoss,
     warnings: tuple[Problem, ...],
+    look: WholeLook | None,
+    all_attackers: bool,
 ) -> Prediction:
     """The prediction at one ε; `warnings` are those that do not depend on it."""
     names, recoding = counted.roles.k_quasis, partition.recoding
     n = expected.n_records
     small_noise = _small_noise(outlook, recoding, policy, epsilon=float(epsilon))
     outliers = {name: _outliers(found) for name, found in outlook.outliers.items()}
+    attackers = tuple(
+        _attackers(recoding, expected, outlook, policy, epsilon=float(epsilon), look=look, all_attackers=all_attackers)
+    )
+    kept_columns = {}
+    about_kept: tuple[Problem, ...] = ()
+    if look is not None:
+        kept_columns = kept_columns_of(look.kept, policy, without=expected.links.fair.total / n)
+        about_kept = tuple(notes_on_kept_columns(kept_columns, policy, measured_on=look.in_words))
     return Prediction(
         algorithm=policy.algorithm,
         k=policy.k,
@@ -139,10 +172,13 @@ def _prediction(
             for name, sums in zip(policy.epsilon_quasis, expected.errors, strict=True)
         },
         linking_risk=ExpectedRisk(
+            headline=headline_of(attackers),
             fair=expected.links.fair.per(n),
             paper_ties=expected.links.paper.per(n),
             largest_possible=expected.largest_possible,
         ),
+        attackers=attackers,
+        kept_columns=kept_columns,
         confident_k=_expected_suppression(expected, n_counted=counted.n_staying),
         clipped=outlook.clipped,
         constant_classes=outlook.constant_classes,
@@ -150,10 +186,34 @@ def _prediction(
         outliers=outliers,
         distortion=_distortion(loss.by_attribute, expected.errors),
         warnings=(
+            *about_kept,
             *warnings_about_classes(outlook, recoding, small_noise=small_noise, outliers=outliers, policy=policy),
             *warnings,
         ),
     )
+
+
+def _attackers(
+    recoding: Recoding,
+    expected: Expected,
+    outlook: Outlook,
+    policy: Policy,
+    *,
+    epsilon: float,
+    look: WholeLook | None,
+    all_attackers: bool,
+) -> Iterator[Attacker]:
+    """Who could link how many records at one ε, those who know least first."""
+    n = expected.n_records
+    yield known_by_class(n_classes=recoding.n_classes, n_records=n, smallest=int(recoding.sizes.min()))
+    yield known_by_quasis(policy, risk=expected.links.fair.per(n), largest=expected.largest_possible)
+    if look is None:
+        return
+    formula = who_works_out(look, policy)
+    if formula is not None:
+        yield formula
+    if all_attackers:
+        yield from who_knows_more(look, outlook, policy, epsilon=epsilon)
 
 
 def _small_noise(outlook: Outlook, recoding: Recoding, policy: Policy, *, epsilon: float) -> dict[str, SmallNoise]:

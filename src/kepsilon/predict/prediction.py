@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from kepsilon.errors import Problem
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.json_values import FrozenMapping, Json, JsonValue, inline, left_out_if_none, written_as
+from kepsilon.predict.attackers import Attacker, Headline
+from kepsilon.predict.kept_columns import KeptColumn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +82,12 @@ class ExpectedError(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedRisk(JsonValue):
-    """Correct links per record that gets noise, by an attacker who knows every true value and uses no kept column."""
+    """Correct links per record that gets noise, by an attacker who knows every true value and uses no kept column.
 
+    The headline alone may be about an attacker who also works kept columns out from what is known.
+    """
+
+    headline: Headline
     fair: Estimate
     """A tie of t originals is worth 1/t."""
     paper_ties: Estimate
@@ -95,6 +101,7 @@ class ExpectedRisk(JsonValue):
 
     def to_json(self) -> Json:
         return {
+            "headline": self.headline.to_json(),
             "expected": self.fair.total,
             "expected_paper_ties": self.paper_ties.total,
             "standard_error": self.fair.standard_error,
@@ -227,6 +234,10 @@ class Prediction(JsonValue):
     error: Mapping[str, ExpectedError]
     """By ε-quasi."""
     linking_risk: ExpectedRisk
+    attackers: tuple[Attacker, ...]
+    """Who could link how many records; `explore` has only those who need to know nothing but the quasis."""
+    kept_columns: Mapping[str, KeptColumn]
+    """What each kept column tells about the quasis."""
     confident_k: ExpectedSuppression | None = field(metadata=left_out_if_none())
     """None where no confidence is asked for."""
     clipped: Mapping[str, int]
@@ -243,7 +254,7 @@ class Prediction(JsonValue):
     """Facts that do not stop a release, but are worth knowing before it is published."""
 
     def __post_init__(self) -> None:
-        for name in ("levels", "error", "clipped", "constant_classes", "small_noise", "outliers"):
+        for name in ("levels", "error", "kept_columns", "clipped", "constant_classes", "small_noise", "outliers"):
             own = getattr(self, name)
             if own is not None:
                 object.__setattr__(self, name, FrozenMapping(own))

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from kepsilon.errors import EngineError, Problem
@@ -13,6 +13,8 @@ from kepsilon.evaluate.tally import Tally
 from kepsilon.json_values import FrozenMapping, JsonMapping, JsonValue, inline, left_out_if_none
 from kepsilon.policy.guarantee import range_in_words, statement
 from kepsilon.policy.policy import Policy
+from kepsilon.predict.attackers import Attacker
+from kepsilon.predict.kept_columns import KeptColumn
 from kepsilon.predict.prediction import (
     ClassSummary,
     ExpectedError,
@@ -164,6 +166,10 @@ class Record(JsonMapping):
     error: Mapping[str, ErrorOfNoise]
     """Error by ε-quasi."""
     linking_risk: LinkingRisk
+    attackers: tuple[Attacker, ...]
+    """Who could link how many records, those who know least first."""
+    kept_columns: Mapping[str, KeptColumn]
+    """What each kept column tells about the quasis."""
     reidentification: Reidentification
     confident_k: ConfidentSuppression | None = field(metadata=left_out_if_none())
     """None if the policy states no confidence."""
@@ -171,16 +177,28 @@ class Record(JsonMapping):
     """Seconds that each step took."""
 
     def __post_init__(self) -> None:
-        for name in ("clipped", "constant_classes", "small_noise", "outliers", "levels", "error", "seconds"):
+        for name in (
+            "clipped", "constant_classes", "small_noise", "outliers", "levels", "error", "kept_columns", "seconds",
+        ):  # fmt: skip
             own = getattr(self, name)
             if own is not None:
                 object.__setattr__(self, name, FrozenMapping(own))
 
 
 def record_of(
-    prediction: Prediction, tally: Tally, policy: Policy, *, seeded: bool, engine: str, seconds: Mapping[str, float]
+    prediction: Prediction,
+    tally: Tally,
+    policy: Policy,
+    *,
+    attackers: Sequence[Attacker],
+    seeded: bool,
+    engine: str,
+    seconds: Mapping[str, float],
 ) -> Record:
-    """The record of a release, from what was predicted and what was drawn."""
+    """The record of a release, from what was predicted and what was drawn.
+
+    `attackers` are those of the prediction, with what those who know kept columns linked in the release.
+    """
     before, after = prediction.records, tally.realised
     fates = Fates(
         read=before.read,
@@ -208,6 +226,8 @@ def record_of(
         classes=_classes(after.sizes),
         error=_errors(prediction, tally),
         linking_risk=_linking_risk(prediction, tally),
+        attackers=tuple(_attackers(attackers, tally)),
+        kept_columns=prediction.kept_columns,
         reidentification=reidentification(after.sizes),
         confident_k=_confident_k(prediction, fates, policy),
         seconds=seconds,
@@ -247,6 +267,15 @@ def _linking_risk(prediction: Prediction, tally: Tally) -> LinkingRisk:
         over_nine_tenths=links.n_over_nine_tenths / n,
         per_original=LinksPerOriginal(expected=tally.expected.links.fair.total / n_read, realised=links.fair / n_read),
     )
+
+
+def _attackers(attackers: Sequence[Attacker], tally: Tally) -> Iterator[Attacker]:
+    """The attackers with their realised links; the first two are known by class and by quasis."""
+    sizes, links = tally.realised.sizes, tally.realised.links
+    by_class, by_quasis, *others = attackers
+    yield replace(by_class, realised=sizes.n_classes / sizes.n_records)
+    yield replace(by_quasis, realised=links.fair / sizes.n_records)
+    yield from others
 
 
 def _confident_k(prediction: Prediction, fates: Fates, policy: Policy) -> ConfidentSuppression | None:

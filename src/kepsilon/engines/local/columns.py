@@ -142,6 +142,10 @@ class LocalColumns:
         """Frees the memory that codes take; they are made anew if they are asked for again."""
         self._coded = None
 
+    def places_of(self, rows: IntArray) -> IntArray:
+        """Positions among the records that were not left out, of records at some positions of the input."""
+        return rows if self._stays is None else np.searchsorted(self._stays, rows)
+
     def epsilon_quasis(self, records: IntArray) -> FloatArray:
         """The ε-quasis of the records at some positions among those not left out, shape (n_records, n_epsilon_quasis)."""
         names = self._roles.epsilon_quasis

@@ -103,34 +103,27 @@ def attack_with_known(classes: NoisyClasses, known: Sequence[IntArray], *, epsil
     return [Attack(share=share, largest=most) for share, most in zip(shares, largest, strict=True)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """What was published of the records of some classes."""
-
-    published: FloatArray
-    """Shaped like the values of the classes, (n_records, n_epsilon_quasis)."""
-    stays: BoolArray
-    """Which of the records are released, shape (n_records,)."""
-
-
-def realised_with_known(classes: NoisyClasses, known: Sequence[IntArray], drawn: Drawn, *, epsilon: float) -> float:
+def realised_with_known(
+    classes: NoisyClasses, known: Sequence[IntArray], published: FloatArray, stays: BoolArray, *, epsilon: float
+) -> float:
     """Share of the released records that whoever knows the quasis and some kept columns links rightly.
 
-    Records that were left out for confidence are not linked, but their originals are candidates all the same.
+    `published` has the shape of `classes.values`; `stays`, shape (n_records,), says which records are released. Those that
+    were left out for confidence are not linked, but their originals are candidates all the same.
     """
     group_ids, class_of_group = _groups(classes.class_ids, known)
     links = attack_classes(
         classes.values,
-        drawn.published,
+        published,
         group_ids,
-        drawn.stays,
+        stays,
         mechanism=classes.mechanism,
         low=classes.low[class_of_group],
         high=classes.high[class_of_group],
         epsilon=epsilon,
         steps=classes.steps,
     )
-    return links.fair / int(np.count_nonzero(drawn.stays))
+    return links.fair / int(np.count_nonzero(stays))
 
 
 def share_of_sample(links: FloatArray, sizes: IntArray, *, is_sample: bool) -> Estimate:

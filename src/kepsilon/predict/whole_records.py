@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks at whole records of some classes: what kept columns tell about the quasis, and who could link how many records.
+
+Kept columns are published as they are, so an attacker can use them too. All records of some classes are looked at: all
+classes of a small table, a random choice of classes of a large one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kepsilon.count import Counted
+from kepsilon.engines.protocol import PublishedRecords
+from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.kept_columns import KeptColumns, look_at_kept_columns
+from kepsilon.evaluate.linking.known_columns import (
+    Attack,
+    NoisyClasses,
+    SubsetAttacks,
+    attack_with_known,
+    attack_with_three,
+    realised_with_known,
+)
+from kepsilon.perturb.mechanisms import mechanism_of
+from kepsilon.policy.policy import Policy
+from kepsilon.predict.attackers import REAL, Attacker, names_in_words, quasis_in_words
+from kepsilon.predict.noise_ranges import clip
+from kepsilon.predict.outlook import Outlook
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.chosen_classes import choose_classes, in_classes
+from kepsilon.table.classes import Recoding
+from kepsilon.table.steps import steps_of
+from kepsilon.table.whole_records import RecordsInClasses, WholeRecords
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeLook:
+    """The whole records of some classes of one partition, and what their kept columns tell."""
+
+    records: RecordsInClasses
+    values: FloatArray
+    """ε-quasis as they are in the data, shape (n_records, n_epsilon_quasis)."""
+    classes: IntArray
+    """Ids in the partition of the classes that were looked at, shape (n_classes,)."""
+    labels: Mapping[str, IntArray]
+    """By k-quasi, the number of the label that each record shows."""
+    kept: KeptColumns
+    n_all: int
+    """Records of all classes of the partition."""
+    is_sample: bool
+    """Whether some classes, or some records of a very large class, were not looked at."""
+
+    @property
+    def in_words(self) -> str:
+        """How many records were looked at."""
+        n, n_classes = len(self.records.class_ids), len(self.classes)
+        if not self.is_sample:
+            return f"measured on all {n:,} records"
+        return f"measured on {n:,} of {self.n_all:,} records, in {n_classes:,} classes"
+
+
+def look_at_whole_records(recoding: Recoding, counted: Counted, policy: Policy) -> WholeLook:
+    """Takes whole records of some classes from the engine, and looks at their kept columns."""
+    shares = choose_classes(recoding)
+    # Identifiers are read for these records alone, to see whether a kept text repeats them.
+    identifiers = policy.identifiers if policy.kept else ()
+    whole = counted.columns.whole_records(shares, identifiers=identifiers)
+    return look_of(whole, recoding, counted, policy)
+
+
+def look_of(whole: WholeRecords, recoding: Recoding, counted: Counted, policy: Policy) -> WholeLook:
+    """What whole records show under one partition, which has to have a class for each of them."""
+    class_of_record = recoding.class_of[whole.combinations]
+    records = in_classes(whole, recoding, counted.table, counted.roles)
+    n_all = int(recoding.sizes.sum())
+    return WholeLook(
+        records=records,
+        values=whole.values,
+        classes=np.unique(class_of_record),
+        labels={
+            name: attribute.of_class[class_of_record]
+            for name, attribute in zip(policy.k_quasis, recoding.attributes, strict=False)
+        },
+        kept=look_at_kept_columns(records),
+        n_all=n_all,
+        is_sample=len(class_of_record) < n_all,
+    )
+
+
+def noisy_classes(look: WholeLook, outlook: Outlook, policy: Policy) -> NoisyClasses:
+    """The classes that were looked at, with the ranges that set their noise."""
+    return NoisyClasses(
+        class_ids=look.records.class_ids,
+        values=clip(look.values, policy)[0],
+        low=outlook.low[look.classes],
+        high=outlook.high[look.classes],
+        mechanism=mechanism_of(policy),
+        steps=steps_of(policy),
+        is_sample=look.is_sample,
+    )
+
+
+def who_works_out(look: WholeLook, policy: Policy) -> Attacker | None:
+    """Whoever works out a kept column from the quasis; None where no column can be, beyond what chance would do."""
+    found = [own for own in look.kept.columns.values() if own.z >= REAL]
+    if not found:
+        return None
+    worst = max(found, key=lambda own: own.share_linked)
+    return Attacker(
+        knows=quasis_in_words(policy),
+        how=f"works out what {worst.column} must be",
+        needs_only_quasis=True,
+        risk=Estimate(total=worst.share_linked, variance=worst.standard_error**2 if look.is_sample else 0.0),
+        largest=worst.largest,
+        column=worst.column,
+    )
+
+
+def who_knows_more(look: WholeLook, outlook: Outlook, policy: Policy, *, epsilon: float) -> Iterator[Attacker]:
+    """Whoever knows kept columns of everybody: one, three attributes of any kind, or all of them."""
+    classes, quasis = noisy_classes(look, outlook, policy), quasis_in_words(policy)
+    kept = {name: own.codes for name, own in look.records.kept.items()}
+    nearest = (
+        "takes the nearest original of the class with the same" if policy.epsilon_quasis else "guesses among the same"
+    )
+    if kept:
+        name, attack = _worst_column(classes, kept, epsilon=epsilon)
+        yield _attacker(f"{quasis} and {name}", f"{nearest} {name}", attack, column=name)
+    three = attack_with_three(classes, {**look.labels, **kept}, list(policy.epsilon_quasis), epsilon=epsilon)
+    if three is not None:
+        yield from _of_three(three, look)
+    (attack,) = attack_with_known(classes, list(kept.values()), epsilons=[epsilon])
+    yield _attacker("everything", "takes the nearest original of all columns", attack)
+
+
+def _worst_column(classes: NoisyClasses, kept: Mapping[str, IntArray], *, epsilon: float) -> tuple[str, Attack]:
+    """The kept column that helps most, if it is known, and what it helps to.
+
+    With several ε-quasis links are simulated, which takes long; then the column is the one that divides classes into most
+    groups, which decides the share unless ε is very large.
+    """
+    names = list(kept)
+    if classes.values.shape[1] > 1:
+        groups = [len(np.unique(classes.class_ids * (int(kept[name].max()) + 2) + kept[name])) for name in names]
+        names = [names[int(np.argmax(groups))]]
+    attacks = {name: attack_with_known(classes, [kept[name]], epsilons=[epsilon])[0] for name in names}
+    worst = max(attacks, key=lambda name: attacks[name].share.total)
+    return worst, attacks[worst]
+
+
+def _of_three(found: SubsetAttacks, look: WholeLook) -> Iterator[Attacker]:
+    """Whoever knows three attributes: on average over all sets of three, and by the worst set."""
+    size = len(found.worst_names)
+    tried = f"{found.n_tried:,} of {found.n_possible:,}" if found.n_tried < found.n_possible else f"{found.n_tried:,}"
+    among = f"; among {len(look.records.class_ids):,} sampled records, so at most" if look.is_sample else ""
+    yield Attacker(
+        knows=f"any {size} attributes of a person",
+        how=f"guesses among the records that fit (the mean of {tried} sets of {size}{among})",
+        needs_only_quasis=False,
+        risk=Estimate(total=found.mean),
+        largest=found.largest,
+    )
+    yield Attacker(
+        knows=names_in_words(found.worst_names),
+        how=f"guesses among the records that fit (the worst of {tried} sets of {size}{among})",
+        needs_only_quasis=False,
+        risk=Estimate(total=found.worst),
+        largest=None,
+    )
+
+
+def _attacker(knows: str, how: str, attack: Attack, *, column: str | None = None) -> Attacker:
+    return Attacker(
+        knows=knows, how=how, needs_only_quasis=False, risk=attack.share, largest=attack.largest, column=column
+    )
+
+
+def realised_attackers(
+    attackers: Sequence[Attacker], look: WholeLook, outlook: Outlook, policy: Policy, drawn: PublishedRecords | None
+) -> Iterator[Attacker]:
+    """Attackers with what they link in the release as drawn, where that can be told from the records looked at.
+
+    `drawn` is None where the engine does not say what was published of which record.
+    """
+    classes = noisy_classes(look, outlook, policy) if drawn is not None else None
+    epsilon = float(policy.exact_epsilon)
+    kept = {name: own.codes for name, own in look.records.kept.items()}
+    for own in attackers:
+        known: list[IntArray] | None = None
+        if own.knows == "everything":
+            known = list(kept.values())
+        elif own.column is not None and not own.needs_only_quasis:
+            known = [kept[own.column]]
+        if known is not None and classes is not None and drawn is not None:
+            share = realised_with_known(classes, known, drawn.published, drawn.stays, epsilon=epsilon)
+            yield replace(own, realised=share)
+        elif own.column is not None and own.needs_only_quasis and policy.confidence is None:
+            # Nothing is drawn in what this attacker does, so what is expected is what happens.
+            yield replace(own, realised=None if own.risk is None else own.risk.total)
+        else:
+            yield own
