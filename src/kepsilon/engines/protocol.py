@@ -20,6 +20,7 @@ from kepsilon.table.coded_values import CodedValues
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.frequency import FrequencyTable
 from kepsilon.table.type_changes import TypeChange
+from kepsilon.table.whole_records import WholeRecords
 
 
 class Random(Protocol):
@@ -200,10 +201,11 @@ class Classes(Preview, Protocol):
 
 
 class Columns(Protocol):
-    """The columns of a table that will be published; no other column is read.
+    """The columns of a table that will be published; only `whole_records` reads others, if it is asked to.
 
     Methods are called in this order: `distinct` and `largest`, to check the table against the policy; `leave_out`, once;
-    `distinct` again where records were left out; `count`, once; then any of `preview`, `n_formulas` and `classes`.
+    `distinct` again where records were left out; `count`, once; then any of `preview`, `n_formulas`, `whole_records` and
+    `classes`, until classes are merged.
     """
 
     n_records: int
@@ -238,6 +240,15 @@ class Columns(Protocol):
 
     def n_formulas(self, name: str) -> int:
         """How many texts of a kept column, those inside lists and structures included, a spreadsheet would take for formulas."""
+
+    def whole_records(self, shares: FloatArray, *, identifiers: Sequence[str]) -> WholeRecords:
+        """Records of some combinations with every column, to see what kept columns and identifiers tell about them.
+
+        `shares`, shape (n_combinations,), says for each row of the frequency table how many of its records are taken: 0 is
+        none, 1 is all, and in between a sample that is the same whenever the same table is read again. All records taken
+        are held in memory, so they have to be few. The columns named by `identifiers` are read for them alone, and no
+        other column of that role is. Records that were left out are never among them.
+        """
 
     def preview(self, recoding: Recoding) -> Preview:
         """The classes of a recoding, to be looked at only; may be called for any number of recodings until `close`.

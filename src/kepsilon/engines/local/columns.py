@@ -13,11 +13,13 @@ from kepsilon.engines.arrow.coding import as_doubles, encode, missingness, only_
 from kepsilon.engines.arrow.formulas import n_formulas
 from kepsilon.engines.arrow.merging import merged_table
 from kepsilon.engines.arrow.moving import taken, taken_as_is
+from kepsilon.engines.arrow.whole_columns import taken_rows, whole_columns
 from kepsilon.engines.local.classes import LocalClasses
 from kepsilon.engines.local.merged import LocalMerged, ReleasedRecords
 from kepsilon.engines.protocol import DistinctValues, LeftOut
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import disordered, lost_orders, movable, shown_type, taken_field, without_order
+from kepsilon.sources.files import changed
 from kepsilon.sources.kept_types import type_changes
 from kepsilon.sources.protocol import Source as OpenedSource
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -25,7 +27,9 @@ from kepsilon.table.classes import Recoding
 from kepsilon.table.coded_values import CodedValues, code_values
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.frequency import FrequencyTable, count_combinations
+from kepsilon.table.record_hashes import are_taken
 from kepsilon.table.type_changes import TypeChange
+from kepsilon.table.whole_records import WholeRecords, in_canonical_order
 
 
 class LocalColumns:
@@ -119,6 +123,29 @@ class LocalColumns:
 
     def n_formulas(self, name: str) -> int:
         return n_formulas(self._table.column(name))
+
+    def whole_records(self, shares: FloatArray, *, identifiers: Sequence[str]) -> WholeRecords:
+        staying = np.arange(self.n_records) if self._stays is None else self._stays
+        records = np.flatnonzero(are_taken(shares, self._combination, staying))
+        rows = staying[records]
+        return in_canonical_order(
+            WholeRecords(
+                combinations=self._combination[records],
+                values=self.epsilon_quasis(records),
+                kept=whole_columns(taken_rows(self._table.select(self._roles.kept), rows)),
+                identifiers=whole_columns(taken_rows(self._identifiers(identifiers), rows)),
+                rows=rows,
+            )
+        )
+
+    def _identifiers(self, names: Sequence[str]) -> pa.Table:
+        """The named columns of all records, which were not read before; refused where the table has changed."""
+        if not names:
+            return pa.table({})
+        table = self._source.arrow_table(names)
+        if table.num_rows != self.n_records:
+            raise changed(self._source.name)
+        return table.select(names)
 
     def preview(self, recoding: Recoding) -> LocalClasses:
         return self.classes(recoding)

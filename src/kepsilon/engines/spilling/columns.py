@@ -17,22 +17,27 @@ import pyarrow as pa
 from kepsilon.engines.arrow.coding import WrongNumbers, read_doubles
 from kepsilon.engines.arrow.formulas import n_formulas
 from kepsilon.engines.arrow.moving import with_one_dictionary
+from kepsilon.engines.arrow.whole_columns import taken_rows
 from kepsilon.engines.counts.combinations import CountedColumns, CountedCombinations
 from kepsilon.engines.counts.growing import CombinationIndex, GrowingCodes, GrowingCounts
 from kepsilon.engines.on_disk.batches import StoredBatch
 from kepsilon.engines.on_disk.buckets import Bucket, Records, scatter
 from kepsilon.engines.on_disk.combinations import StoredCombinations, combinations_of_buckets
 from kepsilon.engines.on_disk.needs import Foreseen
+from kepsilon.engines.on_disk.whole_records import whole_records
 from kepsilon.engines.spilling.classes import SpilledClasses, SpilledPreview
 from kepsilon.errors import DataError
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources.columns import without_dictionaries
 from kepsilon.sources.files import changed
 from kepsilon.sources.kept_types import type_changes
 from kepsilon.sources.protocol import SourceInParts
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import Recoding
+from kepsilon.table.record_hashes import are_taken
 from kepsilon.table.type_changes import TypeChange
+from kepsilon.table.whole_records import WholeRecords
 
 
 class Disk(Protocol):
@@ -148,6 +153,29 @@ class SpilledColumns(CountedColumns):
     def n_formulas(self, name: str) -> int:
         return sum(n_formulas(part.column(0)) for part in self._parts([name]))
 
+    def whole_records(self, shares: FloatArray, *, identifiers: Sequence[str]) -> WholeRecords:
+        """As `Columns.whole_records`; reads all records again, and holds those that are taken in memory."""
+        shares = np.append(shares, 0.0)  # SUPPRESSED, which is −1, finds the last entry
+        counts = self._combinations.counts_in_table()
+        found = np.zeros(len(counts) + 1, dtype=np.int64)
+        taken: list[Records] = []
+        index = self._index(self._combinations.row_in_table())
+        first = 0
+        for records in self._records(index, beside=(*self._roles.kept, *identifiers), with_rows=False):
+            found += np.bincount(records.class_ids + 1, minlength=len(found))
+            rows = np.arange(first, first + len(records.class_ids))
+            first += len(rows)
+            own = np.flatnonzero(are_taken(shares, records.class_ids, rows))
+            columns = without_dictionaries(
+                taken_rows(records.kept, own)
+            )  # else a whole dictionary for each part is held
+            taken.append(
+                Records(class_ids=records.class_ids[own], values=records.values[own], rows=rows[own], kept=columns)
+            )
+        if not np.array_equal(found[1:], counts):
+            raise changed(self._files.path)
+        return whole_records(taken, kept=self._roles.kept, identifiers=identifiers)
+
     def classes(self, recoding: Recoding) -> SpilledClasses:
         """As `Columns.classes`; reads all records again and stores them, those of a batch of classes in one bucket."""
         self._room.refuse_large_class(int(recoding.sizes.max()), self._files.name)
@@ -190,7 +218,8 @@ class SpilledColumns(CountedColumns):
         places: IntArray = np.append(bucket_of_answer, len(slices))
         places = places.astype(np.uint16) if len(slices) < 1 << 16 else places
         found = np.zeros(len(sizes) + 1, dtype=np.int64)
-        for records in self._records(self._index(answers), to_release=to_release):
+        beside, with_rows = (self._roles.kept, self._engine.linkage) if to_release else ((), False)
+        for records in self._records(self._index(answers), beside=beside, with_rows=with_rows):
             found += np.bincount(records.class_ids + 1, minlength=len(found))
             scatter(records, places[records.class_ids], buckets)
         if not np.array_equal(found[1:], sizes):
@@ -202,13 +231,13 @@ class SpilledColumns(CountedColumns):
         sizes += [1 + self._has_missing[name] for name in self._roles.epsilon_quasis]
         return CombinationIndex(self._columns, sizes, answers, most_slots=self._room.most_slots)
 
-    def _records(self, index: CombinationIndex, *, to_release: bool) -> Iterator[Records]:
+    def _records(self, index: CombinationIndex, *, beside: Sequence[str], with_rows: bool) -> Iterator[Records]:
         """All records a part at a time, with the answer of their combination as class id.
 
-        Refused where a record was not there when combinations were counted.
+        `beside` names the columns that come with them as kept ones. Refused where a record was not there when combinations
+        were counted.
         """
-        names = self._roles.published if to_release else (*self._roles.k_quasis, *self._roles.epsilon_quasis)
-        with_rows = to_release and self._engine.linkage
+        names = (*self._roles.k_quasis, *self._roles.epsilon_quasis, *beside)
         first = 0
         for part in self._parts(names):
             found = [read_doubles(part.column(n), n, self._files.name) for n in self._roles.epsilon_quasis]
@@ -221,7 +250,7 @@ class SpilledColumns(CountedColumns):
             if class_ids is None:
                 raise changed(self._files.path)
             values: FloatArray = np.column_stack(numbers) if numbers else np.zeros((len(part), 0))
-            kept = part.select([name for name in names if name in self._roles.kept])
+            kept = part.select(list(beside))
             for i, field in enumerate(kept.schema):
                 if pa.types.is_dictionary(field.type):
                     kept = kept.set_column(i, field, with_one_dictionary(kept.column(i)))

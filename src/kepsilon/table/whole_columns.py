@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a `WholeColumn` of numbers or of texts, and finds out whether the texts are numbers or dates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import date
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kepsilon.policy.numbers import parse_double
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.whole_records import MISSING, WholeColumn
+
+_LEAST_SHARE = 0.95
+"""Share of the records that has to hold numbers, or dates, for texts to be taken as such."""
+
+_PLACEHOLDERS = frozenset({"na", "n/a", "nan", "null", "none", "nil", "-", "--", ".", "?", "missing", "unknown"})
+"""Words for a missing value, in lower case; they do not count when the share is worked out."""
+
+_DATE = re.compile(
+    r"([0-9]{1,4})([-./])([0-9]{1,2})\2([0-9]{1,4})"
+    r"(?:[T ]+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}(?:[.,][0-9]{1,9})?))?)? ?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2})?"
+)
+"""A date in figures, with the time of day or without; the zone is passed over."""
+
+_EPOCH = date(1970, 1, 1).toordinal()
+_DIGITS_OF_YEAR = 4
+_SECONDS_PER_DAY = 86_400
+
+
+def number_column(
+    values: NDArray[np.generic], *, is_missing: BoolArray, unit: float = 1.0, is_date: bool = False
+) -> WholeColumn:
+    """The column of some numbers; each stands for its value divided by `unit`.
+
+    `values`, integers or floats, and `is_missing` have shape (n_records,). NaN is missing, and −0.0 is 0.0. Integers are
+    told apart exactly, also where a double does not. An infinity has a code, but no number.
+    """
+    if np.issubdtype(values.dtype, np.floating):
+        values = values.astype(np.float64, copy=False) + 0.0  # turns −0.0 into 0.0
+        is_missing = is_missing | np.isnan(values)
+    codes: IntArray = np.full(len(values), MISSING, dtype=np.int32)
+    distinct, codes[~is_missing] = np.unique(values[~is_missing], return_inverse=True)
+    return WholeColumn(codes=codes, numbers=finite(distinct.astype(np.float64) / unit), texts=(), is_date=is_date)
+
+
+def finite(numbers: FloatArray) -> FloatArray:
+    """Numbers with NaN for infinities, which no arithmetic can use."""
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def ranked_column(
+    codes: IntArray, order: IntArray, *, numbers: FloatArray | None = None, texts: Sequence[str] = ()
+) -> WholeColumn:
+    """The column of values that were coded in any order, with codes that are ranks.
+
+    `codes`, shape (n_records,), are positions among the distinct values, or MISSING. `order`, shape (n_left,), lists the
+    positions in rising order of their values; values that it leaves out are missing. `numbers` and `texts` are of the
+    values in `order`.
+    """
+    rank: IntArray = np.full(
+        int(max(codes.max(initial=MISSING), order.max(initial=MISSING))) + 2, MISSING, dtype=np.int32
+    )
+    rank[order] = np.arange(len(order))  # the last entry, which the code MISSING finds, stays MISSING
+    return WholeColumn(codes=rank[codes], numbers=numbers, texts=tuple(texts))
+
+
+def text_column(texts: Sequence[str], codes: IntArray, *, are_read: bool = True) -> WholeColumn:
+    """The column of some texts, as numbers or dates where nearly all are written like numbers or like dates.
+
+    `texts` are the distinct values in any order, and `codes`, shape (n_records,), the position of each record's value
+    among them, or MISSING. Blank text is missing. Unless `are_read`, texts are never taken for numbers or dates.
+    """
+    counts = np.bincount(codes[codes != MISSING], minlength=len(texts))
+    held = [i for i in np.flatnonzero(counts).tolist() if texts[i].strip()]
+    order: IntArray = np.array(sorted(held, key=texts.__getitem__), dtype=np.int64)
+    in_order = [texts[i] for i in order.tolist()]
+    numbers, is_date = _read(in_order, counts[order]) if are_read else (None, False)
+    if numbers is not None:
+        by_number = np.argsort(numbers, kind="stable")  # NaN comes last, and equal numbers stay in the order of text
+        order, numbers = order[by_number], numbers[by_number]
+        in_order = [in_order[i] for i in by_number.tolist()]
+    column = ranked_column(codes, order, numbers=numbers, texts=in_order)
+    return WholeColumn(codes=column.codes, numbers=numbers, texts=column.texts, is_date=is_date)
+
+
+def _read(texts: Sequence[str], counts: IntArray) -> tuple[FloatArray | None, bool]:
+    """The number of each text, NaN for those that are none, and whether they are dates; None where most are neither."""
+    words = np.array([len(text) < 10 and text.strip().lower() in _PLACEHOLDERS for text in texts], dtype=np.bool_)
+    weights = np.where(words, 0, counts)
+    most_wrong = (1 - _LEAST_SHARE) * weights.sum()
+    if not weights.any():
+        return None, False
+    found = _parsed(texts, weights, _number, most_wrong=most_wrong)
+    if found is not None:
+        return found[0], False
+    # Where both ways to read 03/04/2026 fit equally well, the first is taken.
+    ways = [_parsed(texts, weights, partial(_days, day_first=own), most_wrong=most_wrong) for own in (False, True)]
+    fitting = [own for own in ways if own is not None]
+    return (min(fitting, key=lambda own: own[1])[0], True) if fitting else (None, False)
+
+
+def _parsed(
+    texts: Sequence[str], weights: IntArray, parse: Callable[[str], float | None], *, most_wrong: float
+) -> tuple[FloatArray, int] | None:
+    """What `parse` makes of each text, NaN for nothing, and the weight of those; None where that exceeds `most_wrong`."""
+    numbers = np.full(len(texts), np.nan)
+    wrong = 0
+    for i, (text, weight) in enumerate(zip(texts, weights.tolist(), strict=True)):
+        number = parse(text)
+        if number is None:
+            wrong += weight
+            if wrong > most_wrong:
+                return None
+        else:
+            numbers[i] = number
+    return numbers, wrong
+
+
+def _number(text: str) -> float | None:
+    """The number that a text is, with a decimal point or a decimal comma."""
+    number = parse_double(text)
+    return parse_double(text.replace(",", ".")) if number is None and text.count(",") == 1 else number
+
+
+def _days(text: str, *, day_first: bool) -> float | None:
+    """Days since 1970 of a date in figures; a year stands first or last, and with dots the day always before the month."""
+    found = _DATE.fullmatch(text.strip())
+    if found is None:
+        return None
+    first, mark, second, third, hour, minute, second_of_minute = found.groups()
+    if len(first) == _DIGITS_OF_YEAR:
+        year, month, day = first, second, third
+    elif len(third) == _DIGITS_OF_YEAR:
+        year, (day, month) = third, (first, second) if day_first or mark == "." else (second, first)
+    else:
+        return None
+    try:
+        days = date(int(year), int(month), int(day)).toordinal() - _EPOCH
+    except ValueError:
+        return None
+    seconds = 3600 * int(hour or 0) + 60 * int(minute or 0) + float((second_of_minute or "0").replace(",", "."))
+    return days + seconds / _SECONDS_PER_DAY
