@@ -90,6 +90,7 @@ def _lines(found: kepsilon.Prediction) -> list[tuple[str, str]]:
     for name, outliers in found.outliers.items():
         lines.append((f"outliers of {name}", outliers.in_words()))
     lines.append(("linking risk", f"{found.linking_risk.fair.total:.2%} of released records, expected"))
+    lines.append(("largest single risk", found.linking_risk.by_matching_in_words([*losses, *found.error])))
     if found.confident_k is not None:
         share = found.confident_k.of_entering.total
         lines.append(("left out for confidence", f"{share:.2%} of the rest, expected"))

@@ -168,6 +168,8 @@ def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
         if name in record.outliers:
             yield f"outliers of {name}", record.outliers[name].in_words()
     yield "linking risk", f"{record.linking_risk.predicted.fair.total:.2%} of released records, expected"
+    quasis = [*precision.by_attribute, *record.error]
+    yield "largest single risk", record.linking_risk.predicted.by_matching_in_words(quasis)
     if record.seeded:
         yield "SEEDED", "whoever knows the seed can repeat the noise: do not publish"
     yield "seconds", f"{sum(record.seconds.values()):.2f}"

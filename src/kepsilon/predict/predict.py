@@ -142,6 +142,7 @@ def _prediction(
             fair=expected.links.fair.per(n),
             paper_ties=expected.links.paper.per(n),
             largest_possible=expected.largest_possible,
+            largest_possible_by_matching=expected.largest_possible_by_matching,
         ),
         confident_k=_expected_suppression(expected, n_counted=counted.n_staying),
         clipped=outlook.clipped,

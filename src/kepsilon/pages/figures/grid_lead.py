@@ -13,6 +13,7 @@ from kepsilon.predict.prediction import Prediction
 
 LIMITS = {
     "max_risk": "linking risk",
+    "max_individual_risk": "largest single risk",
     "max_suppression": "suppression",
     "max_total_suppression": "suppression (the policy's own limit)",
     "max_error": "error",
@@ -44,8 +45,8 @@ def grid_lead(explored: Explored) -> list[str]:
         lead.append(f"Limits: {limits}.")
     elif explored.chosen is None:
         lead.append(
-            "No limits were set, so nothing is chosen. Limits (--max-risk, --max-suppression, --max-error) choose the least "
-            "distorted of those that keep them."
+            "No limits were set, so nothing is chosen. Limits (--max-risk, --max-individual-risk, --max-suppression, --max-error) "
+            "choose the least distorted of those that keep them."
         )
     if explored.chosen is not None:
         keeping = " among those that keep the limits" if limits else ""
@@ -85,6 +86,7 @@ def grid_notes(explored: Explored) -> list[str]:
         if explored.has_closed_forms
         else "All figures are expected ones, after published values are rounded and clamped to a domain."
     ]
+    notes.append(explored.grid.about_single_risk)
     if not explored.epsilon_quasis:
         notes.append("There is no ε-quasi: no noise is drawn, and ε has no effect on any figure.")
     if explored.confidence:

@@ -56,6 +56,8 @@ def linking_figure(record: Record, pictures: Pictures) -> Figure:
         ("the same, expected, every tie a success", predicted.paper_ties.total),
         ("the same, as drawn, every tie a success", risk.realised_paper_ties),
         ("largest chance of one record", risk.largest),
+        ("the most it could have been, whatever was drawn", predicted.largest_possible),
+        ("the most to whoever matches a whole class one to one", predicted.largest_possible_by_matching),
         ("released records linked with a chance above 50 %", risk.over_half),
         ("released records linked with a chance above 90 %", risk.over_nine_tenths),
         ("links, expected, per record read", risk.per_original.expected),
