@@ -33,6 +33,9 @@ def linking_figure(record: Record, pictures: Pictures) -> Figure:
             f"An average hides people: {percent(risk.over_half)} of the released records are linked with a chance above one "
             "half."
         )
+    quasis = [*record.policy.attributes_with_role("k-quasi"), *record.policy.attributes_with_role("epsilon-quasi")]
+    sentence = predicted.by_matching_in_words(quasis)
+    sentences.append(f"Whatever was drawn, {sentence}.")
     curve = pictures.risk_by_epsilon
     drawing = None
     if curve and names:
