@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from kepsilon.pipeline.needs import estimate_needs
     from kepsilon.policy.policy import Policy, json_schema
     from kepsilon.policy.rewriting import check_new_policy, write_new_policy, write_policy
+    from kepsilon.predict.attackers import Attacker
     from kepsilon.predict.prediction import Prediction
     from kepsilon.propose.policy_text import propose_policy
     from kepsilon.publish.earlier_draws import earlier_draw
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from kepsilon.sources.demo import DEMO_POLICY, made_up_patients
 
 _HOMES = {
+    "Attacker": "kepsilon.predict.attackers",
     "Choice": "kepsilon.grid.choice",
     "Grid": "kepsilon.grid.grid",
     "Limits": "kepsilon.grid.choice",
@@ -91,6 +93,7 @@ _HOMES = {
 __all__ = [
     "DEMO_POLICY",
     "AnonymisationError",
+    "Attacker",
     "Audit",
     "AuditFinding",
     "Choice",

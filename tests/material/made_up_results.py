@@ -132,6 +132,7 @@ def made_up_record(*, names=("height",), k_quasis=("place 0", "place 1"), k=K, *
                 fair=Estimate(total=0.0234, variance=0.0005**2),
                 paper_ties=Estimate(total=0.03, variance=0.0005**2),
                 largest_possible=0.98,
+                largest_possible_by_matching=0.99,
             ),
             realised=0.023,
             realised_paper_ties=0.031,
@@ -260,7 +261,10 @@ def made_up_prediction(
         loss=Losses(dm_star=1, precision=AttributeLosses(by_attribute={}, overall=loss)),
         error={name: made_up_error(expected=own).predicted for name, own in error.items()},
         linking_risk=ExpectedRisk(
-            fair=Estimate(total=risk), paper_ties=Estimate(total=risk), largest_possible=min(1.0, 10 * risk)
+            fair=Estimate(total=risk),
+            paper_ties=Estimate(total=risk),
+            largest_possible=min(1.0, 10 * risk),
+            largest_possible_by_matching=min(1.0, 12 * risk),
         ),
         confident_k=None
         if by_confidence is None

@@ -71,6 +71,8 @@ class AttackSums:
     nearest_in_small: float = 0.0
     rank_in_small: float = 0.0
     bayes_in_small: float = 0.0
+    largest_by_matching: float = 0.0
+    """Largest posterior of a record's own original in small classes, all assignments considered."""
     small: list[_SmallClass] = field(default_factory=list)
 
 
@@ -151,6 +153,7 @@ def _attack_and_sum_up(case: AuditCase, linkage: Linkage, expected: float | None
         strongest=StrongestAttack(attacker=strongest, share=shares[strongest]),
         realised_paper_ties=sums.paper_ties / sums.n_attacked,
         largest_posterior=sums.largest,
+        largest_by_matching=sums.largest_by_matching if sums.n_small else None,
         over_half=sums.n_over_half / sums.n_attacked,
         over_nine_tenths=sums.n_over_nine_tenths / sums.n_attacked,
     )
@@ -343,4 +346,5 @@ def _attack_small(sums: AttackSums, *, epsilon: float) -> None:
     )
     sums.rank_in_small = float(found.rank.sum())
     sums.bayes_in_small = float(found.bayes.sum())
+    sums.largest_by_matching = float(found.own_posterior.max(initial=0.0))
     sums.small.clear()

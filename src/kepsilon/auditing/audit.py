@@ -39,6 +39,7 @@ from kepsilon.auditing.schema import (
     read_release,
     require_not_exchanged,
 )
+from kepsilon.auditing.single_risk import check_single_risk
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.auditing.tables import Original, Released, read_original
 from kepsilon.auditing.taken_out import check_taken_out
@@ -80,7 +81,7 @@ CHECKS_OF_CLASSES: Checks = (check_counts, check_linked_classes, check_linked_la
 LATER_CHECKS: Mapping[str, Checks] = {
     "noise": (check_constant_classes, check_noise),
     "order": (check_order,),
-    "attack": (check_attacks,),
+    "attack": (check_single_risk, check_attacks),
 }
 """Checks that follow those of classes, in order, by the step that `on_step` is told."""
 

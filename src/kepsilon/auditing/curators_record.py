@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,11 @@ import numpy as np
 from kepsilon.auditing.attacks import NEAREST, expected_links
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
-from kepsilon.auditing.comparison import compare
+from kepsilon.auditing.comparison import Comparison, compare
 from kepsilon.auditing.digests import digest_of
 from kepsilon.auditing.findings import quoted
 from kepsilon.auditing.residuals import n_taken_out_with_class
+from kepsilon.auditing.single_risk import ROUNDING
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.json_values import Json, json_of
 from kepsilon.policy.choices import ALGORITHMS
@@ -28,6 +30,9 @@ from kepsilon.table.arrays import FloatArray
 
 MOST_NAMED = 12
 """Wrong figures that a finding names one by one."""
+
+LARGEST_EXACT = 1_024
+"""Records of a class, at most, for which the record has the largest possible risks exactly, with several ε-quasis."""
 
 
 def check_record(case: AuditCase, path: Path) -> None:
@@ -53,7 +58,11 @@ def check_record(case: AuditCase, path: Path) -> None:
     known["digest"] = digest_of(path)
     known["reidentification"] = json_of(findings.figures.reidentification)
     attacks = findings.figures.attacks
-    if "linking_risk" in known and attacks is not None and attacks.records_attacked == released.n_records:
+    if (
+        "expected" in known.get("linking_risk", {})
+        and attacks is not None
+        and attacks.records_attacked == released.n_records
+    ):
         nearest = attacks.realised[NEAREST]
         known["linking_risk"] |= {
             "realised": nearest,
@@ -64,6 +73,7 @@ def check_record(case: AuditCase, path: Path) -> None:
         }
         known["linking_risk"]["per_original"]["realised"] = nearest * released.n_records / case.original.n_records
     found = compare(document, known, case.policy)
+    _hold_against_largest(case, document, found)
     named = ", ".join(quoted(path, most=80) for path in found.wrong[:MOST_NAMED])
     if len(found.wrong) > MOST_NAMED:
         named += f" and {len(found.wrong) - MOST_NAMED:,} more"
@@ -73,6 +83,43 @@ def check_record(case: AuditCase, path: Path) -> None:
         right=f"the curator's record holds as far as it was compared: {', '.join(found.compared)}.",
         wrong=f"the curator's record is wrong about {named}.",
     )
+
+
+def _hold_against_largest(case: AuditCase, document: Json, found: Comparison) -> None:
+    """Compares what the record calls the largest possible risks with the release, and where it is a bound, with our own.
+
+    No probability of this release may be above what the record says was possible, for any noise. With several ε-quasis the
+    record has bounds for large classes, so that they may be above the figures that were worked out again, and not below.
+    """
+    stated = document.get("linking_risk")
+    if not isinstance(stated, Mapping):
+        return
+    figures = case.findings.figures
+    attacks, largest = figures.attacks, figures.largest_risks
+    for key, realised, least in (
+        (
+            "largest_possible",
+            None if attacks is None else attacks.largest_posterior,
+            None if largest is None else largest.of_one,
+        ),
+        (
+            "largest_possible_by_matching",
+            None if attacks is None else attacks.largest_by_matching,
+            None if largest is None else largest.by_matching,
+        ),
+    ):
+        possible = stated.get(key)
+        if not isinstance(possible, int | float) or isinstance(possible, bool):
+            continue  # a record of version 0.1 has none, and what else stands there is compared where it is known
+        at_most = float(max(0, min(possible, 2))) * ROUNDING  # a forged number may be too large for a double
+        if least is not None:
+            found.require(least <= at_most, f"linking_risk.{key}")
+        if realised is not None and not realised <= at_most:
+            case.findings.broken(
+                "curator",
+                f"a record of this release has its own original more probable than the curator's record says any noise can "
+                f"make it (linking_risk.{key}).",
+            )
 
 
 def _read(path: Path) -> Json | None:
@@ -193,6 +240,11 @@ def _figures_of_noise(case: AuditCase) -> Json:
             "expected_paper_ties": paper / n,
             "per_original": {"expected": links / original.n_records},
         }
+    largest = case.findings.figures.largest_risks
+    if largest is not None and (len(policy.epsilon_quasis) < 2 or int(classes.n_originals.max()) <= LARGEST_EXACT):
+        known.setdefault("linking_risk", {}).update(
+            largest_possible=largest.of_one, largest_possible_by_matching=largest.by_matching
+        )
     return known
 
 

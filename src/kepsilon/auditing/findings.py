@@ -45,13 +45,28 @@ class AttackFigures(JsonMapping):
     realised_paper_ties: float
     """Right links of the nearest-neighbour attacker, every tie worth 1, as in the paper."""
     largest_posterior: float
-    """Largest probability that an attacker gives a record's own original."""
+    """Largest probability that an attacker of single records gives a record's own original."""
+    largest_by_matching: float | None = field(metadata=left_out_if_none())
+    """The same to an attacker who weighs every assignment of a class; None where no class is small enough for that."""
     over_half: float
     """Share of records whose own original has a probability above 1/2."""
     over_nine_tenths: float
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "realised", FrozenMapping(self.realised))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LargestRisks(JsonValue):
+    """The largest probability that any published value can give a record's own original, in classes that are known.
+
+    To attackers who know every true value of the quasi-identifiers and use no kept column.
+    """
+
+    of_one: float
+    """To an attacker who considers one record at a time."""
+    by_matching: float
+    """To an attacker who matches a whole class one to one, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +79,8 @@ class AuditFigures(JsonMapping):
     one_over_k: float | None = field(default=None, metadata=left_out_if_none())
     expected_nearest_neighbour: float | None = field(default=None, metadata=left_out_if_none())
     """Right links per record that a nearest-neighbour attacker is expected to make."""
+    largest_risks: LargestRisks | None = field(default=None, metadata=left_out_if_none())
+    """How sure attackers could have been of any one record, whatever noise was drawn; None where it was not worked out."""
     attacks: AttackFigures | None = field(default=None, metadata=left_out_if_none())
     """None where no attack could be scored."""
     false_alarm: float | None = field(default=None, metadata=left_out_if_none())

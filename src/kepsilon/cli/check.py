@@ -10,7 +10,7 @@ import click
 
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
-from kepsilon.cli.screen import note, progress, show_lines
+from kepsilon.cli.screen import note, progress, show_attackers, show_lines
 from kepsilon.cli.surroundings import showing
 
 
@@ -61,6 +61,8 @@ def check(
 
 def _show(prediction: kepsilon.Prediction) -> None:
     show_lines(_lines(prediction))
+    click.echo()
+    show_attackers(prediction.attackers)
     for warning in prediction.warnings:
         click.echo(f"\n{note(warning)}")
     click.echo("\nThe policy can be met. Nothing was written.")
@@ -89,7 +91,8 @@ def _lines(found: kepsilon.Prediction) -> list[tuple[str, str]]:
             lines.append((f"error of {name}", f"{error.expected_relative:.1%} expected, relative to the value"))
     for name, outliers in found.outliers.items():
         lines.append((f"outliers of {name}", outliers.in_words()))
-    lines.append(("linking risk", f"{found.linking_risk.fair.total:.2%} of released records, expected"))
+    lines.append(("linking risk", found.risk_in_words))
+    lines.append(("largest single risk", found.linking_risk.by_matching_in_words([*losses, *found.error])))
     if found.confident_k is not None:
         share = found.confident_k.of_entering.total
         lines.append(("left out for confidence", f"{share:.2%} of the rest, expected"))

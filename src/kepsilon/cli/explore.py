@@ -34,7 +34,17 @@ from kepsilon.cli.surroundings import showing
     "--confidence", type=float, metavar="C", help="Confidence of confident k, such as 0.99, in place of the policy's."
 )
 @click.option(
-    "--max-risk", type=float, metavar="SHARE", help="Largest expected share of records that an attacker links."
+    "--max-risk",
+    type=float,
+    metavar="SHARE",
+    help="Largest expected share of records that the strongest attacker links who needs to know nothing but the quasis.",
+)
+@click.option(
+    "--max-individual-risk",
+    type=float,
+    metavar="SHARE",
+    help="How sure an attacker who knows every quasi-identifier and matches whole classes one to one may be of any one "
+    "record, at most.",
 )
 @click.option(
     "--max-suppression",
@@ -66,6 +76,7 @@ def explore(
     algorithms: list[str] | None,
     confidence: float | None,
     max_risk: float | None,
+    max_individual_risk: float | None,
     max_suppression: float | None,
     max_error: float | None,
     write_policy: Path | None,
@@ -88,14 +99,20 @@ def explore(
     """
     refuse_misfits(engine, master, memory, spill_folder)
     policy = kepsilon.Policy.from_file(policy_path)
-    limits = kepsilon.Limits(max_risk=max_risk, max_suppression=max_suppression, max_error=max_error)
+    limits = kepsilon.Limits(
+        max_risk=max_risk,
+        max_individual_risk=max_individual_risk,
+        max_suppression=max_suppression,
+        max_error=max_error,
+    )
     inputs = kepsilon.inputs_of(input_path, policy=policy)
     if output is not None:
         kepsilon.check_grid_output(output, overwrite=overwrite, inputs=inputs)
     if write_policy is not None:
         if not limits.stated():
             raise click.UsageError(
-                "--write-policy needs a limit to choose by: --max-risk, --max-suppression or --max-error."
+                "--write-policy needs a limit to choose by: --max-risk, --max-individual-risk, --max-suppression or "
+                "--max-error."
             )
         if output is not None and output.resolve() == write_policy.resolve():
             raise click.UsageError("--write-policy and -o need names of their own.")
@@ -140,18 +157,20 @@ def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> 
         "loss",
         "error",
         "linking",
+        "largest single risk",
         "left out",
         "distortion",
         "front",
         "breaks",
     ]
     if with_confidence:
-        names[9:9] = ["for confidence"]
+        names[10:10] = ["for confidence"]
     show_table(names, list(_rows(grid, choice, with_confidence=with_confidence)))
     click.echo()
     refusals = {cell.refused: cell for cell in reversed(grid.cells) if cell.refused}
     for cell in refusals.values():
         show_wrapped(f"refused: {cell.name}: {cell.refused}")
+    show_wrapped(grid.about_single_risk)
     n_left = grid.records.missing + grid.records.unlisted
     if n_left:
         show_wrapped(
@@ -181,7 +200,8 @@ def _rows(grid: kepsilon.Grid, choice: kepsilon.Choice, *, with_confidence: bool
             f"{found.classes.count:,}",
             f"{found.loss.precision.overall:.3f}",
             _percent(found.largest_error),
-            _estimate(found.linking_risk.fair),
+            _estimate(found.linking_risk.headline.risk),
+            _percent(found.linking_risk.largest_possible_by_matching),
             _estimate(found.suppression),
         ]
         if with_confidence:

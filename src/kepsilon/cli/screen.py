@@ -116,11 +116,26 @@ def show_record(record: kepsilon.Record, *, where: str) -> None:
     """Prints what became of the records in a small table, and what is promised; `where` is printed last."""
     show_lines(_lines(record))
     click.echo()
-    width = min(100, shutil.get_terminal_size().columns)
+    show_attackers(record.attackers)
+    click.echo("\nWhat is promised:")
     for line in record.guarantee.statement.split("\n"):
-        click.echo(click.wrap_text(visible(line), width=width, initial_indent="- ", subsequent_indent="  "))
+        _show_point(line)
     click.echo()
     click.echo(where)
+
+
+def show_attackers(attackers: Iterable[kepsilon.Attacker]) -> None:
+    """Prints who could link how many records, one attacker after the other, those who know least first."""
+    click.echo("Who could link how many records:")
+    for attacker in attackers:
+        who = attacker.in_words
+        _show_point(f"{who[:1].upper()}{who[1:]}: {attacker.figures_in_words}.")
+
+
+def _show_point(text: str) -> None:
+    """Prints one point of a list, wrapped to the width of the screen."""
+    width = min(100, shutil.get_terminal_size().columns)
+    click.echo(click.wrap_text(visible(text), width=width, initial_indent="- ", subsequent_indent="  "))
 
 
 def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
@@ -167,7 +182,9 @@ def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
             yield f"error of {name}", f"{error.expected_relative:.1%} expected, relative to the value{cost}"
         if name in record.outliers:
             yield f"outliers of {name}", record.outliers[name].in_words()
-    yield "linking risk", f"{record.linking_risk.predicted.fair.total:.2%} of released records, expected"
+    yield "linking risk", record.risk_in_words
+    quasis = [*precision.by_attribute, *record.error]
+    yield "largest single risk", record.linking_risk.predicted.by_matching_in_words(quasis)
     if record.seeded:
         yield "SEEDED", "whoever knows the seed can repeat the noise: do not publish"
     yield "seconds", f"{sum(record.seconds.values()):.2f}"

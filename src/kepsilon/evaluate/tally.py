@@ -37,6 +37,8 @@ class Expected:
     links: ExpectedLinks
     largest_possible: float
     """The most that any published value can make a record's own original probable, to an attacker who considers one record."""
+    largest_possible_by_matching: float
+    """A bound on the same for an attacker who matches a whole class to its originals, one to one."""
     suppressed: Estimate | None
     """Records that confident k is expected to suppress; None where it is not asked for."""
 
@@ -51,6 +53,7 @@ class Expected:
             errors=_sum_errors(self.errors, other.errors),
             links=self.links + other.links,
             largest_possible=max(self.largest_possible, other.largest_possible),
+            largest_possible_by_matching=max(self.largest_possible_by_matching, other.largest_possible_by_matching),
             suppressed=None
             if self.suppressed is None or other.suppressed is None
             else self.suppressed + other.suppressed,

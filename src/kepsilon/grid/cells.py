@@ -51,6 +51,7 @@ class Cell(JsonValue):
             "linking_risk_standard_error": prediction.linking_risk.fair.standard_error,
             "linking_risk_paper_ties": prediction.linking_risk.paper_ties.total,
             "largest_possible": prediction.linking_risk.largest_possible,
+            "largest_possible_by_matching": prediction.linking_risk.largest_possible_by_matching,
             "suppressed_missing": left_out.missing,
             "suppressed_unlisted": left_out.unlisted,
             "suppressed_by_k": left_out.by_k,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,9 +12,11 @@ from kepsilon.errors import PolicyError, Problem, UnsatisfiableError
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.grid.cells import Cell
 from kepsilon.json_values import JsonValue
+from kepsilon.policy.policy import Policy
 
 WORDS = {
     "max_risk": "linking risk",
+    "max_individual_risk": "largest single risk",
     "max_suppression": "suppression",
     "max_total_suppression": "suppression",
     "max_error": "relative error",
@@ -27,6 +30,8 @@ class Limits(JsonValue):
 
     max_risk: float | None = None
     """Limit on the headline: the share of records that the strongest attacker links who needs only the quasis."""
+    max_individual_risk: float | None = None
+    """Limit on how sure an attacker who matches whole classes one to one can be of any one record."""
     max_suppression: float | None = None
     """Limit on the share of the records read that leave for any cause: for k, for confidence, as missing or unlisted."""
     max_error: float | None = None
@@ -39,6 +44,15 @@ class Limits(JsonValue):
             if not (0 <= limit <= 1 or (name == "max_error" and 0 <= limit < math.inf)):
                 what = "should be a number, 0 or more." if name == "max_error" else "should be a share, 0 to 1."
                 raise PolicyError(Problem(where=name, what=what))
+
+    def with_those_of(self, policy: Policy) -> Limits:
+        """These limits and those that the policy states itself; of two on one figure, the stricter."""
+        both = [own for own in (self.max_individual_risk, policy.max_individual_risk) if own is not None]
+        return dataclasses.replace(
+            self,
+            max_individual_risk=min(both, default=None),
+            max_total_suppression=policy.max_total_suppression,
+        )
 
     def stated(self) -> dict[str, float]:
         """The limits that are not None, by name."""
@@ -76,7 +90,7 @@ class Choice:
                 Problem(
                     where="limits",
                     what="nothing is chosen without a limit: the least distorted cell alone is the riskiest.",
-                    fix="State max_risk, max_suppression or max_error.",
+                    fix="State max_risk, max_individual_risk, max_suppression or max_error.",
                 )
             )
         raise UnsatisfiableError(
@@ -163,6 +177,8 @@ def _limited(cell: Cell, limit: str) -> Estimate:
         raise ValueError("a refused cell has no figures to hold against a limit")
     if limit == "max_risk":
         return cell.prediction.linking_risk.headline.risk
+    if limit == "max_individual_risk":
+        return Estimate(total=cell.prediction.linking_risk.largest_possible_by_matching)
     if limit == "max_error":
         error = cell.prediction.largest_error
         return Estimate(total=math.inf if error is None else error)

@@ -20,6 +20,7 @@ from kepsilon.files.atomic import Staging
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.choice import Choice, Limits, choose
 from kepsilon.json_values import FrozenMapping, Json, JsonValue
+from kepsilon.policy.guarantee import matcher_in_words
 from kepsilon.policy.policy import Policy
 from kepsilon.publish.inputs import Input
 from kepsilon.publish.outputs import check_output
@@ -82,20 +83,31 @@ class Grid(JsonValue):
         """Cells that no other beats in distortion, risk and suppression at once."""
         return [cell for cell in self.cells if cell.pareto]
 
+    @property
+    def about_single_risk(self) -> str:
+        """Whom the largest single risk of a cell is about, and what it says, in one sentence."""
+        who = matcher_in_words([*self.policy.k_quasis, *self.policy.epsilon_quasis])
+        return f"The largest single risk is how sure {who} can be of any one record, at most."
+
     def choose(self, limits: Limits | None = None) -> Choice:
         """The least distorted cell within the limits, and which limit rules out a better one."""
-        limits = dataclasses.replace(limits or Limits(), max_total_suppression=self.policy.max_total_suppression)
-        return choose(self.cells, limits)
+        return choose(self.cells, (limits or Limits()).with_those_of(self.policy))
 
     def best(
         self,
         *,
         max_risk: float | None = None,
+        max_individual_risk: float | None = None,
         max_suppression: float | None = None,
         max_error: float | None = None,
     ) -> Policy:
         """The policy of the least distorted cell within the limits; UnsatisfiableError says why there is none."""
-        limits = Limits(max_risk=max_risk, max_suppression=max_suppression, max_error=max_error)
+        limits = Limits(
+            max_risk=max_risk,
+            max_individual_risk=max_individual_risk,
+            max_suppression=max_suppression,
+            max_error=max_error,
+        )
         return self.policy.with_changes(**self.changes(self.choose(limits).required()))
 
     def changes(self, cell: Cell) -> Json:

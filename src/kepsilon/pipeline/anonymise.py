@@ -21,9 +21,9 @@ from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
 from kepsilon.predict.attackers import Attacker
+from kepsilon.predict.limits import refuse_outside_limits
 from kepsilon.predict.predict import Predicted, predict
 from kepsilon.predict.prediction import Prediction
-from kepsilon.predict.total_suppression import refuse_above_total
 from kepsilon.predict.warnings import warnings_about_reading
 from kepsilon.predict.whole_records import realised_attackers
 from kepsilon.publish.inputs import inputs_of
@@ -120,12 +120,7 @@ def _release(
     """Predicts, draws noise and measures it class by class; then merges all records in random order."""
     with clock.step("expect"):
         predicted = predict(classes, anonymous, counted, policy, beside=_other_epsilons(policy))
-        predicted.refuse_leaks(policy)
-        refuse_above_total(
-            predicted.prediction,
-            policy,
-            at=lambda epsilons: predict(classes, anonymous, counted, policy, epsilons=epsilons).predictions,
-        )
+        refuse_outside_limits(predicted, classes, anonymous, counted, policy)
     measured = perturb_and_measure(classes, predicted.outlook, policy, random=random, clock=clock)
     if measured.realised is None or not measured.realised.sizes.n_records:
         raise _nobody_left(policy)

@@ -13,9 +13,9 @@ from kepsilon.engines.protocol import Engine
 from kepsilon.errors import DataError, Problem, guarded
 from kepsilon.kanonymise.algorithms import k_anonymise
 from kepsilon.policy.policy import Policy
+from kepsilon.predict.limits import refuse_outside_limits
 from kepsilon.predict.predict import predict
 from kepsilon.predict.prediction import Prediction
-from kepsilon.predict.total_suppression import refuse_above_total
 from kepsilon.predict.warnings import warnings_about_formulas, warnings_about_persons, warnings_about_reading
 from kepsilon.stopwatch import Stopwatch, ignore_step
 
@@ -43,12 +43,7 @@ def check(
         with clock.step("expect"):
             preview = counted.columns.preview(partition.recoding)
             predicted = predict(preview, partition, counted, policy)
-            predicted.refuse_leaks(policy)
-            refuse_above_total(
-                predicted.prediction,
-                policy,
-                at=lambda epsilons: predict(preview, partition, counted, policy, epsilons=epsilons).predictions,
-            )
+            refuse_outside_limits(predicted, preview, partition, counted, policy)
         with clock.step("look at columns"):
             return predicted.prediction.with_warnings(
                 before=warnings_about_persons(counted.source, policy),

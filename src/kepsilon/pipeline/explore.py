@@ -98,9 +98,11 @@ def _cells_of(
     try:
         preview = counted.columns.preview(partition.recoding)
         predicted = predict(preview, partition, counted, policy, epsilons=epsilons, all_attackers=False)
-        predicted.refuse_leaks(policy)
-    except (PolicyError, MemoryLimitError, UnsatisfiableError) as error:
+    except (PolicyError, MemoryLimitError) as error:
         return [_refused(policy.algorithm, policy.k, epsilon, error) for epsilon in epsilons]
+    leaks = predicted.leaks(policy)
+    if leaks:
+        return [_refused(policy.algorithm, policy.k, epsilon, UnsatisfiableError(leaks)) for epsilon in epsilons]
     return [
         Cell(algorithm=policy.algorithm, k=policy.k, epsilon=epsilon, prediction=prediction)
         for epsilon, prediction in zip(epsilons, predicted.predictions, strict=True)

@@ -84,6 +84,11 @@ def attacker_in_words(policy: Policy) -> str:
     return f"an attacker who {knows} and uses no other column{rest}"
 
 
+def matcher_in_words(quasis: Iterable[str]) -> str:
+    """Whom the largest single risk is about, as the subject of a sentence; `quasis` are names of quasi-identifiers."""
+    return f"whoever knows {_listed(quasis)} of everybody and matches a whole class one to one, without the help of kept columns,"
+
+
 def _confidence(policy: Policy) -> str:
     """What confident k promises: it counts the originals of the class that could be a published record's own."""
     beyond = {

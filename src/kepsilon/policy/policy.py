@@ -48,6 +48,8 @@ class Policy(Specification):
     """What becomes of a record that noise has moved away from every original of its class."""
     max_total_suppression: Share | None = None
     """Limit on what OLA leaves out plus what confident k is expected to; checked before any noise is drawn."""
+    max_individual_risk: Annotated[Number, Field(gt=0, le=1)] | None = None
+    """Limit on how sure an attacker who matches whole classes one to one can be of any record; checked before any draw."""
     loss: Literal["dm*", "precision", "entropy"] = "dm*"
     labels: Literal["siblings", "ancestor"] = "siblings"
     """For Mondrian: labels that say what occurs in a class, or the region of hierarchy or number line that holds it."""

@@ -17,6 +17,12 @@ from kepsilon.policy.policy import Policy
 MOST_NAMES = 6
 """Columns that a sentence names one by one; of more it says how many there are."""
 
+OF_CLASS = "the class of a person"
+"""What somebody knows who guesses among the records of a class."""
+
+EVERYTHING = "everything"
+"""What somebody knows who has the original table."""
+
 REAL = 5.0
 """Standard deviations above chance from which on a column counts as one that can be worked out from the quasis."""
 
@@ -44,6 +50,18 @@ class Attacker(JsonValue):
     def in_words(self) -> str:
         """Who it is, as the subject of a sentence."""
         return f"whoever knows {self.knows}, and {self.how}"
+
+    @property
+    def figures_in_words(self) -> str:
+        """What the attacker links, in words: expected, as drawn, and the largest risk of a single record."""
+        parts = []
+        if self.risk is not None:
+            parts.append(f"{percent(self.risk.total)} of the records, expected")
+        if self.realised is not None:
+            parts.append(f"{percent(self.realised)} as drawn")
+        if self.largest is not None:
+            parts.append(f"at most {percent(self.largest)} for one record")
+        return "; ".join(parts)
 
     def to_json(self) -> Json:
         return {
@@ -77,10 +95,25 @@ def headline_of(attackers: Iterable[Attacker]) -> Headline:
     return Headline(risk=risk, attacker=attacker.in_words)
 
 
+def risk_in_words(attackers: Sequence[Attacker]) -> str:
+    """The share that whoever knows the quasis links, and the share by also working out a kept column, in sentences."""
+    sentences = []
+    for own in attackers:
+        if not own.needs_only_quasis or own.risk is None or own.knows == OF_CLASS:
+            continue
+        links = f"links {percent(own.risk.total)} of the records"
+        sentences.append(
+            f"Whoever knows {own.knows} {links}, on average."
+            if own.column is None
+            else f"Whoever also {own.how} {links}."
+        )
+    return " ".join(sentences)
+
+
 def known_by_class(*, n_classes: int, n_records: int, smallest: int) -> Attacker:
     """Whoever knows the class of a person and guesses among its records."""
     return Attacker(
-        knows="the class of a person",
+        knows=OF_CLASS,
         how="guesses among its records",
         needs_only_quasis=True,
         risk=Estimate(total=n_classes / n_records),
@@ -95,6 +128,17 @@ def known_by_quasis(policy: Policy, *, risk: Estimate, largest: float) -> Attack
         how="takes the nearest original of the class" if policy.epsilon_quasis else "guesses within the class",
         needs_only_quasis=True,
         risk=risk,
+        largest=largest,
+    )
+
+
+def known_by_matching(policy: Policy, *, largest: float) -> Attacker:
+    """Whoever knows all quasis, and matches all records of a class to all its originals at once."""
+    return Attacker(
+        knows=quasis_in_words(policy),
+        how="matches a whole class one to one",
+        needs_only_quasis=True,
+        risk=None,
         largest=largest,
     )
 

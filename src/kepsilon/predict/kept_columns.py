@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kepsilon.errors import Problem, UnsatisfiableError
-from kepsilon.evaluate.kept_columns import KeptColumn as Measured
-from kepsilon.evaluate.kept_columns import KeptColumns, KeptPair
+from kepsilon.errors import Problem
+from kepsilon.evaluate.kept_columns.findings import KeptColumn as Measured
+from kepsilon.evaluate.kept_columns.findings import KeptColumns, KeptPair
 from kepsilon.json_values import JsonValue
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.attackers import percent, quasis_in_words
@@ -41,7 +41,7 @@ class KeptColumn(JsonValue):
 def kept_columns_of(found: KeptColumns, policy: Policy, *, without: float) -> dict[str, KeptColumn]:
     """What was found of every kept column; `without` is the share of records that is linked without any of them."""
     return {
-        name: KeptColumn(
+        own.column: KeptColumn(
             links_per_class=own.links_per_class,
             by=own.by,
             share_linked=own.share_linked,
@@ -51,7 +51,7 @@ def kept_columns_of(found: KeptColumns, policy: Policy, *, without: float) -> di
             reasons=own.reasons,
             in_words=tuple(_sentences(own, found, policy, without=without)),
         )
-        for name, own in found.columns.items()
+        for own in found.columns
     }
 
 
@@ -92,23 +92,20 @@ def _pair_in_words(pair: KeptPair) -> str:
     )
 
 
-def refuse_leaks(columns: dict[str, KeptColumn], found: KeptColumns, policy: Policy) -> None:
-    """Raises UnsatisfiableError if a kept column gives people away, and the policy does not accept that.
+def leaks(columns: Mapping[str, KeptColumn], found: KeptColumns, policy: Policy) -> Iterator[Problem]:
+    """A problem for each kept column that gives people away, unless the policy accepts that.
 
     Two columns that give something away only together are accepted by accepting one of them.
     """
-    problems = []
     accepted = policy.accepted_leaks
-    for name, own in columns.items():
-        if own.verdict != ALARM or name in accepted:
+    for measured in found.alarming:
+        name = measured.column
+        if name in accepted:
             continue
-        alone = [reason for reason in own.reasons if reason in found.columns[name].alarms and reason != "pair"]
-        partners = [pair for pair in found.pairs if pair.is_alarm and name in pair.columns]
-        if not alone and all(any(other in accepted for other in pair.columns) for pair in partners):
-            continue
-        problems.append(_refusal(name, own))
-    if problems:
-        raise UnsatisfiableError(problems)
+        is_only_with_others = set(measured.alarms) == {"pair"}
+        pairs = [pair.columns for pair in found.pairs if pair.is_alarm and name in pair.columns]
+        if not (is_only_with_others and all(accepted.keys() & set(names) for names in pairs)):
+            yield _refusal(name, columns[name])
 
 
 def _refusal(name: str, own: KeptColumn) -> Problem:
@@ -120,7 +117,7 @@ def _refusal(name: str, own: KeptColumn) -> Problem:
     )
 
 
-def notes_on_kept_columns(columns: dict[str, KeptColumn], policy: Policy, *, measured_on: str) -> Iterator[Problem]:
+def notes_on_kept_columns(columns: Mapping[str, KeptColumn], policy: Policy, *, measured_on: str) -> Iterator[Problem]:
     """Warnings of columns that may give people away, of leaks that were accepted, and of reasons that are not needed."""
     accepted = policy.accepted_leaks
     for name, own in columns.items():

@@ -89,6 +89,37 @@ def outlook_of(classes: Preview, policy: Policy, settings: Sequence[NoiseSetting
     )
 
 
+def largest_posteriors_of(classes: Preview, policy: Policy, epsilons: Sequence[float]) -> list[float]:
+    """The most that any published value can make a record's own original probable, in any class, for each ε.
+
+    To an attacker who considers one record at a time. It takes one pass over the classes, and no other figure is worked out.
+    """
+    look = partial(
+        _largest_posteriors_of_batch,
+        policy=policy,
+        epsilons=tuple(epsilons),
+        mechanism=mechanism_of(policy),
+        blocks=Blocks.of(classes.sizes),
+    )
+    largest = np.zeros(len(epsilons))
+    for own in classes.each(look):
+        np.maximum(largest, own, out=largest)
+    found: list[float] = largest.tolist()
+    return found
+
+
+def _largest_posteriors_of_batch(
+    batch: Batch | LargeClass, *, policy: Policy, epsilons: Sequence[float], mechanism: Mechanism, blocks: Blocks
+) -> list[float]:
+    """The largest posterior of one batch for each ε; `blocks` divides all classes, not only those of the batch."""
+    if isinstance(batch, Batch):
+        _, expectations = expect_batch(batch, policy, mechanism, blocks.within(batch.classes))
+    else:
+        own = slice(batch.class_id, batch.class_id + 1)
+        _, _, expectations = _expect_large(batch, policy, mechanism, blocks.within(own))
+    return list(expectations.figures.largest(epsilons))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOutlook:
     """Ranges and expected figures of one batch; small enough to return from a worker."""

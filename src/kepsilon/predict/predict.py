@@ -23,8 +23,8 @@ from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
-from kepsilon.predict.attackers import Attacker, headline_of, known_by_class, known_by_quasis
-from kepsilon.predict.kept_columns import kept_columns_of, notes_on_kept_columns, refuse_leaks
+from kepsilon.predict.attackers import Attacker, headline_of, known_by_class, known_by_matching, known_by_quasis
+from kepsilon.predict.kept_columns import kept_columns_of, leaks, notes_on_kept_columns
 from kepsilon.predict.outlook import Outlook, outlook_of
 from kepsilon.predict.prediction import (
     AttributeLosses,
@@ -58,10 +58,9 @@ class Predicted:
     look: WholeLook | None = None
     """Whole records of some classes; None where nobody asked for them and there is no kept column."""
 
-    def refuse_leaks(self, policy: Policy) -> None:
-        """Raises UnsatisfiableError if a kept column gives people away, and the policy does not accept that."""
-        if self.look is not None:
-            refuse_leaks(self.prediction.kept_columns, self.look.kept, policy)
+    def leaks(self, policy: Policy) -> list[Problem]:
+        """A problem for each kept column that gives people away, unless the policy accepts that."""
+        return [] if self.look is None else list(leaks(self.prediction.kept_columns, self.look.kept, policy))
 
     @property
     def prediction(self) -> Prediction:
@@ -77,13 +76,14 @@ def predict(
     *,
     epsilons: Sequence[float] | None = None,
     beside: Sequence[float] = (),
+    look: WholeLook | None = None,
     all_attackers: bool = True,
 ) -> Predicted:
     """Predictions of a policy for some classes, at its own ε or at each of several, from one pass over the records.
 
     `partition` says how the classes came about, and `preview` holds their records. `beside` are other ε, at which only the
-    linking risk is wanted. Without `all_attackers`, attackers who know kept columns too are left out, which takes less
-    time; the headline does not depend on them.
+    linking risk is wanted. `look` holds whole records that were looked at before. Without `all_attackers`, attackers who
+    know kept columns too are left out, which takes less time; the headline does not depend on them.
     """
     asked = [policy.epsilon] if epsilons is None else list(epsilons)
     confident = ConfidentK.asked_by(policy)
@@ -91,7 +91,8 @@ def predict(
     outlook = outlook_of(preview, policy, [*settings, *((epsilon, None) for epsilon in beside)])
     loss = precision_loss(partition.recoding)
     about_labels = warnings_about_labels(partition.recoding, counted.table, policy)
-    look = look_at_whole_records(partition.recoding, counted, policy) if policy.kept or all_attackers else None
+    if look is None and (policy.kept or all_attackers):
+        look = look_at_whole_records(partition.recoding, counted, policy)
     return Predicted(
         outlook=outlook,
         predictions=tuple(
@@ -176,6 +177,7 @@ def _prediction(
             fair=expected.links.fair.per(n),
             paper_ties=expected.links.paper.per(n),
             largest_possible=expected.largest_possible,
+            largest_possible_by_matching=expected.largest_possible_by_matching,
         ),
         attackers=attackers,
         kept_columns=kept_columns,
@@ -207,6 +209,8 @@ def _attackers(
     n = expected.n_records
     yield known_by_class(n_classes=recoding.n_classes, n_records=n, smallest=int(recoding.sizes.min()))
     yield known_by_quasis(policy, risk=expected.links.fair.per(n), largest=expected.largest_possible)
+    if policy.epsilon_quasis:
+        yield known_by_matching(policy, largest=expected.largest_possible_by_matching)
     if look is None:
         return
     formula = who_works_out(look, policy)

@@ -8,13 +8,15 @@ Shares are 0 to 1.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kepsilon.errors import Problem
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.json_values import FrozenMapping, Json, JsonValue, inline, left_out_if_none, written_as
-from kepsilon.predict.attackers import Attacker, Headline
+from kepsilon.policy.guarantee import matcher_in_words
+from kepsilon.predict.attackers import Attacker, Headline, risk_in_words
 from kepsilon.predict.kept_columns import KeptColumn
 
 
@@ -95,8 +97,12 @@ class ExpectedRisk(JsonValue):
     largest_possible: float
     """The most that any published value can make a record's own original probable, whatever is drawn.
 
-    To an attacker who considers one record at a time, with all originals of its class equally likely before. An attacker
-    who matches a whole class one to one can be surer; the bound for this attacker is the figure at 2ε.
+    To an attacker who considers one record at a time, with all originals of its class equally likely before.
+    """
+    largest_possible_by_matching: float
+    """A bound on the same for an attacker who matches all records of a class to its originals at once, one to one.
+
+    It is `largest_possible` at 2ε. This attacker knows that no two records come from one original, and so can be surer.
     """
 
     def to_json(self) -> Json:
@@ -107,7 +113,13 @@ class ExpectedRisk(JsonValue):
             "standard_error": self.fair.standard_error,
             "standard_error_paper_ties": self.paper_ties.standard_error,
             "largest_possible": self.largest_possible,
+            "largest_possible_by_matching": self.largest_possible_by_matching,
         }
+
+    def by_matching_in_words(self, quasis: Iterable[str]) -> str:
+        """How sure a matcher of whole classes can be of any one record, as a sentence without its full stop."""
+        share = percent_at_most(self.largest_possible_by_matching)
+        return f"{matcher_in_words(quasis)} is at most {share} sure of any one record"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +139,11 @@ class ExpectedSuppression(JsonValue):
             "expected_standard_error": self.of_entering.standard_error,
             "total_expected": self.total_expected,
         }
+
+
+def percent_at_most(share: float) -> str:
+    """A share in per cent with one decimal, rounded up: what is said to be at most this much is no more."""
+    return f"{math.ceil(1000 * share - 1e-9) / 1000:.1%}"
 
 
 def share_in_words(share: float) -> str:
@@ -258,6 +275,11 @@ class Prediction(JsonValue):
             own = getattr(self, name)
             if own is not None:
                 object.__setattr__(self, name, FrozenMapping(own))
+
+    @property
+    def risk_in_words(self) -> str:
+        """Who links how many records, of those who need to know nothing but the quasis."""
+        return risk_in_words(self.attackers)
 
     def with_warnings(self, *, before: Iterable[Problem] = (), after: Iterable[Problem] = ()) -> Prediction:
         """This prediction with more warnings before and after its own."""

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refuses a release whose expected suppression is above the curator's cap, before any noise is drawn."""
+"""Says why the expected suppression of a release is above the curator's cap, and what would keep it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 
-from kepsilon.errors import Problem, UnsatisfiableError
+from kepsilon.errors import Problem
 from kepsilon.policy.exact_bounds import SMALLEST_EPSILON
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import written
 from kepsilon.predict.prediction import Prediction
 
 
-def refuse_above_total(
+def above_total_suppression(
     prediction: Prediction, policy: Policy, *, at: Callable[[Sequence[float]], Sequence[Prediction]]
-) -> None:
-    """Raises UnsatisfiableError if a larger share of records leaves than the policy's `max_total_suppression`.
+) -> Problem | None:
+    """The problem that a larger share of records leaves than `max_total_suppression`; None if the cap is kept, or not stated.
 
     Everything that leaves counts: for k, for confidence (expected), as missing and as unlisted.
 
@@ -26,7 +26,7 @@ def refuse_above_total(
     limit = policy.max_total_suppression
     total = prediction.suppression.at_most
     if limit is None or total <= limit:
-        return
+        return None
     shares = prediction.suppressed
     causes = [f"k = {policy.k} leaves out {shares.by_k:.2%} of the records read"]
     ways = []
@@ -59,12 +59,10 @@ def refuse_above_total(
     if shares.unlisted:
         ways.append("hierarchies that list every value")
     ways += ["a smaller k", f"max_total_suppression = {min(1.0, math.ceil(1000 * total) / 1000):g}"]
-    raise UnsatisfiableError(
-        Problem(
-            where="",
-            what=f"{what}, above max_total_suppression = {written(limit)}. No noise was drawn.",
-            fix=f"What would work, or may: {'; or '.join(ways)}.",
-        )
+    return Problem(
+        where="",
+        what=f"{what}, above max_total_suppression = {written(limit)}. No noise was drawn.",
+        fix=f"What would work, or may: {'; or '.join(ways)}.",
     )
 
 

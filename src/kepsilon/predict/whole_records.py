@@ -15,7 +15,8 @@ import numpy as np
 from kepsilon.count import Counted
 from kepsilon.engines.protocol import PublishedRecords
 from kepsilon.evaluate.estimate import Estimate
-from kepsilon.evaluate.kept_columns import KeptColumns, look_at_kept_columns
+from kepsilon.evaluate.kept_columns.findings import KeptColumns
+from kepsilon.evaluate.kept_columns.look import look_at_kept_columns
 from kepsilon.evaluate.linking.known_columns import (
     Attack,
     NoisyClasses,
@@ -26,7 +27,7 @@ from kepsilon.evaluate.linking.known_columns import (
 )
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
-from kepsilon.predict.attackers import REAL, Attacker, names_in_words, quasis_in_words
+from kepsilon.predict.attackers import EVERYTHING, REAL, Attacker, names_in_words, quasis_in_words
 from kepsilon.predict.noise_ranges import clip
 from kepsilon.predict.outlook import Outlook
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -105,16 +106,18 @@ def noisy_classes(look: WholeLook, outlook: Outlook, policy: Policy) -> NoisyCla
 
 def who_works_out(look: WholeLook, policy: Policy) -> Attacker | None:
     """Whoever works out a kept column from the quasis; None where no column can be, beyond what chance would do."""
-    found = [own for own in look.kept.columns.values() if own.z >= REAL]
+    found = [own for own in look.kept.columns if own.z >= REAL]
     if not found:
         return None
     worst = max(found, key=lambda own: own.share_linked)
+    # Records of a class are linked together or not at all in the worst case, so that classes are what is sampled.
+    variance = worst.share_linked * (1 - worst.share_linked) / len(look.classes) if look.is_sample else 0.0
     return Attacker(
         knows=quasis_in_words(policy),
         how=f"works out what {worst.column} must be",
         needs_only_quasis=True,
-        risk=Estimate(total=worst.share_linked, variance=worst.standard_error**2 if look.is_sample else 0.0),
-        largest=worst.largest,
+        risk=Estimate(total=worst.share_linked, variance=variance),
+        largest=None,
         column=worst.column,
     )
 
@@ -133,7 +136,7 @@ def who_knows_more(look: WholeLook, outlook: Outlook, policy: Policy, *, epsilon
     if three is not None:
         yield from _of_three(three, look)
     (attack,) = attack_with_known(classes, list(kept.values()), epsilons=[epsilon])
-    yield _attacker("everything", "takes the nearest original of all columns", attack)
+    yield _attacker(EVERYTHING, "takes the nearest original of all columns", attack)
 
 
 def _worst_column(classes: NoisyClasses, kept: Mapping[str, IntArray], *, epsilon: float) -> tuple[str, Attack]:
@@ -190,7 +193,7 @@ def realised_attackers(
     kept = {name: own.codes for name, own in look.records.kept.items()}
     for own in attackers:
         known: list[IntArray] | None = None
-        if own.knows == "everything":
+        if own.knows == EVERYTHING:
             known = list(kept.values())
         elif own.column is not None and not own.needs_only_quasis:
             known = [kept[own.column]]

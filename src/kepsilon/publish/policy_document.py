@@ -10,7 +10,7 @@ from typing import Any
 from kepsilon.json_values import Json, JsonMapping, frozen, json_of
 from kepsilon.policy.policy import Policy
 
-CURATORS_KEYS = {"max_total_suppression"}
+CURATORS_KEYS = {"max_total_suppression", "max_individual_risk"}
 """Keys of a policy that are not made public: that a release passed a limit on exact values is a bit about them."""
 
 CURATORS_HIERARCHY_KEYS = {"path", "levels"}

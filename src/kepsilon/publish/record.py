@@ -13,7 +13,7 @@ from kepsilon.evaluate.tally import Tally
 from kepsilon.json_values import FrozenMapping, JsonMapping, JsonValue, inline, left_out_if_none
 from kepsilon.policy.guarantee import range_in_words, statement
 from kepsilon.policy.policy import Policy
-from kepsilon.predict.attackers import Attacker
+from kepsilon.predict.attackers import Attacker, risk_in_words
 from kepsilon.predict.kept_columns import KeptColumn
 from kepsilon.predict.prediction import (
     ClassSummary,
@@ -183,6 +183,11 @@ class Record(JsonMapping):
             own = getattr(self, name)
             if own is not None:
                 object.__setattr__(self, name, FrozenMapping(own))
+
+    @property
+    def risk_in_words(self) -> str:
+        """Who was expected to link how many records, of those who need to know nothing but the quasis."""
+        return risk_in_words(self.attackers)
 
 
 def record_of(

@@ -200,7 +200,9 @@ def made_up_prediction(*, error, risk, suppressed_by_k, suppressed_by_confidence
                 zeros_left_out=0,
             )
         },
-        linking_risk=ExpectedRisk(fair=risk, paper_ties=Estimate(), largest_possible=1.0),
+        linking_risk=ExpectedRisk(
+            fair=risk, paper_ties=Estimate(), largest_possible=1.0, largest_possible_by_matching=1.0
+        ),
         confident_k=None
         if gone is None
         else ExpectedSuppression(of_entering=gone, of_counted=gone, total_expected=suppressed_by_k + gone.total),

@@ -171,7 +171,7 @@ def test_the_headline_is_true_of_a_grid_without_a_choice(explored, said):
     words = words_of(page)
     assert headline(page) == said
     assert "The choice above" not in words
-    assert ("Limits (--max-risk, --max-suppression, --max-error) choose" in words) is not bool(
+    assert ("Limits (--max-risk, --max-individual-risk, --max-suppression, --max-error) choose" in words) is not bool(
         explored[1].limits.stated()
     )
     assert ("Distortion is undefined for every choice" in words) is ("ranked" in said)

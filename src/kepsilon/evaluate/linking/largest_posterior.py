@@ -7,6 +7,16 @@ difference is at most ‖v_i − v_j‖, and just that for x = v_i: so the poste
 published, and then is 1/Σ_j exp(−ε‖v_i − v_j‖/R). The exponential is convex, so that among m originals whose distances to
 v_i add up to D the sum is at least 1 + (m − 1)·exp(−εD/(m − 1)). This bound rules out most records, and sums are formed
 only for the others.
+
+An attacker who matches all records of a class to its originals at once, one to one, is bounded by the same figure at 2ε. Let
+record a come from original i in some matching; exchange i for another original j, so that a comes from j, and whichever
+record came from j comes from i. Each of both likelihoods falls by a factor of exp(−ε‖v_i − v_j‖/R) at most, and different
+matchings stay different. So j is at least exp(−2ε‖v_i − v_j‖/R) times as probable as i to be the original of a; added up
+over j that is 1, and the bound follows. It is reached where all other originals of a class are alike. If confident k left
+out the record that came from j, its likelihood is that of being left out, which falls by no more either.
+
+Both figures are bounds for what is published too: rounding to the precision and clamping to a domain change no ratio of
+likelihoods by more than noise itself does. Only noise that is not rounded can reach them.
 """
 
 from __future__ import annotations

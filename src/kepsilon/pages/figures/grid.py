@@ -54,10 +54,10 @@ def _risk(explored: Explored, algorithm: str) -> Figure | None:
     return _against_epsilon(
         explored,
         algorithm,
-        lambda prediction: prediction.linking_risk.fair.total,
+        lambda prediction: prediction.linking_risk.headline.risk.total,
         title="Linking risk",
-        sentence="How many records an attacker who knows every true value of the quasi-identifiers and uses no kept column links "
-        "to the right person, on average. "
+        sentence="How many records are linked to the right person, on average, by the strongest attacker who needs to know "
+        "nothing but the quasi-identifiers: one who takes the nearest original, or works out a kept column from them. "
         + (
             "Less noise (a larger ε) and smaller classes (a smaller k) mean more links."
             if explored.epsilon_quasis
@@ -233,7 +233,7 @@ class _Ranked:
 
     @property
     def risk(self) -> float:
-        return self.prediction.linking_risk.fair.total
+        return self.prediction.linking_risk.headline.risk.total
 
 
 def _ranked(cell: Cell) -> _Ranked | None:

@@ -13,6 +13,7 @@ from kepsilon.predict.prediction import Prediction
 
 LIMITS = {
     "max_risk": "linking risk",
+    "max_individual_risk": "largest single risk",
     "max_suppression": "suppression",
     "max_total_suppression": "suppression (the policy's own limit)",
     "max_error": "error",
@@ -44,8 +45,8 @@ def grid_lead(explored: Explored) -> list[str]:
         lead.append(f"Limits: {limits}.")
     elif explored.chosen is None:
         lead.append(
-            "No limits were set, so nothing is chosen. Limits (--max-risk, --max-suppression, --max-error) choose the least "
-            "distorted of those that keep them."
+            "No limits were set, so nothing is chosen. Limits (--max-risk, --max-individual-risk, --max-suppression, --max-error) "
+            "choose the least distorted of those that keep them."
         )
     if explored.chosen is not None:
         keeping = " among those that keep the limits" if limits else ""
@@ -85,11 +86,12 @@ def grid_notes(explored: Explored) -> list[str]:
         if explored.has_closed_forms
         else "All figures are expected ones, after published values are rounded and clamped to a domain."
     ]
+    notes.append(explored.grid.about_single_risk)
     if not explored.epsilon_quasis:
         notes.append("There is no ε-quasi: no noise is drawn, and ε has no effect on any figure.")
     if explored.confidence:
         notes.append("Linking risk, error and classes are those before records are left out for confidence.")
-    if any(own.linking_risk.fair.variance or own.suppression.variance for own in explored.met):
+    if any(own.linking_risk.headline.risk.variance or own.suppression.variance for own in explored.met):
         which = "With several ε-quasis some figures" if explored.has_closed_forms else "Figures of this mechanism"
         notes.append(
             f"{which} are simulated. They are given ± 2 standard errors, and keep a limit only "
@@ -101,11 +103,11 @@ def grid_notes(explored: Explored) -> list[str]:
 
 
 def grid_tiles(prediction: Prediction) -> Iterator[Tile]:
-    risk, suppression = prediction.linking_risk.fair, prediction.suppression
+    headline, suppression = prediction.linking_risk.headline, prediction.suppression
     yield Tile(
-        value=out_of(risk.total),
-        meaning="records linked to the right person by an attacker who knows every true value of the quasi-identifiers and "
-        "uses no kept column" + _in_brackets(give(risk.standard_error)),
+        value=out_of(headline.risk.total),
+        meaning=f"records linked to the right person by {headline.attacker}"
+        + _in_brackets(give(headline.risk.standard_error)),
     )
     yield Tile(
         value=percent(suppression.total),

@@ -39,6 +39,7 @@ def grid_headers(explored: Explored) -> list[str]:
         "detail lost",
         *errors,
         "linking risk",
+        "largest single risk",
         "distortion",
     ]
 
@@ -56,7 +57,7 @@ def grid_rows(explored: Explored) -> Iterator[GridRow]:
             *(["front"] if cell.pareto else []),
             *(["outside limits"] if not explored.choice.limits.allow(cell) else []),
         ]
-        risk = prediction.linking_risk.fair
+        risk = prediction.linking_risk.headline.risk
         yield GridRow(
             css_class=" ".join(mark.split()[0] for mark in marks),
             mark=", ".join(marks),
@@ -67,6 +68,7 @@ def grid_rows(explored: Explored) -> Iterator[GridRow]:
                 percent(prediction.loss.precision.overall),
                 *(_error(prediction.error.get(name)) for name in names),
                 percent(risk.total) + give(risk.standard_error),
+                percent(prediction.linking_risk.largest_possible_by_matching),
                 distortion(prediction.distortion),
             ],
         )

@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kepsilon.evaluate.pictures import Pictures
+from kepsilon.pages.figures.attackers import attackers_figure, kept_columns_figures
 from kepsilon.pages.figures.changes import distribution_figure, generalised_figures
 from kepsilon.pages.figures.costs import class_size_figures, error_figure, not_given
 from kepsilon.pages.figures.figure import Section, Table, Tile, and_more
 from kepsilon.pages.figures.left_out import released_words, suppression_figure
 from kepsilon.pages.figures.risks import linking_figure, outlier_figures, reidentification_figure
 from kepsilon.pages.wording import exact, out_of, percent, plural
+from kepsilon.predict.kept_columns import ALARM
 from kepsilon.publish.record import Record
 
 
@@ -27,10 +29,10 @@ def tiles(record: Record) -> Iterator[Tile]:
             value=f"{record.classes.smallest:,}",
             meaning=f"records share the rarest published combination; promised: {exact(record.guarantee.k)}",
         )
+    headline = record.linking_risk.predicted.headline
     yield Tile(
-        value=out_of(record.linking_risk.predicted.fair.total),
-        meaning="records are linked to the right person, on average, by an attacker who knows every true value of the "
-        "quasi-identifiers and uses no kept column",
+        value=out_of(headline.risk.total),
+        meaning=f"records are linked to the right person, on average, by {headline.attacker}",
     )
     yield from and_more(
         [
@@ -50,6 +52,9 @@ def warnings(record: Record) -> Iterator[str]:
             "This release was drawn with a seed. Whoever knows or guesses the seed can take the noise away and undo the "
             "order: it is for tests only and must not be given to anybody."
         )
+    for own in record.kept_columns.values():
+        if own.verdict == ALARM:
+            yield f"{_sentence('; '.join(own.in_words))}. The policy accepts this."
     for name, n_classes in record.constant_classes.items():
         if n_classes:
             yield (
@@ -73,6 +78,11 @@ def warnings(record: Record) -> Iterator[str]:
             )
 
 
+def _sentence(words: str) -> str:
+    """Words with a capital letter at their beginning."""
+    return words[:1].upper() + words[1:]
+
+
 def sections(record: Record, pictures: Pictures) -> Iterator[Section]:
     generalised = [*generalised_figures(pictures)]
     if generalised:
@@ -88,7 +98,13 @@ def sections(record: Record, pictures: Pictures) -> Iterator[Section]:
     undrawn = [words for name in record.error if name not in drawn for words in not_given(name, record)]
     if errors or undrawn:
         yield Section(title="What the noise costs", figures=errors, sentences=undrawn)
-    risk = [linking_figure(record, pictures), reidentification_figure(record), *outlier_figures(record)]
+    risk = [
+        attackers_figure(record),
+        *kept_columns_figures(record),
+        linking_figure(record, pictures),
+        reidentification_figure(record),
+        *outlier_figures(record),
+    ]
     yield Section(title="What risk is left", figures=risk)
     yield Section(title="Who was left out", figures=[suppression_figure(record)])
 

@@ -30,14 +30,18 @@ def linking_figure(record: Record, pictures: Pictures) -> Figure:
     ]
     if names:
         sentences.append(
-            f"An average hides people: {percent(risk.over_half)} of the released records are linked with a chance above one "
-            "half."
+            f"An average hides people: this attacker links {percent(risk.over_half)} of the released records with a chance "
+            "above one half."
         )
+    quasis = [*record.policy.attributes_with_role("k-quasi"), *record.policy.attributes_with_role("epsilon-quasi")]
+    sentence = predicted.by_matching_in_words(quasis)
+    sentences.append(f"Whatever was drawn, {sentence}.")
     curve = pictures.risk_by_epsilon
     drawing = None
     if curve and names:
         sentences.append(
-            "The curve is the same risk had another ε been chosen: a smaller ε hides more, a larger one keeps values closer."
+            "The curve is what this attacker would link had another ε been chosen: a smaller ε hides more, a larger one keeps "
+            "values closer."
         )
         epsilon = record.guarantee.epsilon
         drawing = line_chart(
@@ -56,6 +60,8 @@ def linking_figure(record: Record, pictures: Pictures) -> Figure:
         ("the same, expected, every tie a success", predicted.paper_ties.total),
         ("the same, as drawn, every tie a success", risk.realised_paper_ties),
         ("largest chance of one record", risk.largest),
+        ("the most it could have been, whatever was drawn", predicted.largest_possible),
+        ("the most to whoever matches a whole class one to one", predicted.largest_possible_by_matching),
         ("released records linked with a chance above 50 %", risk.over_half),
         ("released records linked with a chance above 90 %", risk.over_nine_tenths),
         ("links, expected, per record read", risk.per_original.expected),

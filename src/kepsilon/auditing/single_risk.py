@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Works out, from the originals alone, how sure an attacker who knows all quasi-identifiers can be of any one record.
+
+The published value of a record makes its own original v_i most probable if it is v_i itself: 1/Σ_j exp(−ε‖v_i − v_j‖/R) over
+the originals v_j of its class. Whoever matches all records of a class to its originals at once, one to one, is bounded by the
+same at 2ε: if the originals of two records are exchanged, both likelihoods fall by a factor of exp(−ε‖v_i − v_j‖/R) at most.
+Here every original is compared with every other of its class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.findings import LargestRisks
+from kepsilon.auditing.stated_laws import why_not_judged
+from kepsilon.policy.guarantee import matcher_in_words
+from kepsilon.policy.roles import written
+from kepsilon.table.arrays import FloatArray, IntArray
+
+MOST_PAIRS = 1 << 27
+"""Distinct originals compared with each other, at most; if there are more, the figures are not worked out."""
+
+AT_ONCE = 1 << 22
+"""Pairs compared at a time."""
+
+ROUNDING = 1 + 1e-9
+"""A figure is above another one only if it is by more than this factor."""
+
+
+def check_single_risk(case: AuditCase) -> None:
+    """Sets the largest risks among the figures, and holds them against the policy's limit on one record."""
+    policy, findings = case.policy, case.findings
+    if why_not_judged(policy) is not None:
+        return
+    found = largest_risks(case)
+    if found is None:
+        findings.note(
+            "risk", "there are too many pairs of originals to work out how sure an attacker can be of one record."
+        )
+        return
+    findings.figures = replace(findings.figures, largest_risks=found)
+    limit = policy.max_individual_risk
+    if limit is not None:
+        who = matcher_in_words([*policy.k_quasis, *policy.epsilon_quasis])
+        findings.require(
+            found.by_matching <= limit * ROUNDING,
+            "risk",
+            right=f"{who} can be no surer of any one record than max_individual_risk = {written(limit)} allows.",
+            wrong=f"{who} can be surer of some record than max_individual_risk = {written(limit)} allows.",
+        )
+
+
+def largest_risks(case: AuditCase) -> LargestRisks | None:
+    """The largest risks over all classes whose originals are known; None where there are too many pairs to compare."""
+    classes, noise, epsilon = case.classes, case.noise, case.epsilon
+    distinct = []
+    n_pairs = 0
+    for c, _, originals in classes.members():
+        values = _in_ranges(noise.values[originals], noise.ranges[c])
+        places, counts = np.unique(values, axis=0, return_counts=True)
+        n_pairs += len(places) ** 2
+        if n_pairs > MOST_PAIRS:
+            return None
+        distinct.append((places, counts))
+    of_one, by_matching = (
+        max((_largest(places, counts, epsilon=own) for places, counts in distinct), default=0.0)
+        for own in (epsilon, 2 * epsilon)
+    )
+    return LargestRisks(of_one=of_one, by_matching=by_matching)
+
+
+def _in_ranges(values: FloatArray, ranges: FloatArray) -> FloatArray:
+    """Values of the ε-quasis that have noise, in units of the range of the class; a single 0 each where none has."""
+    active = np.nan_to_num(ranges) > 0
+    if not active.any():
+        return np.zeros((len(values), 1))
+    own = values[:, active]
+    scaled: FloatArray = (own - own.min(axis=0)) / ranges[
+        active
+    ]  # so that a small range among large values is not rounded away
+    return scaled
+
+
+def _largest(places: FloatArray, counts: IntArray, *, epsilon: float) -> float:
+    """The largest posterior of one class, from its distinct originals and how many records hold each."""
+    largest = 0.0
+    at_once = max(1, AT_ONCE // len(places))
+    for start in range(0, len(places), at_once):
+        part = places[start : start + at_once]
+        farthest = np.zeros((len(part), len(places)))
+        for j in range(places.shape[1]):
+            np.fmax(farthest, np.abs(part[:, j, np.newaxis] - places[:, j]), out=farthest)
+        sums = (counts * np.exp(-epsilon * farthest)).sum(axis=1)
+        largest = max(largest, float(1 / sums.min()))
+    return largest

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of the report about attackers: who could link how many records, and which kept columns help them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kepsilon.pages.charts import Bar, Segment, bar_chart
+from kepsilon.pages.charts.axes import percent as axis_percent
+from kepsilon.pages.charts.palette import BLUE
+from kepsilon.pages.figures.figure import Figure, Table
+from kepsilon.pages.wording import number, percent, plural
+from kepsilon.predict.attackers import Attacker
+from kepsilon.predict.kept_columns import ALARM, NOTE
+from kepsilon.publish.record import Record
+
+_MOST_BARS = 10
+
+
+def attackers_figure(record: Record) -> Figure:
+    """Who could link how many records, those who know least first."""
+    expected = [own for own in record.attackers if own.risk is not None]
+    return Figure(
+        title="Who could link how many records",
+        sentences=[
+            record.risk_in_words,
+            (
+                "The more an attacker knows, the more records the attacker links. Those in the upper rows need to know nothing "
+                "but the quasi-identifiers; those below know kept columns of everybody too."
+            ),
+        ],
+        drawing=bar_chart(
+            [
+                Bar(f"knows {_short(own)}", [Segment("expected", own.risk.total, BLUE)], percent(own.risk.total))
+                for own in expected
+                if own.risk is not None
+            ],
+            title="Share of the records that each attacker is expected to link",
+            label="records linked, expected",
+            axis_words=axis_percent,
+        ),
+        table=Table(
+            headers=["whoever knows", "and", "links, expected", "links, as drawn", "largest risk of one record"],
+            rows=[
+                [
+                    own.knows,
+                    own.how,
+                    percent(None if own.risk is None else own.risk.total),
+                    percent(own.realised),
+                    percent(own.largest),
+                ]
+                for own in record.attackers
+            ],
+            n_words=2,
+        ),
+    )
+
+
+def _short(attacker: Attacker) -> str:
+    """What an attacker knows, short enough to stand beside a bar."""
+    if attacker.needs_only_quasis and attacker.column is not None:
+        return f"the quasis, works out {attacker.column}"
+    if attacker.column is not None:
+        return f"the quasis and {attacker.column}"
+    words = attacker.knows
+    return words if len(words) <= 40 else f"{words[:38]}…"
+
+
+def kept_columns_figures(record: Record) -> Iterator[Figure]:
+    """What each kept column tells about the quasis, the worst first."""
+    if not record.kept_columns:
+        return
+    columns = sorted(record.kept_columns.items(), key=lambda pair: -pair[1].share_linked)
+    alarms = [name for name, own in columns if own.verdict == ALARM]
+    notes = [name for name, own in columns if own.verdict == NOTE]
+    accepted = {name: own["accept_leak"] for name, own in record.policy.attributes.items() if own.get("accept_leak")}
+    sentences = [
+        f"Kept columns are published as they are. Of {plural(len(columns), 'kept column')}, "
+        + (f"{len(alarms):,} give people away, which the policy accepts; " if alarms else "none gives people away; ")
+        + (f"{len(notes):,} may help somebody who knows more." if notes else "no other may help an attacker.")
+    ]
+    sentences += [f"{words[:1].upper()}{words[1:]}." for name, own in columns for words in own.in_words]
+    sentences += [
+        f"{name} is published all the same. The curator's reason: {reason}" for name, reason in accepted.items()
+    ]
+    yield Figure(
+        title="What kept columns give away",
+        sentences=sentences,
+        drawing=bar_chart(
+            [
+                Bar(name, [Segment("linked", own.share_linked, BLUE)], percent(own.share_linked))
+                for name, own in columns[:_MOST_BARS]
+            ],
+            title="Share of the records linked by whoever works out a kept column from the quasis",
+            label="records linked through the column",
+            axis_words=axis_percent,
+        ),
+        table=Table(
+            headers=[
+                "column",
+                "verdict",
+                "links per class (1 by chance)",
+                "records linked",
+                "told of a k-quasi",
+                "unique",
+            ],
+            rows=[
+                [
+                    name,
+                    own.verdict,
+                    number(own.links_per_class),
+                    percent(own.share_linked),
+                    percent(max(0.0, own.bits)),
+                    percent(own.unique),
+                ]
+                for name, own in columns
+            ],
+            n_words=2,
+        ),
+    )

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Says why one record is at more risk than the curator allows, and which ε or k would keep the limit.
+
+The attacker knows every true value of the quasi-identifiers, uses no kept column, and matches all records of a class to its
+originals at once. How sure this attacker can be of any one record is at most the largest posterior at 2ε
+(`evaluate.linking.largest_posterior`). It grows with ε, and in a class of m originals is 1/(1 + (m − 1)·e^(−2ε)) at most,
+whatever their values are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from kepsilon.errors import Problem
+from kepsilon.policy.exact_bounds import SMALLEST_EPSILON
+from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import fraction, written
+from kepsilon.predict.prediction import Prediction
+
+Risks = Callable[[Sequence[float]], Sequence[float]]
+"""The largest posterior of any record, to an attacker of single records, for each of several ε."""
+
+_AT_ONCE = 40
+"""Values of ε that are tried in one pass over the classes."""
+
+
+def above_individual_risk(prediction: Prediction, policy: Policy, *, risks: Risks) -> Problem | None:
+    """The problem that one record is at more risk than `max_individual_risk`; None if the limit is kept, or not stated.
+
+    `risks` goes through the classes once more for several ε, and is called only to word a refusal.
+    """
+    limit, risk = policy.max_individual_risk, prediction.linking_risk
+    if limit is None or risk.largest_possible_by_matching <= limit:
+        return None
+    sentence = risk.by_matching_in_words([*policy.k_quasis, *policy.epsilon_quasis])
+    ways = [
+        *_smaller_epsilons(prediction, policy, limit, risks=risks),
+        *_larger_k(prediction, policy, limit),
+        f"max_individual_risk = {min(1.0, math.ceil(1000 * risk.largest_possible_by_matching) / 1000):g}",
+    ]
+    return Problem(
+        where="",
+        what=f"{sentence}, which is above max_individual_risk = {written(limit)}. No noise was drawn.",
+        fix=f"What would work: {'; or '.join(ways)}.",
+    )
+
+
+def epsilon_whatever_the_data(limit: float, *, class_size: int) -> float:
+    """The largest ε at which no record of a class of so many originals can be above the limit; 0 or less if there is none."""
+    return math.log((class_size - 1) * limit / (1 - limit)) / 2 if limit < 1 else math.inf
+
+
+def k_whatever_the_data(limit: float, *, epsilon: float) -> float:
+    """How large k has to be for no record to be above the limit, at this ε; infinite where that is beyond a double."""
+    return 1 + math.exp(2 * epsilon) * ((1 - limit) / limit)
+
+
+def _smaller_epsilons(prediction: Prediction, policy: Policy, limit: float, *, risks: Risks) -> list[str]:
+    """The largest ε of three digits that keeps the limit on these classes, and one that does whatever the data is."""
+    smallest = prediction.classes.smallest
+    if not policy.epsilon_quasis or 1 / smallest > limit:
+        return []  # even without the ε-quasis a record is one of its class
+    known = epsilon_whatever_the_data(limit, class_size=smallest)
+    first = three_digits_up_to(max(known, float(SMALLEST_EPSILON)))
+    last = three_digits_up_to(math.nextafter(float(policy.exact_epsilon), 0))
+    found = _largest_within(limit, first, last, risks=risks)
+    if found is None:
+        return []
+    ways = [f"epsilon = {three_digits(found):g}, the largest of three digits that keeps the limit on this data"]
+    always = epsilon_whatever_the_data(limit, class_size=policy.k)
+    if always >= SMALLEST_EPSILON and three_digits_up_to(always) < found:
+        ways.append(
+            f"epsilon = {three_digits(three_digits_up_to(always)):g}, which keeps it at k = {policy.k} whatever the data is"
+        )
+    return ways
+
+
+def _largest_within(limit: float, first: int, last: int, *, risks: Risks) -> int | None:
+    """The number of the largest ε from `first` to `last` whose risk, to a matcher of classes, is within the limit."""
+    found = None
+    while first <= last:
+        step = math.ceil((last - first + 1) / _AT_ONCE)
+        asked = range(first, last + 1, step)
+        within = [
+            i for i, risk in zip(asked, risks([2 * three_digits(i) for i in asked]), strict=True) if risk <= limit
+        ]
+        if not within:
+            break
+        found = within[-1]
+        first, last = found + 1, min(found + step - 1, last)
+    return found
+
+
+def three_digits(number: int) -> float:
+    """The decimals of three digits in rising order: 0 is 1, 1 is 1.01, 900 is 10, and −1 is 0.999."""
+    return float(f"{100 + number % 900}e{number // 900 - 2}")
+
+
+def three_digits_up_to(value: float) -> int:
+    """The number of the largest decimal of three digits that is not above a positive value."""
+    exponent = math.floor(math.log10(value))
+    number = 900 * exponent + int(value / 10**exponent * 100) - 100
+    while three_digits(number) > value:  # the logarithm and the division are rounded
+        number -= 1
+    while three_digits(number + 1) <= value:
+        number += 1
+    return number
+
+
+def _larger_k(prediction: Prediction, policy: Policy, limit: float) -> list[str]:
+    """What k would have to be: enough for one record to be one of so many, or enough for this ε whatever the data is."""
+    n, smallest = prediction.records.counted, prediction.classes.smallest
+    if 1 / smallest > limit:
+        least = math.ceil(1 / fraction(limit))
+        reason = f"because a record of a class is one of it, whatever epsilon is, and the smallest has {smallest:,}"
+        return [f"k = {least:,} or more, {reason}"] if least <= n else []
+    enough = k_whatever_the_data(limit, epsilon=float(policy.exact_epsilon))
+    if enough > n:
+        return ["a larger k"]
+    return [f"k = {math.ceil(enough):,}, which keeps it at epsilon = {written(policy.epsilon)} whatever the data is"]
