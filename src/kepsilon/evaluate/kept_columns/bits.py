@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much of what generalisation hid in a k-quasi a kept column tells again, in bits.
+
+I(q; X | class) / H(q | class), q being the true value of the k-quasi. Counted in few records, I is above 0 for any two
+columns. So what it is after shuffling within classes is taken off: there X tells nothing, and all else stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.evaluate.kept_columns.class_order import ClassOrder
+from kepsilon.table.arrays import FloatArray, IntArray
+
+MOST_EXACT = 200
+"""A k-quasi with more values than this is looked at in groups of neighbouring values of the class."""
+MOST_GROUPS = 16
+N_SHUFFLES = 2
+N_MORE_SHUFFLES = 16
+"""For what is worth a note: their spread tells whether it could be chance."""
+
+_SEED = 14_003
+_WORTH_A_LOOK = 0.04
+_SURE = 5.0
+"""Standard deviations among shuffles by which the bits have to exceed their mean."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderedCodes:
+    """A column as the bits need it: exact codes, or an order from which groups are made in every class."""
+
+    codes: IntArray
+    """From 0, or MISSING, shape (n_records,)."""
+    ranking: IntArray | None
+    """Positions of the records by rising code, where the column has too many values to count each; otherwise None."""
+
+    def in_classes(self, classes: ClassOrder) -> IntArray:
+        """Codes from 0 of the records in the order of `classes`; equal codes of different classes mean nothing."""
+        if self.ranking is None:
+            own = self.codes[classes.records]
+            counted: IntArray = own - own.min(initial=0)
+            return counted
+        return _groups(self.codes, self.ranking, classes)
+
+
+def exact_codes(codes: IntArray) -> OrderedCodes:
+    return OrderedCodes(codes=codes, ranking=None)
+
+
+def codes_to_group(codes: IntArray) -> OrderedCodes:
+    return OrderedCodes(codes=codes, ranking=np.argsort(codes, kind="stable"))
+
+
+def _groups(codes: IntArray, ranking: IntArray, classes: ClassOrder) -> IntArray:
+    """Groups of about equally many records by the order of the values in each class: √m of them for m records, 2 to 16.
+
+    More groups than that would leave so few records in each that chance alone could tell one from another.
+    """
+    at = classes.sorted_as(ranking)
+    own, ids = codes[at], classes.ids
+    begins = np.ones(len(at), dtype=np.bool_)
+    begins[1:] = (own[1:] != own[:-1]) | (ids[1:] != ids[:-1])
+    first = np.flatnonzero(begins)
+    before = first - classes.starts[ids[first]]
+    n_groups = np.clip(np.sqrt(classes.sizes).astype(np.int64), 2, MOST_GROUPS)
+    group = 1 + before * n_groups[ids[first]] // classes.sizes[ids[first]]
+    group = np.where(own[first] < 0, 0, group)  # missing values are a group of their own
+    found = np.empty(len(codes), dtype=np.int64)
+    found[at] = group[np.cumsum(begins) - 1]
+    return found[classes.records]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenQuasi:
+    """A k-quasi that varies within classes."""
+
+    name: str
+    pairs: IntArray
+    """A number for each (class, value), from 0, shape (n_in_classes,)."""
+    entropy: float
+    """H(value | class) in bits, above 0."""
+
+
+class BitCounter:
+    """Counts bits about all hidden k-quasis of one partition, with shuffles that are drawn once from a fixed seed."""
+
+    def __init__(self, k_quasis: Mapping[str, OrderedCodes], classes: ClassOrder) -> None:
+        self._classes = classes
+        self._logarithms = np.log2(np.maximum(np.arange(classes.n_records + 1), 1))
+        rng = np.random.default_rng(_SEED)
+        self._shuffles = [
+            np.argsort(classes.ids + rng.random(classes.n_records)) for _ in range(N_SHUFFLES + N_MORE_SHUFFLES)
+        ]
+        found = (self._hidden(name, codes) for name, codes in k_quasis.items())
+        self.quasis = tuple(own for own in found if own is not None)
+
+    def _hidden(self, name: str, codes: OrderedCodes) -> HiddenQuasi | None:
+        own = codes.in_classes(self._classes)
+        n_values = int(own.max(initial=0)) + 1
+        found, pairs = np.unique(self._classes.ids * n_values + own, return_inverse=True)
+        if len(found) == self._classes.n_classes:
+            return None
+        within = self._logarithms[self._classes.sizes][self._classes.ids] - self._logarithms[np.bincount(pairs)][pairs]
+        return HiddenQuasi(name=name, pairs=pairs, entropy=float(within.mean()))
+
+    def largest(self, column: OrderedCodes) -> tuple[float, str | None]:
+        """The largest share of a hidden quasi's bits that the column tells, and whose it is; 0 where it could be chance."""
+        shown = column.in_classes(self._classes)
+        best: tuple[float, str | None] = (0.0, None)
+        for quasi in self.quasis:
+            share = self.share(quasi, shown)
+            if share > best[0]:
+                best = (share, quasi.name)
+        return best
+
+    def share(self, quasi: HiddenQuasi, shown: IntArray) -> float:
+        """Adjusted I(q; X | class) as a share of H(q | class); 0 where it could be chance. `shown` is X in class order."""
+        n_shown = int(shown.max(initial=0)) + 1
+        told = self._alike(quasi.pairs, shown, n_shown)
+        few = [self._shuffled(quasi, shown, n_shown, number) for number in range(N_SHUFFLES)]
+        if (told - np.mean(few)) / quasi.entropy < _WORTH_A_LOOK:
+            return 0.0
+        more = self._shuffles[N_SHUFFLES:]
+        chance: FloatArray = np.array(
+            few + [self._shuffled(quasi, shown, n_shown, N_SHUFFLES + number) for number in range(len(more))]
+        )
+        beyond = float(told - chance.mean())
+        return beyond / quasi.entropy if beyond >= _SURE * chance.std(ddof=1) else 0.0
+
+    def _shuffled(self, quasi: HiddenQuasi, shown: IntArray, n_shown: int, number: int) -> float:
+        return self._alike(quasi.pairs[self._shuffles[number]], shown, n_shown)
+
+    def _alike(self, pairs: IntArray, shown: IntArray, n_shown: int) -> float:
+        """Mean over records of log2(how many share class, q and X): log2(n) − H(class, q, X).
+
+        Of the four entropies in I(q; X | class), shuffling changes only this one.
+        """
+        keys = pairs * n_shown + shown
+        return float(self._logarithms[np.bincount(keys)][keys].mean())

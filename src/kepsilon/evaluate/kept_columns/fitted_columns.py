@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All about a kept column that does not depend on classes: bins, predictions from the quasis, and what it looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kepsilon.evaluate.kept_columns.bits import OrderedCodes, codes_to_group, exact_codes
+from kepsilon.evaluate.kept_columns.by_type import is_exact_date, is_free_text, is_serial
+from kepsilon.evaluate.kept_columns.coding import bins_by_size, bins_by_value, may_be_codes, unique_share
+from kepsilon.evaluate.kept_columns.guesses import Guess, formula_guesses
+from kepsilon.evaluate.kept_columns.identifiers_inside import Identifiers
+from kepsilon.evaluate.kept_columns.pairs import Measured, measured_of
+from kepsilon.evaluate.kept_columns.ratios import divisor_of, ratio_guesses
+from kepsilon.evaluate.kept_columns.two_folds import TwoFolds
+from kepsilon.table.arrays import IntArray
+from kepsilon.table.whole_records import WholeColumn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedColumn:
+    """One kept column, ready for any partition."""
+
+    name: str
+    model_bins: IntArray
+    """Bins that a formula predicts, shape (n_records,): by size for numbers, by value for categories."""
+    table_bins: IntArray
+    """Bins that are counted in tables: by value for all that may be codes."""
+    guesses: tuple[Guess, ...]
+    measured: Measured | None
+    """The column's numbers; None for categories."""
+    for_bits: OrderedCodes
+    unique: float
+    is_date: bool
+    is_free_text: bool
+    is_serial: bool
+    identifiers_inside: float
+
+
+def fit_columns(
+    kept: Mapping[str, WholeColumn],
+    quasis: Mapping[str, WholeColumn],
+    *,
+    folds: TwoFolds,
+    identifiers: Identifiers,
+    rows: IntArray | None,
+) -> Iterator[FittedColumn]:
+    """The kept columns, fitted, in their order."""
+    measured = {name: own for name, column in kept.items() if (own := measured_of(column)) is not None}
+    formulas = formula_guesses(measured, folds)
+    divisors = [divisor for name, quasi in quasis.items() if (divisor := divisor_of(name, quasi)) is not None]
+    for name, column in kept.items():
+        by_value = bins_by_value(column) if may_be_codes(column) else None
+        by_size = bins_by_size(column) if column.numbers is not None else None
+        bins = [own for own in (by_size, by_value) if own is not None]
+        yield FittedColumn(
+            name=name,
+            model_bins=bins[0],
+            table_bins=bins[-1],
+            guesses=(*formulas.get(name, ()), *ratio_guesses(column, divisors)),
+            measured=measured.get(name),
+            for_bits=codes_to_group(column.codes) if by_value is None else exact_codes(by_value),
+            unique=unique_share(column),
+            is_date=is_exact_date(column),
+            is_free_text=is_free_text(column),
+            is_serial=is_serial(column, rows),
+            identifiers_inside=identifiers.share_inside(column),
+        )

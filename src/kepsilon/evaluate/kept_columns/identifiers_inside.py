@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Identifier values inside kept texts: a note that names its patient, a copy of a number that was dropped."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping
+
+import numpy as np
+
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.whole_records import MISSING, WholeColumn
+
+SHORTEST_WORD = 3
+SHORTEST_NUMBER = 4
+"""Shorter words and numbers are found in any text."""
+FEWEST_RECORDS = 3
+"""Fewer records than this may be coincidence, whatever the shuffles say."""
+N_SHUFFLES = 5
+MOST_CHARACTERS = 4_000_000
+"""Of a column with longer texts than this, the first ones are read."""
+
+_SURE = 5.0
+_SEED = 14_004
+_WORD = re.compile(r"\w+")
+
+
+class Identifiers:
+    """The words of every record's identifier values, so that texts can be searched for their own record's.
+
+    Words are compared whole and without regard to case: “Frau Maier kam” holds a word of “Anna Maier”, “Maierhof” does
+    not. Numbers are compared without leading zeros.
+    """
+
+    def __init__(self, identifiers: Mapping[str, WholeColumn], *, n_records: int) -> None:
+        self._n_records = n_records
+        self._numbers: dict[str, int] = {}
+        """A number for each word of an identifier value."""
+        found: list[IntArray] = [np.empty(0, dtype=np.int64)]
+        for column in identifiers.values():
+            words = [[self._numbers.setdefault(word, len(self._numbers)) for word in own] for own in _words(column)]
+            found.append(_keys(words, column.codes, np.arange(n_records)))
+        # A word's number is in the low half of a key, so that keys stay what they are when words are added.
+        self._keys = np.unique(np.concatenate(found))
+        self._whole_numbers = np.array([float(word) for word in self._numbers if word.isdecimal()])
+        rng = np.random.default_rng(_SEED)
+        self._shuffles = [rng.permutation(n_records) for _ in range(N_SHUFFLES)] if identifiers else []
+
+    def share_inside(self, column: WholeColumn) -> float:
+        """Share of the column's values that hold an identifier value of the same record, or a word of one.
+
+        0 where fewer than FEWEST_RECORDS do, or not clearly more than if the values were shuffled among all records: the
+        name of a town may stand in an address and in a diagnosis.
+        """
+        n_present = int(np.count_nonzero(column.codes != MISSING))
+        if not len(self._keys) or not n_present:
+            return 0.0
+        of_codes = _words(column, among=self._whole_numbers)
+        words = [[self._numbers[word] for word in own if word in self._numbers] for own in of_codes]
+        if not any(words):
+            return 0.0
+        n_found = self._n_found(words, column.codes, np.arange(self._n_records))
+        if n_found < FEWEST_RECORDS:
+            return 0.0
+        chance = float(np.mean([self._n_found(words, column.codes, own) for own in self._shuffles]))
+        return n_found / n_present if n_found > chance + _SURE * np.sqrt(chance) else 0.0
+
+    def _n_found(self, words: list[list[int]], codes: IntArray, records: IntArray) -> int:
+        """Records that hold a word of their own, if what position i holds were in the record `records[i]`."""
+        keys = _keys(words, codes, records)
+        return len(np.unique(keys[np.isin(keys, self._keys)] >> _RECORD_BITS))
+
+
+_RECORD_BITS = 32
+
+
+def _keys(words: list[list[int]], codes: IntArray, records: IntArray) -> IntArray:
+    """A number for every (record, word of its value), where `words` holds the words of each code."""
+    lengths = np.array([*(len(own) for own in words), 0], dtype=np.int64)  # MISSING is −1: the last place
+    flat = np.array([word for own in words for word in own], dtype=np.int64)
+    starts = np.cumsum(lengths) - lengths
+    n_words = lengths[codes]
+    within = np.arange(n_words.sum()) - np.repeat(np.cumsum(n_words) - n_words, n_words)
+    keys: IntArray = (np.repeat(records, n_words) << _RECORD_BITS) + flat[np.repeat(starts[codes], n_words) + within]
+    return keys
+
+
+def _words(column: WholeColumn, *, among: FloatArray | None = None) -> Iterator[Collection[str]]:
+    """The words of each code's value that are long enough to tell anything; a whole number is one word.
+
+    Of numbers, only those `among` some are asked for, because most columns of numbers hold none of them.
+    """
+    if column.numbers is not None:
+        sizes = np.abs(np.where(np.isfinite(column.numbers), column.numbers, 0.0))
+        is_word = (sizes == np.rint(sizes)) & (sizes < 2.0**53) & (sizes >= 10.0 ** (SHORTEST_NUMBER - 1))
+        if among is not None:
+            is_word &= np.isin(sizes, among)
+        if is_word.any():
+            yield from ((str(int(own)),) if chosen else () for own, chosen in zip(sizes, is_word, strict=True))
+        else:
+            yield from ((),) * len(sizes)
+        return
+    n_read = 0
+    for text in column.texts:
+        n_read += len(text)
+        yield set(_words_of(text)) if n_read <= MOST_CHARACTERS else set()
+
+
+def _words_of(text: str) -> Iterator[str]:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    for word in _WORD.findall(text.casefold()):
+        if word.isdecimal():
+            if len(number := word.lstrip("0")) >= SHORTEST_NUMBER:
+                yield number
+        elif len(word) >= SHORTEST_WORD:
+            yield word

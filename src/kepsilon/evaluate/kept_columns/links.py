@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many records an attacker links by comparing what a kept column shows with what he expects of each original.
+
+Candidates are all originals of the record's class. Where t of them fit equally well, one is drawn by lot: each counts 1/t.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kepsilon.evaluate.kept_columns.class_order import ClassOrder
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+
+GRID = 1_000_000_000
+"""Numbers are compared as multiples of this part of their spread, so that originals that are known alike tie exactly,
+whatever rounding did to what was worked out for them."""
+NOBODY = 16 * GRID
+"""What is known of a candidate of whom nothing is known: farther from everything than any number."""
+
+
+def on_grid(values: FloatArray, *, low: float, high: float) -> IntArray:
+    """Numbers as multiples of (high − low) / GRID, counted from `low`; those far outside are moved to three spreads."""
+    spread = high - low
+    return np.rint(np.clip((values - low) / spread, -3.0, 3.0) * GRID).astype(np.int64)
+
+
+def nearest_links(
+    shown: IntArray, known: IntArray, *, is_shown: BoolArray, ranking: IntArray, classes: ClassOrder
+) -> float:
+    """Records linked to the original of their class whose `known` number is nearest to the one that they show.
+
+    `shown`, `known` and `is_shown` have shape (n_records,). Records that show nothing are no targets, but their originals
+    are candidates like all others. `ranking` holds the positions of all records in rising order of `known`.
+
+    A record is linked unless some other number is nearer than its own original's. Among the numbers of its class in their
+    order, that can only be the next one on the side of what is shown.
+    """
+    if not classes.n_records:
+        return 0.0
+    at = classes.sorted_as(ranking)
+    own, ids = known[at], classes.ids
+    begins = np.ones(len(at), dtype=np.bool_)
+    begins[1:] = (own[1:] != own[:-1]) | (ids[1:] != ids[:-1])
+    run = np.cumsum(begins) - 1
+    first = np.flatnonzero(begins)
+    run_sizes = np.diff(np.append(first, len(at)))
+    seen = shown[at]
+    distance = np.abs(seen - own)
+    other = run + np.sign(seen - own)
+    inside = np.clip(other, 0, len(first) - 1)
+    there = first[inside]
+    is_candidate = (inside == other) & (other != run) & (ids[there] == ids)
+    other_distance = np.where(is_candidate, np.abs(seen - own[there]), np.iinfo(np.int64).max)
+    n_nearest = run_sizes[run] + np.where(other_distance == distance, run_sizes[inside], 0)
+    linked = np.where(other_distance < distance, 0.0, 1.0 / n_nearest)
+    return float(linked[is_shown[at]].sum())
+
+
+def likeliest_links(
+    scores: FloatArray,
+    bins: IntArray,
+    *,
+    row_of_record: IntArray,
+    records_of_row: IntArray,
+    row_starts: IntArray,
+    classes: ClassOrder,
+    tolerance: float,
+) -> FloatArray:
+    """Records linked to the original of their class that is the likeliest to have the bin that they show, per column.
+
+    `scores` says how likely an original is to have each bin of each column, shape (n_rows, n_bins of all columns). A row
+    stands for the `records_of_row` records of one class that have it; rows come class by class from `row_starts` on.
+    `row_of_record` is the row of every record in the order of `classes`. `bins` is the column of `scores` that belongs to
+    what a record shows, shape (n_in_classes, n_columns). Scores that differ by no more than `tolerance` tie.
+    """
+    best = np.maximum.reduceat(scores, row_starts, axis=0) - tolerance
+    rows_of_class = np.diff(np.append(row_starts, len(scores)))
+    is_best = scores >= np.repeat(best, rows_of_class, axis=0)
+    if len(scores) == classes.n_records:
+        n_best = np.add.reduceat(is_best, row_starts, axis=0, dtype=np.int32)
+    else:
+        n_best = np.add.reduceat(is_best * records_of_row[:, None].astype(np.int32), row_starts, axis=0)
+    return np.array(
+        [float((is_best[row_of_record, own] / n_best[classes.ids, own]).sum()) for own in np.ascontiguousarray(bins.T)]
+    )

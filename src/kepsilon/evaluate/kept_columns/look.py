@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks at kept columns with the eyes of attackers who know the quasis, and says which of them give people away.
+
+What does not depend on classes (features of the quasis, fits, bins, words) is made once by `fit_attackers`; what does is
+worked out for each partition of the same records, in a fraction of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+from kepsilon.evaluate.kept_columns.bits import MOST_EXACT, BitCounter, OrderedCodes, codes_to_group, exact_codes
+from kepsilon.evaluate.kept_columns.class_order import ClassOrder, order_of_classes
+from kepsilon.evaluate.kept_columns.findings import KeptColumn, KeptColumns, KeptPair, Verdict
+from kepsilon.evaluate.kept_columns.fitted_columns import FittedColumn, fit_columns
+from kepsilon.evaluate.kept_columns.identifiers_inside import Identifiers
+from kepsilon.evaluate.kept_columns.links import likeliest_links
+from kepsilon.evaluate.kept_columns.pairs import Measured, measured_of, telling_pairs
+from kepsilon.evaluate.kept_columns.tables import QuasiValues, quasi_values, table_links, tells_anything
+from kepsilon.evaluate.kept_columns.two_folds import TwoFolds, two_folds
+from kepsilon.evaluate.kept_columns.verdicts import Linked, by_the_best, reasons_of
+from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.whole_records import RecordsInClasses, WholeColumn
+
+COLUMNS_AT_ONCE = 8
+"""Columns whose bins are predicted and compared together; more need more memory and take no less time."""
+ALIKE = 1e-7
+"""Predicted shares of bins that differ by no more than this tie: rounding moves them by less."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BinModel:
+    """What predicts the bins of a few kept columns from the quasis."""
+
+    columns: tuple[FittedColumn, ...]
+    offsets: tuple[int, ...]
+    """Where the bins of each column begin among those of all."""
+    coefficients: tuple[FloatArray, FloatArray]
+    """For the records of fold 0 and of fold 1, each of shape (n_features, n_bins of all columns)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedAttackers:
+    """Attackers of some records, ready for any partition. They hold values of records: only what they find may go out."""
+
+    folds: TwoFolds
+    columns: tuple[FittedColumn, ...]
+    bin_models: tuple[BinModel, ...]
+    tables: Mapping[str, tuple[QuasiValues, tuple[FittedColumn, ...]]]
+    """For each quasi its values, and the columns about which they tell anything."""
+    k_quasis: Mapping[str, OrderedCodes]
+    epsilon_quasis: Mapping[str, Measured]
+
+    def in_classes(self, class_ids: IntArray) -> KeptColumns:
+        """What the kept columns tell in one partition. A record with a negative class id is in no class."""
+        classes = order_of_classes(class_ids)
+        if not classes.n_records:
+            nothing = tuple(_finding(own, None, (0.0, None), (), 0) for own in self.columns)
+            return KeptColumns(n_records=0, n_classes=0, columns=nothing, pairs=())
+        linked = {column.name: [guess.linked(classes) for guess in column.guesses] for column in self.columns}
+        for name, own in (*self._by_bins(classes), *self._by_tables(classes)):
+            linked[name].append(own)
+        measured = {own.name: own.measured for own in self.columns if own.measured is not None}
+        pairs = telling_pairs(measured, self.epsilon_quasis, classes)
+        bits = BitCounter(self.k_quasis, classes)
+        n_records = classes.n_records
+        return KeptColumns(
+            n_records=n_records,
+            n_classes=classes.n_classes,
+            columns=tuple(
+                _finding(
+                    column,
+                    by_the_best(linked[column.name], n_records),
+                    bits.largest(column.for_bits),
+                    tuple(pair for pair in pairs if column.name in pair.columns),
+                    n_records,
+                )
+                for column in self.columns
+            ),
+            pairs=pairs,
+        )
+
+    def _by_bins(self, classes: ClassOrder) -> Iterator[tuple[str, Linked]]:
+        """Links through predicted bins of each column."""
+        fold = self.folds.fold[classes.records]
+        halves = [np.flatnonzero(fold == own) for own in (0, 1)]
+        features = [self.folds.basis[classes.records[own]] for own in halves]
+        for model in self.bin_models:
+            scores = np.empty((classes.n_records, model.coefficients[0].shape[1]))
+            for half, own, coefficients in zip(halves, features, model.coefficients, strict=True):
+                scores[half] = own[:, : len(coefficients)] @ coefficients
+            links = likeliest_links(
+                scores,
+                np.column_stack(
+                    [own.model_bins[classes.records] + at for own, at in zip(model.columns, model.offsets, strict=True)]
+                ),
+                row_of_record=np.arange(classes.n_records),
+                records_of_row=np.ones(classes.n_records, dtype=np.int64),
+                row_starts=classes.starts,
+                classes=classes,
+                tolerance=ALIKE,
+            )
+            for column, own_links in zip(model.columns, links.tolist(), strict=True):
+                yield column.name, _all_shown(own_links, classes, by_table_of=None)
+
+    def _by_tables(self, classes: ClassOrder) -> Iterator[tuple[str, Linked]]:
+        """Links through the values of each quasi that varies within classes."""
+        for name, (quasi, columns) in self.tables.items():
+            if not quasi.varies_within(classes):
+                continue
+            for own in _in_groups(columns):
+                links = table_links(quasi, [column.table_bins for column in own], classes)
+                for column, own_links in zip(own, links.tolist(), strict=True):
+                    yield column.name, _all_shown(own_links, classes, by_table_of=name)
+
+
+def look_at_kept_columns(records: RecordsInClasses) -> KeptColumns:
+    """What every kept column tells about the records of some classes to whoever knows the quasis of all of them.
+
+    For each column the links of the best of four attackers (`findings.Attacker`), the bits about generalised k-quasis,
+    and what it looks like; and pairs of columns that tell an ε-quasi. `verdicts.py` says what is an alarm and what a note.
+    """
+    return fit_attackers(records).in_classes(records.class_ids)
+
+
+def fit_attackers(records: RecordsInClasses) -> FittedAttackers:
+    """All that does not depend on the classes of the records; `in_classes` then takes any class ids of these records."""
+    n_records = len(records.class_ids)
+    # ε-quasis first: if there is no room for all features, theirs matter most.
+    quasis = {**records.epsilon_quasis, **records.k_quasis}
+    folds = two_folds(quasis, n_records=n_records)
+    columns = tuple(
+        fit_columns(
+            records.kept,
+            quasis,
+            folds=folds,
+            identifiers=Identifiers(records.identifiers, n_records=n_records),
+            rows=records.rows,
+        )
+    )
+    varying = tuple(own for own in columns if own.model_bins.max(initial=0) > 0)
+    tables = {}
+    for name, quasi in quasis.items():
+        values = quasi_values(quasi, folds.fold)
+        tables[name] = (values, tuple(own for own in varying if tells_anything(values, own.table_bins)))
+    return FittedAttackers(
+        folds=folds,
+        columns=columns,
+        bin_models=tuple(_bin_model(own, folds) for own in _in_groups(varying)),
+        tables=tables,
+        k_quasis={name: _for_bits(quasi) for name, quasi in records.k_quasis.items()},
+        epsilon_quasis={
+            name: own for name, quasi in records.epsilon_quasis.items() if (own := measured_of(quasi)) is not None
+        },
+    )
+
+
+def _bin_model(columns: tuple[FittedColumn, ...], folds: TwoFolds) -> BinModel:
+    widths = [int(own.model_bins.max()) + 1 for own in columns]
+    offsets = tuple(accumulate(widths, initial=0))
+    shown = np.zeros((len(folds.fold), offsets[-1]))
+    for own, at in zip(columns, offsets, strict=False):
+        shown[np.arange(len(shown)), own.model_bins + at] = 1.0
+    return BinModel(columns=columns, offsets=offsets[:-1], coefficients=folds.coefficients(shown))
+
+
+def _for_bits(quasi: WholeColumn) -> OrderedCodes:
+    return exact_codes(quasi.codes) if quasi.n_distinct <= MOST_EXACT else codes_to_group(quasi.codes)
+
+
+def _in_groups(columns: tuple[FittedColumn, ...]) -> Iterator[tuple[FittedColumn, ...]]:
+    for at in range(0, len(columns), COLUMNS_AT_ONCE):
+        yield columns[at : at + COLUMNS_AT_ONCE]
+
+
+def _all_shown(links: float, classes: ClassOrder, *, by_table_of: str | None) -> Linked:
+    """Links of an attacker for whom a missing value is a value like others."""
+    return Linked(
+        links=links,
+        by_chance=float(classes.n_classes),
+        n_shown=classes.n_records,
+        by="bins" if by_table_of is None else "table",
+        of=by_table_of,
+    )
+
+
+def _finding(
+    column: FittedColumn,
+    best: Linked | None,
+    bits: tuple[float, str | None],
+    pairs: tuple[KeptPair, ...],
+    n_records: int,
+) -> KeptColumn:
+    alarms, notes = reasons_of(
+        best=best,
+        n_records=n_records,
+        bits=bits[0],
+        pairs=pairs,
+        identifiers_inside=column.identifiers_inside,
+        is_serial=column.is_serial,
+        unique=column.unique,
+        is_date=column.is_date,
+        is_free_text=column.is_free_text,
+    )
+    verdict: Verdict = "alarm" if alarms else "note" if notes else "nothing"
+    return KeptColumn(
+        column=column.name,
+        verdict=verdict,
+        alarms=alarms,
+        notes=notes,
+        links_per_class=1.0 if best is None else best.per_class,
+        z=0.0 if best is None else best.z,
+        share_linked=0.0 if best is None else best.links / n_records,
+        by=None if best is None else best.by,
+        of=None if best is None else best.of,
+        bits=bits[0],
+        bits_of=bits[1],
+        unique=column.unique,
+        is_date=column.is_date,
+        is_free_text=column.is_free_text,
+        is_serial=column.is_serial,
+        identifiers_inside=column.identifiers_inside,
+    )

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two kept numbers that together give an ε-quasi away, as a sum, a difference, a product or a ratio."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.evaluate.kept_columns.class_order import ClassOrder
+from kepsilon.evaluate.kept_columns.coding import is_measured, numbers_of, standardised, standardised_logarithms
+from kepsilon.evaluate.kept_columns.findings import KeptPair, PairKind
+from kepsilon.table.arrays import FloatArray
+from kepsilon.table.whole_records import WholeColumn
+
+ALARMING_GAIN = 0.3
+ALARMING_R_SQUARED = 0.8
+NOTED_GAIN = 0.05
+
+_BY_CHANCE = 1e-6
+"""Pairs that chance would bring forth more often than this, in tables with few records, are left out."""
+_PARALLEL = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A column of numbers as pairs need it: standardised, NaN where missing, shape (n_records,)."""
+
+    numbers: FloatArray
+    logarithms: FloatArray | None
+    """None where a number is not positive."""
+
+
+def measured_of(column: WholeColumn) -> Measured | None:
+    """The column's numbers; None where it has few distinct ones, or hardly any that differ."""
+    values = numbers_of(column)
+    if values is None or not is_measured(column):
+        return None
+    numbers = standardised(values)
+    return None if numbers is None else Measured(numbers=numbers, logarithms=standardised_logarithms(values))
+
+
+def telling_pairs(
+    kept: Mapping[str, Measured], epsilon_quasis: Mapping[str, Measured], classes: ClassOrder
+) -> tuple[KeptPair, ...]:
+    """Pairs with a gain of at least NOTED_GAIN: how much more of an ε-quasi's variance within classes two columns
+    explain than the better of them does alone.
+
+    A column that tells the ε-quasi by itself gains nothing from another. Of many pairs for one ε-quasi those are named
+    that are the best for one of their columns.
+    """
+    found = []
+    for quasi, own in epsilon_quasis.items():
+        pairs = [
+            *_pairs_of(quasi, own.numbers, {name: other.numbers for name, other in kept.items()}, "sum", classes),
+            *_pairs_of(
+                quasi, own.logarithms, {name: other.logarithms for name, other in kept.items()}, "ratio", classes
+            ),
+        ]
+        pairs.sort(key=lambda pair: (not pair.is_alarm, -pair.gain, pair.columns))
+        named: set[str] = set()
+        for pair in pairs:
+            if not named.issuperset(pair.columns):
+                named.update(pair.columns)
+                found.append(pair)
+    return tuple(found)
+
+
+def _pairs_of(
+    quasi: str,
+    values: FloatArray | None,
+    kept: Mapping[str, FloatArray | None],
+    kind: PairKind,
+    classes: ClassOrder,
+) -> Iterator[KeptPair]:
+    columns = {name: own for name, own in kept.items() if own is not None}
+    freedom = classes.n_records - classes.n_classes - 2
+    if values is None or len(columns) < 2 or freedom < 1:
+        return
+    names = list(columns)
+    regressors = within_classes(np.column_stack(list(columns.values())), classes)
+    target = within_classes(values[:, None], classes)[:, 0]
+    alone = regressors.T @ target
+    alike = regressors.T @ regressors
+    apart = 1 - alike**2
+    apart[apart < _PARALLEL] = np.inf
+    both = (alone[:, None] ** 2 + alone**2 - 2 * np.outer(alone, alone) * alike) / apart
+    better = np.maximum(alone[:, None] ** 2, alone**2)
+    gain = both - better
+    n_pairs = len(names) * (len(names) - 1) / 2
+    for i, j in zip(*np.nonzero(np.triu(gain, 1) >= NOTED_GAIN), strict=True):
+        # The share of what the better column left has a Beta(½, freedom/2) law where the other tells nothing.
+        left = max((1 - float(both[i, j])) / max(1 - float(better[i, j]), 1e-300), 1e-300)
+        if n_pairs * math.exp(freedom / 2 * math.log(left)) > _BY_CHANCE:
+            continue
+        r_squared, own_gain = min(float(both[i, j]), 1.0), float(gain[i, j])
+        yield KeptPair(
+            columns=(names[i], names[j]),
+            of=quasi,
+            kind=kind,
+            r_squared=r_squared,
+            gain=own_gain,
+            is_alarm=own_gain >= ALARMING_GAIN or r_squared >= ALARMING_R_SQUARED,
+        )
+
+
+def within_classes(columns: FloatArray, classes: ClassOrder) -> FloatArray:
+    """Columns less their means in each class, of length 1, missing values 0; (n_in_classes, n_columns) in class order."""
+    values = columns[classes.records]
+    missing = np.isnan(values)
+    values = np.where(missing, 0.0, values)
+    present = np.add.reduceat(~missing, classes.starts, axis=0, dtype=np.int64)
+    means = np.add.reduceat(values, classes.starts, axis=0) / np.maximum(present, 1)
+    centred = np.where(missing, 0.0, values - np.repeat(means, classes.sizes, axis=0))
+    lengths = np.sqrt(np.einsum("ij,ij->j", centred, centred))
+    # A column that does not vary within any class leaves rounding errors alone, and tells nothing.
+    lengths[lengths < 1e-9 * math.sqrt(max(len(centred), 1))] = np.inf
+    shortened: FloatArray = centred / lengths
+    return shortened
