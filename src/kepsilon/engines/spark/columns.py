@@ -13,23 +13,26 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import parquet
 
 from kepsilon.engines.arrow.coding import WrongNumbers, encode, read_doubles
 from kepsilon.engines.arrow.formulas import may_hold_text
-from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, to_doubles, to_positions
+from kepsilon.engines.arrow.numpy_arrays import in_one_piece, to_doubles, to_positions
 from kepsilon.engines.counts.combinations import CountedColumns, CountedCombinations
 from kepsilon.engines.on_disk.batches import StoredBatch
 from kepsilon.engines.on_disk.buckets import Bucket
 from kepsilon.engines.on_disk.combinations import StoredCombinations, combinations_of_buckets
+from kepsilon.engines.on_disk.whole_records import whole_records
 from kepsilon.engines.spark.classes import BATCHES_PER_TASK, SparkClasses, SparkPreview
 from kepsilon.engines.spark.jobs import Workers
+from kepsilon.engines.spark.joining import CombinationKeys
+from kepsilon.engines.spark.sampling import LIMIT, sampled
 from kepsilon.engines.spark.session import as_hadoop, parallelism, settled
 from kepsilon.engines.spark.tables import ROW, SparkTable
 from kepsilon.engines.spark.tasks import (
     UNCOUNTED,
     BringTogether,
     ReadNumbers,
+    RecordColumns,
     StoreCounts,
     as_input,
     count_formulas,
@@ -41,10 +44,12 @@ from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import moved_schema, moved_type
 from kepsilon.sources.files import changed
 from kepsilon.sources.kept_types import type_changes
-from kepsilon.table.arrays import IntArray
+from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.keys import number
+from kepsilon.table.record_hashes import hash_limits
 from kepsilon.table.type_changes import TypeChange
+from kepsilon.table.whole_records import WholeRecords
 
 _PART_BYTES = 1 << 28
 """Bytes of records that one task stores by class, at the most."""
@@ -83,8 +88,10 @@ class SparkColumns(CountedColumns):
         self._texts = tuple(name for name in roles.epsilon_quasis if self._is_text(name))
         self._stored: tuple[SpillFolder, Workers, StoredCombinations] | None = None
         self._room, self._advise = table.room(roles, engine.memory, engine.staging, linkage=engine.linkage)
-        self._keys = self._count_all()
-        """Values of k-quasis and flags of missing ε-quasis as Spark returned them, one row for every combination."""
+        values = self._count_all()
+        self._may_miss = tuple(bool(self._is_missing[name].any()) for name in roles.epsilon_quasis)
+        """Whether any record misses each ε-quasi."""
+        self._keys = CombinationKeys(values=values, n_k_quasis=len(roles.k_quasis), may_miss=self._may_miss)
         self.n_records = int(self._counts.sum())
         table.refuse_changed(self.n_records)
 
@@ -221,6 +228,48 @@ class SparkColumns(CountedColumns):
             found = counts.agg(f.sum("n").alias("n")).toArrow()
         return found.column(0).to_pylist()[0] or 0
 
+    def whole_records(self, shares: FloatArray, *, identifiers: Sequence[str]) -> WholeRecords:
+        """As `Columns.whole_records`; the cluster finds the records, and sends them to this machine."""
+        beside = (*self._roles.kept, *identifiers)
+        folder = SpillFolder(self._engine.staging)
+        try:
+            found = self._taken(shares, beside, folder.path / "0.parquet")
+        finally:
+            folder.close()
+        self._table.refuse_changed(self.n_records)
+        records = self._record_columns(beside, rows=self._table.has_rows).records(found)
+        counts = np.bincount(records.class_ids, minlength=len(shares))
+        is_whole = shares >= 1
+        if not np.array_equal(counts[is_whole], self._combinations.counts_in_table()[is_whole]):
+            raise changed(self._table.name)
+        return whole_records([records], kept=self._roles.kept, identifiers=identifiers)
+
+    def _taken(self, shares: FloatArray, beside: Sequence[str], lookup: Path) -> pa.Table:
+        """The records to take, with the row of the frequency table as class id; columns as in `RecordColumns`.
+
+        `lookup` is the file to write the combinations to that Spark joins to the records.
+        """
+        from pyspark.sql import functions as f
+
+        row_of = self._combinations.row_in_table()
+        is_asked_for = np.append(shares, 0.0)[row_of] > 0  # SUPPRESSED, which is −1, finds the last entry
+        limits = np.append(hash_limits(shares), 0)[row_of]
+        numbers: dict[str, IntArray] = {"class_id": row_of.astype(np.int32), LIMIT: limits}
+        self._keys.write(lookup, numbers, only=np.flatnonzero(is_asked_for))
+        first = len(self._roles.k_quasis)
+        first_beside = first + len(self._roles.epsilon_quasis)
+        names = (*self._roles.k_quasis, *self._roles.epsilon_quasis, *beside)
+        with_rows = self._table.has_rows
+        with settled(self._engine.session, self._table.settings):
+            frame = self._columns(names, rows=with_rows)
+            asked_for = self._engine.session.read.parquet(as_hadoop(lookup))
+            taken = frame.join(f.broadcast(asked_for), self._keys.are_same(frame, asked_for))
+            if ((shares > 0) & (shares < 1)).any():
+                taken = sampled(taken, n_columns=len(names), rows=with_rows)
+            columns = [f"c{i}" for i in range(len(names))]
+            rows = [ROW] if with_rows else []
+            return taken.select("class_id", *columns[first:first_beside], *rows, *columns[first_beside:]).toArrow()
+
     def classes(self, recoding: Recoding) -> SparkClasses:
         """As `Columns.classes`; has the cluster store all records, those of a batch of classes in one bucket."""
         self._room.refuse_large_class(int(recoding.sizes.max()), self._table.name)
@@ -267,17 +316,12 @@ class SparkColumns(CountedColumns):
         starts = np.array([own.start for own in slices], dtype=np.int64)
         kept, with_rows = (self._roles.kept, self._with_rows) if to_release else ((), False)
         names = (*self._roles.k_quasis, *self._roles.epsilon_quasis, *kept)
-        work = BringTogether(
-            parent=workers.folder,
-            starts=starts,
-            epsilon_quasis=self._roles.epsilon_quasis,
-            may_miss=tuple(bool(self._is_missing[name].any()) for name in self._roles.epsilon_quasis),
-            has_rows=with_rows,
-            kept=moved_schema(pa.schema([self._table.schema.field(name) for name in kept])),
-            coded=tuple(self._table.coded(kept)),
-            source=self._table.name,
-        )
-        lookup = self._lookup(answers, starts, workers.folder / "0.parquet")
+        columns = self._record_columns(kept, coded=tuple(self._table.coded(kept)), rows=with_rows)
+        work = BringTogether(parent=workers.folder, starts=starts, columns=columns)
+        class_of = answers.astype(np.int32)
+        batch = (np.searchsorted(starts, class_of, side="right") - 1).astype(np.int32)
+        lookup = workers.folder / "0.parquet"
+        self._keys.write(lookup, {"class_id": class_of, "batch": batch})
         per_batch = str(min(self._room.records_per_part, 1 << 17))
         settings = {**self._table.settings, "spark.sql.execution.arrow.maxRecordsPerBatch": per_batch}
         n_tasks = parallelism(self._engine.session)
@@ -295,6 +339,17 @@ class SparkColumns(CountedColumns):
                 raise changed(self._table.name)
         return [brought[i][0] for i in range(len(slices))]
 
+    def _record_columns(self, beside: Sequence[str], *, coded: tuple[str, ...] = (), rows: bool) -> RecordColumns:
+        """The columns of a frame of records, with those named by `beside` as kept ones."""
+        return RecordColumns(
+            epsilon_quasis=self._roles.epsilon_quasis,
+            may_miss=self._may_miss,
+            has_rows=rows,
+            kept=moved_schema(pa.schema([self._table.schema.field(name) for name in beside])),
+            coded=coded,
+            source=self._table.name,
+        )
+
     def _by_class(self, frame: Any, lookup: Path, n_parts: int, *, kept: Sequence[str], rows: bool) -> Any:
         """A Spark frame of class id, ε-quasis, position in the input and kept columns, with whole batches in a partition.
 
@@ -304,16 +359,7 @@ class SparkColumns(CountedColumns):
 
         n_k, n_epsilon = len(self._roles.k_quasis), len(self._roles.epsilon_quasis)
         classes = self._engine.session.read.parquet(as_hadoop(lookup))
-        is_same = f.lit(True)
-        for i in range(n_k):
-            # Null equals null here. The plain comparison, which is faster, is enough where there is no null.
-            has_null = self._keys.column(f"c{i}").null_count > 0
-            mine, theirs = frame[f"c{i}"], classes[f"k{i}"]
-            is_same &= mine.eqNullSafe(theirs) if has_null else mine == theirs
-        for j, name in enumerate(self._roles.epsilon_quasis):
-            if self._is_missing[name].any():
-                is_same &= frame[f"c{n_k + j}"].isNull() == classes[f"m{j}"]
-        joined = frame.join(f.broadcast(classes), is_same, "left")
+        joined = frame.join(f.broadcast(classes), self._keys.are_same(frame, classes), "left")
         class_id = f.coalesce(classes["class_id"], f.lit(UNCOUNTED))
         others = [frame[f"c{i}"] for i in range(n_k + n_epsilon, n_k + n_epsilon + len(kept))]
         chosen = joined.where(class_id != SUPPRESSED).select(
@@ -324,15 +370,6 @@ class SparkColumns(CountedColumns):
             *others,
         )
         return _placed(chosen, n_parts).drop("batch")
-
-    def _lookup(self, answers: IntArray, starts: IntArray, target: Path) -> Path:
-        """Writes the answer and the batch of every combination to a file that Spark joins to the records."""
-        class_of = answers.astype(np.int32)
-        batch = (np.searchsorted(starts, class_of, side="right") - 1).astype(np.int32)
-        columns = {name.replace("c", "k"): self._keys.column(name) for name in self._keys.column_names}
-        table = pa.table({**columns, "class_id": from_numpy(class_of), "batch": from_numpy(batch)})
-        parquet.write_table(table, target)
-        return target
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -149,52 +149,22 @@ def read_counts(path: Path) -> pa.Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BringTogether:
-    """Task: stores records of whole batches of classes, which come in any order, in one bucket for each batch.
+class RecordColumns:
+    """Which columns a Spark frame of records has: class id, ε-quasis, position in the input if `has_rows`, kept columns."""
 
-    Columns come in the order: class id, ε-quasis, position in the input if `has_rows`, kept columns.
-    """
-
-    parent: Path
-    starts: IntArray
-    """The first class of every batch, shape (n_batches,)."""
     epsilon_quasis: tuple[str, ...]
     may_miss: tuple[bool, ...]
     """Whether any record missed each ε-quasi when combinations were counted."""
     has_rows: bool
     kept: pa.Schema
     """Names of the kept columns, and the types that they are moved in, with marks of those that they are shown in."""
-    coded: tuple[str, ...]
+    coded: tuple[str, ...] = ()
     """Kept columns that are stored as dictionaries."""
     source: str
     """The name of the table, for error messages."""
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield attempt(0, lambda: self._store(batches))
-
-    def _store(self, batches: Iterator[pa.RecordBatch]) -> dict[int, tuple[Bucket, IntArray]]:
-        """By the number of a batch, its bucket and how many records each of its classes has."""
-        folder = own_folder(self.parent)
-        buckets: dict[int, Bucket] = {}
-        counts: dict[int, IntArray] = {}
-        for batch in batches:
-            records = self._records(pa.Table.from_batches([batch]))
-            numbers = np.searchsorted(self.starts, records.class_ids, side="right") - 1
-            met, places = np.unique(numbers, return_inverse=True)
-            for number in met.tolist():
-                if number not in buckets:
-                    buckets[number] = Bucket(folder, number, n_values=len(self.epsilon_quasis))
-                    counts[number] = np.zeros(0, dtype=np.int64)
-                own = records.class_ids[numbers == number] - self.starts[number]
-                more = np.bincount(own, minlength=len(counts[number]))
-                more[: len(counts[number])] += counts[number]
-                counts[number] = more
-            # NumPy sorts 16 bits by counting; more batches than 16 bits can number stay in wider numbers.
-            narrow = places.astype(np.uint16) if len(met) < 1 << 16 else places
-            scatter(records, narrow, [buckets[number] for number in met.tolist()])
-        return {number: (bucket, counts[number]) for number, bucket in buckets.items()}
-
-    def _records(self, table: pa.Table) -> Records:
+    def records(self, table: pa.Table) -> Records:
+        """Records that Spark returned; refused where one was not there when combinations were counted."""
         class_ids = to_positions(in_one_piece(table.column(0)), null=UNCOUNTED).astype(np.int32)
         values = np.empty((len(table), len(self.epsilon_quasis)))
         for j, name in enumerate(self.epsilon_quasis):
@@ -215,6 +185,41 @@ class BringTogether:
             fields.append(pa.field(field.name, column.type, metadata=CODED_TEXT if is_coded else field.metadata))
         kept = pa.Table.from_arrays(columns, schema=pa.schema(fields)) if fields else pa.table({})
         return Records(class_ids=class_ids, values=values, rows=rows, kept=kept)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BringTogether:
+    """Task: stores records of whole batches of classes, which come in any order, in one bucket for each batch."""
+
+    parent: Path
+    starts: IntArray
+    """The first class of every batch, shape (n_batches,)."""
+    columns: RecordColumns
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield attempt(0, lambda: self._store(batches))
+
+    def _store(self, batches: Iterator[pa.RecordBatch]) -> dict[int, tuple[Bucket, IntArray]]:
+        """By the number of a batch, its bucket and how many records each of its classes has."""
+        folder = own_folder(self.parent)
+        buckets: dict[int, Bucket] = {}
+        counts: dict[int, IntArray] = {}
+        for batch in batches:
+            records = self.columns.records(pa.Table.from_batches([batch]))
+            numbers = np.searchsorted(self.starts, records.class_ids, side="right") - 1
+            met, places = np.unique(numbers, return_inverse=True)
+            for number in met.tolist():
+                if number not in buckets:
+                    buckets[number] = Bucket(folder, number, n_values=len(self.columns.epsilon_quasis))
+                    counts[number] = np.zeros(0, dtype=np.int64)
+                own = records.class_ids[numbers == number] - self.starts[number]
+                more = np.bincount(own, minlength=len(counts[number]))
+                more[: len(counts[number])] += counts[number]
+                counts[number] = more
+            # NumPy sorts 16 bits by counting; more batches than 16 bits can number stay in wider numbers.
+            narrow = places.astype(np.uint16) if len(met) < 1 << 16 else places
+            scatter(records, narrow, [buckets[number] for number in met.tolist()])
+        return {number: (bucket, counts[number]) for number, bucket in buckets.items()}
 
 
 def as_input(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
