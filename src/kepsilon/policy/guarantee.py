@@ -70,8 +70,14 @@ def attacker_in_words(policy: Policy) -> str:
 
 
 def matcher_in_words(quasis: Iterable[str]) -> str:
-    """Whom the largest single risk is about, as the subject of a sentence; `quasis` are names of quasi-identifiers."""
-    return f"whoever knows {_listed(quasis)} of everybody and matches a whole class one to one, without the help of kept columns,"
+    """Whom the largest single risk is about, as the subject of a sentence; whoever shows it makes the names visible."""
+    known = ", ".join(quasis)
+    return f"whoever knows {known} of everybody and matches a whole class one to one, without the help of kept columns,"
+
+
+def single_risk_in_words(quasis: Iterable[str]) -> str:
+    """What the largest single risk says, and of which attacker, in one sentence."""
+    return f"The largest single risk is how sure {matcher_in_words(quasis)} can be of any one record, at most."
 
 
 def _confidence(policy: Policy) -> str:
