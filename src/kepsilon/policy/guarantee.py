@@ -46,7 +46,7 @@ def statement(policy: Policy) -> str:
         )
     for name, attribute in quasis.items():
         promise = MECHANISMS[attribute.mechanism].promise
-        sentences.append(promise(_shown(name), attribute, policy))
+        sentences.append(promise(shown_name(name), attribute, policy))
     in_class = [name for name, attribute in quasis.items() if attribute.missing == "class"]
     if in_class:
         sentences.append(f"Whether {_listed(in_class)} is missing is visible and is part of the class.")
@@ -97,9 +97,9 @@ def _confidence(policy: Policy) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(_shown, names))
+    return ", ".join(map(shown_name, names))
 
 
-def _shown(name: str) -> str:
+def shown_name(name: str) -> str:
     """A column's name with control characters as escapes: after a line break, the rest would look like another promise."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
