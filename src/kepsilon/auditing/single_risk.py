@@ -16,7 +16,7 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.findings import LargestRisks
 from kepsilon.auditing.stated_laws import why_not_judged
-from kepsilon.policy.guarantee import matcher_in_words
+from kepsilon.policy.guarantee import matcher_in_words, shown_name
 from kepsilon.policy.roles import written
 from kepsilon.table.arrays import FloatArray, IntArray
 
@@ -44,7 +44,7 @@ def check_single_risk(case: AuditCase) -> None:
     findings.figures = replace(findings.figures, largest_risks=found)
     limit = policy.max_individual_risk
     if limit is not None:
-        who = matcher_in_words([*policy.k_quasis, *policy.epsilon_quasis])
+        who = matcher_in_words(map(shown_name, [*policy.k_quasis, *policy.epsilon_quasis]))
         findings.require(
             found.by_matching <= limit * ROUNDING,
             "risk",

@@ -20,7 +20,7 @@ from kepsilon.files.atomic import Staging
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.choice import Choice, Limits, choose
 from kepsilon.json_values import FrozenMapping, Json, JsonValue
-from kepsilon.policy.guarantee import matcher_in_words
+from kepsilon.policy.guarantee import single_risk_in_words
 from kepsilon.policy.policy import Policy
 from kepsilon.publish.inputs import Input
 from kepsilon.publish.outputs import check_output
@@ -86,8 +86,7 @@ class Grid(JsonValue):
     @property
     def about_single_risk(self) -> str:
         """Whom the largest single risk of a cell is about, and what it says, in one sentence."""
-        who = matcher_in_words([*self.policy.k_quasis, *self.policy.epsilon_quasis])
-        return f"The largest single risk is how sure {who} can be of any one record, at most."
+        return single_risk_in_words([*self.policy.k_quasis, *self.policy.epsilon_quasis])
 
     def choose(self, limits: Limits | None = None) -> Choice:
         """The least distorted cell within the limits, and which limit rules out a better one."""

@@ -46,7 +46,7 @@ def statement(policy: Policy) -> str:
         )
     for name, attribute in quasis.items():
         promise = MECHANISMS[attribute.mechanism].promise
-        sentences.append(promise(_shown(name), attribute, policy))
+        sentences.append(promise(shown_name(name), attribute, policy))
     in_class = [name for name, attribute in quasis.items() if attribute.missing == "class"]
     if in_class:
         sentences.append(f"Whether {_listed(in_class)} is missing is visible and is part of the class.")
@@ -85,8 +85,14 @@ def attacker_in_words(policy: Policy) -> str:
 
 
 def matcher_in_words(quasis: Iterable[str]) -> str:
-    """Whom the largest single risk is about, as the subject of a sentence; `quasis` are names of quasi-identifiers."""
-    return f"whoever knows {_listed(quasis)} of everybody and matches a whole class one to one, without the help of kept columns,"
+    """Whom the largest single risk is about, as the subject of a sentence; whoever shows it makes the names visible."""
+    known = ", ".join(quasis)
+    return f"whoever knows {known} of everybody and matches a whole class one to one, without the help of kept columns,"
+
+
+def single_risk_in_words(quasis: Iterable[str]) -> str:
+    """What the largest single risk says, and of which attacker, in one sentence."""
+    return f"The largest single risk is how sure {matcher_in_words(quasis)} can be of any one record, at most."
 
 
 def _confidence(policy: Policy) -> str:
@@ -106,9 +112,9 @@ def _confidence(policy: Policy) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(_shown, names))
+    return ", ".join(map(shown_name, names))
 
 
-def _shown(name: str) -> str:
+def shown_name(name: str) -> str:
     """A column's name with control characters as escapes: after a line break, the rest would look like another promise."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)

@@ -14,9 +14,10 @@ from collections.abc import Callable, Sequence
 
 from kepsilon.errors import Problem
 from kepsilon.policy.exact_bounds import SMALLEST_EPSILON
+from kepsilon.policy.guarantee import matcher_in_words, shown_name
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
-from kepsilon.predict.prediction import Prediction
+from kepsilon.predict.prediction import Prediction, percent_at_most
 
 Risks = Callable[[Sequence[float]], Sequence[float]]
 """The largest posterior of any record, to an attacker of single records, for each of several ε."""
@@ -33,7 +34,8 @@ def above_individual_risk(prediction: Prediction, policy: Policy, *, risks: Risk
     limit, risk = policy.max_individual_risk, prediction.linking_risk
     if limit is None or risk.largest_possible_by_matching <= limit:
         return None
-    sentence = risk.by_matching_in_words([*policy.k_quasis, *policy.epsilon_quasis])
+    who = matcher_in_words(map(shown_name, [*policy.k_quasis, *policy.epsilon_quasis]))
+    share = percent_at_most(risk.largest_possible_by_matching)
     ways = [
         *_smaller_epsilons(prediction, policy, limit, risks=risks),
         *_larger_k(prediction, policy, limit),
@@ -41,8 +43,9 @@ def above_individual_risk(prediction: Prediction, policy: Policy, *, risks: Risk
     ]
     return Problem(
         where="",
-        what=f"{sentence}, which is above max_individual_risk = {written(limit)}. No noise was drawn.",
-        fix=f"What would work: {'; or '.join(ways)}.",
+        what=f"{who} could be up to {share} sure of one record, above max_individual_risk = {written(limit)}. "
+        "No noise was drawn.",
+        fix=f"What would work, or may: {'; or '.join(ways)}.",
     )
 
 
@@ -113,8 +116,8 @@ def _larger_k(prediction: Prediction, policy: Policy, limit: float) -> list[str]
     n, smallest = prediction.records.counted, prediction.classes.smallest
     if 1 / smallest > limit:
         least = math.ceil(1 / fraction(limit))
-        reason = f"because a record of a class is one of it, whatever epsilon is, and the smallest has {smallest:,}"
-        return [f"k = {least:,} or more, {reason}"] if least <= n else []
+        one_of = f"whatever epsilon is, a record of the smallest class is one of {smallest:,}"
+        return [f"k, which has to be at least {least:,} for this limit ({one_of})"] if least <= n else []
     enough = k_whatever_the_data(limit, epsilon=float(policy.exact_epsilon))
     if enough > n:
         return ["a larger k"]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from kepsilon.pages.figures.explored import Explored, setting_words
 from kepsilon.pages.figures.figure import Tile, and_more
 from kepsilon.pages.wording import give, listed, out_of, percent, plural
+from kepsilon.policy.guarantee import single_risk_in_words
 from kepsilon.predict.prediction import Prediction
 
 LIMITS = {
@@ -86,7 +87,7 @@ def grid_notes(explored: Explored) -> list[str]:
         if explored.has_closed_forms
         else "All figures are expected ones, after published values are rounded and clamped to a domain."
     ]
-    notes.append(explored.grid.about_single_risk)
+    notes.append(single_risk_in_words([*explored.met[0].loss.precision.by_attribute, *explored.epsilon_quasis]))
     if not explored.epsilon_quasis:
         notes.append("There is no ε-quasi: no noise is drawn, and ε has no effect on any figure.")
     if explored.confidence:
