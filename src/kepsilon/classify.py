@@ -25,6 +25,7 @@ def classify(column_names: Sequence[str], policy: Policy, *, source: str) -> Col
         published=tuple(name for name in column_names if name in set(protected)),
         attributes=policy.k_quasis,
         precisions={name: fraction(own.precision) for name, own in policy.epsilon_quasis.items()},
+        readings=policy.readings,
     )
 
 

@@ -81,7 +81,10 @@ def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Sto
 def _place(columns: Columns, name: str, policy: Policy) -> tuple[PlacedValues, DistinctValues]:
     """The distinct values of a k-quasi with their labels, and with their counts."""
     distinct = columns.distinct(name)
-    return place_values(name, policy.k_quasis[name], distinct.values), distinct
+    placed = place_values(
+        name, policy.k_quasis[name], distinct.values, reading=policy.readings[name], is_typed=distinct.is_typed
+    )
+    return placed, distinct
 
 
 def _refused(placed: tuple[PlacedValues, DistinctValues], policy: Policy) -> list[Problem]:

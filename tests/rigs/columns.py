@@ -315,6 +315,13 @@ def _as_numbers(rng: random.Random, values: list[Fraction | None], step: Fractio
     return pa.array(written, pa.string())
 
 
+def with_commas(array: pa.Array) -> pa.Array:
+    """Numbers that are text, with decimal commas; other types as they are."""
+    if not pa.types.is_string(array.type):
+        return array
+    return pc.replace_substring(array, ".", ",")
+
+
 def decimal(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
 

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from rigs.cases import Case
 from rigs.label_meaning import as_text, covers, moment_of, number_of
+from rigs.readings import as_read
 from rigs.tables import CSV_KINDS
 from rigs.tokens import tokens_in
 
@@ -148,10 +149,10 @@ def _n_left_before(case: Case) -> int:
     left: set[int] = set()
     for column in case.of_role("epsilon-quasi"):
         if case.document["attributes"][column.name].get("missing", "suppress") == "suppress":
-            left |= {i for i, value in enumerate(column.values) if _is_missing(value)}
+            left |= {i for i, value in enumerate(as_read(column, case.document)) if _is_missing(value)}
     for column in case.of_role("k-quasi"):
         attribute = case.document["attributes"][column.name]
-        texts = [as_text(value) for value in column.values]
+        texts = [as_text(value) for value in as_read(column, case.document)]
         no_value = {None, ""} if case.kind in CSV_KINDS else {None}
         is_listed = {text: text in no_value or _lists(text, attribute, case) for text in set(texts)}
         left |= {i for i, text in enumerate(texts) if not is_listed[text]}
@@ -161,7 +162,7 @@ def _n_left_before(case: Case) -> int:
 def _lists(text: str | None, attribute: Mapping[str, Any], case: Case) -> bool:
     """Whether a k-quasi places a value: its hierarchy lists it, or it is a number where there is a step to cut on."""
     hierarchy = attribute.get("hierarchy", {"type": ""})
-    if "step" in attribute and case.document["algorithm"] != "ola" and number_of(text) is None:
+    if "step" in attribute and number_of(text) is None:
         return False
     if hierarchy["type"] == "mask":
         return len(text or "") <= hierarchy.get("length", math.inf)
@@ -182,7 +183,7 @@ def _lists(text: str | None, attribute: Mapping[str, Any], case: Case) -> bool:
 def _labels(case: Case, published: Published, pairs: Sequence[tuple[int, int]]) -> Iterator[str]:
     for column in case.of_role("k-quasi"):
         hierarchy = case.document["attributes"][column.name].get("hierarchy")
-        own, labels = column.values, published.column(column.name)
+        own, labels = as_read(column, case.document), published.column(column.name)
         seen: dict[tuple[Any, Any], bool] = {}
         for original, released in pairs:
             value, label = own[original], labels[released]
@@ -198,7 +199,7 @@ def _labels(case: Case, published: Published, pairs: Sequence[tuple[int, int]]) 
 
 def _missing(case: Case, published: Published, pairs: Sequence[tuple[int, int]]) -> Iterator[str]:
     for column in case.of_role("epsilon-quasi"):
-        own, values = column.values, published.column(column.name)
+        own, values = as_read(column, case.document), published.column(column.name)
         for original, released in pairs:
             value = values[released]
             shown_missing = value is None or (published.is_pandas and value != value)

@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from rigs.columns import Column, decimal
+from rigs.columns import Column, decimal, with_commas
 from rigs.label_meaning import as_text
 from rigs.settings import all_keys, values_of
 
@@ -60,6 +60,29 @@ def maybe(probability: float, how: How) -> How:
 
 def only_if(condition: Callable[[Scene], Any], how: How) -> How:
     return lambda scene: how(scene) if condition(scene) else ABSENT
+
+
+CODES = ("?", "NA", "99", "-1", " ", "", "unknown", "*", "null", "nan", "1e2")
+"""Texts that may mean missing in any column."""
+
+
+def _codes(scene: Scene) -> list[str]:
+    """Texts that mean missing: some that occur in the column, or in any quasi for the list of all, and some others."""
+    own = [scene.column] if scene.attribute else [column for column in scene.columns if "quasi" in column.role]
+    occurring = sorted({as_text(value) or "" for column in own for value in column.values})
+    return [
+        *scene.rng.sample(occurring, min(len(occurring), scene.rng.choice([0, 1, 1, 2]))),
+        *scene.rng.sample(CODES, scene.rng.choice([0, 1, 2])),
+    ]
+
+
+def _decimal(scene: Scene) -> str:
+    """A decimal sign; with a comma, most quasis whose numbers are text are written so."""
+    sign: str = scene.rng.choice(values_of("decimal"))
+    for column in scene.columns:
+        if sign == "," and "quasi" in column.role and column.holds == "numbers" and scene.rng.random() < 0.9:
+            column.array = with_commas(column.array)
+    return sign
 
 
 def _k(scene: Scene) -> int:
@@ -222,8 +245,11 @@ HOW: dict[str, How] = {
     "loss": maybe(0.5, any_value("loss")),
     "labels": maybe(0.5, any_value("labels")),
     "unlisted_columns": lambda scene: "drop" if scene.has("") else maybe(0.3, any_value("unlisted_columns"))(scene),
+    "decimal": maybe(0.3, _decimal),
+    "missing_values": maybe(0.2, _codes),
     "attributes": _attributes,
     "attributes.k-quasi.unlisted": maybe(0.4, any_value("attributes.k-quasi.unlisted")),
+    "attributes.k-quasi.missing_values": maybe(0.2, _codes),
     "attributes.k-quasi.hierarchy": _hierarchy,
     "attributes.k-quasi.step": only_if(lambda scene: scene.column.holds == "numbers", _step),
     "attributes.k-quasi.hierarchy.mask.side": maybe(0.5, any_value("attributes.k-quasi.hierarchy.mask.side")),
@@ -245,6 +271,7 @@ HOW: dict[str, How] = {
     "attributes.epsilon-quasi.range.coarse": _coarse,
     "attributes.epsilon-quasi.mechanism": maybe(0.3, any_value("attributes.epsilon-quasi.mechanism")),
     "attributes.epsilon-quasi.missing": maybe(0.5, any_value("attributes.epsilon-quasi.missing")),
+    "attributes.epsilon-quasi.missing_values": maybe(0.2, _codes),
     "attributes.epsilon-quasi.domain": maybe(0.3, _declared),
 }
 """How each setting is drawn: a function of the scene that returns the value, or ABSENT."""

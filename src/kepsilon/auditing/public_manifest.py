@@ -37,13 +37,16 @@ OF_THE_CURATOR = frozenset(
         "seconds", "attackers", "kept_columns", "persons", "homogeneity", "population_risk", "verdicts",
         "records.read", "records.suppressed_by_k", "records.suppressed_by_confidence", "records.suppressed_missing",
         "records.suppressed_unlisted", "records.suppressed_by_cap", "policy.max_total_suppression",
-        "policy.max_individual_risk",
+        "policy.max_individual_risk", "policy.missing_values", "policy.decimal",
     }
 )  # fmt: skip
 """Keys that stand in the curator's record and never in a manifest."""
 
 OF_THE_CURATORS_HIERARCHIES = ("path", "levels")
 """Keys of a hierarchy in the policy that never stand in a manifest."""
+
+OF_THE_CURATORS_ATTRIBUTES = ("missing_values",)
+"""Keys of an attribute in the policy that never stand in a manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,7 @@ def _public_policy(policy: Policy) -> Json:
     document = policy.model_dump(mode="json", exclude_none=True)
     attributes = {}
     for name, attribute in document["attributes"].items():
-        own = dict(attribute)
+        own = {key: value for key, value in attribute.items() if key not in OF_THE_CURATORS_ATTRIBUTES}
         if "hierarchy" in own:
             pairs = own["hierarchy"].items()
             own["hierarchy"] = {key: value for key, value in pairs if key not in OF_THE_CURATORS_HIERARCHIES}
@@ -303,9 +306,10 @@ def _same(stated: Any, expected: Any) -> bool:
 
 
 def _is_the_curators(where: str) -> bool:
-    return where in OF_THE_CURATOR or where.split(".")[-2:] in [
-        ["hierarchy", key] for key in OF_THE_CURATORS_HIERARCHIES
-    ]
+    keys = where.split(".")
+    is_of_attribute = where.startswith("policy.attributes.") and keys[-1] in OF_THE_CURATORS_ATTRIBUTES
+    is_of_hierarchy = keys[-2:] in [["hierarchy", key] for key in OF_THE_CURATORS_HIERARCHIES]
+    return where in OF_THE_CURATOR or is_of_attribute or is_of_hierarchy
 
 
 def _listed(paths: list[str]) -> str:

@@ -14,7 +14,7 @@ from kepsilon.errors import DataError, Problem
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label
-from kepsilon.table.domains import domain_of, place_values, refused_values, unplaceable
+from kepsilon.table.domains import PlacedValues, domain_of, place_values, refused_values, unplaceable
 
 LEFT_OUT = -1
 """The code of a record that is left out before counting, because a value is missing or unlisted."""
@@ -73,11 +73,12 @@ def read_original(table: AuditedTable, policy: Policy) -> Original:
     if table.n_records == 0:
         raise DataError(Problem(where=table.name, what="has a header, but no records."))
     texts = {name: table.labels(name) for name in roles.k_quasis}
-    numbers = {name: table.numbers(name) for name in roles.epsilon_quasis}
+    readings = policy.readings
+    numbers = {name: table.numbers(name, readings[name]) for name in roles.epsilon_quasis}
     unlisted = np.zeros(table.n_records, dtype=np.bool_)
     problems: list[Problem] = []
     for name, (values, codes) in texts.items():
-        placed = place_values(name, policy.k_quasis[name], values)
+        placed = _placed(table, policy, name, values)
         if policy.k_quasis[name].unlisted == "error":
             problems += refused_values(placed, np.bincount(codes, minlength=len(values)))
         problems += unplaceable(placed)
@@ -95,7 +96,7 @@ def read_original(table: AuditedTable, policy: Policy) -> Original:
     for name, (values, codes) in texts.items():
         occurring, positions = np.unique(codes[stays], return_inverse=True)
         staying_values = tuple(values[i] for i in occurring.tolist())
-        domains[name], code_of = domain_of(place_values(name, policy.k_quasis[name], staying_values))
+        domains[name], code_of = domain_of(_placed(table, policy, name, staying_values))
         coded[name] = np.full(table.n_records, LEFT_OUT, dtype=np.int64)
         coded[name][stays] = code_of[positions]
     return Original(
@@ -109,6 +110,12 @@ def read_original(table: AuditedTable, policy: Policy) -> Original:
         codes=coded,
         numbers=numbers,
     )
+
+
+def _placed(table: AuditedTable, policy: Policy, name: str, values: tuple[Label, ...]) -> PlacedValues:
+    """Values of a k-quasi with their labels, read the way the policy says."""
+    attribute, reading = policy.k_quasis[name], policy.readings[name]
+    return place_values(name, attribute, values, reading=reading, is_typed=table.is_typed(name))
 
 
 def codes_of_both(original: Original, released: Released, name: str) -> tuple[IntArray, IntArray, int]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from kepsilon.errors import Problem
+from kepsilon.policy.reading import Reading
 from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import Recoding
@@ -61,6 +62,8 @@ class DistinctValues:
     values: tuple[Label, ...]
     counts: IntArray
     """Records that hold each value, shape (n_values,)."""
+    is_typed: bool = False
+    """Whether the column is one of numbers, not text: such numbers have a decimal point, whatever the policy says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,7 +281,7 @@ class Source(Protocol):
     def repetition(self, column: str) -> Repetition:
         """Whether the values of one column repeat; the values themselves are not returned."""
 
-    def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
+    def offending(self, column: str, attribute: Attribute, reading: Reading) -> list[tuple[str, int]]:
         """Values that the attribute's role cannot place, with how many records hold each.
 
         These are values of records, so they are shown only to a curator who asks for them.

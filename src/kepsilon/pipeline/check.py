@@ -13,6 +13,7 @@ from kepsilon.engines.protocol import Engine
 from kepsilon.errors import DataError, Problem, guarded
 from kepsilon.kanonymise.algorithms import k_anonymise
 from kepsilon.policy.policy import Policy
+from kepsilon.policy.reading import PLAIN
 from kepsilon.predict.limits import refuse_outside_limits
 from kepsilon.predict.predict import predict
 from kepsilon.predict.prediction import Prediction
@@ -62,4 +63,4 @@ def offending_values(
     opened = (engine or local_engine()).open_source(source)
     if column not in policy.attributes or column not in opened.column_names:
         raise DataError(Problem(where=opened.name, what=f'there is no column "{column}" with a role to look into.'))
-    return opened.offending(column, policy.attributes[column])
+    return opened.offending(column, policy.attributes[column], policy.readings.get(column, PLAIN))

@@ -96,6 +96,9 @@ def _problem(details: ErrorDetails, name: str, top_keys: Collection[str]) -> Pro
     if kind == "missing":
         what = "is required and has no default: it decides what is promised."
     elif kind == "extra_forbidden":
+        what = _belongs_elsewhere(details["loc"], top_keys)
+        if what:
+            return Problem(where=where, what=what)
         return Problem(where=where, what="is not a key of the policy.", fix=_closest_key(details["loc"], top_keys))
     elif kind == "union_tag_not_found":
         what = (
@@ -128,6 +131,17 @@ def _without_tags(location: tuple[int | str, ...]) -> list[str]:
         keys.append(str(key))
         tag_follows = (i == 1 and location[0] == "attributes") or key == "hierarchy"
     return keys
+
+
+def _belongs_elsewhere(location: tuple[int | str, ...], top_keys: Collection[str]) -> str:
+    """Where a key of an attribute that its role does not have belongs; empty if nothing has such a key."""
+    if len(location) != 4 or location[0] != "attributes":
+        return ""
+    models: dict[str, type[KQuasi | EpsilonQuasi]] = {"k-quasi": KQuasi, "epsilon-quasi": EpsilonQuasi}
+    roles = [role for role, model in models.items() if location[-1] in model.model_fields]
+    if roles:
+        return f"is for {' and '.join(f'{role}s' for role in roles)} only."
+    return "is a key of the whole policy, not of one attribute." if location[-1] in top_keys else ""
 
 
 def _closest_key(location: tuple[int | str, ...], top_keys: Collection[str]) -> str:

@@ -19,6 +19,7 @@ from kepsilon.policy.document import missing_hierarchy_text, problems_of, read_d
 from kepsilon.policy.exact_bounds import EXACT, FINEST_BITS, LARGEST_EPSILON, SMALLEST_EPSILON
 from kepsilon.policy.hierarchies import FileHierarchy
 from kepsilon.policy.hierarchies.levels import Specification
+from kepsilon.policy.reading import DecimalSign, MissingValues, Reading
 from kepsilon.policy.roles import Attribute, EpsilonQuasi, Identifier, Kept, KQuasi, Number, fraction
 
 Share = Annotated[Number, Field(ge=0, le=1)]
@@ -54,6 +55,10 @@ class Policy(Specification):
     labels: Literal["siblings", "ancestor"] = "siblings"
     """For Mondrian: labels that say what occurs in a class, or the region of hierarchy or number line that holds it."""
     unlisted_columns: Literal["error", "drop"] = "error"
+    missing_values: MissingValues = ("",)
+    """Texts of quasis that mean missing, such as "?" or "99"; empty cells always do."""
+    decimal: DecimalSign = "."
+    """The decimal sign of numbers that are text in the input; a release has points."""
     attributes: Annotated[dict[str, Attribute], Field(min_length=1)]
     _origin: Origin = PrivateAttr(default_factory=lambda: Origin(None))
 
@@ -177,9 +182,25 @@ class Policy(Specification):
 
     @property
     def notes(self) -> tuple[Problem, ...]:
-        """What the curator should know of how hierarchy files were read."""
+        """What the curator should know of how hierarchy files and numbers were read."""
         hierarchies = [attribute.hierarchy for attribute in self.k_quasis.values()]
-        return tuple(note for own in hierarchies if isinstance(own, FileHierarchy) for note in own.notes)
+        found = [note for own in hierarchies if isinstance(own, FileHierarchy) for note in own.notes]
+        if self.decimal == ",":
+            what = (
+                "numbers of the input are read with a decimal comma. The release has decimal points, in every format."
+            )
+            found.append(Problem(where="decimal", what=what))
+        return tuple(found)
+
+    @property
+    def readings(self) -> dict[str, Reading]:
+        """How the cells of each quasi are read."""
+        quasis: dict[str, KQuasi | EpsilonQuasi] = {**self.k_quasis, **self.epsilon_quasis}
+        found = {}
+        for name, own in quasis.items():
+            texts = self.missing_values if own.missing_values is None else own.missing_values
+            found[name] = Reading(missing_values=texts, decimal=self.decimal)
+        return found
 
     @property
     def exact_epsilon(self) -> Fraction:

@@ -13,8 +13,9 @@ from pydantic_core import PydanticCustomError
 
 from kepsilon.policy.choices import MECHANISMS, OneOf
 from kepsilon.policy.exact_bounds import EXACT, FINEST_BITS
-from kepsilon.policy.hierarchies import Hierarchy
+from kepsilon.policy.hierarchies import Hierarchy, IntervalsHierarchy
 from kepsilon.policy.hierarchies.levels import Specification
+from kepsilon.policy.reading import PLAIN, MissingValues, Reading
 
 
 def _refuse_other_than_numbers(value: object) -> object:
@@ -70,6 +71,13 @@ class KQuasi(Specification):
     """The public step that Mondrian cuts and labels numbers on; OLA uses the hierarchy instead."""
     unlisted: Literal["error", "suppress"] = "error"
     """What to do with records whose value is not in the hierarchy, or is no number though there is a step."""
+    missing_values: MissingValues | None = None
+    """Texts that mean missing, instead of those that the policy has for all quasis."""
+
+    @property
+    def reads_numbers(self) -> bool:
+        """Whether its values are read as numbers, because it has a step or intervals."""
+        return self.step is not None or isinstance(self.hierarchy, IntervalsHierarchy)
 
 
 class EpsilonQuasi(Specification):
@@ -83,6 +91,8 @@ class EpsilonQuasi(Specification):
     mechanism: Annotated[str, OneOf(MECHANISMS)] = "laplace"
     """How published values are made from true ones."""
     missing: Literal["suppress", "class"] = "suppress"
+    missing_values: MissingValues | None = None
+    """Texts that mean missing, instead of those that the policy has for all quasis."""
     domain: Bounds | None = None
     """Public bounds that published values are clamped to."""
 
@@ -169,5 +179,11 @@ class ColumnRoles:
     """The k-quasis with their hierarchies, from which messages tell how a column could be coarsened."""
     precisions: Mapping[str, Fraction] = field(default_factory=dict)
     """Precision of each ε-quasi; the data's own values mostly have it too."""
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+    """How the cells of each quasi are read; what is not listed is read as `PLAIN`."""
     are_figures_simulated: bool = False
     """Whether the expected figures of the ε-quasis have no closed form and are simulated."""
+
+    def reading(self, name: str) -> Reading:
+        """How the cells of a quasi are read."""
+        return self.readings.get(name, PLAIN)

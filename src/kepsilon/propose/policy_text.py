@@ -64,6 +64,10 @@ MANY_QUASIS = """\
 # CAREFUL: {n} k-quasis have so many combinations that most are rare, and much detail will go. Which of them could
 # anybody really know? Fewer k-quasis, or numbers as epsilon-quasis instead, keep more.
 """
+DECIMAL_COMMA = """\
+decimal = ","               # numbers are written with a decimal comma throughout; the release has points
+"""
+QUASIS = ("k-quasi", "epsilon-quasi")
 NOTHING_TO_PROTECT = """\
 # ATTENTION: no column looks like a k-quasi or an epsilon-quasi. A policy without any is refused, because nothing
 # would be protected.
@@ -79,7 +83,9 @@ def propose_policy(source: object) -> str:
     n_grouped, n_noisy = (sum(p.role == role for p in proposals) for role in ("k-quasi", "epsilon-quasi"))
     explained = ROLES + (MANY_QUASIS.format(n=n_grouped) if n_grouped > MANY else "")
     read = [_comment(f"ATTENTION: the data {note.what} {note.fix}") for note in notes]
-    parts = [head, *read, *_attentions(proposals), explained]
+    quasis = [proposal for proposal in proposals if proposal.role in QUASIS]
+    signs = [DECIMAL_COMMA] if any(proposal.column.has_commas for proposal in quasis) else []
+    parts = [head, *signs, *read, *_attentions(proposals), explained]
     if n_noisy:
         parts.append(RANGES + (TOGETHER.format(n=n_noisy) if n_noisy > 1 else ""))
     if any(proposal.groups for proposal in proposals):
@@ -100,7 +106,7 @@ def _attentions(proposals: Sequence[Proposal]) -> Iterator[str]:
         yield "".join(
             [*lines, _comment(consequence + "hold fewer than k persons. Bring each person's records into one first.")]
         )
-    if not any(p.role in ("k-quasi", "epsilon-quasi") for p in proposals):
+    if not any(p.role in QUASIS for p in proposals):
         yield NOTHING_TO_PROTECT
 
 
@@ -123,6 +129,8 @@ def _section(proposal: Proposal) -> str:
     if proposal.hierarchy is not None:
         has_length = f"   # {EDIT_ME}: the length such a code can have" if "length" in proposal.hierarchy else ""
         lines.append(f"hierarchy = {toml_value(proposal.hierarchy)}{has_length}\n")
+    if proposal.role in QUASIS and proposal.column.missing:
+        lines.append(f"missing_values = {toml_value(list(proposal.column.missing))}\n")
     step = public_step(proposal.column, proposal.hierarchy)
     if step is not None:
         lines.append(f"step = {toml_value(step)}   # for mondrian; {EDIT_ME}: a round public number\n")

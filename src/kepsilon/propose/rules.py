@@ -212,10 +212,9 @@ def _number(column: ColumnProfile, _: frozenset[Meaning]) -> Proposal | None:
             f"CAREFUL: {column.n_unique:,} records hold a number that no other record holds. If it can be looked up somewhere "
             "(a number of a register, a sampling weight), make it an identifier."
         )
-    n_missing = column.n_null + column.n_blank
-    if n_missing:
+    if column.n_lacking:
         notes.append(
-            f'{n_missing:,} records lack it and would be left out. With missing = "class" they stay, and lacking it becomes '
+            f'{column.n_lacking:,} records lack it and would be left out. With missing = "class" they stay, and lacking it becomes '
             "part of the class."
         )
     decimals = f" with up to {column.decimals} decimal{'s' * (column.decimals > 1)}" if column.decimals else ""
@@ -277,10 +276,18 @@ def _advice(column: ColumnProfile) -> tuple[str, ...]:
     if column.kind is Kind.TEXT and column.n_filled / 2 <= column.n_numbers < column.n_filled:
         advice.append(
             f"{column.n_numbers:,} records hold numbers, {column.n_filled - column.n_numbers:,} hold text. If the text stands for "
-            "a missing value, write empty cells instead and run init again."
+            "a missing value, write empty cells instead and run init again, or make it a quasi with missing_values."
         )
-    if column.is_all(Shape.DECIMAL_COMMA):
-        advice.append("These are numbers with a decimal comma. Write a decimal point and run init again.")
+    if column.is_all(Shape.COMMA):
+        advice.append(
+            'These are numbers with a comma. If it is a decimal comma, decimal = "," makes numbers of them, and then no other '
+            "quasi may have decimal points. If it stands between thousands, take it out and run init again."
+        )
+    if column.missing:
+        listed = ", ".join(f'"{text}"' for text in column.missing)
+        advice.append(
+            f"{column.n_coded:,} records hold {listed} where others hold numbers: read as missing in a quasi."
+        )
     hinted = [shape.value for shape in HINTS if 0 < column.shapes.get(shape, 0.0) < 0.5]
     if hinted:
         advice.append(f"CAREFUL: some of its values look like {' or '.join(hinted)}.")

@@ -10,8 +10,12 @@ from typing import Any
 from kepsilon.json_values import Json, JsonMapping, frozen, json_of
 from kepsilon.policy.policy import Policy
 
-CURATORS_KEYS = {"max_total_suppression", "max_individual_risk"}
-"""Keys of a policy that are not made public: that a release passed a limit on exact values is a bit about them."""
+CURATORS_KEYS = {"max_total_suppression", "max_individual_risk", "missing_values", "decimal"}
+"""Keys of a policy that are not made public: that a release passed a limit on exact values is a bit about them, and how
+missing values and decimals are written in the input says nothing about the release."""
+
+CURATORS_ATTRIBUTE_KEYS = {"missing_values"}
+"""Keys of an attribute that are not made public: lists of values of the input."""
 
 CURATORS_HIERARCHY_KEYS = {"path", "levels"}
 """Keys of a hierarchy that are not made public: the path of its file, and lists that may be copied from the data."""
@@ -35,6 +39,8 @@ class PolicyDocument(JsonMapping):
         """The policy as the manifest states it: without what is the curator's own, and without limits on exact values."""
         document = {key: own for key, own in normalised(policy).items() if key not in CURATORS_KEYS}
         for attribute in document["attributes"].values():
+            for key in CURATORS_ATTRIBUTE_KEYS & attribute.keys():
+                del attribute[key]
             hierarchy = attribute.get("hierarchy", {})
             for key in CURATORS_HIERARCHY_KEYS & hierarchy.keys():
                 del hierarchy[key]

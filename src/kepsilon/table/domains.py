@@ -17,6 +17,7 @@ import numpy as np
 from kepsilon.errors import PolicyError, Problem
 from kepsilon.policy.hierarchies import Levels
 from kepsilon.policy.numbers import parse_number
+from kepsilon.policy.reading import PLAIN, Reading, read_values
 from kepsilon.policy.roles import KQuasi, fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label, NotNestedError, code_domain
@@ -32,6 +33,7 @@ class PlacedValues:
 
     name: str
     values: tuple[Label, ...]
+    """The values as they count: None where one means missing, and numbers that hierarchy or step read with a point."""
     levels: Levels
     """Labels of the values that are not null, in their order."""
     is_listed: BoolArray
@@ -44,6 +46,8 @@ class PlacedValues:
     """The public step that numbers are cut and labelled on, if the policy has one."""
     lacks_step: bool
     """Whether the values are numbers and have neither a hierarchy nor a step, so that no safe label is known."""
+    has_other_sign: bool
+    """Whether some values would be numbers if the policy had not stated another decimal sign."""
 
     @property
     def is_covered(self) -> BoolArray:
@@ -51,12 +55,16 @@ class PlacedValues:
         return self.is_listed & self.is_number
 
 
-def place_values(name: str, attribute: KQuasi, values: Sequence[Label]) -> PlacedValues:
+def place_values(
+    name: str, attribute: KQuasi, values: Sequence[Label], *, reading: Reading = PLAIN, is_typed: bool = False
+) -> PlacedValues:
     """The distinct values of a k-quasi with their labels.
 
-    `values` may hold None for null, which no hierarchy has to list. An empty text counts as null: a CSV file does not
-    tell them apart, and what is one class there has to be one class everywhere.
+    `values` may hold None for null, which no hierarchy has to list. A text that means missing by the `reading` counts as
+    null. So does an empty text: a CSV file does not tell them apart, and what is one class there has to be one class
+    everywhere. `is_typed` says that the column is one of numbers, not text.
     """
+    values, is_wrong = read_values(values, reading, is_typed=is_typed, wants_numbers=attribute.reads_numbers)
     known = [value for value in values if value]
     has_step, has_hierarchy = attribute.step is not None, attribute.hierarchy is not None
     levels = Levels(labels=()) if attribute.hierarchy is None else attribute.hierarchy.place(known)
@@ -65,6 +73,7 @@ def place_values(name: str, attribute: KQuasi, values: Sequence[Label]) -> Place
     is_listed[of_known[list(levels.not_covered)]] = False
     if has_step:
         is_number[of_known] = [parse_number(value) is not None for value in known]
+    (is_number if has_step else is_listed)[is_wrong] = False
     return PlacedValues(
         name=name,
         values=tuple(values),
@@ -73,7 +82,8 @@ def place_values(name: str, attribute: KQuasi, values: Sequence[Label]) -> Place
         is_number=is_number,
         generalises=has_hierarchy,
         step=None if attribute.step is None else fraction(attribute.step),
-        lacks_step=not has_step and not has_hierarchy and _are_numbers(known),
+        lacks_step=not has_step and not has_hierarchy and _are_numbers(known, PLAIN if is_typed else reading),
+        has_other_sign=any(is_wrong),
     )
 
 
@@ -151,7 +161,10 @@ def _refusal(placed: PlacedValues, counts: IntArray, refused: BoolArray, why: st
         what=f"{n_records:,} records hold {n_values:,} values that {why}.",
         fix="They are not shown, because they come from records. To see them here: "
         f"kepsilon check --show-values {placed.name}\n"
-        f'Or leave those records out: attributes.{placed.name}.unlisted = "suppress"',
+        f'Or leave those records out: attributes.{placed.name}.unlisted = "suppress"\n'
+        f"Or, if they stand for missing values, list them: attributes.{placed.name}.missing_values"
+        + '\nBecause of decimal = "," a number with a decimal point is text.'
+        * placed.has_other_sign,
     )
 
 
@@ -179,9 +192,13 @@ def _columns(placed: PlacedValues) -> tuple[list[list[Label]], FloatArray | None
     return columns, np.array([np.nan if i is None else levels.positions[i] for i in known], dtype=np.float64)
 
 
-def _are_numbers(values: Sequence[str]) -> bool:
-    """Whether there are values and all of them are numbers.
+def _are_numbers(values: Sequence[str], reading: Reading) -> bool:
+    """Whether there are values and all of them are numbers, with the decimal sign of the reading.
 
     "01234" is a code, not a number, so one such value makes the attribute text.
     """
-    return bool(values) and all(parse_number(value) is not None and not LEADING_ZERO.match(value) for value in values)
+    texts = (reading.with_point(value) for value in values)
+    are_all = all(
+        text is not None and parse_number(text) is not None and not LEADING_ZERO.match(text) for text in texts
+    )
+    return bool(values) and are_all

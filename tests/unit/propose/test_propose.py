@@ -318,21 +318,77 @@ def test_groups_offered_as_a_comment_can_take_the_place_of_suppress() -> None:
     assert ke.check(table, policy).records.suppressed_unlisted == 0
 
 
-@pytest.mark.parametrize(
-    "values",
-    [[*["NA"] * 30, *(str(v) for v in spread(1, 99)[30:])], [*["nan"] * 30, *(str(v) for v in spread(1, 99)[30:])]],
-    ids=["NA", "nan"],
-)
-def test_text_among_numbers_is_counted(values: list[str]) -> None:
-    """Marks for missing values would make an ε-quasi be refused; empty fields would not."""
-    text = ke.propose_policy(pa.table({"amplitude": values}))
+def test_text_among_numbers_is_counted() -> None:
+    """A text that nobody knows for a mark of missing values is left to the curator."""
+    text = ke.propose_policy(pa.table({"amplitude": [*["none given"] * 30, *(str(v) for v in spread(1, 99)[30:])]}))
     assert "370 records hold numbers, 30 hold text" in text
+    assert "missing_values = " not in text
 
 
-def test_decimal_commas_are_recognised() -> None:
-    """Half of Europe writes them."""
-    text = ke.propose_policy(pa.table({"amplitude": [f"{v // 10},{v % 10}" for v in spread(100, 999)]}))
-    assert "decimal comma" in text
+@pytest.mark.parametrize("name", ["amplitude", "age", "year of birth", "zip"])
+@pytest.mark.parametrize(
+    "marks",
+    [["NA"], ["nan"], ["?"], [" ? "], ["."], ["-"], ["N/A", "unknown"]],
+    ids=lambda marks: " ".join(marks).strip(),
+)
+def test_marks_of_missing_values_among_numbers_are_proposed(name: str, marks: list[str]) -> None:
+    """Such a column is one of numbers: it gets the role that it has without the marks, and the reason says how many."""
+    numbers = [
+        str(v)
+        for v in (spread(1930, 2005) if "year" in name else spread(10_000, 10_090) if name == "zip" else spread(1, 99))
+    ]
+    dirty = [marks[i % len(marks)] if i < 30 else value for i, value in enumerate(numbers)]
+    clean = [None if i < 30 else value for i, value in enumerate(numbers)]
+    table = pa.table({name: dirty, "sex": cycle("F", "M")})
+    text = ke.propose_policy(table)
+    attribute = tomllib.loads(text)["attributes"][name]
+    assert attribute.pop("missing_values") == sorted({mark.strip() for mark in marks})
+    assert attribute == proposed(**{name: clean, "sex": cycle("F", "M")})[name]
+    assert "30 records hold" in text
+    found = ke.check(table, ke.Policy.from_dict(tomllib.loads(decided(text))))
+    assert found.records.suppressed_unlisted == 0
+    assert found.records.suppressed_missing == (30 if attribute["role"] == "epsilon-quasi" else 0)
+
+
+def test_no_missing_values_are_proposed_for_what_is_kept() -> None:
+    """Kept columns are published unchanged, and a policy refuses the key there."""
+    values = [*["?"] * 30, *(str(v) for v in spread(100, 999)[30:])]
+    text = ke.propose_policy(pa.table({"blood pressure": values, "sex": cycle("F", "M")}))
+    attribute = tomllib.loads(text)["attributes"]["blood pressure"]
+    assert attribute == {"role": "sensitive"}
+    ke.Policy.from_dict(tomllib.loads(decided(text)))
+
+
+WITH_COMMAS = [f"{v // 10},{v % 10}" for v in spread(100, 999)]
+
+
+def test_decimal_commas_throughout_are_proposed() -> None:
+    """Half of Europe writes them; marks of missing values and whole numbers may be among them."""
+    values = ["?", "7", *WITH_COMMAS[2:]]
+    table = pa.table({"amplitude": values, "age": [str(v) for v in spread(18, 90)]})
+    text = ke.propose_policy(table)
+    document = tomllib.loads(decided(text))
+    assert document["decimal"] == ","
+    assert document["attributes"]["amplitude"]["role"] == "epsilon-quasi"
+    assert document["attributes"]["amplitude"]["precision"] == 0.1
+    assert document["attributes"]["amplitude"]["missing_values"] == ["?"]
+    assert ke.check(table, ke.Policy.from_dict(document)).records.suppressed_missing == 1
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        pytest.param({"a": WITH_COMMAS, "b": [f"{v / 10}" for v in spread(100, 999)]}, id="points in another column"),
+        pytest.param({"a": [f"{v},{v + 100:03}" for v in spread(1, 800)]}, id="thousands"),
+        pytest.param({"a": [*WITH_COMMAS[1:], "1.5"]}, id="points in the same column"),
+        pytest.param({"a": [*WITH_COMMAS[1:], "1,5,1"]}, id="two commas"),
+        pytest.param({"a": [float(v.replace(",", ".")) for v in WITH_COMMAS]}, id="numbers"),
+    ],
+)
+def test_what_may_be_no_decimal_comma_is_not_guessed(columns: dict[str, Any]) -> None:
+    """A wrong sign would make 1,500 of 1.5."""
+    text = ke.propose_policy(pa.table({**columns, "sex": cycle("F", "M")}))
+    assert "decimal" not in tomllib.loads(text)
 
 
 def test_missing_numbers_are_counted_and_both_ways_are_named() -> None:

@@ -10,9 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kepsilon.engines.arrow.coding import as_doubles, encode
+from kepsilon.engines.arrow.coding import as_doubles, encode, holds_numbers
+from kepsilon.engines.arrow.moving import stored
 from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, null_mask, to_doubles
 from kepsilon.errors import DataError, Problem
+from kepsilon.policy.reading import PLAIN, Reading
 from kepsilon.sources.columns import movable
 from kepsilon.sources.csv_files import CsvFile
 from kepsilon.sources.kept_types import without_times
@@ -121,13 +123,17 @@ class AuditedTable:
             values, codes = empty_as_null(values, codes)
         return values, codes.astype(np.int64)
 
-    def numbers(self, name: str) -> FloatArray:
-        """A column of numbers as doubles, NaN where it is missing."""
+    def is_typed(self, name: str) -> bool:
+        """Whether a column is one of numbers, not text."""
+        return holds_numbers(stored(self._column(name)).type)
+
+    def numbers(self, name: str, reading: Reading = PLAIN) -> FloatArray:
+        """A column of numbers as doubles, NaN where it is missing; an original needs the reading of its policy."""
         column = self._column(name)
         is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
         if is_text and not self._source.tells_null_from_empty:
             column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
-        return as_doubles(column, name, self.name)
+        return as_doubles(column, name, self.name, reading)
 
     def _column(self, name: str) -> Any:
         if not self._source.by_column and len(set(self.column_names)) == len(self.column_names):

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import decimal
+from collections.abc import Collection
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +16,7 @@ from kepsilon.engines.arrow.moving import stored, with_one_dictionary
 from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, to_doubles, to_positions
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.numbers import LONGEST, NUMBER, parse_double
+from kepsilon.policy.reading import PLAIN, Reading
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label, code_domain
 
@@ -49,10 +53,16 @@ def only_occurring(values: tuple[Label, ...], codes: IntArray) -> tuple[tuple[La
     return tuple(value for value, found in zip(values, occurs, strict=True) if found), renumbered[codes]
 
 
-def as_doubles(column: pa.ChunkedArray, name: str, source: str) -> FloatArray:
-    """A column as doubles, NaN where it is null; DataError where some values are no numbers."""
-    values, wrong = read_doubles(column, name, source)
-    wrong.refuse_any(name, source)
+def holds_numbers(kind: pa.DataType) -> bool:
+    """Whether a column of this type, or of categories of it, holds numbers and not text."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def as_doubles(column: pa.ChunkedArray, name: str, source: str, reading: Reading = PLAIN) -> FloatArray:
+    """A column as doubles, NaN where it is missing; DataError where some values are no numbers."""
+    values, wrong = read_doubles(column, name, source, reading)
+    wrong.refuse_any(name, source, reading)
     return values
 
 
@@ -68,8 +78,9 @@ class WrongNumbers:
     def __add__(self, other: WrongNumbers) -> WrongNumbers:
         return WrongNumbers(n_texts=self.n_texts + other.n_texts, n_not_finite=self.n_not_finite + other.n_not_finite)
 
-    def refuse_any(self, name: str, source: str) -> None:
+    def refuse_any(self, name: str, source: str, reading: Reading) -> None:
         """Raises DataError where there is such a record."""
+        sign = 'with a decimal comma, because of decimal = ","' if reading.decimal == "," else "with a decimal point"
         where = f'{source}: column "{name}"'
         if self.n_texts:
             raise DataError(
@@ -77,7 +88,7 @@ class WrongNumbers:
                     where=where,
                     what=f"is an epsilon-quasi, but {self.n_texts:,} records hold text that is not a number.",
                     fix="They are not shown, because they come from records. To see them here: kepsilon check --show-values "
-                    "with this column\nWrite missing values as an empty cell, and numbers with a decimal point.",
+                    f"with this column\nTexts that mean missing are listed in missing_values. Numbers are read {sign}.",
                 )
             )
         if self.n_not_finite:
@@ -90,20 +101,22 @@ class WrongNumbers:
             )
 
 
-def read_doubles(column: pa.ChunkedArray, name: str, source: str) -> tuple[FloatArray, WrongNumbers]:
-    """A column as doubles, NaN where it is null, and how many values are no numbers; if any is, ignore the doubles."""
+def read_doubles(
+    column: pa.ChunkedArray, name: str, source: str, reading: Reading = PLAIN
+) -> tuple[FloatArray, WrongNumbers]:
+    """A column as doubles, NaN where it is missing, and how many values are no numbers; if any is, ignore the doubles.
+
+    A number means missing if its double is that of a number which the reading lists.
+    """
     if pa.types.is_null(column.type):
         column = column.cast(pa.float64())
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        column, n_texts = _parsed(column)
+        column, n_texts = _parsed(column, reading)
         if n_texts:
             return np.zeros(0), WrongNumbers(n_texts=n_texts)
-    is_number = (
-        pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
-    )
-    if not is_number:
+    if not holds_numbers(column.type):
         raise DataError(
             Problem(
                 where=f'{source}: column "{name}"',
@@ -114,16 +127,45 @@ def read_doubles(column: pa.ChunkedArray, name: str, source: str) -> tuple[Float
     # A null becomes NaN here, so if there are more NaN than nulls, some were NaN in the data.
     values: FloatArray = to_doubles(column)
     n_wrong = len(values) - int(np.count_nonzero(np.isfinite(values))) - column.null_count
+    if reading.lists_nan:
+        n_wrong = int(np.count_nonzero(np.isinf(values)))
+    if reading.numbers:
+        values = np.where(np.isin(values, _doubles(reading.numbers, column.type)), np.nan, values)
     return values, WrongNumbers(n_not_finite=n_wrong)
 
 
-def _parsed(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, int]:
-    """Text as numbers, null where it is blank, and how many texts are no numbers."""
+def _doubles(numbers: Collection[Fraction], kind: pa.DataType) -> FloatArray:
+    """The doubles that numbers become in a column of this type.
+
+    A float of 32 bits that was 99.9 is another double than 99.9, and Arrow does not round decimals to the nearest double.
+    """
+    if pa.types.is_decimal(kind):
+        units = [number * 10**kind.scale for number in numbers]
+        held = [int(own) for own in units if own.denominator == 1 and len(str(abs(own.numerator))) <= kind.precision]
+        with decimal.localcontext(prec=100):
+            exact = [decimal.Decimal(own).scaleb(-kind.scale) for own in held]
+        return to_doubles(pa.chunked_array([pa.array(exact, kind)]))
+    doubles: FloatArray = np.array([float(number) for number in numbers])
+    if pa.types.is_floating(kind) and kind.bit_width < 64:
+        with np.errstate(over="ignore"):
+            doubles = doubles.astype(kind.to_pandas_dtype()).astype(np.float64)
+    finite: FloatArray = doubles[np.isfinite(doubles)]
+    return finite
+
+
+def _parsed(column: pa.ChunkedArray, reading: Reading) -> tuple[pa.ChunkedArray, int]:
+    """Text as numbers, null where it is blank or a text that means missing, and how many other texts are no numbers."""
     text, is_number = column, numbers_among(column)
-    if not pc.all(is_number).as_py():  # blanks around numbers, or instead of them
+    if reading.decimal != "." or not pc.all(is_number).as_py():  # blanks or texts around numbers, or instead of them
         text = pc.utf8_trim_whitespace(text)
-        text = pc.if_else(pc.equal(text, ""), pa.scalar(None, text.type), text)
-        is_number = numbers_among(text)
+        means_missing = pc.is_in(text, value_set=pa.array(["", *sorted(reading.texts)], text.type))
+        text = pc.if_else(means_missing, pa.scalar(None, text.type), text)
+        if reading.decimal == ",":
+            has_point = pc.match_substring(text, ".")
+            text = pc.replace_substring(text, ",", ".")
+            is_number = pc.and_(numbers_among(text), pc.invert(has_point))
+        else:
+            is_number = numbers_among(text)
     n_texts = _count(pc.invert(is_number))
     return (text, n_texts) if n_texts else (text.cast(pa.float64()), 0)
 
@@ -140,9 +182,11 @@ def _count(claims: pa.ChunkedArray) -> int:
     return pc.sum(claims).as_py() or 0
 
 
-def is_number_or_blank(text: str) -> bool:
-    """Whether the text of an ε-quasi is read as a number, or as missing because it is blank."""
-    return not text.strip() or parse_double(text) is not None
+def is_number_or_missing(text: str, reading: Reading, *, is_typed: bool) -> bool:
+    """Whether the text of an ε-quasi is read as a number, or as missing; `is_typed` if its column is one of numbers."""
+    if is_typed:
+        return parse_double(text) is not None or (text == "nan" and reading.lists_nan)
+    return not text.strip() or reading.means_missing(text) or reading.with_point(text) is not None
 
 
 def missingness(name: str, is_missing: BoolArray) -> tuple[Domain, IntArray]:

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
-from kepsilon.engines.arrow.coding import encode, is_number_or_blank
+from kepsilon.engines.arrow.coding import encode, holds_numbers, is_number_or_missing
 from kepsilon.engines.arrow.moving import stored
 from kepsilon.engines.protocol import Repetition
+from kepsilon.policy.reading import Reading
 from kepsilon.policy.roles import Attribute, EpsilonQuasi, KQuasi
 from kepsilon.sources.columns import movable
 from kepsilon.table.arrays import IntArray
@@ -43,18 +44,21 @@ def repetition(parts: Iterable[pa.ChunkedArray], *, most: int) -> Repetition:
     return Repetition(n_distinct=n_distinct, n_records=n_records, is_estimate=followed.is_sample)
 
 
-def offending(table: pa.Table, attribute: Attribute, source: str) -> list[tuple[str, int]]:
+def offending(table: pa.Table, attribute: Attribute, source: str, reading: Reading) -> list[tuple[str, int]]:
     """Values of the table's only column that its role cannot place, with how many records hold each.
 
     The most frequent come first. These are values of records: only a curator who asks may see them.
     """
     (name,) = table.column_names
-    values, codes = encode(movable(table).column(0), name, source)
+    column = movable(table).column(0)
+    is_typed = holds_numbers(stored(column).type)
+    values, codes = encode(column, name, source)
     counts = np.bincount(codes, minlength=len(values))
     if isinstance(attribute, KQuasi):
-        wrong = ~place_values(name, attribute, values).is_covered
+        wrong = ~place_values(name, attribute, values, reading=reading, is_typed=is_typed).is_covered
     elif isinstance(attribute, EpsilonQuasi):
-        wrong = np.array([value is not None and not is_number_or_blank(value) for value in values], dtype=np.bool_)
+        fits = (v is None or is_number_or_missing(v, reading, is_typed=is_typed) for v in values)
+        wrong = ~np.fromiter(fits, dtype=np.bool_, count=len(values))
     else:
         wrong = np.zeros(len(values), dtype=np.bool_)
     found = [(str(values[i]), int(counts[i])) for i in np.flatnonzero(wrong)]

@@ -49,7 +49,7 @@ class Shape(Enum):
     DATE_DOTS = "dates with dots, day first"
     DATE_DAY_FIRST = "dates with slashes, day first"
     DATE_MONTH_FIRST = "dates with slashes, month first"
-    DECIMAL_COMMA = "numbers with a decimal comma"
+    COMMA = "numbers with a comma"
 
 
 DAY, MONTH, CENTURY = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])", "(18|19|20)[0-9]{2}"
@@ -70,9 +70,11 @@ PATTERNS = {
     Shape.DATE_DOTS: rf"^{DAY}\.{MONTH}\.{CENTURY}$",
     Shape.DATE_DAY_FIRST: rf"^{DAY}/{MONTH}/{CENTURY}$",
     Shape.DATE_MONTH_FIRST: rf"^{MONTH}/{DAY}/{CENTURY}$",
-    Shape.DECIMAL_COMMA: r"^-?[0-9]+,[0-9]+$",
+    Shape.COMMA: r"^-?[0-9]+,[0-9]+$",
 }
 HINTS = (Shape.EMAIL, Shape.PHONE, Shape.SSN, Shape.UUID)
+MISSING = frozenset({"?", "-", "--", ".", "na", "n/a", "n.a.", "nan", "null", "none", "unknown", "missing"})
+"""Texts, in small letters, that stand for a missing value where all other values of a column are numbers."""
 DATES = (Shape.DATE_ISO, Shape.DATE_DOTS, Shape.DATE_DAY_FIRST, Shape.DATE_MONTH_FIRST, Shape.DATE_COMPACT)
 
 
@@ -106,10 +108,23 @@ class ColumnProfile:
     """By shape, the share of the distinct values that have it; shapes that no value has are left out."""
     values: tuple[tuple[str, int], ...] = ()
     """Up to `FEW` distinct values with how many records hold each, blanks included; empty where there are more."""
+    missing: tuple[str, ...] = ()
+    """Texts that stand for a missing value in a column of numbers; they are not counted as values."""
+    n_coded: int = 0
+    """Records that hold one of these texts."""
+    has_commas: bool = False
+    """Whether these are numbers that are text with a decimal comma."""
+    has_points: bool = False
+    """Whether these are numbers that are text, some of them with a decimal point."""
+
+    @property
+    def n_lacking(self) -> int:
+        """Records without a value."""
+        return self.n_null + self.n_blank + self.n_coded
 
     @property
     def n_filled(self) -> int:
-        return self.n_records - self.n_null - self.n_blank
+        return self.n_records - self.n_lacking
 
     def is_all(self, shape: Shape) -> bool:
         """Whether all distinct values have a shape."""
@@ -129,13 +144,19 @@ def profile_columns(source: object) -> tuple[str, tuple[Problem, ...], list[Colu
                 )
             )
     profiles = [profile_column(name, column) for name, column in _columns(opened)]
+    if any(own.has_points for own in profiles) and any(own.has_commas for own in profiles):
+        # A policy has one decimal sign, and points are its default; so commas are left to the curator.
+        profiles = [profile_column(name, column, commas=False) for name, column in _columns(opened)]
     if not profiles or profiles[0].n_records == 0:
         raise DataError(Problem(where=opened.name, what="has a header, but no records."))
     return opened.name, opened.notes, profiles
 
 
-def profile_column(name: str, column: pa.ChunkedArray) -> ColumnProfile:
-    """The profile of one column, found from its distinct values and their counts."""
+def profile_column(name: str, column: pa.ChunkedArray, *, commas: bool = True) -> ColumnProfile:
+    """The profile of one column, found from its distinct values and their counts.
+
+    With `commas`, texts that are numbers with a decimal comma are taken for numbers.
+    """
     try:
         counted = _value_counts(column)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -145,9 +166,11 @@ def profile_column(name: str, column: pa.ChunkedArray) -> ColumnProfile:
     is_null = pc.is_null(texts)
     is_blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(texts), ""), fill_value=False)
     filled = counted.filter(pc.invert(pc.or_(is_null, is_blank)))
-    profile = ColumnProfile(
-        name=name,
-        n_records=len(column),
+    profile = ColumnProfile(name=name, n_records=len(column))
+    if _is_text(column.type):
+        filled, profile = _as_numbers(filled, profile, commas=commas)
+    profile = replace(
+        profile,
         n_null=_total(counts.filter(is_null)),
         n_blank=_total(counts.filter(is_blank)),
         n_distinct=len(filled),
@@ -161,6 +184,39 @@ def profile_column(name: str, column: pa.ChunkedArray) -> ColumnProfile:
         pairs = zip(listed.column("texts").to_pylist(), listed.column("counts").to_pylist(), strict=True)
         profile = replace(profile, values=tuple(sorted(pairs)))
     return _with_values(profile, filled.column("texts"), filled.column("counts"))
+
+
+def _as_numbers(counted: pa.Table, profile: ColumnProfile, *, commas: bool) -> tuple[pa.Table, ColumnProfile]:
+    """Distinct texts that are numbers but for some that mean missing: the numbers, with a point, and what was found.
+
+    Where other texts are among them, nothing is changed. A comma before exactly three digits could stand between
+    thousands, so at least one number must have another comma.
+    """
+    trimmed = pc.utf8_trim_whitespace(counted.column("texts"))
+    is_code = pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(sorted(MISSING), trimmed.type))
+    numbers, texts = counted.filter(pc.invert(is_code)), trimmed.filter(pc.invert(is_code))
+    if not len(texts):
+        return counted, profile
+    if not pc.all(numbers_among(texts)).as_py():
+        pointed = pc.replace_substring(texts, ",", ".")
+        has_point = pc.any(pc.match_substring(texts, ".")).as_py()
+        is_decimal = pc.any(pc.match_substring_regex(texts, ",([0-9]{0,2}|[0-9]{4,})([eE].*)?$")).as_py()
+        if not (commas and is_decimal) or has_point or not pc.all(numbers_among(pointed)).as_py():
+            return counted, profile
+        texts, profile = pointed, replace(profile, has_commas=True)
+    codes = trimmed.filter(is_code)
+    profile = replace(
+        profile,
+        missing=tuple(sorted(set(codes.to_pylist()))),
+        n_coded=_total(counted.column("counts").filter(is_code)),
+        has_points=not profile.has_commas and bool(pc.any(pc.match_substring(texts, ".")).as_py()),
+    )
+    return pa.table({"texts": texts, "counts": numbers.column("counts")}), profile
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _columns(opened: Source) -> Iterator[tuple[str, pa.ChunkedArray]]:

@@ -9,12 +9,15 @@ the frequency table; and later, when the engine reads the records a second time,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 
-from kepsilon.engines.arrow.coding import WrongNumbers, missingness
+from kepsilon.engines.arrow.coding import WrongNumbers, holds_numbers, missingness
 from kepsilon.engines.protocol import DistinctValues, LeftOut
 from kepsilon.errors import DataError
+from kepsilon.policy.roles import ColumnRoles
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.codes import Domain, Label
@@ -130,9 +133,11 @@ class CountedColumns:
 
     _combinations: CountedCombinations
 
-    def __init__(self, source: str) -> None:
-        """`source` is the name of the source in error messages."""
-        self._source = source
+    def __init__(self, source: str, schema: pa.Schema, roles: ColumnRoles) -> None:
+        """`source` is the name of the source in error messages; `schema` has the types of the input."""
+        self._source, self._roles = source, roles
+        self._typed = {name for name in roles.k_quasis if holds_numbers(schema.field(name).type)}
+        """The k-quasis whose columns are of numbers, not text."""
         self._refused: dict[str, DataError] = {}
         """By ε-quasi whose type holds no numbers, the error that says so."""
         self._wrong: dict[str, WrongNumbers] = {}
@@ -141,13 +146,13 @@ class CountedColumns:
         """By ε-quasi, its largest absolute value; 0 where all are missing."""
 
     def distinct(self, name: str) -> DistinctValues:
-        return self._combinations.distinct(name)
+        return replace(self._combinations.distinct(name), is_typed=name in self._typed)
 
     def largest(self, name: str) -> float:
         """The largest absolute value of an ε-quasi; DataError where some of its values are no numbers."""
         if name in self._refused:
             raise self._refused[name]
-        self._wrong[name].refuse_any(name, self._source)
+        self._wrong[name].refuse_any(name, self._source, self._roles.reading(name))
         return self._largest[name]
 
     def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:

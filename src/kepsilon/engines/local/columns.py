@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kepsilon.engines.arrow.coding import as_doubles, encode, missingness, only_occurring, rank_by_hash
+from kepsilon.engines.arrow.coding import as_doubles, encode, holds_numbers, missingness, only_occurring, rank_by_hash
 from kepsilon.engines.arrow.formulas import n_formulas
 from kepsilon.engines.arrow.merging import merged_table
-from kepsilon.engines.arrow.moving import taken, taken_as_is
+from kepsilon.engines.arrow.moving import stored, taken, taken_as_is
 from kepsilon.engines.arrow.whole_columns import taken_rows, whole_columns
 from kepsilon.engines.local.classes import LocalClasses
 from kepsilon.engines.local.merged import LocalMerged, ReleasedRecords
@@ -57,6 +57,8 @@ class LocalColumns:
         """By k-quasi, its distinct values and the position of every record's value among them."""
         self._numbers: dict[str, FloatArray] = {}
         self._integers: set[str] = set()
+        self._typed: set[str] = set()
+        """The k-quasis whose columns are of numbers, not text."""
         self._stays: IntArray | None = None
         """Positions in the table of the records that are not left out; None where none is."""
         self._coded: tuple[CodedValues, ...] | None = None
@@ -65,16 +67,20 @@ class LocalColumns:
 
     def distinct(self, name: str) -> DistinctValues:
         if name not in self._distinct:
-            self._distinct[name] = encode(self._table.column(name), name, self._source.name)
+            column = self._table.column(name)
+            self._distinct[name] = encode(column, name, self._source.name)
+            if holds_numbers(stored(column).type):
+                self._typed.add(name)
             self._table = self._table.drop_columns([name])  # codes are all that is needed from here on
         values, codes = self._distinct[name]
-        return DistinctValues(values=values, counts=np.bincount(codes, minlength=len(values)))
+        counts = np.bincount(codes, minlength=len(values))
+        return DistinctValues(values=values, counts=counts, is_typed=name in self._typed)
 
     def numbers(self, name: str) -> FloatArray:
         """An ε-quasi as doubles, NaN where it is missing; DataError where some values are no numbers."""
         if name not in self._numbers:
             column = self._table.column(name)
-            self._numbers[name] = as_doubles(column, name, self._source.name)
+            self._numbers[name] = as_doubles(column, name, self._source.name, self._roles.reading(name))
             if pa.types.is_integer(column.type):
                 self._integers.add(name)
             self._table = self._table.drop_columns([name])

@@ -11,6 +11,7 @@ from kepsilon.engines.arrow.moving import stored
 from kepsilon.engines.local.columns import LocalColumns
 from kepsilon.engines.protocol import Repetition
 from kepsilon.errors import DataError, Problem
+from kepsilon.policy.reading import Reading
 from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.sources.columns import movable
 from kepsilon.sources.kept_types import refuse_other_types
@@ -43,5 +44,5 @@ class LocalSource:
             values = values.cast(values.type.value_type)
         return Repetition(n_distinct=pc.count_distinct(values, mode="only_valid").as_py(), n_records=n_records)
 
-    def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
-        return offending(self._source.arrow_table([column]), attribute, self.name)
+    def offending(self, column: str, attribute: Attribute, reading: Reading) -> list[tuple[str, int]]:
+        return offending(self._source.arrow_table([column]), attribute, self.name, reading)

@@ -7,15 +7,19 @@ For the spilling engine, and for Spark where it reads files.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+
+from kepsilon.engines.arrow.coding import holds_numbers
 from kepsilon.engines.counts.growing import GrowingCodes, GrowingCounts
 from kepsilon.engines.machine import refuse_full_disk
 from kepsilon.engines.on_disk.sizes import SpillSizes
 from kepsilon.engines.room import Advice, Room, bytes_in_words, least_memory
 from kepsilon.errors import DataError, Problem
+from kepsilon.policy.reading import read_values
 from kepsilon.policy.roles import ColumnRoles, KQuasi
 from kepsilon.sources.protocol import SourceInParts
 from kepsilon.table.coarsening import (
@@ -24,6 +28,7 @@ from kepsilon.table.coarsening import (
     coarsenings_of_combinations,
     coarsenings_of_values,
 )
+from kepsilon.table.codes import Label
 from kepsilon.table.distinct import DistinctCount
 
 _SAMPLED = 200_000
@@ -114,11 +119,19 @@ def sample_combinations(files: SourceInParts, roles: ColumnRoles) -> SampledComb
         counts.add(columns, [len(own) for own in codes.values()], n_records=len(part))
     columns_of_all, totals = counts.total()
     return SampledCombinations(
-        values={name: own.values for name, own in codes.items()},
+        values={
+            name: _as_they_count(name, own.values, files.schema.field(name).type, roles) for name, own in codes.items()
+        },
         codes=dict(zip(codes, columns_of_all, strict=True)),
         counts=totals,
         n_records=files.n_records,
     )
+
+
+def _as_they_count(name: str, values: Sequence[Label], kind: pa.DataType, roles: ColumnRoles) -> tuple[Label, ...]:
+    """Distinct values of a k-quasi as hierarchies place them: null where one means missing, numbers with a point."""
+    is_typed, wants_numbers = holds_numbers(kind), roles.attributes[name].reads_numbers
+    return tuple(read_values(values, roles.reading(name), is_typed=is_typed, wants_numbers=wants_numbers)[0])
 
 
 def needs_of(sample: SampledCombinations, room: Room, *, disk: int) -> Needs:

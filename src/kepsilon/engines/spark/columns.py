@@ -78,14 +78,14 @@ class SparkColumns(CountedColumns):
     """The columns to publish, known by the counts of their combinations; records stay where they are."""
 
     def __init__(self, table: SparkTable, roles: ColumnRoles, engine: Cluster) -> None:
-        super().__init__(table.name)
-        self._table, self._roles, self._engine = table, roles, engine
+        super().__init__(table.name, table.schema, roles)
+        self._table, self._engine = table, engine
         self._with_rows = engine.linkage and table.has_rows
         self.type_changes: tuple[TypeChange, ...] = type_changes(table.schema.field(name) for name in roles.kept)
         for name in roles.k_quasis:
             if pa.types.is_nested(table.schema.field(name).type):
                 encode(pa.chunked_array([], type=table.schema.field(name).type), name, table.name)  # refuses
-        self._texts = tuple(name for name in roles.epsilon_quasis if self._is_text(name))
+        self._parsed = tuple(name for name in roles.epsilon_quasis if self._is_parsed(name))
         self._stored: tuple[SpillFolder, Workers, StoredCombinations] | None = None
         self._room, self._advise = table.room(roles, engine.memory, engine.staging, linkage=engine.linkage)
         values = self._count_all()
@@ -95,25 +95,29 @@ class SparkColumns(CountedColumns):
         self.n_records = int(self._counts.sum())
         table.refuse_changed(self.n_records)
 
-    def _is_text(self, name: str) -> bool:
-        """Whether an ε-quasi has to be read from text. A type that holds no numbers is noted for `largest` to refuse."""
+    def _is_parsed(self, name: str) -> bool:
+        """Whether workers have to read an ε-quasi: it is text, or some numbers mean missing.
+
+        A type that holds no numbers is noted for `largest` to refuse.
+        """
         kind = self._table.schema.field(name).type
         try:
             read_doubles(pa.chunked_array([], type=kind), name, self._table.name)
         except DataError as error:
             self._refused[name] = error
-        return _is_text(kind)
+        return name not in self._refused and (_is_text(kind) or self._roles.reading(name).concerns_numbers)
 
     def _columns(self, names: Sequence[str], *, rows: bool) -> Any:
         """A Spark frame of the named columns as c0, c1 …, with ε-quasis as doubles.
 
-        Beside them are the counts of `ReadNumbers` for ε-quasis that were text, and the position in the input if `rows`.
+        Beside them are the counts of `ReadNumbers` for ε-quasis that workers read, and the position in the input if `rows`.
         """
         frame = self._table.columns(names, rows=rows)
-        texts = [name for name in names if name in self._texts]
-        if texts:
-            places = tuple(names.index(name) for name in texts)
-            work = ReadNumbers(places=places, names=tuple(texts), source=self._table.name)
+        parsed = [name for name in names if name in self._parsed]
+        if parsed:
+            places = tuple(names.index(name) for name in parsed)
+            readings = tuple(self._roles.reading(name) for name in parsed)
+            work = ReadNumbers(places=places, names=tuple(parsed), readings=readings, source=self._table.name)
             frame = frame.mapInArrow(work, _with_numbers(frame.schema, places))
         for i, name in enumerate(names):
             if name in self._roles.epsilon_quasis and name not in self._refused:
@@ -140,8 +144,8 @@ class SparkColumns(CountedColumns):
                     is_finite = ~f.isnan(value) & (f.abs(value) < float("inf"))
                     figures.append(f.max(f.when(is_finite, f.abs(value))).alias(f"largest{j}"))
                     figures.append(f.sum(f.when(is_finite | value.isNull(), 0).otherwise(1)).alias(f"not_finite{j}"))
-                    if name in self._texts:
-                        at = len(names) + 2 * self._texts.index(name)
+                    if name in self._parsed:
+                        at = len(names) + 2 * self._parsed.index(name)
                         figures.append(f.sum(f"wrong{at}").alias(f"texts{j}"))
                         figures.append(f.sum(f"wrong{at + 1}").alias(f"not_finite_texts{j}"))
                 counted = frame.groupBy(*keys).agg(*figures)
@@ -178,7 +182,7 @@ class SparkColumns(CountedColumns):
             largest = to_doubles(table.column(f"largest{j}"))
             self._largest[name] = float(np.fmax.reduce(largest, initial=0.0))
             wrong = WrongNumbers(n_not_finite=_total(table, f"not_finite{j}"))
-            if name in self._texts:
+            if name in self._parsed:
                 wrong = WrongNumbers(
                     n_texts=_total(table, f"texts{j}"), n_not_finite=_total(table, f"not_finite_texts{j}")
                 )

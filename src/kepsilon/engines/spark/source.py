@@ -13,6 +13,7 @@ from kepsilon.engines.spark.session import settled
 from kepsilon.engines.spark.tables import SparkTable
 from kepsilon.engines.spark.tasks import as_input
 from kepsilon.errors import Problem
+from kepsilon.policy.reading import Reading
 from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.sources.kept_types import refuse_other_types
 
@@ -47,9 +48,9 @@ class SparkSource:
         n_distinct, n_records = (found.column(i).to_pylist()[0] for i in range(2))
         return Repetition(n_distinct=n_distinct, n_records=n_records)
 
-    def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
+    def offending(self, column: str, attribute: Attribute, reading: Reading) -> list[tuple[str, int]]:
         """As `Source.offending`; the column has to fit into memory."""
         with settled(self._engine.session, self._table.settings):
             table = self._table.columns([column], rows=False).toArrow()
         kind = self._table.schema.field(column).type
-        return offending(pa.table({column: as_input(table.column(0), kind)}), attribute, self.name)
+        return offending(pa.table({column: as_input(table.column(0), kind)}), attribute, self.name, reading)

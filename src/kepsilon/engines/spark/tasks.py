@@ -30,6 +30,7 @@ from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
 from kepsilon.engines.room import Room
 from kepsilon.errors import AnonymisationError, EngineError, Problem
 from kepsilon.files.private_folders import chosen_place, owner_only, worded
+from kepsilon.policy.reading import Reading
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import CODED_TEXT
 from kepsilon.sources.files import changed
@@ -238,21 +239,23 @@ def as_input(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadNumbers:
-    """Task: turns ε-quasis that are text into doubles, and adds two columns for each that count what is no number."""
+    """Task: turns ε-quasis into doubles, null where missing, and adds two columns for each that count what is no number."""
 
     places: tuple[int, ...]
     """Positions of these columns in what comes in."""
     names: tuple[str, ...]
     """Their names, for error messages."""
+    readings: tuple[Reading, ...]
+    """How their cells are read."""
     source: str
     """The name of the table, for error messages."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             columns, names = list(batch.columns), list(batch.schema.names)
-            for place, name in zip(self.places, self.names, strict=True):
+            for place, name, reading in zip(self.places, self.names, self.readings, strict=True):
                 text = pa.chunked_array([batch.column(place)])
-                values, wrong = read_doubles(text, name, self.source)
+                values, wrong = read_doubles(text, name, self.source, reading)
                 usable = values if len(values) == len(text) else np.full(len(text), np.nan)
                 columns[place] = from_numpy(usable, is_null=np.isnan(usable))
                 for n in (wrong.n_texts, wrong.n_not_finite):

@@ -63,8 +63,8 @@ class SpilledColumns(CountedColumns):
     """The columns to publish, known by the counts of their combinations; records stay in their files."""
 
     def __init__(self, files: SourceInParts, roles: ColumnRoles, engine: Disk) -> None:
-        super().__init__(files.name)
-        self._files, self._roles, self._engine = files, roles, engine
+        super().__init__(files.name, files.schema, roles)
+        self._files, self._engine = files, engine
         self.n_records = files.n_records
         self.type_changes: tuple[TypeChange, ...] = (
             *type_changes(files.schema.field(name) for name in roles.kept),
@@ -113,7 +113,7 @@ class SpilledColumns(CountedColumns):
     def _learn(self, column: pa.ChunkedArray, name: str) -> IntArray:
         """1 where an ε-quasi is missing, else 0. Values that are no numbers are noted for `largest` to refuse."""
         try:
-            values, wrong = read_doubles(column, name, self._files.name)
+            values, wrong = read_doubles(column, name, self._files.name, self._roles.reading(name))
         except DataError as error:
             self._refused[name] = error
             return np.zeros(len(column), dtype=np.int32)
@@ -240,7 +240,10 @@ class SpilledColumns(CountedColumns):
         names = (*self._roles.k_quasis, *self._roles.epsilon_quasis, *beside)
         first = 0
         for part in self._parts(names):
-            found = [read_doubles(part.column(n), n, self._files.name) for n in self._roles.epsilon_quasis]
+            found = [
+                read_doubles(part.column(name), name, self._files.name, self._roles.reading(name))
+                for name in self._roles.epsilon_quasis
+            ]
             if any(wrong != WrongNumbers() for _, wrong in found):
                 raise changed(self._files.path)
             numbers = [own for own, _ in found]

@@ -8,6 +8,7 @@ from kepsilon.engines.on_disk.needs import Needs
 from kepsilon.engines.protocol import Repetition
 from kepsilon.engines.spilling.columns import Disk, SpilledColumns
 from kepsilon.errors import Problem
+from kepsilon.policy.reading import Reading
 from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.sources.kept_types import refuse_other_types
 from kepsilon.sources.protocol import SourceInParts
@@ -40,6 +41,6 @@ class SpilledSource:
         parts = self._files.parts([column], coded=[], n_records=_RECORDS_PER_PART)
         return repetition((part.column(0) for part in parts), most=self._engine.memory // _BYTES_PER_HASH)
 
-    def offending(self, column: str, attribute: Attribute) -> list[tuple[str, int]]:
+    def offending(self, column: str, attribute: Attribute, reading: Reading) -> list[tuple[str, int]]:
         """As `Source.offending`; the column has to fit into memory."""
-        return offending(self._files.arrow_table([column]), attribute, self.name)
+        return offending(self._files.arrow_table([column]), attribute, self.name, reading)
