@@ -11,14 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, to_positions
+from kepsilon.engines.arrow.numpy_arrays import from_numpy, to_positions
 from kepsilon.engines.spark.jobs import Workers
 from kepsilon.engines.spark.tables import FrameOnSpark, SparkTable
 from kepsilon.engines.spark.tasks import WrittenPart, files_of_parts, read_part, write_file
 from kepsilon.errors import EngineError, Problem
 from kepsilon.files.private_folders import SpillFolder, closed
 from kepsilon.policy.roles import ColumnRoles
-from kepsilon.sources.columns import decoded
+from kepsilon.sources.columns import decoded, in_one_piece
 from kepsilon.sources.kinds import writing
 from kepsilon.sources.parquet_files import ParquetFiles, file_in
 from kepsilon.sources.protocol import Sink

@@ -22,7 +22,7 @@ import pyarrow as pa
 from kepsilon.engines.arrow.coding import as_doubles, read_doubles
 from kepsilon.engines.arrow.formulas import n_formulas
 from kepsilon.engines.arrow.merging import linkage_table
-from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, to_positions
+from kepsilon.engines.arrow.numpy_arrays import from_numpy, to_positions
 from kepsilon.engines.on_disk.batches import NoisyBuckets, NoisyRecords, StoredBatch
 from kepsilon.engines.on_disk.buckets import Bucket, Records, scatter
 from kepsilon.engines.on_disk.combinations import StoredCombinations
@@ -31,7 +31,7 @@ from kepsilon.engines.room import Room
 from kepsilon.errors import AnonymisationError, EngineError, Problem
 from kepsilon.files.private_folders import chosen_place, owner_only, worded
 from kepsilon.policy.roles import ColumnRoles
-from kepsilon.sources.columns import CODED_TEXT
+from kepsilon.sources.columns import CODED_TEXT, in_one_piece
 from kepsilon.sources.files import changed
 from kepsilon.sources.kinds import writing
 from kepsilon.sources.parquet_files import RECORDS_PER_FILE, ParquetFiles, file_in
