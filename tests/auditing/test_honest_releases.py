@@ -9,7 +9,6 @@ import pytest
 from material.audited_releases import arrow, patients, patients_policy, released
 from material.honest_releases import next_honest_release
 
-
 N_RELEASES = 30
 
 
