@@ -2,32 +2,34 @@
 """(k,ε)-anonymity: turns a table about people into one that can be given away.
 
 This module lists the public names. Each is imported when it is first used, so that `kepsilon --help` does not wait for
-Arrow.
+Arrow. It imports next to nothing itself, because Ctrl-C in the meantime would show a traceback (see `__main__`).
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
-from kepsilon.errors import (
-    AnonymisationError,
-    DataError,
-    EarlierDrawWarning,
-    EngineError,
-    InterruptedAfterRelease,
-    PolicyError,
-    Problem,
-    UnexpectedError,
-    UnsatisfiableError,
-)
 from kepsilon.version import __version__
 
+TYPE_CHECKING = False  # type checkers know the name; `typing` would take longer than all the rest
 if TYPE_CHECKING:
+    from typing import Any
+
     from kepsilon.auditing.audit import audit
     from kepsilon.auditing.findings import Audit, AuditFinding
     from kepsilon.engines.choose import spark_engine
     from kepsilon.engines.on_disk.needs import Needs
+    from kepsilon.errors import (
+        AnonymisationError,
+        DataError,
+        EarlierDrawWarning,
+        EngineError,
+        InterruptedAfterRelease,
+        PolicyError,
+        Problem,
+        UnexpectedError,
+        UnsatisfiableError,
+    )
     from kepsilon.evaluate.estimate import Estimate
     from kepsilon.grid.choice import Choice, Limits
     from kepsilon.grid.grid import Grid, check_grid_output
@@ -51,6 +53,15 @@ if TYPE_CHECKING:
     from kepsilon.sources.demo import DEMO_POLICY, made_up_patients
 
 _HOMES = {
+    "AnonymisationError": "kepsilon.errors",
+    "DataError": "kepsilon.errors",
+    "EarlierDrawWarning": "kepsilon.errors",
+    "EngineError": "kepsilon.errors",
+    "InterruptedAfterRelease": "kepsilon.errors",
+    "PolicyError": "kepsilon.errors",
+    "Problem": "kepsilon.errors",
+    "UnexpectedError": "kepsilon.errors",
+    "UnsatisfiableError": "kepsilon.errors",
     "Attacker": "kepsilon.predict.attackers",
     "Choice": "kepsilon.grid.choice",
     "Grid": "kepsilon.grid.grid",

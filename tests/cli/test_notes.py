@@ -42,6 +42,18 @@ def test_check_and_anonymise_note_the_same_dangers(tmp_path: Path) -> None:
         assert len(line) <= 80, line
 
 
+def test_explore_notes_how_the_files_were_read(tmp_path: Path) -> None:
+    """Whoever chooses a k from misread text should know it; on stderr, so that a table on stdout stays one."""
+    data, policy = _files(tmp_path)
+    reading = [one for one in ke.check(data, ke.Policy.from_file(policy)).warnings if one.where == data.name]
+    told = _run("explore", data, "-p", policy, "--k", "5", "--epsilon", "1")
+    assert len(reading) == 1
+    assert _heads(told.stderr) == _heads(_run("explore", data, "-p", policy, "--k", "5", "--json").stderr)
+    assert _heads(told.stderr) == [f"note: {data.name}:"]
+    assert "note: " not in told.stdout
+    assert ke.explore(data, ke.Policy.from_file(policy), k=5, epsilon=1).warnings == tuple(reading)
+
+
 def test_what_endangers_people_is_said_before_the_rest(tmp_path: Path) -> None:
     data, policy = _files(tmp_path)
     places = [one.where for one in ke.check(data, ke.Policy.from_file(policy)).warnings]

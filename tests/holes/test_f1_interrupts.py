@@ -128,6 +128,31 @@ def is_whole(output: Path, *, n_files: int) -> bool:
     return all(json.loads(path.read_bytes())["digest"] == f"sha256:{sha256(output)}" for path in beside)
 
 
+SCRIPT = "from kepsilon.__main__ import main; main()"
+
+WHILE_LOADED = """
+import importlib.abc, os, sys, time
+
+class Interrupting(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == sys.argv[1]:
+            sys.meta_path.remove(self)
+            try:
+                os.kill(os.getpid(), 2)
+                time.sleep(5)
+            except KeyboardInterrupt:
+                if sys.argv[2]:
+                    raise ImportError("compiled code failed")
+                raise
+
+import runpy, _signal
+_signal.signal(2, _signal.default_int_handler)
+sys.modules.pop("signal", None)
+sys.meta_path.insert(0, Interrupting())
+{start}
+"""
+"""Sends Ctrl-C while a module is imported."""
+
 SIGNALS = [
     [signal.SIGINT],
     [signal.SIGTERM],
@@ -248,16 +273,34 @@ def test_f1_a_signal_that_ends_a_python_program_leaves_nothing_half_done(case, s
     assert not list(case.glob(".kepsilon*"))
 
 
-def test_f1_an_interrupt_while_the_command_is_loaded_is_no_traceback(tmp_path):
-    """The first half second: nothing was read, nothing is left, and one line says so."""
-    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", encoding="utf-8")
-    program = (
-        "import signal, runpy; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); runpy.run_module('kepsilon', run_name='__main__')"
+@pytest.mark.parametrize("start", ["runpy.run_module('kepsilon', run_name='__main__')", SCRIPT], ids=["-m", "script"])
+@pytest.mark.parametrize(
+    ("module", "is_swallowed"),
+    [("signal", False), ("click", False), ("click", True), ("kepsilon.cli.main", False), ("kepsilon.cli.main", True)],
+)
+def test_f1_an_interrupt_while_the_command_is_loaded_is_no_traceback(tmp_path, start, module, is_swallowed):
+    """The first tenth of a second: nothing was read, nothing is left, and one line says so.
+
+    Also where the module that is being imported makes another error of the KeyboardInterrupt, once there is a handler.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", WHILE_LOADED.format(start=start), module, "swallowed" * is_swallowed],
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    outcome = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert outcome.returncode == 130
-    assert outcome.stderr == "kepsilon: interrupted; nothing was released.\n"
+    assert done.returncode == 130, done.stderr
+    assert done.stderr == "kepsilon: interrupted; nothing was released.\n"
+
+
+def test_f1_next_to_nothing_is_loaded_before_there_is_a_handler():
+    """Ctrl-C while `kepsilon` itself is imported is Python's to answer, and Python answers with a traceback."""
+    program = (
+        "import sys; before = set(sys.modules); import kepsilon.__main__; print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = {name for name in done.stdout.split() if name.partition(".")[0] not in ("importlib", "warnings")}
+    assert loaded <= {"__future__", "kepsilon", "kepsilon.__main__", "kepsilon.version"}
 
 
 SWALLOWED = """

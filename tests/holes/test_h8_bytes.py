@@ -16,7 +16,13 @@ import pytest
 from pyarrow import feather
 
 import kepsilon as ke
+from kepsilon.engines.spark import tasks
+from kepsilon.policy.roles import ColumnRoles
+from kepsilon.sources import parquet_files
+from kepsilon.sources.parquet_files import write_folder
 from material.audited_releases import patients, patients_policy
+from material.engine_cases import EVERY, confident
+from material.engine_cases import release as release_by
 
 N = 300
 
@@ -257,3 +263,48 @@ def test_h8_decimals_with_digits_beyond_a_double_are_found(original, release):
     hidden = pa.array([v + tiny * i for i, v in enumerate(heights)], pa.decimal128(38, 25))
     assert "broken" not in of_bytes(original, frame.set_column(place, "height", sound))
     assert "broken" in of_bytes(original, frame.set_column(place, "height", hidden))
+
+
+def content_of(folder) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_h8_a_folder_is_a_function_of_its_records(tmp_path, monkeypatch, engine):
+    """Records that confident k left out, and how much memory there was, do not show in how many files there are.
+
+    Every engine has its records in pieces of its own; the files of a folder are those of one table with these records.
+    """
+    monkeypatch.setattr(parquet_files, "RECORDS_PER_FILE", 700)
+    monkeypatch.setattr(tasks, "RECORDS_PER_FILE", 700)
+    with release_by(confident(), engine, tmp_path, seed=3) as made:
+        made.write(tmp_path / "out")
+        n_released = made.record.records.released
+        assert made.record.records.suppressed_by_confidence
+    files = sorted((tmp_path / "out").iterdir())
+    parts = [pq.read_table(file, partitioning=None) for file in files]
+    assert [len(part) for part in parts] == [700] * (n_released // 700) + [n_released % 700]
+    (tmp_path / "again").mkdir()
+    write_folder([pa.concat_tables(parts)], tmp_path / "again")
+    assert content_of(tmp_path / "again") == content_of(tmp_path / "out")
+
+
+@pytest.mark.parametrize("cuts", [[], [1], [699], [700], [701], [3, 3, 1400], [250, 950, 1399, 1401]], ids=str)
+def test_h8_the_pieces_of_a_release_do_not_show_in_its_folder(tmp_path, monkeypatch, cuts):
+    """Whether this machine writes the pieces or workers do, who have them in files already."""
+    monkeypatch.setattr(parquet_files, "RECORDS_PER_FILE", 700)
+    monkeypatch.setattr(tasks, "RECORDS_PER_FILE", 700)
+    table = pa.table({"zip": [f"{i % 7}***" for i in range(1500)], "height": [i / 4 for i in range(1500)]})
+    pieces = [table.slice(low, high - low) for low, high in zip([0, *cuts], [*cuts, 1500], strict=True)]
+    for name, written in (("whole", [table]), ("cut", pieces)):
+        (tmp_path / name).mkdir()
+        write_folder(written, tmp_path / name)
+    parts = []
+    for i, piece in enumerate(pieces):
+        pq.write_table(piece, tmp_path / f"{i}.parquet")
+        parts.append(tasks.WrittenPart(path=tmp_path / f"{i}.parquet", linkage=None, n_records=len(piece)))
+    roles = ColumnRoles(k_quasis=("zip",), epsilon_quasis=("height",), kept=(), published=("zip", "height"))
+    by_workers = [tasks.write_file(own, parent=tmp_path, roles=roles) for own in tasks.files_of_parts(parts)]
+    assert [len(pq.read_table(file)) for file in by_workers] == [700, 700, 100]
+    assert content_of(tmp_path / "cut") == content_of(tmp_path / "whole")
+    assert [file.read_bytes() for file in by_workers] == list(content_of(tmp_path / "whole").values())

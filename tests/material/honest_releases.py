@@ -68,6 +68,14 @@ def honest_release(seed: int, folder: Path) -> HonestRelease | None:
     return HonestRelease(seed, source, released, release.linkage, policy, settings)
 
 
+def next_honest_release(first: int, folder: Path, *, step: int, most: int = 12) -> HonestRelease:
+    """The first release that there is of the seeds `first`, `first + step`, …: three policies of ten cannot be met."""
+    seeds = range(first, first + most * step, step)
+    made = next(filter(None, (honest_release(seed, folder) for seed in seeds)), None)
+    assert made is not None, f"of {most} policies that were drawn one after the other, none can be met"
+    return made
+
+
 def _draw(rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, Any]]:
     """A policy and the columns that go with it."""
     n = int(rng.choice([30, 80, 200, 500, 1200]))

@@ -12,8 +12,8 @@ import click
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
 from kepsilon.cli.listed import Listed
-from kepsilon.cli.screen import progress, show_table, show_wrapped
-from kepsilon.cli.surroundings import showing
+from kepsilon.cli.screen import note, progress, show_table, show_wrapped
+from kepsilon.cli.surroundings import say, showing
 
 
 @click.command()
@@ -129,6 +129,8 @@ def explore(
             on_step=on_step,
             **engine_arguments(engine, master, memory, spill_folder, on_step),
         )
+    for warning in grid.warnings:
+        say(f"{note(warning)}\n")
     choice = grid.choose(limits)
     if output is not None:
         grid.write(output, choice, overwrite=overwrite)

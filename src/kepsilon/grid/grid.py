@@ -56,6 +56,8 @@ class Grid(JsonValue):
     seconds: Mapping[str, float]
     page: Callable[[Grid, Choice], str] = field(compare=False, repr=False)
     """Makes one HTML page from a grid and the choice that was made from it."""
+    warnings: tuple[Problem, ...] = ()
+    """What is worth knowing of how the files were read and which types change; the same for every cell."""
     inputs: tuple[Input, ...] = field(default=(), compare=False, repr=False)
     """What was read; none of it is ever overwritten."""
 
@@ -130,6 +132,7 @@ class Grid(JsonValue):
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "policy": normalised(self.policy),
             "records": self.records.to_json(),
+            "warnings": [dataclasses.asdict(warning) for warning in self.warnings],
             "k": self.ks,
             "epsilon": self.epsilons,
             "algorithms": self.algorithms,

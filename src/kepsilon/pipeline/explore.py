@@ -19,6 +19,7 @@ from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.predict import predict
+from kepsilon.predict.warnings import warnings_about_reading
 from kepsilon.publish.inputs import inputs_of
 from kepsilon.stopwatch import Stopwatch, ignore_step
 
@@ -66,6 +67,7 @@ def explore(
     n_cells = len(policies) * len(ks) * len(epsilons)
     cells: list[Cell] = []
     with closing(counted.columns):
+        warnings = warnings_about_reading(counted, policy)
         for name, own in policies.items():
             if isinstance(own, PolicyError):
                 cells += [_refused(name, own_k, e, own) for own_k in ks for e in epsilons]
@@ -85,6 +87,7 @@ def explore(
         ),
         seconds=clock.seconds,
         page=_page,
+        warnings=warnings,
         inputs=inputs_of(source, policy=policy),
     )
 

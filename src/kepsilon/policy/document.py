@@ -56,12 +56,23 @@ def problems_of(
 
     `name` is what messages call the document, `top_keys` are the top-level keys that a policy can have.
     """
-    found = error.errors(include_url=False)
+    found = _without_echoes(error.errors(include_url=False))
     problems = [_problem(one, name, top_keys) for details in found for one in _apart(details)]
     if not any(details["type"] == "no_hierarchy" for details in found):
         # Pydantic checks the policy as a whole last, and not at all if the value of one key is wrong.
         problems += _missing_hierarchies(document, name)
-    return problems
+    return list(dict.fromkeys(problems))  # a number is an int or a float, and NaN is neither: pydantic says so twice
+
+
+def _without_echoes(found: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Without lists that are too short only because their values, which have mistakes of their own, do not count."""
+    places = [details["loc"] for details in found]
+
+    def is_echo(details: ErrorDetails) -> bool:
+        own = details["loc"]
+        return details["type"] == "too_short" and any(len(at) > len(own) and at[: len(own)] == own for at in places)
+
+    return [details for details in found if not is_echo(details)]
 
 
 def _apart(details: ErrorDetails) -> list[ErrorDetails]:

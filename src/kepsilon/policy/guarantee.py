@@ -70,7 +70,7 @@ def _kept_columns(policy: Policy) -> Iterator[str]:
             "as it is: whoever knows it of a person, or can work it out from the quasi-identifiers, is not held up by it."
         )
     for name, reason in policy.accepted_leaks.items():
-        yield f"{_shown(name)} is published although it may give people away. The curator's reason: {reason}"
+        yield f"{shown_name(name)} is published although it may give people away. The curator's reason: {reason}"
 
 
 def attacker_in_words(policy: Policy) -> str:

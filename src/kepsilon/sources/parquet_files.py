@@ -75,12 +75,34 @@ class Parquet:
 PARQUET = Parquet()
 
 
+RECORDS_PER_FILE = 1 << 22
+"""Records of every file of a folder but the last, which has the rest."""
+
+
+def file_in(folder: Path, number: int) -> Path:
+    """The file of a folder with this number, counted from 0."""
+    return folder / f"part-{number:05d}.parquet"
+
+
 def write_folder(tables: Iterable[pa.Table], folder: Path) -> None:
-    """Writes each table to a Parquet file of its own."""
-    for i, table in enumerate(tables):
-        file = folder / f"part-{i:05d}.parquet"
-        with PARQUET.writing(Sink(target=file, final_name=file)) as write:
-            write(table)
+    """Writes the records of all tables, one after the other, to Parquet files of `RECORDS_PER_FILE` records.
+
+    Where a file ends depends on the number of released records alone. How many tables there are, and how large each of
+    them is, depends on memory and on records that were left out.
+    """
+    n_files = room = 0
+    with contextlib.ExitStack() as stack:
+        for table in tables:
+            first = 0
+            while first < len(table):
+                if not room:
+                    stack.close()  # the file before is full
+                    file = file_in(folder, n_files)
+                    write = stack.enter_context(PARQUET.writing(Sink(target=file, final_name=file)))
+                    n_files, room = n_files + 1, RECORDS_PER_FILE
+                piece = table.slice(first, room)
+                write(piece)
+                first, room = first + len(piece), room - len(piece)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,6 +124,32 @@ def test_all_mistakes_are_reported_at_once():
         assert f"policy: {where}" in found
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize(
+    ("make", "where"),
+    [
+        (lambda number: changed(epsilon=number), "epsilon"),
+        (lambda number: changed(max_suppression=number), "max_suppression"),
+        (lambda number: changed(max_total_suppression=number), "max_total_suppression"),
+        (lambda number: changed(confidence=number), "confidence"),
+        (lambda number: height(precision=number), "attributes.height.precision"),
+        (lambda number: height(domain=[0, number]), "attributes.height.domain.1"),
+        (
+            lambda number: changed(
+                attributes={"a": {"role": "k-quasi", "hierarchy": {"type": "intervals", "widths": [number]}}}
+            ),
+            "attributes.a.hierarchy.widths.0",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_number_that_is_not_finite_is_one_mistake(make, where, number):
+    """A number may be whole or not, and it is neither; that is said once, and no list is called empty because of it."""
+    with pytest.raises(PolicyError) as caught:
+        Policy.from_dict(make(number))
+    assert [str(problem) for problem in caught.value.problems] == [f"policy: {where}: should be a finite number."]
+
+
 def test_confidence_is_off_unless_stated():
     """A promise nobody asked for is not made."""
     policy = Policy.from_dict(GOOD)

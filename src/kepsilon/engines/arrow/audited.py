@@ -12,15 +12,15 @@ import pyarrow.compute as pc
 
 from kepsilon.engines.arrow.coding import as_doubles, encode, holds_numbers
 from kepsilon.engines.arrow.moving import stored
-from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, null_mask, to_doubles
+from kepsilon.engines.arrow.numpy_arrays import from_numpy, to_doubles
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.reading import PLAIN, Reading
-from kepsilon.sources.columns import movable
+from kepsilon.sources.columns import in_one_piece, movable
 from kepsilon.sources.csv_files import CsvFile
 from kepsilon.sources.kept_types import without_times
 from kepsilon.sources.kinds import open_release, open_source
 from kepsilon.sources.protocol import Source
-from kepsilon.sources.rebuilding import rebuilt
+from kepsilon.sources.rebuilding import null_mask, rebuilt
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.codes import Label
 

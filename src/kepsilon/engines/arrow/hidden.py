@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from kepsilon.engines.arrow.numpy_arrays import from_numpy, null_mask, to_positions
+from kepsilon.engines.arrow.numpy_arrays import from_numpy, to_positions
 from kepsilon.sources.kept_types import is_list_like, is_view, released_type
-from kepsilon.sources.rebuilding import list_places, rebuilt
+from kepsilon.sources.rebuilding import list_places, null_mask, rebuilt
 from kepsilon.table.arrays import BoolArray, IntArray
 
 UNUSED_ENTRY = "entries of a dictionary"

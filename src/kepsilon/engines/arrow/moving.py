@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kepsilon.engines.arrow.numpy_arrays import from_numpy, from_texts, in_one_piece, null_mask, to_positions
-from kepsilon.sources.rebuilding import rebuilt
+from kepsilon.engines.arrow.numpy_arrays import from_numpy, from_texts, to_positions
+from kepsilon.sources.columns import in_one_piece
+from kepsilon.sources.rebuilding import null_mask, rebuilt
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.codes import Label
 

@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kepsilon.sources.columns import in_one_piece
+from kepsilon.sources.rebuilding import null_mask
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -33,16 +35,6 @@ def from_texts(texts: Sequence[str]) -> pa.Array:
     )
 
 
-def null_mask(array: pa.Array) -> BoolArray:
-    """True where the array is null, shape (len(array),)."""
-    validity = array.buffers()[0]
-    if array.null_count == 0 or validity is None:
-        return np.zeros(len(array), dtype=np.bool_)
-    bits = np.unpackbits(np.frombuffer(validity, dtype=np.uint8), bitorder="little")
-    is_null: BoolArray = bits[array.offset : array.offset + len(array)] == 0
-    return is_null
-
-
 def to_doubles(column: pa.ChunkedArray) -> FloatArray:
     """A column of numbers as doubles, NaN where it is null."""
     array = in_one_piece(column.cast(pa.float64(), safe=False))
@@ -57,14 +49,6 @@ def to_positions(indices: pa.Array, *, null: int) -> IntArray:
         return raw
     wide = np.promote_types(raw.dtype, np.min_scalar_type(null))  # 128 is no int8, and would become −128
     return np.where(null_mask(indices), wide.type(null), raw)
-
-
-def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
-    """The column as one array."""
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    joined = column.combine_chunks()
-    return joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
 
 
 def _raw(array: pa.Array) -> Any:

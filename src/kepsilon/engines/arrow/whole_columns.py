@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.arrow.moving import stored
-from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, null_mask, to_positions
+from kepsilon.engines.arrow.numpy_arrays import from_numpy, to_positions
+from kepsilon.sources.columns import in_one_piece
 from kepsilon.sources.kept_types import released_type, without_times
-from kepsilon.sources.rebuilding import rebuilt
+from kepsilon.sources.rebuilding import null_mask, rebuilt
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.whole_columns import finite, number_column, ranked_column, text_column
 from kepsilon.table.whole_records import MISSING, WholeColumn

@@ -18,8 +18,6 @@ from kepsilon.sources.protocol import Sink
 from kepsilon.sources.protocol import Source as OpenedSource
 from kepsilon.table.arrays import FloatArray, IntArray
 
-_RECORDS_PER_FILE = 1 << 22
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedRecords:
@@ -59,8 +57,7 @@ class LocalMerged:
 
     def write(self, target: Path, *, final_name: Path) -> None:
         if target.is_dir():
-            parts = range(0, self.n_records, _RECORDS_PER_FILE)
-            write_folder((self._table.slice(first, _RECORDS_PER_FILE) for first in parts), target)
+            write_folder([self._table], target)
             return
         with kinds.writing(Sink(target=target, final_name=final_name, like=self._source)) as write:
             write(self._table)

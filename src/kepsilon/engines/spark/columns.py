@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from kepsilon.engines.arrow.coding import WrongNumbers, encode, read_doubles
 from kepsilon.engines.arrow.formulas import may_hold_text
-from kepsilon.engines.arrow.numpy_arrays import in_one_piece, to_doubles, to_positions
+from kepsilon.engines.arrow.numpy_arrays import to_doubles, to_positions
 from kepsilon.engines.counts.combinations import CountedColumns, CountedCombinations
 from kepsilon.engines.on_disk.batches import StoredBatch
 from kepsilon.engines.on_disk.buckets import Bucket
@@ -41,7 +41,7 @@ from kepsilon.engines.spark.tasks import (
 from kepsilon.errors import DataError, EngineError, Problem
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
-from kepsilon.sources.columns import moved_schema, moved_type
+from kepsilon.sources.columns import in_one_piece, moved_schema, moved_type
 from kepsilon.sources.files import changed
 from kepsilon.sources.kept_types import type_changes
 from kepsilon.table.arrays import FloatArray, IntArray

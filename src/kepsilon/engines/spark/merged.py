@@ -5,23 +5,22 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, to_positions
+from kepsilon.engines.arrow.numpy_arrays import from_numpy, to_positions
 from kepsilon.engines.spark.jobs import Workers
 from kepsilon.engines.spark.tables import FrameOnSpark, SparkTable
-from kepsilon.engines.spark.tasks import (
-    WrittenPart,
-)
+from kepsilon.engines.spark.tasks import WrittenPart, files_of_parts, read_part, write_file
 from kepsilon.errors import EngineError, Problem
 from kepsilon.files.private_folders import SpillFolder, closed
 from kepsilon.policy.roles import ColumnRoles
-from kepsilon.sources.columns import decoded
+from kepsilon.sources.columns import decoded, in_one_piece
 from kepsilon.sources.kinds import writing
-from kepsilon.sources.parquet_files import ParquetFiles
+from kepsilon.sources.parquet_files import ParquetFiles, file_in
 from kepsilon.sources.protocol import Sink
 
 _OPEN_FOLDERS: list[SpillFolder] = []
@@ -54,8 +53,11 @@ class SparkMerged:
     def write(self, target: Path, *, final_name: Path) -> None:
         self._refuse_closed()
         if target.is_dir():
-            for i, part in enumerate(self._parts):
-                shutil.copyfile(part.path, target / f"part-{i:05d}.parquet")
+            # Workers wrote as many parts as suited them and their memory. What is published must not tell that.
+            work = partial(write_file, parent=self._workers.folder, roles=self._roles)
+            for i, file in enumerate(self._workers.run(work, files_of_parts(self._parts))):
+                shutil.copyfile(file, file_in(target, i))
+                file.unlink()
             return
         with writing(Sink(target=target, final_name=final_name, in_parts=True)) as write:
             for table in self._tables():
@@ -63,9 +65,7 @@ class SparkMerged:
 
     def _tables(self) -> Iterator[pa.Table]:
         for part in self._parts:
-            # Labels repeat, so they are moved faster as dictionaries.
-            files = ParquetFiles(part.path)
-            yield from files.parts(self._roles.published, coded=self._roles.k_quasis, n_records=1 << 20)
+            yield from read_part(part, self._roles)
 
     def linkage(self) -> pa.Table:
         """As `Merged.linkage`, as an Arrow table, which has to fit into memory."""

@@ -22,7 +22,7 @@ import pyarrow as pa
 from kepsilon.engines.arrow.coding import as_doubles, read_doubles
 from kepsilon.engines.arrow.formulas import n_formulas
 from kepsilon.engines.arrow.merging import linkage_table
-from kepsilon.engines.arrow.numpy_arrays import from_numpy, in_one_piece, to_positions
+from kepsilon.engines.arrow.numpy_arrays import from_numpy, to_positions
 from kepsilon.engines.on_disk.batches import NoisyBuckets, NoisyRecords, StoredBatch
 from kepsilon.engines.on_disk.buckets import Bucket, Records, scatter
 from kepsilon.engines.on_disk.combinations import StoredCombinations
@@ -32,9 +32,10 @@ from kepsilon.errors import AnonymisationError, EngineError, Problem
 from kepsilon.files.private_folders import chosen_place, owner_only, worded
 from kepsilon.policy.reading import Reading
 from kepsilon.policy.roles import ColumnRoles
-from kepsilon.sources.columns import CODED_TEXT
+from kepsilon.sources.columns import CODED_TEXT, in_one_piece
 from kepsilon.sources.files import changed
 from kepsilon.sources.kinds import writing
+from kepsilon.sources.parquet_files import RECORDS_PER_FILE, ParquetFiles, file_in
 from kepsilon.sources.protocol import Sink
 from kepsilon.sources.rebuilding import rebuilt
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -354,3 +355,44 @@ def write_parts(
                     write(linkage_table(rows[order], new_ids[place.class_ids()[order]], first=0))
         written.append(WrittenPart(path=path, linkage=None if rows is None else linkage, n_records=len(order)))
     return written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """Records of a written part that follow each other."""
+
+    part: WrittenPart
+    first: int
+    last: int
+    """The record after the last one."""
+
+
+def files_of_parts(parts: Sequence[WrittenPart]) -> list[list[Stretch]]:
+    """For every file of a folder, the records that it gets: all have the same number but the last."""
+    starts = np.cumsum([0, *(part.n_records for part in parts)]).tolist()
+    files: list[list[Stretch]] = [[] for _ in range(0, starts[-1], RECORDS_PER_FILE)]
+    for part, start in zip(parts, starts[:-1], strict=True):
+        end = start + part.n_records
+        for i in range(start // RECORDS_PER_FILE, -(-end // RECORDS_PER_FILE)):
+            first, last = max(start, i * RECORDS_PER_FILE), min(end, (i + 1) * RECORDS_PER_FILE)
+            files[i].append(Stretch(part=part, first=first - start, last=last - start))
+    return files
+
+
+def write_file(stretches: Sequence[Stretch], *, parent: Path, roles: ColumnRoles) -> Path:
+    """Task: writes the records of one file of a folder, which workers wrote in parts of other sizes."""
+    file = file_in(own_folder(parent), 0)
+    with worded(parent), writing(Sink(target=file, final_name=file, in_parts=True)) as write:
+        for own in stretches:
+            at = 0
+            for table in read_part(own.part, roles):
+                begin, end = max(own.first - at, 0), min(own.last - at, len(table))
+                if begin < end:
+                    write(table.slice(begin, end - begin))
+                at += len(table)
+    return file
+
+
+def read_part(part: WrittenPart, roles: ColumnRoles) -> Iterator[pa.Table]:
+    """The records of a part. Labels repeat, so they are moved faster as dictionaries."""
+    return ParquetFiles(part.path).parts(roles.published, coded=roles.k_quasis, n_records=1 << 20)

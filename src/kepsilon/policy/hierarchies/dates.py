@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from kepsilon.policy.hierarchies.levels import Labels, Levels, Specification, levels_allowing
+from kepsilon.policy.hierarchies.levels import Labels, Levels, Specification, levels_below_label
 
 Unit = Literal["day", "week", "month", "quarter", "year", "decade"]
 
@@ -72,10 +72,7 @@ class DatesHierarchy(Specification):
 
     def levels_of(self, labels: Labels) -> tuple[int, ...]:
         """Levels at which these can be the labels of a column; nothing but the top label is the top level."""
-        top = len(self.units) + 1
-        if {label or None for label in labels} == {self.label or None}:
-            return (top,)
-        return levels_allowing(labels, top, self._allows)
+        return levels_below_label(labels, len(self.units) + 1, label=self.label, allows=self._allows)
 
     def _allows(self, label: str | None, level: int) -> bool:
         """Whether a column below the top level can have this label."""

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kepsilon.policy.exact_bounds import EXACT
-from kepsilon.policy.hierarchies.levels import Labels, Levels, Specification, levels_allowing
+from kepsilon.policy.hierarchies.levels import Labels, Levels, Specification, levels_below_label
 from kepsilon.policy.numbers import parse_number
 
 Width = Annotated[int | float, Field(gt=1e-30, lt=EXACT)]
@@ -54,10 +54,7 @@ class IntervalsHierarchy(Specification):
 
     def levels_of(self, labels: Labels) -> tuple[int, ...]:
         """Levels at which these can be the labels of a column; nothing but the top label is the top level."""
-        top = len(self.widths) + 1
-        if {label or None for label in labels} == {self.label or None}:
-            return (top,)
-        return levels_allowing(labels, top, self._allows)
+        return levels_below_label(labels, len(self.widths) + 1, label=self.label, allows=self._allows)
 
     def _allows(self, label: str | None, level: int) -> bool:
         """Whether a column below the top level can have this label."""

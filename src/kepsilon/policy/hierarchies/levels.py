@@ -47,6 +47,15 @@ def levels_allowing(labels: Labels, n_levels: int, allows: Callable[[str | None,
     return tuple(level for level in range(n_levels) if all(allows(label or None, level) for label in labels))
 
 
+def levels_below_label(
+    labels: Labels, top: int, *, label: str, allows: Callable[[str | None, int], bool]
+) -> tuple[int, ...]:
+    """Only the level `top` where nothing but its one label is shown; otherwise levels below it that allow every label."""
+    if {own or None for own in labels} == {label or None}:
+        return (top,)
+    return levels_allowing(labels, top, allows)
+
+
 MOST_MISTAKES = 20
 """Mistakes of one hierarchy that are listed; a hierarchy of many values can have as many."""
 
