@@ -97,16 +97,17 @@ def headline_of(attackers: Iterable[Attacker]) -> Headline:
 
 def risk_in_words(attackers: Sequence[Attacker]) -> str:
     """The share that whoever knows the quasis links, and the share by also working out a kept column, in sentences."""
-    sentences = []
+    nearest = next(own for own in attackers if own.needs_only_quasis and own.risk is not None and own.knows != OF_CLASS)
+    risk = nearest.risk or Estimate()
+    sentences = [f"Whoever knows {nearest.knows} links {percent(risk.total)} of the records, on average."]
     for own in attackers:
-        if not own.needs_only_quasis or own.risk is None or own.knows == OF_CLASS:
-            continue
-        links = f"links {percent(own.risk.total)} of the records"
-        sentences.append(
-            f"Whoever knows {own.knows} {links}, on average."
-            if own.column is None
-            else f"Whoever also {own.how} {links}."
-        )
+        if own.needs_only_quasis and own.column is not None and own.risk is not None:
+            share = percent(own.risk.total)
+            sentences.append(
+                f"Whoever also {own.how} links {share}."
+                if own.risk.total > risk.total
+                else f"Whoever {own.how} instead links fewer, {share}."
+            )
     return " ".join(sentences)
 
 

@@ -97,7 +97,7 @@ def attack_with_known(classes: NoisyClasses, known: Sequence[IntArray], *, epsil
     shares = []
     for epsilon in epsilons:
         fair, _ = gaps.by_class(epsilon)
-        by_class: FloatArray = np.bincount(class_of_group, weights=fair, minlength=classes.n_classes)
+        by_class = np.bincount(class_of_group, weights=fair, minlength=classes.n_classes).astype(np.float64)
         shares.append(share_of_sample(by_class, sizes, is_sample=classes.is_sample))
     largest = largest_of_one(in_groups, ranges=ranges, epsilons=epsilons)
     return [Attack(share=share, largest=most) for share, most in zip(shares, largest, strict=True)]
