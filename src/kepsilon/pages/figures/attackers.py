@@ -10,7 +10,7 @@ from kepsilon.pages.charts.axes import percent as axis_percent
 from kepsilon.pages.charts.palette import BLUE
 from kepsilon.pages.figures.figure import Figure, Table
 from kepsilon.pages.wording import number, percent, plural
-from kepsilon.predict.attackers import Attacker
+from kepsilon.predict.attackers import OF_CLASS, Attacker
 from kepsilon.predict.kept_columns import ALARM, NOTE
 from kepsilon.publish.record import Record
 
@@ -31,7 +31,7 @@ def attackers_figure(record: Record) -> Figure:
         ],
         drawing=bar_chart(
             [
-                Bar(f"knows {_short(own)}", [Segment("expected", own.risk.total, BLUE)], percent(own.risk.total))
+                Bar(_short(own), [Segment("expected", own.risk.total, BLUE)], percent(own.risk.total))
                 for own in expected
                 if own.risk is not None
             ],
@@ -57,13 +57,12 @@ def attackers_figure(record: Record) -> Figure:
 
 
 def _short(attacker: Attacker) -> str:
-    """What an attacker knows, short enough to stand beside a bar."""
-    if attacker.needs_only_quasis and attacker.column is not None:
-        return f"the quasis, works out {attacker.column}"
+    """What an attacker knows, in words that still tell attackers apart when a chart shortens them."""
     if attacker.column is not None:
-        return f"the quasis and {attacker.column}"
-    words = attacker.knows
-    return words if len(words) <= 40 else f"{words[:38]}…"
+        return f"works out {attacker.column}" if attacker.needs_only_quasis else f"quasis, {attacker.column}"
+    if attacker.needs_only_quasis and attacker.knows != OF_CLASS:
+        return "the quasis"
+    return attacker.knows.removesuffix(" of a person")
 
 
 def kept_columns_figures(record: Record) -> Iterator[Figure]:
@@ -74,9 +73,10 @@ def kept_columns_figures(record: Record) -> Iterator[Figure]:
     alarms = [name for name, own in columns if own.verdict == ALARM]
     notes = [name for name, own in columns if own.verdict == NOTE]
     accepted = {name: own["accept_leak"] for name, own in record.policy.attributes.items() if own.get("accept_leak")}
+    gives = "gives" if len(alarms) == 1 else "give"
     sentences = [
         f"Kept columns are published as they are. Of {plural(len(columns), 'kept column')}, "
-        + (f"{len(alarms):,} give people away, which the policy accepts; " if alarms else "none gives people away; ")
+        + (f"{len(alarms):,} {gives} people away, which the policy accepts; " if alarms else "none gives people away; ")
         + (f"{len(notes):,} may help somebody who knows more." if notes else "no other may help an attacker.")
     ]
     sentences += [f"{words[:1].upper()}{words[1:]}." for name, own in columns for words in own.in_words]
