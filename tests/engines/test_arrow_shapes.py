@@ -33,6 +33,7 @@ precision = 0.001
 range = [0, 1000]
 [attributes.s]
 role = "sensitive"
+accept_leak = "made-up records"
 """
 
 

@@ -58,12 +58,16 @@ def expected_figures(record: dict[str, Any]) -> dict[str, Any]:
     drawn = DRAWN if record["policy"].get("confidence") else {}
 
     def without(found: Any, leave_out: tuple[str, ...] = ()) -> Any:
+        if isinstance(found, list):
+            return [without(own) for own in found]
         if not isinstance(found, dict):
             return found
         names = (*REALISED, *MADE, *leave_out)
         return {name: without(value, drawn.get(name, ())) for name, value in found.items() if name not in names}
 
     kept = without(record)
+    for own, attacker in zip(kept["attackers"], record["attackers"], strict=True):
+        own["largest"] = attacker["largest"]  # unlike that of the linking risk, it is known before noise is drawn
     if not drawn:
         kept["classes"] = record["classes"]
         kept["reidentification"] = record["reidentification"]
@@ -77,6 +81,10 @@ def same(one: Any, other: Any, path: str = "") -> None:
         assert list(one) == list(other), path
         for name in one:
             same(one[name], other[name], f"{path}.{name}")
+    elif isinstance(one, list):
+        assert len(one) == len(other), path
+        for i, (own, others) in enumerate(zip(one, other, strict=True)):
+            same(own, others, f"{path}.{i}")
     elif isinstance(one, float):
         assert math.isclose(one, other, rel_tol=1e-12, abs_tol=0), path
     else:

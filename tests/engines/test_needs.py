@@ -26,6 +26,7 @@ from kepsilon.sources import parquet_files
 from kepsilon.sources.parquet_files import ParquetFiles
 from kepsilon.table.coarsening import SampledCombinations
 from material.engine_cases import POLICY, SEED, Case, document, random_people
+from material.people import OPENLY
 
 
 def estimate(source: Path, policy: dict, *, memory: str | int = "200MB") -> kepsilon.Needs:
@@ -287,7 +288,7 @@ def test_the_disk_that_is_spilt_to_is_estimated_within_a_factor(kind, tmp_path):
     source = tmp_path / "table.parquet"
     parquet.write_table(pa.table(columns), source, row_group_size=50_000)
     policy = document()
-    policy["attributes"] = {name: policy["attributes"][name] for name in columns}
+    policy["attributes"] = {name: policy["attributes"][name] for name in columns} | {"illness": OPENLY}
     engine = SpillingEngine(memory=50_000_000, folder=tmp_path)
     opened = engine.open_source(source)
     roles = kepsilon.classify.classify(opened.column_names, kepsilon.Policy.from_dict(policy), source="")
@@ -307,7 +308,8 @@ def test_the_disk_that_is_spilt_to_is_estimated_within_a_factor(kind, tmp_path):
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_the_command_says_what_it_takes_where_there_is_a_terminal(is_terminal, tmp_path, kepsilon_command, monkeypatch):
     """One line on stderr, before the work; silent in a pipeline."""
-    source = Case(pa.table(random_people(3_000)), document()).write(tmp_path)
+    rare = {"score": np.arange(3_000) % 90}  # so that no value occurs once, which would be noted
+    source = Case(pa.table(random_people(3_000) | rare), document()).write(tmp_path)
     (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
     monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
     words = ("anonymise", source, "-p", tmp_path / "policy.toml", "-o", tmp_path / "out.parquet")
