@@ -23,7 +23,7 @@ MOST_CHARACTERS = 4_000_000
 
 _SURE = 5.0
 _SEED = 14_004
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w{3,}")
 
 
 class Identifiers:
@@ -39,7 +39,10 @@ class Identifiers:
         """A number for each word of an identifier value."""
         found: list[IntArray] = [np.empty(0, dtype=np.int64)]
         for column in identifiers.values():
-            words = [[self._numbers.setdefault(word, len(self._numbers)) for word in own] for own in _words(column)]
+            words = [
+                [self._numbers.setdefault(word, len(self._numbers)) for word in own if _is_telling(word)]
+                for own in _words(column)
+            ]
             found.append(_keys(words, column.codes, np.arange(n_records)))
         # A word's number is in the low half of a key, so that keys stay what they are when words are added.
         self._keys = np.unique(np.concatenate(found))
@@ -87,13 +90,13 @@ def _keys(words: list[list[int]], codes: IntArray, records: IntArray) -> IntArra
 
 
 def _words(column: WholeColumn, *, among: FloatArray | None = None) -> Iterator[Collection[str]]:
-    """The words of each code's value that are long enough to tell anything; a whole number is one word.
+    """The words of each code's value; a whole number is one word.
 
     Of numbers, only those `among` some are asked for, because most columns of numbers hold none of them.
     """
     if column.numbers is not None:
         sizes = np.abs(np.where(np.isfinite(column.numbers), column.numbers, 0.0))
-        is_word = (sizes == np.rint(sizes)) & (sizes < 2.0**53) & (sizes >= 10.0 ** (SHORTEST_NUMBER - 1))
+        is_word = (sizes == np.rint(sizes)) & (sizes < 2.0**53)
         if among is not None:
             is_word &= np.isin(sizes, among)
         if is_word.any():
@@ -104,15 +107,17 @@ def _words(column: WholeColumn, *, among: FloatArray | None = None) -> Iterator[
     n_read = 0
     for text in column.texts:
         n_read += len(text)
-        yield set(_words_of(text)) if n_read <= MOST_CHARACTERS else set()
+        yield _words_of(text) if n_read <= MOST_CHARACTERS else ()
 
 
-def _words_of(text: str) -> Iterator[str]:
+def _words_of(text: str) -> list[str]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    for word in _WORD.findall(text.casefold()):
-        if word.isdecimal():
-            if len(number := word.lstrip("0")) >= SHORTEST_NUMBER:
-                yield number
-        elif len(word) >= SHORTEST_WORD:
-            yield word
+    words: list[str] = _WORD.findall(text.casefold())
+    if "0" in text:
+        words = [word.lstrip("0") if word.isdecimal() else word for word in words]
+    return words
+
+
+def _is_telling(word: str) -> bool:
+    return len(word) >= (SHORTEST_NUMBER if word.isdecimal() else SHORTEST_WORD)

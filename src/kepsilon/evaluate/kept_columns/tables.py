@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kepsilon.evaluate.kept_columns.class_order import ClassOrder
 from kepsilon.evaluate.kept_columns.coding import bins_by_size
@@ -58,7 +59,7 @@ def quasi_values(quasi: WholeColumn, fold: IntArray) -> QuasiValues:
     )
 
 
-def table_of(quasi: QuasiValues, bins: IntArray) -> FloatArray:
+def table_of(quasi: QuasiValues, bins: IntArray) -> NDArray[np.float32]:
     """P(bin | value of the quasi) as counted in the other fold, shape (2 · n_values, n_bins), fold 0 first."""
     n_bins = int(bins.max()) + 1
     prior = np.bincount(bins) / len(bins)
