@@ -22,6 +22,9 @@ MOST_CHARACTERS = 4_000_000
 """Of a column with longer texts than this, the first ones are read."""
 
 _SURE = 5.0
+_TELLING = 2
+_WORD_BITS = 32
+_WORD_MASK = (1 << _WORD_BITS) - 1
 _SEED = 14_004
 _WORD = re.compile(r"\w{3,}")
 
@@ -70,12 +73,18 @@ class Identifiers:
         return n_found / n_present if n_found > chance + _SURE * np.sqrt(chance) else 0.0
 
     def _n_found(self, words: list[list[int]], codes: IntArray, records: IntArray) -> int:
-        """Records that hold a word of their own, if what position i holds were in the record `records[i]`."""
-        keys = _keys(words, codes, records)
-        return len(np.unique(keys[np.isin(keys, self._keys)] >> _RECORD_BITS))
+        """Records that hold a word of their own, if what position i holds were in the record `records[i]`.
 
-
-_RECORD_BITS = 32
+        Words that are in their own records less than twice as often as chance puts them there are left out: the end of
+        all e-mail addresses would hide what is found through their beginnings.
+        """
+        keys = np.unique(_keys(words, codes, records))
+        own = keys[np.isin(keys, self._keys)]
+        in_texts, in_identifiers, found = (
+            np.bincount(these & _WORD_MASK, minlength=len(self._numbers)) for these in (keys, self._keys, own)
+        )
+        is_telling = found * self._n_records >= _TELLING * in_texts * in_identifiers
+        return len(np.unique(own[is_telling[own & _WORD_MASK]] >> _WORD_BITS))
 
 
 def _keys(words: list[list[int]], codes: IntArray, records: IntArray) -> IntArray:
@@ -85,7 +94,7 @@ def _keys(words: list[list[int]], codes: IntArray, records: IntArray) -> IntArra
     starts = np.cumsum(lengths) - lengths
     n_words = lengths[codes]
     within = np.arange(n_words.sum()) - np.repeat(np.cumsum(n_words) - n_words, n_words)
-    keys: IntArray = (np.repeat(records, n_words) << _RECORD_BITS) + flat[np.repeat(starts[codes], n_words) + within]
+    keys: IntArray = (np.repeat(records, n_words) << _WORD_BITS) + flat[np.repeat(starts[codes], n_words) + within]
     return keys
 
 

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bits about generalised k-quasis: against entropies by dictionaries, and what shuffling takes off."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kepsilon.evaluate.kept_columns.bits import BitCounter, codes_to_group, exact_codes
+from kepsilon.evaluate.kept_columns.class_order import order_of_classes
+from oracles import kept_columns as slow
+
+N = 4_000
+RNG = np.random.default_rng(5)
+IDS = RNG.integers(0, 80, N)
+AGE = RNG.integers(0, 10, N)
+
+
+def share(shown, quasi=AGE, ids=IDS, *, grouped=False):
+    counter = BitCounter({"q": exact_codes(quasi)}, order_of_classes(ids))
+    return counter.largest([codes_to_group(shown) if grouped else exact_codes(shown)])
+
+
+def by_hand(shown, quasi=AGE, ids=IDS, *, adjusted=True):
+    told, hidden = slow.told_bits(quasi.tolist(), shown.tolist(), ids.tolist())
+    if not adjusted:
+        return told / hidden
+    rng = np.random.default_rng(99)
+    chance = []
+    for _ in range(30):
+        moved = shown.copy()
+        for c in np.unique(ids):
+            at = np.flatnonzero(ids == c)
+            moved[at] = moved[rng.permutation(at)]
+        chance.append(slow.told_bits(quasi.tolist(), moved.tolist(), ids.tolist())[0])
+    return (told - np.mean(chance)) / (hidden - np.mean(chance))
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        pytest.param(AGE // 5, id="two groups"),
+        pytest.param((AGE + RNG.integers(0, 3, N)) // 2, id="blurred"),
+        pytest.param(np.where(RNG.random(N) < 0.5, AGE, 11), id="half of them missing"),
+    ],
+)
+def test_bits_are_those_counted_by_hand(shown):
+    """With other shuffles than the package's: within 0.01."""
+    found, of = share(shown)
+    assert of == "q"
+    assert found == pytest.approx(by_hand(shown), abs=0.01)
+
+
+def test_a_copy_tells_all_and_noise_nothing():
+    """Also in classes of five, where chance alone seems to tell most of it: unadjusted, noise would be an alarm."""
+    small = np.arange(N) // 5
+    noise = RNG.integers(0, 10, N)
+    assert share(AGE, ids=small)[0] == pytest.approx(1.0)
+    assert share(noise, ids=small) == (0.0, None)
+    assert share(noise) == (0.0, None)
+    assert by_hand(noise, ids=small, adjusted=False) > 0.5
+
+
+def test_a_quasi_that_does_not_vary_within_classes_has_nothing_to_tell():
+    """Generalisation hid nothing of it."""
+    assert share(AGE, quasi=IDS % 7) == (0.0, None)
+
+
+def test_many_values_are_looked_at_in_groups_of_the_class():
+    """A copy of an exact date tells most of it, though every value occurs once."""
+    days = RNG.permutation(N)
+    counter = BitCounter({"born": codes_to_group(days)}, order_of_classes(IDS))
+    found, of = counter.largest([codes_to_group(days + 5)])
+    assert of == "born"
+    assert found > 0.95
+    assert counter.largest([codes_to_group(RNG.permutation(N))]) == (0.0, None)
+
+
+def test_the_coding_that_tells_most_counts():
+    """A number may be a code or a size."""
+    noise = RNG.integers(0, 3, N)
+    counter = BitCounter({"q": exact_codes(AGE)}, order_of_classes(IDS))
+    assert counter.largest([exact_codes(noise), exact_codes(AGE)])[0] == pytest.approx(1.0)
+
+
+def test_few_records_prove_nothing():
+    """Ten records in two classes: whatever they look like, shuffles look so, too."""
+    ids = np.repeat([0, 1], 5)
+    assert share(np.array([0, 0, 1, 1, 1] * 2), quasi=np.array([0, 0, 1, 1, 1] * 2), ids=ids)[0] in (0.0, 1.0)
+    assert share(np.arange(10) % 5, quasi=np.arange(10) % 5, ids=ids) == (0.0, None)
