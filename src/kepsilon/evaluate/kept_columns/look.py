@@ -15,6 +15,7 @@ import numpy as np
 
 from kepsilon.evaluate.kept_columns.bits import MOST_EXACT, BitCounter, OrderedCodes, codes_to_group, exact_codes
 from kepsilon.evaluate.kept_columns.class_order import ClassOrder, order_of_classes
+from kepsilon.evaluate.kept_columns.coding import n_occurring
 from kepsilon.evaluate.kept_columns.findings import KeptColumn, KeptColumns, KeptPair, Verdict
 from kepsilon.evaluate.kept_columns.fitted_columns import FittedColumn, fit_columns
 from kepsilon.evaluate.kept_columns.identifiers_inside import Identifiers
@@ -169,7 +170,7 @@ def _bin_model(columns: tuple[FittedColumn, ...], folds: TwoFolds) -> BinModel:
 
 
 def _for_bits(quasi: WholeColumn) -> OrderedCodes:
-    return exact_codes(quasi.codes) if quasi.n_distinct <= MOST_EXACT else codes_to_group(quasi.codes)
+    return exact_codes(quasi.codes) if n_occurring(quasi) <= MOST_EXACT else codes_to_group(quasi.codes)
 
 
 def _in_groups(columns: tuple[FittedColumn, ...]) -> Iterator[tuple[FittedColumn, ...]]:
