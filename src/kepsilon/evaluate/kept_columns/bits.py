@@ -26,6 +26,8 @@ _SEED = 14_003
 _WORTH_A_LOOK = 0.04
 _SURE = 5.0
 """Standard deviations among shuffles by which the bits have to exceed their mean."""
+_FEWEST_BITS = 20.0
+"""Bits about all records together. With few records shuffles may all be alike; b bits come by chance in about 2^−b."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +132,8 @@ class BitCounter:
             chance.append(quasi.entropy + self._alike(quasi.pairs[shuffle], shown) - alone)
             if len(chance) == 1 and _adjusted(told, chance, quasi.entropy) < _WORTH_A_LOOK:
                 return 0.0
-        if told - np.mean(chance) < _SURE * np.std(chance, ddof=1):
+        beyond = told - np.mean(chance)
+        if beyond < _SURE * np.std(chance, ddof=1) or beyond * len(shown) < _FEWEST_BITS:
             return 0.0
         return _adjusted(told, chance, quasi.entropy)
 

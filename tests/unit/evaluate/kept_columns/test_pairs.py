@@ -90,6 +90,15 @@ def test_few_records_with_many_columns_prove_nothing():
     assert pairs(kept, ids, {"weight": weight}) == ()
 
 
+def test_what_the_class_tells_is_no_gain():
+    """Two columns whose difference is the mean weight of the class tell nothing that the class does not."""
+    blur = RNG.normal(0, 50, N)
+    weight = 10.0 * IDS + RNG.normal(size=N)
+    kept = {"a": 10.0 * IDS + blur, "b": blur}
+    assert r_squared(weight, *kept.values()) < 0.01
+    assert pairs(kept, epsilon_quasis={"weight": weight}) == ()
+
+
 def test_what_does_not_vary_within_classes_tells_nothing():
     """Nor do columns with missing values only, nor a single one."""
     assert pairs({"a": IDS * 1.0, "b": IDS * 3.0 + 1, "c": np.full(N, np.nan)}) == ()
