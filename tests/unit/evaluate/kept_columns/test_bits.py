@@ -88,6 +88,15 @@ def test_what_the_class_tells_is_not_counted():
     assert share(shown, quasi=quasi) == (0.0, None)
 
 
+def test_chance_that_is_large_in_bits_is_still_chance():
+    """Sixty columns of noise with 16 values, in classes of ten: shuffles spread as widely as they do."""
+    rng = np.random.default_rng(2)
+    quasi, ids = rng.integers(0, 3, 2_000), np.arange(2_000) // 10
+    counter = BitCounter({"q": exact_codes(quasi)}, order_of_classes(ids))
+    found = [counter.largest([exact_codes(rng.integers(0, 16, 2_000))]) for _ in range(60)]
+    assert found == [(0.0, None)] * 60
+
+
 def test_few_records_prove_nothing():
     """Twelve records in two classes: in 300 tables of noise, what looks like a fifth of the bits is taken for chance.
 

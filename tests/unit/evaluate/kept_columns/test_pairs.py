@@ -92,7 +92,7 @@ def test_few_records_with_many_columns_prove_nothing():
 
 def test_what_the_class_tells_is_no_gain():
     """Two columns whose difference is the mean weight of the class tell nothing that the class does not."""
-    blur = RNG.normal(0, 50, N)
+    blur = RNG.normal(0, 1_000, N)
     weight = 10.0 * IDS + RNG.normal(size=N)
     kept = {"a": 10.0 * IDS + blur, "b": blur}
     assert r_squared(weight, *kept.values()) < 0.01

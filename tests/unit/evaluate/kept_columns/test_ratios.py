@@ -33,7 +33,7 @@ def test_a_copy_in_other_units_links_all_but_those_who_tie(unit):
 
 def test_a_tenth_of_copies_among_noise_is_found():
     """Which would spoil any formula for all records."""
-    noise = RNG.uniform(20, 120, N)
+    noise = RNG.uniform(80, 400, N)
     is_copy = RNG.random(N) < 0.1
     linked = guess(np.where(is_copy, HEIGHT / 2.54, noise)).linked(CLASSES)
     assert linked.links > 0.8 * is_copy.sum()
