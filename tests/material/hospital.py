@@ -12,7 +12,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-FIRST = ("Anna", "Bela", "Cora", "Dora", "Edda", "Frida", "Gerd", "Hanno", "Ivo", "Jost", "Kuno", "Lars", "Mara", "Nele")
+FIRST = (
+    "Anna",
+    "Bela",
+    "Cora",
+    "Dora",
+    "Edda",
+    "Frida",
+    "Gerd",
+    "Hanno",
+    "Ivo",
+    "Jost",
+    "Kuno",
+    "Lars",
+    "Mara",
+    "Nele",
+)
 SURNAME_HEADS = ("Ahl", "Birk", "Dorn", "Eich", "Falk", "Gold", "Hasel", "Kalk", "Linden", "Mohn", "Roth", "Stein")
 SURNAME_TAILS = ("bach", "berg", "feld", "hof", "mann", "meier", "rath", "stedt", "wald", "weg")
 DIAGNOSES = ("I10", "E11", "J45", "M54", "F32", "S52", "K35", "C50", "N20", "H25")
@@ -50,7 +65,9 @@ def hospital(n: int = 12_000, *, seed: int = 14) -> Hospital:
     age = np.clip(rng.gamma(9, 6.2, n), 18, 97).astype(np.int64)
     is_female = rng.random(n) < 0.53
     district = rng.choice(40, n, p=rng.dirichlet(np.full(40, 3.0)))
-    zip_code = np.array([f"{23000 + 25 * own + street}" for own, street in zip(district, rng.integers(0, 8, n), strict=True)])
+    zip_code = np.array(
+        [f"{23000 + 25 * own + street}" for own, street in zip(district, rng.integers(0, 8, n), strict=True)]
+    )
     height = np.round(rng.normal(np.where(is_female, 164.0, 177.5) - 0.05 * (age - 50), 6.8), 1)
     weight = np.round(np.exp(rng.normal(np.log(np.where(is_female, 71.0, 84.0)) + 0.0015 * (age - 50), 0.17)), 1)
     born = np.array([TODAY - dt.timedelta(days=int(own)) for own in age * 365.25 + rng.integers(0, 365, n)])
@@ -97,7 +114,9 @@ def hospital(n: int = 12_000, *, seed: int = 14) -> Hospital:
             "surface": np.round(np.sqrt(weight * height / 3600), 2),
             "height_in": np.round(height / 2.54, 1),
             "weight_lb": np.round(weight / 0.45359237),
-            "weight_some": np.where(rng.random(n) < 0.5, np.round(weight * 2.2046, 1), np.round(rng.normal(160, 30, n), 1)),
+            "weight_some": np.where(
+                rng.random(n) < 0.5, np.round(weight * 2.2046, 1), np.round(rng.normal(160, 30, n), 1)
+            ),
             "bmi_some": np.where(rng.random(n) < 0.4, np.nan, np.round(weight / (height / 100) ** 2, 1)),
             "ideal_weight": np.round(height - 100 - np.where(is_female, 0.15, 0.1) * (height - 100), 1),
             "sum": weight + height,
@@ -114,7 +133,9 @@ def hospital(n: int = 12_000, *, seed: int = 14) -> Hospital:
         noted={
             "admitted": np.array([ADMITTED_FROM + dt.timedelta(days=int(own)) for own in rng.integers(0, 365, n)]),
             "ferritin": np.round(np.exp(rng.normal(4.5, 0.8, n)), 3),
-            "remarks": np.array([f"{text} no. {own}" for text, own in zip(clean_text, rng.permutation(n), strict=True)]),
+            "remarks": np.array(
+                [f"{text} no. {own}" for text, own in zip(clean_text, rng.permutation(n), strict=True)]
+            ),
         },
         paired={
             "lean_mass": np.round(weight * share, 2),

@@ -28,9 +28,7 @@ def whole_column(values: Sequence[Any] | np.ndarray) -> WholeColumn:
         numbers = None
     else:
         numbers = np.array(distinct, dtype=np.float64)
-    return WholeColumn(
-        codes=codes, numbers=numbers, texts=tuple(distinct) if numbers is None else (), is_date=is_date
-    )
+    return WholeColumn(codes=codes, numbers=numbers, texts=tuple(distinct) if numbers is None else (), is_date=is_date)
 
 
 def records_in_classes(

@@ -7,6 +7,7 @@ Candidates are all originals of the record's class. Where t of them fit equally 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kepsilon.evaluate.kept_columns.class_order import ClassOrder
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -57,7 +58,7 @@ def nearest_links(
 
 
 def likeliest_links(
-    scores: FloatArray,
+    scores: FloatArray | NDArray[np.float32],
     bins: IntArray,
     *,
     row_of_record: IntArray,
@@ -76,10 +77,11 @@ def likeliest_links(
     best = np.maximum.reduceat(scores, row_starts, axis=0) - tolerance
     rows_of_class = np.diff(np.append(row_starts, len(scores)))
     is_best = scores >= np.repeat(best, rows_of_class, axis=0)
-    if len(scores) == classes.n_records:
-        n_best = np.add.reduceat(is_best, row_starts, axis=0, dtype=np.int32)
-    else:
-        n_best = np.add.reduceat(is_best * records_of_row[:, None].astype(np.int32), row_starts, axis=0)
+    # Few are best. To count these takes a fraction of the time of adding up whole columns.
+    n_bins = scores.shape[1]
+    row, own_bin = np.divmod(np.flatnonzero(is_best), n_bins)
+    owner = np.repeat(np.arange(len(row_starts)), rows_of_class)
+    n_best = np.bincount(owner[row] * n_bins + own_bin, weights=records_of_row[row]).reshape(-1, n_bins)
     return np.array(
         [float((is_best[row_of_record, own] / n_best[classes.ids, own]).sum()) for own in np.ascontiguousarray(bins.T)]
     )

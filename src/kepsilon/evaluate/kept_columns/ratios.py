@@ -61,7 +61,7 @@ def divisor_of(name: str, quasi: WholeColumn) -> Divisor | None:
         high=high,
         log_largest=float(np.log(largest)),
         known=known,
-        ranking=np.argsort(known, kind="stable"),
+        ranking=np.argsort(known),
     )
 
 
