@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from kepsilon.engines.local.engine import LocalEngine
 from kepsilon.engines.spark.engine import SparkEngine
 from kepsilon.errors import EngineError
 from kepsilon.kanonymise.algorithms import k_anonymise
+from kepsilon.sources.parquet_files import ParquetFiles
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.chosen_classes import choose_classes, in_classes
 from kepsilon.table.classes import SUPPRESSED
@@ -40,6 +43,7 @@ from material.engine_cases import (
     random_people,
     spark_session,
 )
+from rigs.columns import KEPT_TYPES
 
 
 def counted(case: Case, engine: str, folder: Path) -> Counted:
@@ -270,6 +274,55 @@ def test_whole_records_of_a_changed_table_are_refused(engine, tmp_path):
     assert "CANARY" not in str(raised.value)
 
 
+@pytest.mark.parametrize("kind", list(KEPT_TYPES))
+def test_identifiers_may_be_of_any_type(kind):
+    """An identifier is never released, so no type of it is refused, and none may stop a run."""
+    names = KEPT_TYPES[kind](random.Random(SEED), 300)
+    table = pa.table({**random_people(300), "name": names})
+    policy = kepsilon.Policy.from_dict(document())
+    own = read_and_count(table, policy, engine=LocalEngine(), clock=Stopwatch(ignore_step))
+    whole = own.columns.whole_records(np.ones(own.table.n_combinations), identifiers=["name"])
+    values = names.to_pylist()
+    assert whole.rows is not None
+    found: dict[str, set[int]] = {}
+    for row, code in zip(whole.rows.tolist(), whole.identifiers["name"].codes.tolist(), strict=True):
+        found.setdefault("0" if values[row] == 0 else repr(values[row]), set()).add(code)
+    assert all(len(codes) == 1 for codes in found.values())
+    assert len(set.union(*found.values())) >= len(found) - 1  # null and NaN are both missing
+
+
+def test_wide_identifiers_are_read_a_few_at_a_time(tmp_path, monkeypatch):
+    """The limit on memory holds for columns that were not foreseen, such as a photograph of everybody."""
+    columns = {**random_people(2_000), "name": [f"{i:08}" * 500 for i in range(2_000)]}
+    case = Case(pa.table(columns), document(), memory=100 * MEMORY)
+    own = counted(case, "spilling", tmp_path)
+    asked = []
+    parts = ParquetFiles.parts
+
+    def spying(self: ParquetFiles, columns: Sequence[str], *, coded: Sequence[str], n_records: int) -> Any:
+        asked.append(n_records)
+        return parts(self, columns, coded=coded, n_records=n_records)
+
+    monkeypatch.setattr(ParquetFiles, "parts", spying)
+    own.columns.whole_records(some(own), identifiers=[])
+    own.columns.whole_records(some(own), identifiers=["name"])
+    assert asked[1] * 4_000 < case.memory < asked[0] * 4_000
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+def test_whole_records_with_other_combinations_than_were_counted_are_refused(engine, tmp_path, monkeypatch):
+    """A file may be changed in a way that neither its size nor its time shows; the records of each combination tell."""
+    case = plain()
+    own = counted(case, engine, tmp_path)
+    part = parquet.read_table(tmp_path / "table" / "part-0.parquet")
+    other = part.set_column(part.column_names.index("sex"), "sex", pa.array(["F"] * len(part)))
+    parquet.write_table(other, tmp_path / "table" / "part-0.parquet")
+    monkeypatch.setattr("kepsilon.sources.parquet_files.ParquetFiles._refuse_changed", lambda *_: None)
+    with pytest.raises(EngineError, match="was changed"):
+        own.columns.whole_records(some(own), identifiers=["name"])
+    assert [path.name for path in tmp_path.iterdir()] == ["table"]
+
+
 def test_a_csv_file_that_grew_is_refused_where_identifiers_are_read_again(tmp_path):
     """In memory only identifiers are read a second time, and their rows have to be those of the other columns."""
     table = pa.table(random_people(500))
@@ -308,6 +361,21 @@ def test_the_order_of_records_does_not_matter():
         assert own.rows is not None
         twins = own.rows.reshape(-1, 2)
         assert (twins[:, 0] < twins[:, 1]).all()
+
+
+@pytest.mark.parametrize("column", ["zip", "height", "illness", "score", "name"])
+def test_every_column_has_a_part_in_the_order_of_records(column):
+    """Records that differ in a single column, whichever it is, come in the same order wherever they were."""
+    people = random_people(300)
+    columns = {name: values if name == column else [values[0]] * 300 for name, values in people.items()}
+    table = pa.table(columns)
+    order = np.random.default_rng(SEED).permutation(300)
+    policy = kepsilon.Policy.from_dict(document())
+    found = []
+    for own_table in (table, table.take(pa.array(order))):
+        own = read_and_count(own_table, policy, engine=LocalEngine(), clock=Stopwatch(ignore_step))
+        found.append(own.columns.whole_records(np.ones(own.table.n_combinations), identifiers=["name"]))
+    same(found[0], dataclasses.replace(found[1], rows=None))
 
 
 @pytest.mark.spark
@@ -352,6 +420,33 @@ def test_of_equal_records_of_a_data_frame_a_share_is_taken(tmp_path):
     first, again = (own.columns.whole_records(np.array([0.25]), identifiers=[]) for _ in range(2))
     assert abs(len(first.combinations) - 1_000) < 6 * math.sqrt(4_000 * 0.25 * 0.75)
     same(first, again)
+    named = own.columns.whole_records(np.array([0.25]), identifiers=["name"])
+    assert abs(len(named.combinations) - 1_000) < 6 * math.sqrt(4_000 * 0.25 * 0.75)
+    assert named.identifiers["name"].n_distinct == len(named.combinations)
+
+
+@pytest.mark.spark
+def test_no_identifier_goes_through_a_shuffle(tmp_path, monkeypatch):
+    """Spark's shuffle files lie on disks of the workers, and hold no identifiers: neither when records are counted nor here."""
+    plans = []
+    frame_class = type(spark_session().range(1))
+    to_arrow = frame_class.toArrow
+
+    def spying(frame: Any) -> Any:
+        plans.append(frame._jdf.queryExecution().executedPlan().toString())
+        return to_arrow(frame)
+
+    frame = spark_session().createDataFrame(pa.table(random_people(300)))
+    engine = SparkEngine(session=spark_session(), memory=100 * MEMORY, staging=tmp_path)
+    own = read_and_count(frame, kepsilon.Policy.from_dict(document()), engine=engine, clock=Stopwatch(ignore_step))
+    monkeypatch.setattr(frame_class, "toArrow", spying)
+    shares = np.full(own.table.n_combinations, 0.5)
+    own.columns.whole_records(shares, identifiers=["name"])
+    assert plans
+    assert not any("Exchange hashpartitioning" in plan for plan in plans)
+    plans.clear()
+    own.columns.whole_records(shares, identifiers=[])
+    assert any("Exchange hashpartitioning" in plan for plan in plans)  # such a plan would be noticed
 
 
 @pytest.mark.spark
