@@ -93,7 +93,7 @@ def reading(algorithm: str = "ola") -> kepsilon.Policy:
         "rate": ["-9,5", "?"],
         "height": ["?", "999"],
         "weight": ["999"],
-        "pulse": ["999,5"],
+        "pulse": ["999.5"],
     }
     attributes = {name: {"missing_values": texts} for name, texts in own.items()}
     return policy(algorithm, decimal=",", missing_values=["?", "NA"], attributes=attributes)
