@@ -83,9 +83,12 @@ def _look_at_grid(trial: Trial, outcome: Outcome, grid: Path) -> None:
         if has_markup(text):
             trial.fail("explore: the name of a column became a part of the page")
         return
-    cells = (
-        json.loads(text)["cells"] if grid.suffix == ".json" else list(csv.DictReader(io.StringIO(text), strict=True))
-    )
+    try:
+        is_json = grid.suffix == ".json"
+        cells = json.loads(text)["cells"] if is_json else list(csv.DictReader(io.StringIO(text), strict=True))
+    except (ValueError, csv.Error):
+        trial.fail("explore: the grid cannot be read")
+        return
     n_epsilons = len(EPSILONS) if trial.case.of_role("epsilon-quasi") else 1
     if len(cells) != len(kepsilon.json_schema()["properties"]["algorithm"]["enum"]) * len(KS) * n_epsilons:
         trial.fail("explore: the grid does not have all cells")
