@@ -49,18 +49,24 @@ def kept_columns_of(found: KeptColumns, policy: Policy, *, without: float) -> di
             unique=own.unique,
             verdict=own.verdict,
             reasons=own.reasons,
-            in_words=tuple(_sentences(own, found, policy, without=without)),
+            in_words=tuple(what_it_tells(own, found, quasis=quasis_in_words(policy), without=without)),
         )
         for own in found.columns
     }
 
 
-def _sentences(found: Measured, all_found: KeptColumns, policy: Policy, *, without: float) -> Iterator[str]:
-    """What a column tells, and to whom, one sentence for each reason."""
-    name, quasis = found.column, quasis_in_words(policy)
+def what_it_tells(
+    found: Measured, all_found: KeptColumns, *, quasis: str, without: float | None = None
+) -> Iterator[str]:
+    """What a column tells, and to whom, one sentence for each reason.
+
+    `quasis` lists them in words; `without` is the share of records that is linked without any kept column, where known.
+    """
+    name = found.column
+    beside = "" if without is None else f" ({percent(without)} without it)"
     words = {
         "links": f"whoever knows {quasis} works out what {name} must be{_from_one(found)}, and links "
-        f"{percent(found.share_linked)} of the records through it ({percent(without)} without it)",
+        f"{percent(found.share_linked)} of the records through it{beside}",
         "bits": f"whoever sees the release learns {percent(found.bits)} of what generalising hid of {found.bits_of} "
         f"from {name}",
         "serial": f"{name} rises with the rows of the input: whoever knows their order knows whose record is whose",
