@@ -53,7 +53,7 @@ def exact_codes(codes: IntArray) -> OrderedCodes:
 
 
 def codes_to_group(codes: IntArray) -> OrderedCodes:
-    return OrderedCodes(codes=codes, ranking=np.argsort(codes, kind="stable"))
+    return OrderedCodes(codes=codes, ranking=np.argsort(codes, kind="stable").astype(np.int32))
 
 
 def _groups(codes: IntArray, ranking: IntArray, classes: ClassOrder) -> IntArray:

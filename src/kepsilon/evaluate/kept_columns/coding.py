@@ -107,5 +107,5 @@ def _counts(column: WholeColumn) -> IntArray:
 
 
 def _dense(codes: IntArray) -> IntArray:
-    """Codes renumbered from 0 without gaps, in their order."""
-    return np.unique(codes, return_inverse=True)[1].ravel()
+    """Codes renumbered from 0 without gaps, in their order; small, because many columns hold them at a time."""
+    return np.unique(codes, return_inverse=True)[1].ravel().astype(np.int16)

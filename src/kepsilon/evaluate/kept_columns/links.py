@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from kepsilon.evaluate.kept_columns.class_order import ClassOrder
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
-GRID = 1_000_000_000
+GRID = 100_000_000
 """Numbers are compared as multiples of this part of their spread, so that originals that are known alike tie exactly,
-whatever rounding did to what was worked out for them."""
+whatever rounding did to what was worked out for them. All of them, and their distances, fit into 32 bits."""
 NOBODY = 16 * GRID
 """What is known of a candidate of whom nothing is known: farther from everything than any number."""
 
@@ -22,7 +22,7 @@ NOBODY = 16 * GRID
 def on_grid(values: FloatArray, *, low: float, high: float) -> IntArray:
     """Numbers as multiples of (high − low) / GRID, counted from `low`; those far outside are moved to three spreads."""
     spread = high - low
-    return np.rint(np.clip((values - low) / spread, -3.0, 3.0) * GRID).astype(np.int64)
+    return np.rint(np.clip((values - low) / spread, -3.0, 3.0) * GRID).astype(np.int32)
 
 
 def nearest_links(
@@ -51,7 +51,7 @@ def nearest_links(
     inside = np.clip(other, 0, len(first) - 1)
     there = first[inside]
     is_candidate = (inside == other) & (other != run) & (ids[there] == ids)
-    other_distance = np.where(is_candidate, np.abs(seen - own[there]), np.iinfo(np.int64).max)
+    other_distance = np.where(is_candidate, np.abs(seen - own[there]), np.iinfo(np.int32).max)
     n_nearest = run_sizes[run] + np.where(other_distance == distance, run_sizes[inside], 0)
     linked = np.where(other_distance < distance, 0.0, 1.0 / n_nearest)
     return float(linked[is_shown[at]].sum())
