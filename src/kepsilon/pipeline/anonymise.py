@@ -157,8 +157,7 @@ def _attacked(classes: Classes, predicted: Predicted, policy: Policy) -> tuple[A
     attackers, look = predicted.prediction.attackers, predicted.look
     if look is None:
         return attackers
-    rows = look.records.rows
-    drawn = None if rows is None else classes.published_of(rows)
+    drawn = None if look.rows is None else classes.published_of(look.rows)
     return tuple(realised_attackers(attackers, look, predicted.outlook, policy, drawn))
 
 

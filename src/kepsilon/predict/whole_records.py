@@ -16,7 +16,7 @@ from kepsilon.count import Counted
 from kepsilon.engines.protocol import PublishedRecords
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.kept_columns.findings import KeptColumns
-from kepsilon.evaluate.kept_columns.look import look_at_kept_columns
+from kepsilon.evaluate.kept_columns.look import FittedAttackers, fit_attackers, look_at_kept_columns
 from kepsilon.evaluate.linking.known_columns import (
     Attack,
     NoisyClasses,
@@ -32,69 +32,123 @@ from kepsilon.predict.noise_ranges import clip
 from kepsilon.predict.outlook import Outlook
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.chosen_classes import choose_classes, in_classes
-from kepsilon.table.classes import Recoding
+from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.steps import steps_of
-from kepsilon.table.whole_records import RecordsInClasses, WholeRecords
+from kepsilon.table.whole_records import WholeRecords
+
+MOST_VALUES = 1_000_000
+"""Values of kept columns that are looked at, about; more take seconds longer and show little more."""
+FEWEST_RECORDS, MOST_RECORDS = 20_000, 50_000
+"""Bounds on the records that are looked at, however few or many kept columns there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeTable:
+    """All records of a table that is small enough, with attackers that are fitted once for all partitions."""
+
+    whole: WholeRecords
+    fitted: FittedAttackers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeLook:
     """The whole records of some classes of one partition, and what their kept columns tell."""
 
-    records: RecordsInClasses
+    class_ids: IntArray
+    """Class of each record, 0 … n_classes − 1, shape (n_records,)."""
+    classes: IntArray
+    """Ids in the partition of these classes, shape (n_classes,)."""
     values: FloatArray
     """ε-quasis as they are in the data, shape (n_records, n_epsilon_quasis)."""
-    classes: IntArray
-    """Ids in the partition of the classes that were looked at, shape (n_classes,)."""
     labels: Mapping[str, IntArray]
     """By k-quasi, the number of the label that each record shows."""
-    kept: KeptColumns
+    kept: Mapping[str, IntArray]
+    """By kept column, the code of each record's value."""
+    rows: IntArray | None
+    """Position of each record in the input; None where the input has no order."""
+    found: KeptColumns
+    """What the kept columns tell."""
     n_all: int
     """Records of all classes of the partition."""
-    is_sample: bool
-    """Whether some classes, or some records of a very large class, were not looked at."""
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether some classes, or some records of a very large class, were not looked at."""
+        return len(self.class_ids) < self.n_all
 
     @property
     def in_words(self) -> str:
         """How many records were looked at."""
-        n, n_classes = len(self.records.class_ids), len(self.classes)
+        n = len(self.class_ids)
         if not self.is_sample:
             return f"measured on all {n:,} records"
-        return f"measured on {n:,} of {self.n_all:,} records, in {n_classes:,} classes"
+        return f"measured on {n:,} of {self.n_all:,} records, in {len(self.classes):,} classes"
 
 
-def look_at_whole_records(recoding: Recoding, counted: Counted, policy: Policy) -> WholeLook:
-    """Takes whole records of some classes from the engine, and looks at their kept columns."""
-    shares = choose_classes(recoding)
-    # Identifiers are read for these records alone, to see whether a kept text repeats them.
-    identifiers = policy.identifiers if policy.kept else ()
-    whole = counted.columns.whole_records(shares, identifiers=identifiers)
-    return look_of(whole, recoding, counted, policy)
+def fit_whole_table(counted: Counted, policy: Policy) -> WholeTable | None:
+    """All records of a table, with attackers that serve every partition of it; None where it has too many records.
+
+    Attackers are fitted to all counted records, also those that a partition suppresses: whoever attacks could not do
+    better.
+    """
+    if counted.n_staying > _most_records(policy):
+        return None
+    everybody = Recoding(
+        class_of=np.zeros(counted.table.n_combinations, dtype=np.int64),
+        sizes=np.array([counted.n_staying]),
+        attributes=(),
+    )
+    whole = counted.columns.whole_records(np.ones(counted.table.n_combinations), identifiers=_identifiers(policy))
+    return WholeTable(whole=whole, fitted=fit_attackers(in_classes(whole, everybody, counted.table, counted.roles)))
 
 
-def look_of(whole: WholeRecords, recoding: Recoding, counted: Counted, policy: Policy) -> WholeLook:
-    """What whole records show under one partition, which has to have a class for each of them."""
+def look_at_whole_records(
+    recoding: Recoding, counted: Counted, policy: Policy, *, table: WholeTable | None = None
+) -> WholeLook:
+    """Whole records of some classes of a partition, and what their kept columns tell.
+
+    `table` holds all records, if they were fitted before, as `explore` does for all its partitions.
+    """
+    table = table or fit_whole_table(counted, policy)
+    if table is not None:
+        whole = table.whole
+        found = table.fitted.in_classes(recoding.class_of[whole.combinations])
+    else:
+        shares = choose_classes(recoding, most=_most_records(policy), largest=MOST_RECORDS)
+        whole = counted.columns.whole_records(shares, identifiers=_identifiers(policy))
+        found = look_at_kept_columns(in_classes(whole, recoding, counted.table, counted.roles))
     class_of_record = recoding.class_of[whole.combinations]
-    records = in_classes(whole, recoding, counted.table, counted.roles)
-    n_all = int(recoding.sizes.sum())
+    stays = np.flatnonzero(class_of_record != SUPPRESSED)
+    classes, class_ids = np.unique(class_of_record[stays], return_inverse=True)
     return WholeLook(
-        records=records,
-        values=whole.values,
-        classes=np.unique(class_of_record),
+        class_ids=class_ids,
+        classes=classes,
+        values=whole.values[stays],
         labels={
-            name: attribute.of_class[class_of_record]
+            name: attribute.of_class[classes][class_ids]
             for name, attribute in zip(policy.k_quasis, recoding.attributes, strict=False)
         },
-        kept=look_at_kept_columns(records),
-        n_all=n_all,
-        is_sample=len(class_of_record) < n_all,
+        kept={name: own.codes[stays] for name, own in whole.kept.items()},
+        rows=None if whole.rows is None else whole.rows[stays],
+        found=found,
+        n_all=int(recoding.sizes.sum()),
     )
+
+
+def _most_records(policy: Policy) -> int:
+    """How many records are looked at, about."""
+    return min(MOST_RECORDS, max(FEWEST_RECORDS, MOST_VALUES // max(1, len(policy.kept))))
+
+
+def _identifiers(policy: Policy) -> tuple[str, ...]:
+    """Identifiers that are read for the records looked at, to see whether a kept text repeats them."""
+    return policy.identifiers if policy.kept else ()
 
 
 def noisy_classes(look: WholeLook, outlook: Outlook, policy: Policy) -> NoisyClasses:
     """The classes that were looked at, with the ranges that set their noise."""
     return NoisyClasses(
-        class_ids=look.records.class_ids,
+        class_ids=look.class_ids,
         values=clip(look.values, policy)[0],
         low=outlook.low[look.classes],
         high=outlook.high[look.classes],
@@ -106,7 +160,7 @@ def noisy_classes(look: WholeLook, outlook: Outlook, policy: Policy) -> NoisyCla
 
 def who_works_out(look: WholeLook, policy: Policy) -> Attacker | None:
     """Whoever works out a kept column from the quasis; None where no column can be, beyond what chance would do."""
-    found = [own for own in look.kept.columns if own.z >= REAL]
+    found = [own for own in look.found.columns if own.z >= REAL]
     if not found:
         return None
     worst = max(found, key=lambda own: own.share_linked)
@@ -125,7 +179,7 @@ def who_works_out(look: WholeLook, policy: Policy) -> Attacker | None:
 def who_knows_more(look: WholeLook, outlook: Outlook, policy: Policy, *, epsilon: float) -> Iterator[Attacker]:
     """Whoever knows kept columns of everybody: one, three attributes of any kind, or all of them."""
     classes, quasis = noisy_classes(look, outlook, policy), quasis_in_words(policy)
-    kept = {name: own.codes for name, own in look.records.kept.items()}
+    kept = look.kept
     nearest = (
         "takes the nearest original of the class with the same" if policy.epsilon_quasis else "guesses among the same"
     )
@@ -158,7 +212,7 @@ def _of_three(found: SubsetAttacks, look: WholeLook) -> Iterator[Attacker]:
     """Whoever knows three attributes: on average over all sets of three, and by the worst set."""
     size = len(found.worst_names)
     tried = f"{found.n_tried:,} of {found.n_possible:,}" if found.n_tried < found.n_possible else f"{found.n_tried:,}"
-    among = f"; among {len(look.records.class_ids):,} sampled records, so at most" if look.is_sample else ""
+    among = f"; among {len(look.class_ids):,} sampled records, so at most" if look.is_sample else ""
     yield Attacker(
         knows=f"any {size} attributes of a person",
         how=f"guesses among the records that fit (the mean of {tried} sets of {size}{among})",
@@ -190,7 +244,7 @@ def realised_attackers(
     """
     classes = noisy_classes(look, outlook, policy) if drawn is not None else None
     epsilon = float(policy.exact_epsilon)
-    kept = {name: own.codes for name, own in look.records.kept.items()}
+    kept = look.kept
     for own in attackers:
         known: list[IntArray] | None = None
         if own.knows == EVERYTHING:
