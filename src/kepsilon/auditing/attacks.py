@@ -15,7 +15,7 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import ReconstructedClasses
 from kepsilon.auditing.few_records import check_links
-from kepsilon.auditing.findings import AttackFigures, StrongestAttack, counted
+from kepsilon.auditing.findings import AttackFigures, LinksInDoubt, StrongestAttack, counted
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
@@ -30,6 +30,9 @@ TIE = 1e-9
 
 BINARY_ERROR = 4 * np.finfo(np.float64).eps
 """Relative error of a distance between two decimals that are held as doubles; distances that differ by it are equal."""
+
+INDISTINCT = 4.0
+"""Originals whose values differ by so many binary errors of a distance, or fewer, cannot be told apart by distances."""
 
 SEED = 20_090_802
 """Seed of the sample, so that an audit can be repeated."""
@@ -52,6 +55,17 @@ class _SmallClass:
     """Whether each original was released, shape (n_originals,)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Right links of the nearest-neighbour attacker: a tie of t worth 1/t, and every tie worth 1 (the paper)."""
+
+    fair: float = 0.0
+    paper: float = 0.0
+
+    def __add__(self, other: Links) -> Links:
+        return Links(self.fair + other.fair, self.paper + other.paper)
+
+
 @dataclass(slots=True)
 class AttackSums:
     """What the attackers achieved, added up over classes."""
@@ -61,6 +75,10 @@ class AttackSums:
     """Right links of the nearest-neighbour attacker, a tie of t worth 1/t."""
     paper_ties: float = 0.0
     """Right links of the nearest-neighbour attacker, every tie worth 1, as in the paper."""
+    undecided: Links = field(default_factory=Links)
+    """What records count for in the two sums above whose links doubles cannot decide."""
+    most_undecided: Links = field(default_factory=Links)
+    """What these records count for at most; at least it is nothing."""
     n_over_half: int = 0
     """Records whose own original has a posterior above 1/2."""
     n_over_nine_tenths: int = 0
@@ -153,6 +171,7 @@ def _attack_and_sum_up(case: AuditCase, linkage: Linkage, expected: float | None
         largest_posterior=sums.largest,
         over_half=sums.n_over_half / sums.n_attacked,
         over_nine_tenths=sums.n_over_nine_tenths / sums.n_attacked,
+        in_doubt=_links_in_doubt(sums),
     )
     findings.figures = replace(findings.figures, attacks=attacks)
     if sums.n_attacked < n_released:
@@ -168,6 +187,20 @@ def _attack_and_sum_up(case: AuditCase, linkage: Linkage, expected: float | None
     of = "the released records" if sums.n_attacked == n_released else f"the {sums.n_attacked:,} records attacked"
     beside = f"1/k = {1 / policy.k:.2%}" + (f", expected {expected:.2%}" if expected is not None else "")
     return f"The strongest attacker ({strongest}) links {shares[strongest]:.2%} of {of} ({beside})."
+
+
+def _links_in_doubt(sums: AttackSums) -> LinksInDoubt | None:
+    """The least and the most that links come to where doubles do not decide them all; None where they do."""
+    most = sums.most_undecided
+    if not most.paper:
+        return None
+    decided = Links(sums.nearest - sums.undecided.fair, sums.paper_ties - sums.undecided.paper)
+    return LinksInDoubt(
+        least=decided.fair / sums.n_attacked,
+        most=(decided.fair + most.fair) / sums.n_attacked,
+        least_paper_ties=decided.paper / sums.n_attacked,
+        most_paper_ties=(decided.paper + most.paper) / sums.n_attacked,
+    )
 
 
 def _reidentification(classes: ReconstructedClasses) -> Reidentification:
@@ -247,6 +280,10 @@ def _attack(case: AuditCase, linkage: Linkage) -> AttackSums:
             distances = _distances(published[here[part]], noise.values[originals], noise.ranges[c])
             slack = _slack(published[here[part]], noise.values[originals], noise.ranges[c])
             _attack_records(sums, distances, place[part], slack=slack, epsilon=epsilon)
+            if len(case.policy.epsilon_quasis) == 1 and np.nan_to_num(noise.ranges[c, 0]) > 0:
+                nearest = INDISTINCT * slack * noise.ranges[c, 0]
+                alike = _alike(noise.values[originals, 0], place[part], nearest=nearest)
+                _add_undecided(sums, distances, place[part], slack=slack, n_alike=alike)
         is_whole = len(here) == int(classes.n_released[c])
         if (
             len(originals) <= MOST
@@ -320,6 +357,30 @@ def _links(distances: FloatArray, own: IntArray, *, slack: FloatArray) -> tuple[
     is_nearest: BoolArray = distances <= nearest + slack[:, np.newaxis]
     is_link: BoolArray = is_nearest[np.arange(len(own)), own]
     return is_link / is_nearest.sum(axis=1), is_link
+
+
+def _alike(values: FloatArray, own: IntArray, *, nearest: FloatArray) -> IntArray:
+    """Number of originals with each record's own value, if another value is at most `nearest` away from it; otherwise 0.
+
+    Two values that differ by less than distances are rounded by are equally far from what is published, or not, as the
+    rounding falls.
+    """
+    distinct, of_value, counts = np.unique(values, return_inverse=True, return_counts=True)
+    gaps = np.diff(distinct, prepend=-np.inf, append=np.inf)
+    apart = np.minimum(gaps[:-1], gaps[1:])[of_value[own]]
+    alike: IntArray = np.where(apart <= nearest, counts[of_value[own]], 0)
+    return alike
+
+
+def _add_undecided(
+    sums: AttackSums, distances: FloatArray, own: IntArray, *, slack: FloatArray, n_alike: IntArray
+) -> None:
+    """Adds up the records whose links doubles cannot decide, as they were counted and as they count at most."""
+    undecided = np.flatnonzero(n_alike > 0)
+    if undecided.size:
+        fair, paper = _links(distances[undecided], own[undecided], slack=slack[undecided])
+        sums.undecided += Links(float(fair.sum()), float(paper.sum()))
+        sums.most_undecided += Links(float((1 / n_alike[undecided]).sum()), float(len(undecided)))
 
 
 def _count_probable(sums: AttackSums, posterior: FloatArray) -> None:

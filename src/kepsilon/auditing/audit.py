@@ -197,10 +197,11 @@ def _check_readings(cases: _Cases, path: Path | None, findings: Findings, on_ste
             else finding
             for finding in best.found
         ]
-        best.note(
+        best.warning(
             "labels",
             f"the labels can be read in {cases.n_possible:,} ways, because they stand at several levels of their "
-            f"hierarchies; {len(cases.tried):,} were tried and none fits. What depends on the way is not called broken.",
+            f"hierarchies; {len(cases.tried):,} were tried and none fits, and the others were not looked at. What depends on "
+            "the way is not called broken. Levels that the curator's record beside the release states are tried first.",
         )
     findings.found += best.found
     findings.headline, findings.figures = best.headline, best.figures
