@@ -35,11 +35,16 @@ class Tampering:
     """Whether docs/audit.md has a line of its power."""
 
 
+def before_rounding(case: Case, column: str = "height", step: float = 0.1) -> np.ndarray:
+    """Noise as it may have been before it was rounded; multiples of the precision, scaled, would tell last digits."""
+    moved = np.array(case.released[column]) - np.array(case.own(column))
+    return moved + np.random.default_rng(2).uniform(-step / 2, step / 2, len(moved))
+
+
 def scaled_noise(case: Case, factor: float, column: str = "height") -> Case:
     """All noise times a factor."""
-    own = case.own(column)
-    moved = [v + factor * (x - v) for v, x in zip(own, case.released[column], strict=True)]
-    return case.change(**{column: [rounded(value) for value in moved]})
+    moved = np.array(case.own(column)) + factor * before_rounding(case, column)
+    return case.change(**{column: [rounded(value) for value in moved.tolist()]})
 
 
 def shared_noise(case: Case) -> Case:
@@ -153,8 +158,7 @@ class Noise:
         np.minimum.at(low, ids, own)
         np.maximum.at(high, ids, own)
         widths = (high - low)[ids]
-        moved = np.array(case.released["height"]) - own
-        units = np.divide(moved, widths, out=np.zeros(len(own)), where=widths > 0)
+        units = np.divide(before_rounding(case), widths, out=np.zeros(len(own)), where=widths > 0)
         return cls(own, widths, units, ids, np.array(case.linkage["original_row"]))
 
     def places(self) -> np.ndarray:

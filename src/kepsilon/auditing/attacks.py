@@ -17,6 +17,13 @@ from kepsilon.auditing.classes import ReconstructedClasses
 from kepsilon.auditing.few_records import check_links
 from kepsilon.auditing.findings import AttackFigures, LinksInDoubt, StrongestAttack, counted
 from kepsilon.auditing.linkage import Linkage
+from kepsilon.auditing.nearest_links import (
+    INDISTINCT,
+    Links,
+    binary_error_of_distances,
+    n_with_own_value,
+    nearest_links,
+)
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
 from kepsilon.evaluate.linking.small_classes import MOST, attack_small_classes
@@ -27,12 +34,6 @@ MOST_PAIRS = 1 << 28
 
 TIE = 1e-9
 """Posteriors that differ by less than this are equal."""
-
-BINARY_ERROR = 4 * np.finfo(np.float64).eps
-"""Relative error of a distance between two decimals that are held as doubles; distances that differ by it are equal."""
-
-INDISTINCT = 4.0
-"""Originals whose values differ by so many binary errors of a distance, or fewer, cannot be told apart by distances."""
 
 SEED = 20_090_802
 """Seed of the sample, so that an audit can be repeated."""
@@ -53,17 +54,6 @@ class _SmallClass:
     """Published values, original by original; of no meaning for an original that was not released."""
     stays: BoolArray
     """Whether each original was released, shape (n_originals,)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Links:
-    """Right links of the nearest-neighbour attacker: a tie of t worth 1/t, and every tie worth 1 (the paper)."""
-
-    fair: float = 0.0
-    paper: float = 0.0
-
-    def __add__(self, other: Links) -> Links:
-        return Links(self.fair + other.fair, self.paper + other.paper)
 
 
 @dataclass(slots=True)
@@ -278,11 +268,11 @@ def _attack(case: AuditCase, linkage: Linkage) -> AttackSums:
         for start in range(0, len(here), at_once):
             part = slice(start, start + at_once)
             distances = _distances(published[here[part]], noise.values[originals], noise.ranges[c])
-            slack = _slack(published[here[part]], noise.values[originals], noise.ranges[c])
+            slack = binary_error_of_distances(published[here[part]], noise.values[originals], noise.ranges[c])
             _attack_records(sums, distances, place[part], slack=slack, epsilon=epsilon)
             if len(case.policy.epsilon_quasis) == 1 and np.nan_to_num(noise.ranges[c, 0]) > 0:
                 nearest = INDISTINCT * slack * noise.ranges[c, 0]
-                alike = _alike(noise.values[originals, 0], place[part], nearest=nearest)
+                alike = n_with_own_value(noise.values[originals, 0], place[part], nearest=nearest)
                 _add_undecided(sums, distances, place[part], slack=slack, n_alike=alike)
         is_whole = len(here) == int(classes.n_released[c])
         if (
@@ -292,8 +282,8 @@ def _attack(case: AuditCase, linkage: Linkage) -> AttackSums:
         ):
             distances = _distances(published[here], noise.values[originals], noise.ranges[c])
             sums.n_small += len(place)
-            slack = _slack(published[here], noise.values[originals], noise.ranges[c])
-            sums.nearest_in_small += float(_links(distances, place, slack=slack)[0].sum())
+            slack = binary_error_of_distances(published[here], noise.values[originals], noise.ranges[c])
+            sums.nearest_in_small += float(nearest_links(distances, place, slack=slack)[0].sum())
             sums.small.append(_small_class(published[here], noise.values[originals], noise.ranges[c], place))
     _attack_small(sums, epsilon=epsilon)
     return sums
@@ -326,16 +316,6 @@ def _distances(published: FloatArray, values: FloatArray, ranges: FloatArray) ->
     return farthest
 
 
-def _slack(published: FloatArray, values: FloatArray, ranges: FloatArray) -> FloatArray:
-    """How far apart the distances of each published record may be that are equal but for binary rounding."""
-    active = np.nan_to_num(ranges) > 0
-    if not active.any():
-        return np.zeros(len(published))
-    sizes = np.nan_to_num(np.abs(published[:, active])) + np.nan_to_num(np.abs(values[:, active])).max(axis=0)
-    slack: FloatArray = BINARY_ERROR * (sizes / ranges[active]).max(axis=1)
-    return slack
-
-
 def _attack_records(
     sums: AttackSums, distances: FloatArray, own: IntArray, *, slack: FloatArray, epsilon: float
 ) -> None:
@@ -343,33 +323,12 @@ def _attack_records(
 
     `distances` has shape (n_records, n_originals); `own` is the column of each record's own original.
     """
-    fair, paper = _links(distances, own, slack=slack)
+    fair, paper = nearest_links(distances, own, slack=slack)
     sums.n_attacked += len(own)
     sums.nearest += float(fair.sum())
     sums.paper_ties += float(paper.sum())
     weights = np.exp(-epsilon * (distances - distances.min(axis=1, keepdims=True)))
     _count_probable(sums, weights[np.arange(len(own)), own] / weights.sum(axis=1))
-
-
-def _links(distances: FloatArray, own: IntArray, *, slack: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Link of each record, a tie of t worth 1/t, and whether its own original is among the nearest."""
-    nearest = distances.min(axis=1, keepdims=True)
-    is_nearest: BoolArray = distances <= nearest + slack[:, np.newaxis]
-    is_link: BoolArray = is_nearest[np.arange(len(own)), own]
-    return is_link / is_nearest.sum(axis=1), is_link
-
-
-def _alike(values: FloatArray, own: IntArray, *, nearest: FloatArray) -> IntArray:
-    """Number of originals with each record's own value, if another value is at most `nearest` away from it; otherwise 0.
-
-    Two values that differ by less than distances are rounded by are equally far from what is published, or not, as the
-    rounding falls.
-    """
-    distinct, of_value, counts = np.unique(values, return_inverse=True, return_counts=True)
-    gaps = np.diff(distinct, prepend=-np.inf, append=np.inf)
-    apart = np.minimum(gaps[:-1], gaps[1:])[of_value[own]]
-    alike: IntArray = np.where(apart <= nearest, counts[of_value[own]], 0)
-    return alike
 
 
 def _add_undecided(
@@ -378,7 +337,7 @@ def _add_undecided(
     """Adds up the records whose links doubles cannot decide, as they were counted and as they count at most."""
     undecided = np.flatnonzero(n_alike > 0)
     if undecided.size:
-        fair, paper = _links(distances[undecided], own[undecided], slack=slack[undecided])
+        fair, paper = nearest_links(distances[undecided], own[undecided], slack=slack[undecided])
         sums.undecided += Links(float(fair.sum()), float(paper.sum()))
         sums.most_undecided += Links(float((1 / n_alike[undecided]).sum()), float(len(undecided)))
 
