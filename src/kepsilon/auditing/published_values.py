@@ -20,7 +20,7 @@ from kepsilon.auditing.noise_patterns import N_BLOCKS, evidence_bound, last_digi
 from kepsilon.auditing.tail_bounds import chernoff_bound
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
-N_TERMS = 40
+N_TERMS = 8
 """Terms of the sum over k, per residue, that are added one by one; a bound stands for the rest."""
 
 LEANINGS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
