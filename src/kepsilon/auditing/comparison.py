@@ -41,6 +41,17 @@ FIGURES = (
 """Keys whose figures are compared, to nine digits."""
 
 
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Stands for a figure of which only bounds are known."""
+
+    least: float
+    most: float
+
+    def __mul__(self, factor: float) -> Between:
+        return Between(self.least * factor, self.most * factor)
+
+
 @dataclass(slots=True)
 class Comparison:
     """What was compared and what is wrong; neither quotes a value of the document."""
@@ -156,6 +167,10 @@ def _compare_figures(stated: Any, known: Any, where: str, found: Comparison) -> 
                 _compare_figures(stated[key], known[key], f"{where}.{key}", found)
     elif isinstance(known, tuple):
         found.require(stated in known, where)
+    elif isinstance(known, Between):
+        is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
+        is_inside = is_number and known.least <= stated <= known.most
+        found.require(is_inside or _agree(stated, known.least) or _agree(stated, known.most), where)
     elif stated is None and where.startswith("error."):
         pass  # the error of an attribute with too few records is not stated
     else:

@@ -35,6 +35,19 @@ class StrongestAttack(JsonValue):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LinksInDoubt(JsonValue):
+    """Shares of right links of the nearest-neighbour attacker, where some values differ by less than doubles can tell.
+
+    Which of two such values is nearer to a published one depends on how a difference was rounded.
+    """
+
+    least: float
+    most: float
+    least_paper_ties: float
+    most_paper_ties: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttackFigures(JsonMapping):
     """What attackers who know every original achieved, as shares of the records attacked."""
 
@@ -51,6 +64,8 @@ class AttackFigures(JsonMapping):
     over_half: float
     """Share of records whose own original has a probability above 1/2."""
     over_nine_tenths: float
+    in_doubt: LinksInDoubt | None = field(default=None, metadata=left_out_if_none())
+    """None where doubles decide every link."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "realised", FrozenMapping(self.realised))

@@ -20,7 +20,6 @@ from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.predict import predict
 from kepsilon.predict.warnings import warnings_about_reading
-from kepsilon.predict.whole_records import WholeTable
 from kepsilon.predict.whole_records import WholeTable, fit_whole_table
 from kepsilon.publish.inputs import inputs_of
 from kepsilon.stopwatch import Stopwatch, ignore_step
