@@ -17,11 +17,9 @@ from kepsilon.policy.policy import Policy
 MOST_NAMES = 6
 """Columns that a sentence names one by one; of more it says how many there are."""
 
-OF_CLASS = "the class of a person"
-"""What somebody knows who guesses among the records of a class."""
-
-EVERYTHING = "everything"
-"""What somebody knows who has the original table."""
+BY_CLASS, BY_QUASIS, BY_MATCHING, WORKING_OUT = "class", "quasis", "matching", "working out"
+ONE_COLUMN, ANY_THREE, WORST_THREE, EVERYTHING = "one column", "any three", "worst three", "everything"
+"""Names of attackers: what each of them knows or does, in a word or two."""
 
 REAL = 5.0
 """Standard deviations above chance from which on a column counts as one that can be worked out from the quasis."""
@@ -31,6 +29,8 @@ REAL = 5.0
 class Attacker(JsonValue):
     """Somebody who knows something about everybody, and links released records to persons."""
 
+    name: str
+    """What the attacker knows or does, in a word or two."""
     knows: str
     """What the attacker knows of everybody, in words that follow “whoever knows”."""
     how: str
@@ -65,6 +65,7 @@ class Attacker(JsonValue):
 
     def to_json(self) -> Json:
         return {
+            "name": self.name,
             "knows": self.knows,
             "how": self.how,
             "column": self.column,
@@ -97,11 +98,11 @@ def headline_of(attackers: Iterable[Attacker]) -> Headline:
 
 def risk_in_words(attackers: Sequence[Attacker]) -> str:
     """The share that whoever knows the quasis links, and the share by also working out a kept column, in sentences."""
-    nearest = next(own for own in attackers if own.needs_only_quasis and own.risk is not None and own.knows != OF_CLASS)
+    nearest = next(own for own in attackers if own.name == BY_QUASIS)
     risk = nearest.risk or Estimate()
     sentences = [f"Whoever knows {nearest.knows} links {percent(risk.total)} of the records, on average."]
     for own in attackers:
-        if own.needs_only_quasis and own.column is not None and own.risk is not None:
+        if own.name == WORKING_OUT and own.risk is not None:
             share = percent(own.risk.total)
             sentences.append(
                 f"Whoever also {own.how} links {share}."
@@ -114,7 +115,8 @@ def risk_in_words(attackers: Sequence[Attacker]) -> str:
 def known_by_class(*, n_classes: int, n_records: int, smallest: int) -> Attacker:
     """Whoever knows the class of a person and guesses among its records."""
     return Attacker(
-        knows=OF_CLASS,
+        name=BY_CLASS,
+        knows="the class of a person",
         how="guesses among its records",
         needs_only_quasis=True,
         risk=Estimate(total=n_classes / n_records),
@@ -125,6 +127,7 @@ def known_by_class(*, n_classes: int, n_records: int, smallest: int) -> Attacker
 def known_by_quasis(policy: Policy, *, risk: Estimate, largest: float) -> Attacker:
     """Whoever knows all quasis, and takes the nearest original of the class."""
     return Attacker(
+        name=BY_QUASIS,
         knows=quasis_in_words(policy),
         how="takes the nearest original of the class" if policy.epsilon_quasis else "guesses within the class",
         needs_only_quasis=True,
@@ -136,6 +139,7 @@ def known_by_quasis(policy: Policy, *, risk: Estimate, largest: float) -> Attack
 def known_by_matching(policy: Policy, *, largest: float) -> Attacker:
     """Whoever knows all quasis, and matches all records of a class to all its originals at once."""
     return Attacker(
+        name=BY_MATCHING,
         knows=quasis_in_words(policy),
         how="matches a whole class one to one",
         needs_only_quasis=True,

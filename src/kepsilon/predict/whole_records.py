@@ -27,7 +27,17 @@ from kepsilon.evaluate.linking.known_columns import (
 )
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
-from kepsilon.predict.attackers import EVERYTHING, REAL, Attacker, names_in_words, quasis_in_words
+from kepsilon.predict.attackers import (
+    ANY_THREE,
+    EVERYTHING,
+    ONE_COLUMN,
+    REAL,
+    WORKING_OUT,
+    WORST_THREE,
+    Attacker,
+    names_in_words,
+    quasis_in_words,
+)
 from kepsilon.predict.noise_ranges import clip
 from kepsilon.predict.outlook import Outlook
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -167,6 +177,7 @@ def who_works_out(look: WholeLook, policy: Policy) -> Attacker | None:
     # Records of a class are linked together or not at all in the worst case, so that classes are what is sampled.
     variance = worst.share_linked * (1 - worst.share_linked) / len(look.classes) if look.is_sample else 0.0
     return Attacker(
+        name=WORKING_OUT,
         knows=quasis_in_words(policy),
         how=f"works out what {worst.column} must be",
         needs_only_quasis=True,
@@ -185,12 +196,12 @@ def who_knows_more(look: WholeLook, outlook: Outlook, policy: Policy, *, epsilon
     )
     if kept:
         name, attack = _worst_column(classes, kept, epsilon=epsilon)
-        yield _attacker(f"{quasis} and {name}", f"{nearest} {name}", attack, column=name)
+        yield _attacker(ONE_COLUMN, f"{quasis} and {name}", f"{nearest} {name}", attack, column=name)
     three = attack_with_three(classes, {**look.labels, **kept}, list(policy.epsilon_quasis), epsilon=epsilon)
     if three is not None:
         yield from _of_three(three, look)
     (attack,) = attack_with_known(classes, list(kept.values()), epsilons=[epsilon])
-    yield _attacker(EVERYTHING, "takes the nearest original of all columns", attack)
+    yield _attacker(EVERYTHING, "everything", "takes the nearest original of all columns", attack)
 
 
 def _worst_column(classes: NoisyClasses, kept: Mapping[str, IntArray], *, epsilon: float) -> tuple[str, Attack]:
@@ -214,6 +225,7 @@ def _of_three(found: SubsetAttacks, look: WholeLook) -> Iterator[Attacker]:
     tried = f"{found.n_tried:,} of {found.n_possible:,}" if found.n_tried < found.n_possible else f"{found.n_tried:,}"
     among = f"; among {len(look.class_ids):,} sampled records, so at most" if look.is_sample else ""
     yield Attacker(
+        name=ANY_THREE,
         knows=f"any {size} attributes of a person",
         how=f"guesses among the records that fit (the mean of {tried} sets of {size}{among})",
         needs_only_quasis=False,
@@ -221,6 +233,7 @@ def _of_three(found: SubsetAttacks, look: WholeLook) -> Iterator[Attacker]:
         largest=found.largest,
     )
     yield Attacker(
+        name=WORST_THREE,
         knows=names_in_words(found.worst_names),
         how=f"guesses among the records that fit (the worst of {tried} sets of {size}{among})",
         needs_only_quasis=False,
@@ -229,9 +242,15 @@ def _of_three(found: SubsetAttacks, look: WholeLook) -> Iterator[Attacker]:
     )
 
 
-def _attacker(knows: str, how: str, attack: Attack, *, column: str | None = None) -> Attacker:
+def _attacker(name: str, knows: str, how: str, attack: Attack, *, column: str | None = None) -> Attacker:
     return Attacker(
-        knows=knows, how=how, needs_only_quasis=False, risk=attack.share, largest=attack.largest, column=column
+        name=name,
+        knows=knows,
+        how=how,
+        needs_only_quasis=False,
+        risk=attack.share,
+        largest=attack.largest,
+        column=column,
     )
 
 
@@ -247,14 +266,14 @@ def realised_attackers(
     kept = look.kept
     for own in attackers:
         known: list[IntArray] | None = None
-        if own.knows == EVERYTHING:
+        if own.name == EVERYTHING:
             known = list(kept.values())
-        elif own.column is not None and not own.needs_only_quasis:
+        elif own.name == ONE_COLUMN and own.column is not None:
             known = [kept[own.column]]
         if known is not None and classes is not None and drawn is not None:
             share = realised_with_known(classes, known, drawn.published, drawn.stays, epsilon=epsilon)
             yield replace(own, realised=share)
-        elif own.column is not None and own.needs_only_quasis and policy.confidence is None:
+        elif own.name == WORKING_OUT and policy.confidence is None:
             # Nothing is drawn in what this attacker does, so what is expected is what happens.
             yield replace(own, realised=None if own.risk is None else own.risk.total)
         else:
