@@ -20,6 +20,8 @@ from kepsilon.grid.grid import ExploredRecords, Grid
 from kepsilon.pages.render import explore_page
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.policy.policy import Policy
+from kepsilon.predict.attackers import Attacker, headline_of
+from kepsilon.predict.kept_columns import KeptColumn
 from kepsilon.predict.prediction import (
     AttributeLosses,
     ClassSummary,
@@ -53,6 +55,37 @@ def made_up_outliers(**figures):
     """Three classes of sixty have a value that stands out, and none is likely to be worked out."""
     made_up = {"within": 0.25, "classes": 60, "standing_out": 3, "recoverable": 0, "likeliest": 0.31}
     return OutlierRecovery(**{**made_up, **figures})
+
+
+def made_up_attackers(*, quasis, risk, realised=None, largest=0.98, largest_by_matching=0.99):
+    """Four attackers: by class, by quasis, by matching whole classes, and one who knows the diagnosis of everybody too."""
+    known = " and ".join(filter(None, [", ".join(quasis[:-1]), *quasis[-1:]]))
+    expected = Estimate(total=risk.total / 2), risk, None, Estimate(total=min(1.0, 2 * risk.total))
+    words = (
+        ("the class of a person", "guesses among its records"),
+        (known, "takes the nearest original of the class"),
+        (known, "matches a whole class one to one"),
+        (f"{known} and diagnosis", "takes the nearest original of the class with the same diagnosis"),
+    )
+    return tuple(
+        Attacker(
+            knows=knows,
+            how=how,
+            needs_only_quasis=not knows.endswith("diagnosis"),
+            risk=own,
+            largest=most,
+            realised=None if own is None else realised,
+            column="diagnosis" if knows.endswith("diagnosis") else None,
+        )
+        for (knows, how), own, most in zip(words, expected, (0.1, largest, largest_by_matching, 1.0), strict=True)
+    )
+
+
+def made_up_kept_column(**figures):
+    """A kept column that tells nothing."""
+    nothing = {"links_per_class": 1.02, "by": "bins", "share_linked": 0.033, "bits": 0.0, "unique": 0.01}
+    words = {"verdict": "nothing", "reasons": (), "in_words": ()}
+    return KeptColumn(**{**nothing, **words, **figures})
 
 
 def made_up_pictures(*, names=("height",), k=K, n_classes=60, epsilon=8.0, seed=SEED, levels=(0, 2), values=None):
@@ -97,6 +130,8 @@ def made_up_record(*, names=("height",), k_quasis=("place 0", "place 1"), k=K, *
         "diagnosis": {"role": "sensitive"},
     }
     policy = {"k": k, "epsilon": 8.0, "algorithm": "ola", "max_suppression": 0.05, "attributes": attributes}
+    risk = Estimate(total=0.0234, variance=0.0005**2)
+    attackers = made_up_attackers(quasis=(*k_quasis, *names), risk=risk, realised=0.023)
     record = Record(
         kepsilon_version="0.1.0",
         created="2026-01-01T00:00:00+00:00",
@@ -129,7 +164,8 @@ def made_up_record(*, names=("height",), k_quasis=("place 0", "place 1"), k=K, *
         error={name: made_up_error() for name in names},
         linking_risk=LinkingRisk(
             predicted=ExpectedRisk(
-                fair=Estimate(total=0.0234, variance=0.0005**2),
+                headline=headline_of(attackers),
+                fair=risk,
                 paper_ties=Estimate(total=0.03, variance=0.0005**2),
                 largest_possible=0.98,
                 largest_possible_by_matching=0.99,
@@ -141,6 +177,8 @@ def made_up_record(*, names=("height",), k_quasis=("place 0", "place 1"), k=K, *
             over_nine_tenths=0.001,
             per_original=LinksPerOriginal(expected=0.021, realised=0.0205),
         ),
+        attackers=attackers,
+        kept_columns={"diagnosis": made_up_kept_column()},
         confident_k=made_up_suppression(expected=0.015, realised=0.016, total_expected=0.055, total_realised=0.056),
         reidentification=Reidentification(
             prosecutor=ChanceOfFinding(highest=0.1, average=0.032, share_at_highest=0.04),
@@ -248,6 +286,10 @@ def made_up_prediction(
 ):
     """A prediction of 32,440 counted records; `error` is by ε-quasi, and range-relative errors are a third of it."""
     counted = N_READ - N_MISSING
+    largest, by_matching = min(1.0, 10 * risk), min(1.0, 12 * risk)
+    attackers = made_up_attackers(
+        quasis=("place", *error), risk=Estimate(total=risk), largest=largest, largest_by_matching=by_matching
+    )
     prediction = Prediction(
         algorithm=algorithm,
         k=k,
@@ -261,11 +303,14 @@ def made_up_prediction(
         loss=Losses(dm_star=1, precision=AttributeLosses(by_attribute={}, overall=loss)),
         error={name: made_up_error(expected=own).predicted for name, own in error.items()},
         linking_risk=ExpectedRisk(
+            headline=headline_of(attackers),
             fair=Estimate(total=risk),
             paper_ties=Estimate(total=risk),
-            largest_possible=min(1.0, 10 * risk),
-            largest_possible_by_matching=min(1.0, 12 * risk),
+            largest_possible=largest,
+            largest_possible_by_matching=by_matching,
         ),
+        attackers=attackers,
+        kept_columns={"diagnosis": made_up_kept_column()},
         confident_k=None
         if by_confidence is None
         else ExpectedSuppression(

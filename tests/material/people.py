@@ -33,7 +33,11 @@ precision = 0.1
 range = "class"
 [attributes.illness]
 role = "sensitive"
+accept_leak = "made-up records"
 """
+
+OPENLY = {"role": "sensitive", "accept_leak": "made-up records"}
+"""A kept column that may give people away, because they do not exist: serial numbers tell tests which record is which."""
 
 
 def people(n: int = 120) -> list[dict[str, str]]:

@@ -157,11 +157,12 @@ class Grid(JsonValue):
 
     def _repr_html_(self) -> str:
         """The cells of the front as a small HTML table."""
-        names = ("algorithm", "k", "epsilon", "distortion", "linking_risk", "suppression")
+        names = ("algorithm", "k", "epsilon", "distortion", "headline", "suppression")
         head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
         rows = []
         for cell in self.pareto:
             found = cell.to_json()
+            found["headline"] = found["headline"]["share"]
             fields = (f"{v:.4g}" if isinstance(v := found[name], float) else html.escape(str(v)) for name in names)
             rows.append("<tr>" + "".join(f"<td>{text}</td>" for text in fields) + "</tr>")
         return f"<table><tr>{head}</tr>{''.join(rows)}</table>"

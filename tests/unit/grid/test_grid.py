@@ -18,6 +18,7 @@ from kepsilon.evaluate.estimate import Estimate
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.grid import ExploredRecords, Grid
 from kepsilon.pages.render import explore_page
+from kepsilon.predict.attackers import Headline
 from kepsilon.predict.prediction import (
     AttributeLosses,
     ClassSummary,
@@ -90,6 +91,7 @@ def test_every_cell_says_exactly_what_a_release_would(changes):
         record = kepsilon.anonymise(data, policy.with_changes(**grid.changes(cell)), unsafe_seed=1).record
         found, error, risk = cell.to_json(), record["error"]["height"], record["linking_risk"]
         assert found["error"]["height"] == {key: error[key] for key in found["error"]["height"]}
+        assert found["headline"] == risk["headline"]
         assert found["linking_risk"] == risk["expected"]
         assert found["linking_risk_paper_ties"] == risk["expected_paper_ties"]
         assert found["loss"] == {name: loss for name, loss in record["loss"]["precision"].items() if name != "overall"}
@@ -200,9 +202,16 @@ def made_up_prediction(*, error, risk, suppressed_by_k, suppressed_by_confidence
                 zeros_left_out=0,
             )
         },
+        # Limits and the front go by the headline; without any kept column the risk would be another one.
         linking_risk=ExpectedRisk(
-            fair=risk, paper_ties=Estimate(), largest_possible=1.0, largest_possible_by_matching=1.0
+            headline=Headline(risk=risk, attacker="whoever knows h"),
+            fair=Estimate(),
+            paper_ties=Estimate(),
+            largest_possible=1.0,
+            largest_possible_by_matching=1.0,
         ),
+        attackers=(),
+        kept_columns={},
         confident_k=None
         if gone is None
         else ExpectedSuppression(of_entering=gone, of_counted=gone, total_expected=suppressed_by_k + gone.total),
@@ -248,7 +257,8 @@ def test_the_front_is_what_nothing_beats(found):
     """Against the definition, pair by pair."""
 
     def point(cell):
-        return cell.prediction.distortion, cell.prediction.linking_risk.fair.total, cell.prediction.suppression.total
+        risk = cell.prediction.linking_risk.headline.risk.total
+        return cell.prediction.distortion, risk, cell.prediction.suppression.total
 
     usable = [cell for cell in found if cell.prediction and cell.prediction.distortion is not None]
     for cell in made_up(found).cells:
@@ -265,10 +275,11 @@ def test_the_choice_is_the_least_distorted_within_the_limits(found, risk, suppre
 
     def keeps(cell):
         f = cell.prediction
+        headline = f.linking_risk.headline.risk
         gone = f.confident_k.of_counted if f.confident_k else None
         largest = f.error["h"].expected_relative
         return (
-            (risk is None or f.linking_risk.fair.total + 3 * np.sqrt(f.linking_risk.fair.variance) <= risk)
+            (risk is None or headline.total + 3 * np.sqrt(headline.variance) <= risk)
             and (suppression is None or f.suppressed_by_k + (gone.total if gone else 0) <= suppression)
             and (error is None or (largest is not None and largest <= error))
         )
@@ -301,13 +312,13 @@ def test_best_is_a_policy_that_keeps_the_limits(grid):
     """Released with it, the expected figures are within them."""
     policy = grid.best(max_risk=0.2, max_suppression=0.05)
     record = kepsilon.anonymise(people_to_explore(), policy, unsafe_seed=1).record
-    assert record["linking_risk"]["expected"] <= 0.2
+    assert record["linking_risk"]["headline"]["share"] <= 0.2
     assert record["confident_k"]["total_expected"] <= 0.05
 
 
 def test_why_nothing_qualifies_names_the_limit_and_the_nearest_figure(grid):
     """Either a limit that nothing keeps, or limits that nothing keeps together."""
-    lowest = min(cell.prediction.linking_risk.fair.total for cell in grid.cells)
+    lowest = min(cell.prediction.linking_risk.headline.risk.total for cell in grid.cells)
     choice = grid.choose(kepsilon.Limits(max_risk=lowest / 2))
     assert f"max_risk = {lowest / 2:g} is kept by no cell" in choice.why
     assert f"{lowest:.2%}" in choice.why
@@ -372,11 +383,13 @@ def test_a_notebook_shows_the_front(grid):
 
 def test_the_nearest_cell_is_the_one_that_misses_least(grid):
     """By the factor of its worst miss, not by distortion."""
-    lowest = min(cell.prediction.linking_risk.fair.total for cell in grid.cells)
+    lowest = min(cell.prediction.linking_risk.headline.risk.total for cell in grid.cells)
     least_error = min(cell.prediction.largest_error for cell in grid.cells)
     limits = kepsilon.Limits(max_risk=lowest, max_error=least_error)
     misses = {
-        cell.name: max(cell.prediction.linking_risk.fair.total / lowest, cell.prediction.largest_error / least_error)
+        cell.name: max(
+            cell.prediction.linking_risk.headline.risk.total / lowest, cell.prediction.largest_error / least_error
+        )
         for cell in grid.cells
     }
     assert f"{min(misses, key=misses.get)} comes nearest" in grid.choose(limits).why

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import kepsilon
-from material.people import policy
+from material.people import OPENLY, policy
 from oracles import attacks
 from oracles.noise import SEED
 
@@ -20,7 +20,7 @@ HEIGHT = {"role": "epsilon-quasi", "precision": 0.1, "range": "class"}
 POLICY = {
     "k": K, "epsilon": EPSILON, "algorithm": "ola", "max_suppression": 0.05, "confidence": CONFIDENCE,
     "attributes": {
-        "person": {"role": "sensitive"},
+        "person": OPENLY,
         "district": {"role": "k-quasi", "hierarchy": {"type": "suppress"}},
         "height": HEIGHT,
     },

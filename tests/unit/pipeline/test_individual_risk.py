@@ -14,7 +14,7 @@ import kepsilon
 from kepsilon.policy.choices import MECHANISMS
 from kepsilon.predict import individual_risk
 from kepsilon.predict.individual_risk import three_digits, three_digits_up_to
-from material.people import policy
+from material.people import OPENLY, policy
 from material.toy_mechanism import Toy
 from oracles.noise import SEED
 
@@ -39,7 +39,7 @@ def districts(n=N):
 def wanted(**changes):
     """The policy of the districts with some keys changed; `weight` says what becomes of the weight."""
     weight = changes.pop("weight", None)
-    roles = {"weight": weight or {"role": "insensitive"}, **changes.pop("attributes", {})}
+    roles = {"weight": weight or OPENLY, **changes.pop("attributes", {})}
     return policy(POLICY, attributes=roles, **changes)
 
 
@@ -69,7 +69,7 @@ CASES = {
         wanted(attributes={"height": {**HEIGHT, "range": [165, 175]}}),
         {"clip": (165, 175), "widths": 10},
     ),
-    "no ε-quasi": (wanted(attributes={"height": {"role": "insensitive"}}), {"columns": ()}),
+    "no ε-quasi": (wanted(attributes={"height": OPENLY}), {"columns": ()}),
 }
 
 
@@ -182,7 +182,7 @@ def test_a_limit_below_one_in_the_smallest_class_asks_for_a_larger_k(epsilon):
 
 def test_without_an_epsilon_quasi_only_k_helps():
     """Nobody is told to lower an ε that does nothing."""
-    chosen = wanted(attributes={"height": {"role": "insensitive"}}, max_individual_risk=0.1)
+    chosen = wanted(attributes={"height": OPENLY}, max_individual_risk=0.1)
     message = refusal(kepsilon.check, districts(), chosen)
     assert "at least 10 for this limit" in message
     assert "epsilon =" not in message
@@ -234,7 +234,7 @@ def test_names_of_columns_cannot_forge_a_refusal():
     table = districts().rename_columns(["district", "height\nkepsilon: all is well", "weight"])
     chosen = policy(
         POLICY,
-        attributes={"height": None, "height\nkepsilon: all is well": HEIGHT, "weight": {"role": "insensitive"}},
+        attributes={"height": None, "height\nkepsilon: all is well": HEIGHT, "weight": OPENLY},
         max_individual_risk=0.3,
     )
     assert "\nkepsilon" not in refusal(kepsilon.check, table, chosen)

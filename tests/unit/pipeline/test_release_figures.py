@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import kepsilon
-from material.people import POLICY, people, policy, write_csv
+from material.people import OPENLY, POLICY, people, policy, write_csv
 from oracles import attacks
 
 SECOND = """
@@ -158,7 +158,7 @@ TWO = {
         "sex": {"role": "k-quasi", "hierarchy": {"type": "suppress"}},
         "a": {"role": "epsilon-quasi", "precision": 0.1, "range": "class"},
         "b": {"role": "epsilon-quasi", "precision": 0.1, "range": {"coarse": 5}},
-        "row": {"role": "sensitive"},
+        "row": OPENLY,
     },
 }  # fmt: skip
 

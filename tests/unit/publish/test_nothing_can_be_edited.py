@@ -15,14 +15,14 @@ import pytest
 
 import kepsilon
 from kepsilon.json_values import FrozenMapping, JsonValue
-from material.people import policy
+from material.people import OPENLY, policy
 
 POLICY = {
     "k": 3, "epsilon": 4, "algorithm": "ola", "max_suppression": 0.1, "confidence": 0.9,
     "attributes": {
         "place": {"role": "k-quasi", "hierarchy": {"type": "groups", "levels": [{"x": ["a", "b"], "y": ["c", "d"]}]}},
         "height": {"role": "epsilon-quasi", "precision": 0.1, "range": "class"},
-        "illness": {"role": "sensitive"},
+        "illness": OPENLY,
     },
 }  # fmt: skip
 

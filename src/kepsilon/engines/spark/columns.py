@@ -24,12 +24,11 @@ from kepsilon.engines.on_disk.combinations import StoredCombinations, combinatio
 from kepsilon.engines.on_disk.whole_records import whole_records
 from kepsilon.engines.spark.classes import BATCHES_PER_TASK, SparkClasses, SparkPreview
 from kepsilon.engines.spark.jobs import Workers
-from kepsilon.engines.spark.joining import CombinationKeys
+from kepsilon.engines.spark.joining import CombinationKeys, in_batches
 from kepsilon.engines.spark.sampling import LIMIT, sampled
 from kepsilon.engines.spark.session import as_hadoop, parallelism, settled
 from kepsilon.engines.spark.tables import ROW, SparkTable
 from kepsilon.engines.spark.tasks import (
-    UNCOUNTED,
     BringTogether,
     ReadNumbers,
     RecordColumns,
@@ -45,7 +44,7 @@ from kepsilon.sources.columns import in_one_piece, moved_schema, moved_type
 from kepsilon.sources.files import changed
 from kepsilon.sources.kept_types import type_changes
 from kepsilon.table.arrays import FloatArray, IntArray
-from kepsilon.table.classes import SUPPRESSED, Recoding
+from kepsilon.table.classes import Recoding
 from kepsilon.table.keys import number
 from kepsilon.table.record_hashes import hash_limits
 from kepsilon.table.type_changes import TypeChange
@@ -333,8 +332,9 @@ class SparkColumns(CountedColumns):
             frame = self._columns(names, rows=with_rows)
             # As many tasks as cores or more, and none so large that it takes long to repeat if a worker is lost.
             n_parts = max(n_tasks, -(-self.n_records * self._room.record_width // _PART_BYTES))
-            placed = self._by_class(frame, lookup, min(n_parts, len(slices)), kept=kept, rows=with_rows)
-            found = workers.collect(placed, work)
+            classes = self._engine.session.read.parquet(as_hadoop(lookup))
+            by_class = self._keys.by_class(frame, classes, n_kept=len(kept), rows=with_rows)
+            found = workers.collect(in_batches(by_class, min(n_parts, len(slices))), work)
         self._table.refuse_changed(self.n_records)
         brought = {i: own for part in found for i, own in part.items()}
         for i, own in enumerate(slices):
@@ -354,38 +354,10 @@ class SparkColumns(CountedColumns):
             source=self._table.name,
         )
 
-    def _by_class(self, frame: Any, lookup: Path, n_parts: int, *, kept: Sequence[str], rows: bool) -> Any:
-        """A Spark frame of class id, ε-quasis, position in the input and kept columns, with whole batches in a partition.
-
-        Records need no order inside a partition: a worker stores them in one bucket for each batch, and the kernels sort.
-        """
-        from pyspark.sql import functions as f
-
-        n_k, n_epsilon = len(self._roles.k_quasis), len(self._roles.epsilon_quasis)
-        classes = self._engine.session.read.parquet(as_hadoop(lookup))
-        joined = frame.join(f.broadcast(classes), self._keys.are_same(frame, classes), "left")
-        class_id = f.coalesce(classes["class_id"], f.lit(UNCOUNTED))
-        others = [frame[f"c{i}"] for i in range(n_k + n_epsilon, n_k + n_epsilon + len(kept))]
-        chosen = joined.where(class_id != SUPPRESSED).select(
-            class_id.alias("class_id"),
-            f.coalesce(classes["batch"], f.lit(0)).alias("batch"),
-            *(frame[f"c{n_k + j}"] for j in range(n_epsilon)),
-            *([frame[ROW]] if rows else []),
-            *others,
-        )
-        return _placed(chosen, n_parts).drop("batch")
-
 
 def _is_text(kind: pa.DataType) -> bool:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _placed(frame: Any, n_parts: int) -> Any:
-    """The frame in `n_parts` partitions of whole batches, evenly where Spark has `repartitionById` (4.1 and newer)."""
-    if hasattr(frame, "repartitionById"):
-        return frame.repartitionById(n_parts, frame["batch"] % n_parts)
-    return frame.repartition(n_parts, "batch")
 
 
 def _with_numbers(schema: Any, places: Sequence[int]) -> Any:

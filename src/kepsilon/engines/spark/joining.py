@@ -12,7 +12,10 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from kepsilon.engines.arrow.numpy_arrays import from_numpy
+from kepsilon.engines.spark.tables import ROW
+from kepsilon.engines.spark.tasks import UNCOUNTED
 from kepsilon.table.arrays import IntArray
+from kepsilon.table.classes import SUPPRESSED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,3 +48,31 @@ class CombinationKeys:
             if may_miss:
                 are_same &= frame[f"c{self.n_k_quasis + j}"].isNull() == combinations[f"m{j}"]
         return are_same
+
+    def by_class(self, frame: Any, combinations: Any, *, n_kept: int, rows: bool) -> Any:
+        """A Spark frame of class id, batch, ε-quasis, position in the input if `rows`, and kept columns; of no suppressed record.
+
+        `combinations` were read from such a file, with class and batch of each.
+        """
+        from pyspark.sql import functions as f
+
+        n_k, n_quasis = self.n_k_quasis, self.n_k_quasis + len(self.may_miss)
+        joined = frame.join(f.broadcast(combinations), self.are_same(frame, combinations), "left")
+        class_id = f.coalesce(combinations["class_id"], f.lit(UNCOUNTED))
+        return joined.where(class_id != SUPPRESSED).select(
+            class_id.alias("class_id"),
+            f.coalesce(combinations["batch"], f.lit(0)).alias("batch"),
+            *(frame[f"c{i}"] for i in range(n_k, n_quasis)),
+            *([frame[ROW]] if rows else []),
+            *(frame[f"c{i}"] for i in range(n_quasis, n_quasis + n_kept)),
+        )
+
+
+def in_batches(frame: Any, n_parts: int) -> Any:
+    """The frame in `n_parts` partitions of whole batches, evenly where Spark has `repartitionById` (4.1 and newer).
+
+    Records need no order inside a partition: a worker stores them in one bucket for each batch, and the kernels sort.
+    """
+    if hasattr(frame, "repartitionById"):
+        return frame.repartitionById(n_parts, frame["batch"] % n_parts).drop("batch")
+    return frame.repartition(n_parts, "batch").drop("batch")

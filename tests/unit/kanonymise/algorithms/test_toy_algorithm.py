@@ -17,7 +17,7 @@ from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k
 from kepsilon.policy.algorithms import BuiltInAlgorithm
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.table.classes import SUPPRESSED, AttributeLabels, Recoding
-from material.people import POLICY, people
+from material.people import OPENLY, POLICY, people
 from strategies import Attribute, Sample
 
 
@@ -84,7 +84,7 @@ DOCUMENT = {
         "zip": {"role": "k-quasi", "hierarchy": {"type": "suppress"}},
         "year": {"role": "k-quasi"},
         "height": {"role": "epsilon-quasi", "precision": 0.1, "range": "class"},
-        "illness": {"role": "sensitive"},
+        "illness": OPENLY,
     },
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ import pytest
 import kepsilon
 from kepsilon.kanonymise.requirements import REQUIREMENTS
 from kepsilon.kanonymise.requirements.protocol import class_sums
-from material.people import people
+from material.people import OPENLY, people
 
 DOCUMENT = {
     "k": 3, "epsilon": 2, "algorithm": "ola", "max_suppression": 0.3,
@@ -20,7 +20,7 @@ DOCUMENT = {
         "year": {"role": "k-quasi", "hierarchy": {"type": "intervals", "widths": [5, 10]}},
         "sex": {"role": "k-quasi", "hierarchy": {"type": "suppress"}},
         "height": {"role": "epsilon-quasi", "precision": 0.1, "range": "class"},
-        "illness": {"role": "sensitive"},
+        "illness": OPENLY,
     },
 }  # fmt: skip
 K_QUASIS = ("zip", "year", "sex")
