@@ -44,8 +44,9 @@ def simulated(explored, standard_error):
     """The linking risk of every cell known only so far."""
 
     def estimated(prediction):
-        fair = replace(prediction.linking_risk.fair, variance=standard_error**2)
-        return replace(prediction, linking_risk=replace(prediction.linking_risk, fair=fair))
+        headline = prediction.linking_risk.headline
+        headline = replace(headline, risk=replace(headline.risk, variance=standard_error**2))
+        return replace(prediction, linking_risk=replace(prediction.linking_risk, headline=headline))
 
     return changed(explored, estimated)
 

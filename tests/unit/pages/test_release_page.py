@@ -23,10 +23,12 @@ from kepsilon.json_values import FrozenMapping
 from kepsilon.pages.render import release_page
 from kepsilon.pages.wording import out_of, percent
 from kepsilon.predict.prediction import SmallNoise
+from kepsilon.publish.policy_document import PolicyDocument
 from material.made_up_results import (
     K,
     fates,
     made_up_error,
+    made_up_kept_column,
     made_up_outliers,
     made_up_pictures,
     made_up_record,
@@ -50,11 +52,12 @@ def test_a_release_page_shows_everything_asked_for():
     words = words_of(page)
     for title in (
         *("What is promised", "Generalised attributes", "height", "Class sizes", "Error of height"),
+        *("Who could link how many records", "What kept columns give away"),
         *("Linking by known values", "Finding somebody by generalised attributes", "Released and left out"),
         *("Attribute by attribute", "How it was made"),
     ):
         assert title in words
-    assert len(drawings(page)) == page.count("<figure>") == page.count("<details>") == 8
+    assert len(drawings(page)) == page.count("<figure>") == page.count("<details>") == 10
     assert "For the curator only: do not publish" in words
     assert "attacker who knows everybody's true height links 2.3 in 100 records to the right person" in words
     assert "± 0.1 %, estimated by simulation), without the help of kept columns" in words
@@ -394,3 +397,38 @@ def test_templates_are_in_the_package():
     """An installation without them would fail at the first report."""
     names = {entry.name for entry in (resources.files("kepsilon.pages") / "templates").iterdir()}
     assert names >= {"page.html", "page.css", "parts.html", "release.html", "explore.html"}
+
+
+def test_attackers_can_be_told_apart_beside_their_bars():
+    """Charts shorten long names, so that bars of two attackers must not begin alike."""
+    quasis = [f"an attribute with a long name {i}" for i in range(4)]
+    record = made_up_record(k_quasis=quasis)
+    more = replace(record.attackers[1], how="works out what weight must be", column="weight")
+    page = release_page(replace(record, attackers=(*record.attackers, more)), made_up_pictures())
+    chart = next(one for one in drawings(page) if "each attacker is expected to link" in one)
+    assert re.findall(r'class="ink e">(.*?)<', chart) == [
+        "the class",
+        "the quasis",
+        "quasis, diagnosis",
+        "works out weight",
+    ]
+
+
+def test_an_accepted_leak_is_told_with_the_reason_for_it():
+    """Whoever reads the report learns what a column gives away, to whom, and why it was published all the same."""
+    said = (
+        "whoever knows height works out what weight must be, and links 96 % of the records through it (9 % without it)"
+    )
+    weight = made_up_kept_column(verdict="alarm", share_linked=0.96, reasons=("links",), in_words=(said,))
+    record = made_up_record()
+    roles = {
+        **record.policy.document["attributes"],
+        "weight": {"role": "sensitive", "accept_leak": "Weights are public."},
+    }
+    policy = PolicyDocument(document={**record.policy.document, "attributes": roles})
+    kept = {**record.kept_columns, "weight": weight}
+    words = words_of(release_page(replace(record, policy=policy, kept_columns=kept), made_up_pictures()))
+    assert "Of 2 kept columns, 1 gives people away, which the policy accepts; no other may help an attacker." in words
+    assert words.count(f"W{said[1:]}.") == 2  # a warning at the top, and the figure
+    assert "weight is published all the same. The curator's reason: Weights are public." in words
+    assert "none gives people away" in words_of(full_page())
