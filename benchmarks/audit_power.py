@@ -47,6 +47,13 @@ def measured(runs: dict[int, int], names: list[str]) -> dict[str, list[str]]:
     }
 
 
+def parts_of_page() -> tuple[str, str, str]:
+    """What stands before the table, the table, and what stands after it."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN, 1)
+    made, after = rest.split(END, 1)
+    return before, made, after
+
+
 def stated(lines: str) -> dict[str, list[str]]:
     """The cells of a table in Markdown by what stands before them."""
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines.strip().splitlines()]
@@ -63,16 +70,15 @@ def table(powers: dict[str, list[str]], runs: dict[int, int]) -> str:
 def main() -> None:
     """Measures, and writes the table into the page unless asked to be quick."""
     runs = QUICK if "--quick" in sys.argv[1:] else RUNS
-    page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(BEGIN, 1)
     names = [name for name, tampering in TAMPERINGS.items() if tampering.in_table]
-    known = stated(rest.split(END, 1)[0]) if "--missing" in sys.argv[1:] else {}
+    known = stated(parts_of_page()[1]) if "--missing" in sys.argv[1:] else {}
     powers = known | measured(runs, [name for name in names if name not in known])
     made = table({name: powers[name] for name in names}, runs)
     if runs is QUICK:
         print(made)
         return
-    PAGE.write_text(f"{before}{BEGIN}\n{made}\n{END}{rest.split(END, 1)[1]}", encoding="utf-8")
+    before, _, after = parts_of_page()
+    PAGE.write_text(f"{before}{BEGIN}\n{made}\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":
