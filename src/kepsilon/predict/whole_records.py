@@ -17,6 +17,7 @@ from kepsilon.engines.protocol import PublishedRecords
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.kept_columns.findings import KeptColumns
 from kepsilon.evaluate.kept_columns.look import FittedAttackers, fit_attackers, look_at_kept_columns
+from kepsilon.evaluate.linking.attackers import EVERYTHING, REAL, Attacker, names_in_words, quasis_in_words
 from kepsilon.evaluate.linking.known_columns import (
     Attack,
     NoisyClasses,
@@ -27,7 +28,6 @@ from kepsilon.evaluate.linking.known_columns import (
 )
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
-from kepsilon.predict.attackers import EVERYTHING, REAL, Attacker, names_in_words, quasis_in_words
 from kepsilon.predict.noise_ranges import clip
 from kepsilon.predict.outlook import Outlook
 from kepsilon.table.arrays import FloatArray, IntArray

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kepsilon.evaluate.linking.attackers import Attacker
 from kepsilon.pages.charts import Bar, Segment, bar_chart
 from kepsilon.pages.charts.axes import percent as axis_percent
 from kepsilon.pages.charts.palette import BLUE
 from kepsilon.pages.figures.figure import Figure, Table
 from kepsilon.pages.wording import number, percent, plural
-from kepsilon.predict.attackers import Attacker
 from kepsilon.predict.kept_columns import ALARM, NOTE
 from kepsilon.publish.record import Record
 
