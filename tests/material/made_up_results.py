@@ -12,6 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.linking.attackers import Attacker, headline_of
 from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
 from kepsilon.evaluate.pictures import KQuasiPicture
 from kepsilon.grid.cells import Cell
@@ -20,7 +21,6 @@ from kepsilon.grid.grid import ExploredRecords, Grid
 from kepsilon.pages.render import explore_page
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.policy.policy import Policy
-from kepsilon.predict.attackers import Attacker, headline_of
 from kepsilon.predict.kept_columns import KeptColumn
 from kepsilon.predict.prediction import (
     AttributeLosses,

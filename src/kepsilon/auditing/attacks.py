@@ -164,7 +164,7 @@ def _attack_and_sum_up(case: AuditCase, linkage: Linkage, expected: float | None
         largest_by_matching=sums.largest_by_matching if sums.n_small else None,
         over_half=sums.n_over_half / sums.n_attacked,
         over_nine_tenths=sums.n_over_nine_tenths / sums.n_attacked,
-        in_doubt=_links_in_doubt(sums),
+        in_doubt=links_in_doubt(sums),
     )
     findings.figures = replace(findings.figures, attacks=attacks)
     if sums.n_attacked < n_released:
@@ -182,7 +182,7 @@ def _attack_and_sum_up(case: AuditCase, linkage: Linkage, expected: float | None
     return f"The strongest attacker ({strongest}) links {shares[strongest]:.2%} of {of} ({beside})."
 
 
-def _links_in_doubt(sums: AttackSums) -> LinksInDoubt | None:
+def links_in_doubt(sums: AttackSums) -> LinksInDoubt | None:
     """The least and the most that links come to where doubles do not decide them all; None where they do."""
     most = sums.most_undecided
     if not most.paper:
@@ -253,7 +253,7 @@ def _attack(case: AuditCase, linkage: Linkage) -> AttackSums:
     """Attacks every class whose originals are known; the linkage tells which links are right."""
     classes, noise, epsilon = case.classes, case.noise, case.epsilon
     sums = AttackSums()
-    published = np.column_stack([case.released.numbers[name] for name in case.policy.epsilon_quasis])
+    published = published_numbers(case)
     pairs = int((classes.n_released.astype(np.float64) * classes.n_originals)[classes.is_known].sum())
     rng = np.random.default_rng(SEED)
     for c, records, originals in classes.members():
@@ -267,16 +267,7 @@ def _attack(case: AuditCase, linkage: Linkage) -> AttackSums:
             here, place = here[chosen], place[chosen]
         if not here.size:
             continue
-        at_once = max(1, (1 << 22) // len(originals))
-        for start in range(0, len(here), at_once):
-            part = slice(start, start + at_once)
-            distances = _distances(published[here[part]], noise.values[originals], noise.ranges[c])
-            slack = binary_error_of_distances(published[here[part]], noise.values[originals], noise.ranges[c])
-            _attack_records(sums, distances, place[part], slack=slack, epsilon=epsilon)
-            if len(case.policy.epsilon_quasis) == 1 and np.nan_to_num(noise.ranges[c, 0]) > 0:
-                nearest = INDISTINCT * slack * noise.ranges[c, 0]
-                alike = n_with_own_value(noise.values[originals, 0], place[part], nearest=nearest)
-                _add_undecided(sums, distances, place[part], slack=slack, n_alike=alike)
+        attack_among(sums, case, c, published[here], originals, place)
         is_whole = len(here) == int(classes.n_released[c])
         if (
             len(originals) <= MOST
@@ -290,6 +281,32 @@ def _attack(case: AuditCase, linkage: Linkage) -> AttackSums:
             sums.small.append(_small_class(published[here], noise.values[originals], noise.ranges[c], place))
     _attack_small(sums, epsilon=epsilon)
     return sums
+
+
+def published_numbers(case: AuditCase) -> FloatArray:
+    """Published values of all ε-quasis, shape (n_released, n_epsilon_quasis)."""
+    columns = [case.released.numbers[name] for name in case.policy.epsilon_quasis]
+    return np.column_stack(columns) if columns else np.zeros((case.released.n_records, 0))
+
+
+def attack_among(
+    sums: AttackSums, case: AuditCase, c: int, published: FloatArray, originals: IntArray, place: IntArray
+) -> None:
+    """Adds up the attacks on some records of class c, among some of its originals.
+
+    `originals` are rows of the input, and `place[i]` is where the own original of record i stands among them.
+    """
+    values, ranges = case.noise.values[originals], case.noise.ranges[c]
+    at_once = max(1, (1 << 22) // len(originals))
+    for start in range(0, len(place), at_once):
+        part = slice(start, start + at_once)
+        distances = _distances(published[part], values, ranges)
+        slack = binary_error_of_distances(published[part], values, ranges)
+        _attack_records(sums, distances, place[part], slack=slack, epsilon=case.epsilon)
+        if len(ranges) == 1 and np.nan_to_num(ranges[0]) > 0:
+            nearest = INDISTINCT * slack * ranges[0]
+            alike = n_with_own_value(values[:, 0], place[part], nearest=nearest)
+            _add_undecided(sums, distances, place[part], slack=slack, n_alike=alike)
 
 
 def _is_complete(published: FloatArray, values: FloatArray, ranges: FloatArray) -> bool:

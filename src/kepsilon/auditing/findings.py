@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kepsilon.evaluate.linking.attackers import Attacker
 from kepsilon.evaluate.linking.reidentification import Reidentification
 from kepsilon.json_values import FrozenMapping, Json, JsonMapping, JsonValue, left_out_if_none
 
@@ -98,6 +99,8 @@ class AuditFigures(JsonMapping):
     """How sure attackers could have been of any one record, whatever noise was drawn; None where it was not worked out."""
     attacks: AttackFigures | None = field(default=None, metadata=left_out_if_none())
     """None where no attack could be scored."""
+    attackers: tuple[Attacker, ...] | None = field(default=None, metadata=left_out_if_none())
+    """Who could link how many records, those who know least first; None where that was not worked out."""
     false_alarm: float | None = field(default=None, metadata=left_out_if_none())
     """The chance, at most, that the statistical tests that were made call a sound release broken."""
 

@@ -16,6 +16,13 @@ from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.error.relative_error import ErrorSums, epsilon_for_error, uniform_equivalent
 from kepsilon.evaluate.error.small_noise import OFTEN, unmoved
 from kepsilon.evaluate.expectations import NoiseSetting
+from kepsilon.evaluate.linking.attackers import (
+    Attacker,
+    headline_of,
+    known_by_class,
+    known_by_matching,
+    known_by_quasis,
+)
 from kepsilon.evaluate.loss.precision_loss import PrecisionLoss, precision_loss
 from kepsilon.evaluate.outliers import WITHIN, OutlierSums
 from kepsilon.evaluate.tally import Expected
@@ -23,7 +30,6 @@ from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
-from kepsilon.predict.attackers import Attacker, headline_of, known_by_class, known_by_matching, known_by_quasis
 from kepsilon.predict.kept_columns import kept_columns_of, leaks, notes_on_kept_columns
 from kepsilon.predict.outlook import Outlook, outlook_of
 from kepsilon.predict.prediction import (

@@ -17,27 +17,26 @@ from kepsilon.engines.protocol import PublishedRecords
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.kept_columns.findings import KeptColumns
 from kepsilon.evaluate.kept_columns.look import FittedAttackers, fit_attackers, look_at_kept_columns
+from kepsilon.evaluate.linking.attackers import (
+    EVERYTHING,
+    ONE_COLUMN,
+    REAL,
+    WORKING_OUT,
+    Attacker,
+    known_by_everything,
+    known_by_three,
+    known_by_working_out,
+    known_with_column,
+)
 from kepsilon.evaluate.linking.known_columns import (
     Attack,
     NoisyClasses,
-    SubsetAttacks,
     attack_with_known,
     attack_with_three,
     realised_with_known,
 )
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
-from kepsilon.predict.attackers import (
-    ANY_THREE,
-    EVERYTHING,
-    ONE_COLUMN,
-    REAL,
-    WORKING_OUT,
-    WORST_THREE,
-    Attacker,
-    names_in_words,
-    quasis_in_words,
-)
 from kepsilon.predict.noise_ranges import clip
 from kepsilon.predict.outlook import Outlook
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -176,32 +175,20 @@ def who_works_out(look: WholeLook, policy: Policy) -> Attacker | None:
     worst = max(found, key=lambda own: own.share_linked)
     # Records of a class are linked together or not at all in the worst case, so that classes are what is sampled.
     variance = worst.share_linked * (1 - worst.share_linked) / len(look.classes) if look.is_sample else 0.0
-    return Attacker(
-        name=WORKING_OUT,
-        knows=quasis_in_words(policy),
-        how=f"works out what {worst.column} must be",
-        needs_only_quasis=True,
-        risk=Estimate(total=worst.share_linked, variance=variance),
-        largest=None,
-        column=worst.column,
-    )
+    return known_by_working_out(policy, column=worst.column, risk=Estimate(total=worst.share_linked, variance=variance))
 
 
 def who_knows_more(look: WholeLook, outlook: Outlook, policy: Policy, *, epsilon: float) -> Iterator[Attacker]:
     """Whoever knows kept columns of everybody: one, three attributes of any kind, or all of them."""
-    classes, quasis = noisy_classes(look, outlook, policy), quasis_in_words(policy)
-    kept = look.kept
-    nearest = (
-        "takes the nearest original of the class with the same" if policy.epsilon_quasis else "guesses among the same"
-    )
+    classes, kept = noisy_classes(look, outlook, policy), look.kept
     if kept:
         name, attack = _worst_column(classes, kept, epsilon=epsilon)
-        yield _attacker(ONE_COLUMN, f"{quasis} and {name}", f"{nearest} {name}", attack, column=name)
+        yield known_with_column(policy, column=name, risk=attack.share, largest=attack.largest)
     three = attack_with_three(classes, {**look.labels, **kept}, list(policy.epsilon_quasis), epsilon=epsilon)
     if three is not None:
-        yield from _of_three(three, look)
+        yield from known_by_three(three, n_sampled=len(look.class_ids) if look.is_sample else None)
     (attack,) = attack_with_known(classes, list(kept.values()), epsilons=[epsilon])
-    yield _attacker(EVERYTHING, "everything", "takes the nearest original of all columns", attack)
+    yield known_by_everything(risk=attack.share, largest=attack.largest)
 
 
 def _worst_column(classes: NoisyClasses, kept: Mapping[str, IntArray], *, epsilon: float) -> tuple[str, Attack]:
@@ -217,41 +204,6 @@ def _worst_column(classes: NoisyClasses, kept: Mapping[str, IntArray], *, epsilo
     attacks = {name: attack_with_known(classes, [kept[name]], epsilons=[epsilon])[0] for name in names}
     worst = max(attacks, key=lambda name: attacks[name].share.total)
     return worst, attacks[worst]
-
-
-def _of_three(found: SubsetAttacks, look: WholeLook) -> Iterator[Attacker]:
-    """Whoever knows three attributes: on average over all sets of three, and by the worst set."""
-    size = len(found.worst_names)
-    tried = f"{found.n_tried:,} of {found.n_possible:,}" if found.n_tried < found.n_possible else f"{found.n_tried:,}"
-    among = f"; among {len(look.class_ids):,} sampled records, so at most" if look.is_sample else ""
-    yield Attacker(
-        name=ANY_THREE,
-        knows=f"any {size} attributes of a person",
-        how=f"guesses among the records that fit (the mean of {tried} sets of {size}{among})",
-        needs_only_quasis=False,
-        risk=Estimate(total=found.mean),
-        largest=found.largest,
-    )
-    yield Attacker(
-        name=WORST_THREE,
-        knows=names_in_words(found.worst_names),
-        how=f"guesses among the records that fit (the worst of {tried} sets of {size}{among})",
-        needs_only_quasis=False,
-        risk=Estimate(total=found.worst),
-        largest=None,
-    )
-
-
-def _attacker(name: str, knows: str, how: str, attack: Attack, *, column: str | None = None) -> Attacker:
-    return Attacker(
-        name=name,
-        knows=knows,
-        how=how,
-        needs_only_quasis=False,
-        risk=attack.share,
-        largest=attack.largest,
-        column=column,
-    )
 
 
 def realised_attackers(

@@ -10,9 +10,9 @@ import numpy as np
 
 from kepsilon.engines.arrow.profile import sampled_columns
 from kepsilon.evaluate.kept_columns.look import look_at_kept_columns
+from kepsilon.evaluate.kept_columns.wording import what_it_tells
+from kepsilon.evaluate.linking.attackers import names_in_words
 from kepsilon.policy.guarantee import shown_name
-from kepsilon.predict.attackers import names_in_words
-from kepsilon.predict.kept_columns import ALARM, what_it_tells
 from kepsilon.propose.rules import Proposal
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.whole_records import RecordsInClasses, WholeColumn
@@ -51,7 +51,7 @@ def with_leaks(proposals: Sequence[Proposal], source: object) -> list[Proposal]:
     found = look_at_kept_columns(records)
     quasis = names_in_words([*records.k_quasis, *records.epsilon_quasis])
     notes = {
-        own.column: (REFUSED if own.verdict == ALARM else NOTED).format(
+        own.column: (REFUSED if own.verdict == "alarm" else NOTED).format(
             what=shown_name("; ".join(what_it_tells(own, found, quasis=quasis))), n=len(rows)
         )
         for own in found.columns

@@ -52,7 +52,7 @@ def in_classes(whole: WholeRecords, recoding: Recoding, table: FrequencyTable, r
     return RecordsInClasses(
         class_ids=np.unique(class_of_record, return_inverse=True)[1],
         k_quasis={
-            domain.name: _true_values(domain, codes[whole.combinations])
+            domain.name: true_values(domain, codes[whole.combinations])
             for domain, codes in zip(domains, table.codes, strict=False)
         },
         epsilon_quasis={
@@ -65,7 +65,7 @@ def in_classes(whole: WholeRecords, recoding: Recoding, table: FrequencyTable, r
     )
 
 
-def _true_values(domain: Domain, codes: IntArray) -> WholeColumn:
+def true_values(domain: Domain, codes: IntArray) -> WholeColumn:
     """The values of a k-quasi, before they were generalised; text that is numbers or dates is read as in kept columns."""
     held, positions = np.unique(codes, return_inverse=True)
     return text_column(

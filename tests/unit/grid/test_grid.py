@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import kepsilon
 from kepsilon.engines.local.columns import LocalColumns
 from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.linking.attackers import Headline
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.grid import ExploredRecords, Grid
 from kepsilon.pages.render import explore_page
-from kepsilon.predict.attackers import Headline
 from kepsilon.predict.prediction import (
     AttributeLosses,
     ClassSummary,

@@ -12,7 +12,7 @@ import pytest
 
 import kepsilon
 from kepsilon.evaluate.estimate import Estimate
-from kepsilon.predict.attackers import Attacker, headline_of, percent, risk_in_words
+from kepsilon.evaluate.linking.attackers import Attacker, headline_of, percent, risk_in_words
 from material.hospital import hospital
 
 N = 3_000

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.linking.known_columns import SubsetAttacks
 from kepsilon.json_values import Json, JsonValue
 from kepsilon.policy.policy import Policy
 
@@ -124,7 +125,7 @@ def known_by_class(*, n_classes: int, n_records: int, smallest: int) -> Attacker
     )
 
 
-def known_by_quasis(policy: Policy, *, risk: Estimate, largest: float) -> Attacker:
+def known_by_quasis(policy: Policy, *, risk: Estimate | None, largest: float | None) -> Attacker:
     """Whoever knows all quasis, and takes the nearest original of the class."""
     return Attacker(
         name=BY_QUASIS,
@@ -136,7 +137,7 @@ def known_by_quasis(policy: Policy, *, risk: Estimate, largest: float) -> Attack
     )
 
 
-def known_by_matching(policy: Policy, *, largest: float) -> Attacker:
+def known_by_matching(policy: Policy, *, largest: float | None) -> Attacker:
     """Whoever knows all quasis, and matches all records of a class to all its originals at once."""
     return Attacker(
         name=BY_MATCHING,
@@ -144,6 +145,75 @@ def known_by_matching(policy: Policy, *, largest: float) -> Attacker:
         how="matches a whole class one to one",
         needs_only_quasis=True,
         risk=None,
+        largest=largest,
+    )
+
+
+def known_by_working_out(policy: Policy, *, column: str, risk: Estimate) -> Attacker:
+    """Whoever knows all quasis, and works out a kept column from them."""
+    return Attacker(
+        name=WORKING_OUT,
+        knows=quasis_in_words(policy),
+        how=f"works out what {column} must be",
+        needs_only_quasis=True,
+        risk=risk,
+        largest=None,
+        column=column,
+    )
+
+
+def known_with_column(policy: Policy, *, column: str, risk: Estimate | None, largest: float | None) -> Attacker:
+    """Whoever knows all quasis and one kept column."""
+    nearest = (
+        "takes the nearest original of the class with the same" if policy.epsilon_quasis else "guesses among the same"
+    )
+    return Attacker(
+        name=ONE_COLUMN,
+        knows=f"{quasis_in_words(policy)} and {column}",
+        how=f"{nearest} {column}",
+        needs_only_quasis=False,
+        risk=risk,
+        largest=largest,
+        column=column,
+    )
+
+
+def known_by_three(found: SubsetAttacks, *, n_sampled: int | None) -> tuple[Attacker, Attacker]:
+    """Whoever knows three attributes: on average over all sets of three that were tried, and by the worst set.
+
+    `n_sampled` is the number of records that were looked at, None where these are all.
+    """
+    size = len(found.worst_names)
+    tried = f"{found.n_tried:,} of {found.n_possible:,}" if found.n_tried < found.n_possible else f"{found.n_tried:,}"
+    among = "" if n_sampled is None else f"; among {n_sampled:,} sampled records, so at most"
+    return (
+        Attacker(
+            name=ANY_THREE,
+            knows=f"any {size} attributes of a person",
+            how=f"guesses among the records that fit (the mean of {tried} sets of {size}{among})",
+            needs_only_quasis=False,
+            risk=Estimate(total=found.mean),
+            largest=found.largest,
+        ),
+        Attacker(
+            name=WORST_THREE,
+            knows=names_in_words(found.worst_names),
+            how=f"guesses among the records that fit (the worst of {tried} sets of {size}{among})",
+            needs_only_quasis=False,
+            risk=Estimate(total=found.worst),
+            largest=None,
+        ),
+    )
+
+
+def known_by_everything(*, risk: Estimate | None, largest: float | None) -> Attacker:
+    """Whoever knows the whole original table."""
+    return Attacker(
+        name=EVERYTHING,
+        knows="everything",
+        how="takes the nearest original of all columns",
+        needs_only_quasis=False,
+        risk=risk,
         largest=largest,
     )
 
