@@ -69,17 +69,14 @@ def test_pages_name_the_attacker(name):
 def chosen() -> kepsilon.Policy:
     import tomllib
 
-    return kepsilon.Policy.from_dict(tomllib.loads(POLICY.replace('role = "sensitive"', OPENLY)))
-
-
-OPENLY = 'role = "sensitive"\naccept_leak = "made-up records"'
+    return kepsilon.Policy.from_dict(tomllib.loads(POLICY))
 
 
 def test_screens_name_the_attacker(tmp_path, kepsilon_command):
     """Those of check, explore and anonymise; a row of a table counts with the sentence under it."""
     write_csv(tmp_path / "people.csv", people(300))
     policy = tmp_path / "policy.toml"
-    policy.write_text(POLICY.replace('role = "sensitive"', OPENLY), encoding="utf-8")
+    policy.write_text(POLICY, encoding="utf-8")
     data = tmp_path / "people.csv"
     for arguments in (
         ("check", data, "-p", policy),

@@ -240,7 +240,7 @@ def test_a_reason_that_is_not_needed_is_said():
 
 def test_without_kept_columns_there_is_nothing_to_work_out():
     """The statement does not speak of them either."""
-    found = kepsilon.check(table(), policy(**CHECKED))
+    found = kepsilon.check(table(), policy())
     assert found.kept_columns == {}
     assert [own.name for own in found.attackers if own.needs_only_quasis] == ["class", "quasis", "matching"]
     assert found.linking_risk.headline.risk == found.linking_risk.fair
