@@ -64,9 +64,10 @@ def kept_columns_figures(record: Record) -> Iterator[Figure]:
     alarms = [name for name, own in columns if own.verdict == ALARM]
     notes = [name for name, own in columns if own.verdict == NOTE]
     accepted = {name: own["accept_leak"] for name, own in record.policy.attributes.items() if own.get("accept_leak")}
+    gives = "gives" if len(alarms) == 1 else "give"
     sentences = [
         f"Kept columns are published as they are. Of {plural(len(columns), 'kept column')}, "
-        + (f"{len(alarms):,} give people away, which the policy accepts; " if alarms else "none gives people away; ")
+        + (f"{len(alarms):,} {gives} people away, which the policy accepts; " if alarms else "none gives people away; ")
         + (f"{len(notes):,} may help somebody who knows more." if notes else "no other may help an attacker.")
     ]
     sentences += [f"{words[:1].upper()}{words[1:]}." for name, own in columns for words in own.in_words]
