@@ -49,7 +49,7 @@ def test_duplicate_column_names(case, kepsilon_command):
 
 def test_column_without_role(case, kepsilon_command):
     """A forgotten column could be a name."""
-    change_policy(case, '[attributes.illness]\nrole = "sensitive"', "")
+    change_policy(case, POLICY[POLICY.index("[attributes.illness]") :], "")
     assert 'no role in the policy for column "illness"' in refused(case, kepsilon_command)
 
 

@@ -61,7 +61,10 @@ def test_a_release_page_shows_everything_asked_for():
     assert "For the curator only: do not publish" in words
     assert "attacker who knows everybody's true height links 2.3 in 100 records to the right person" in words
     assert "± 0.1 %, estimated by simulation), without the help of kept columns" in words
-    assert "records are linked to the right person, on average, by whoever knows" in words
+    assert (
+        "linked to the right person, on average, by whoever knows place 0, place 1 and height, and takes the nearest original"
+        in words
+    )
 
 
 def test_a_page_is_for_light_dark_and_paper():

@@ -182,7 +182,7 @@ def test_keys_and_names_tell_alike(tmp_path):
     risk = record.linking_risk
     assert record["linking_risk"]["expected"] == risk.predicted.fair.total
     assert list(record["linking_risk"]) == [
-        "expected", "expected_paper_ties", "standard_error", "standard_error_paper_ties", "largest_possible",
+        "headline", "expected", "expected_paper_ties", "standard_error", "standard_error_paper_ties", "largest_possible",
         "largest_possible_by_matching",
         "realised", "realised_paper_ties", "largest", "over_half", "over_nine_tenths", "per_original",
     ]  # fmt: skip
