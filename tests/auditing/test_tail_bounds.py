@@ -81,6 +81,14 @@ def test_stretches_in_every_order_of_seven(values):
         assert np.mean(bounds <= level) <= level + 1e-12
 
 
+def test_stretches_among_many():
+    """In 3,000 orders of 90 records each level is undercut no more often than it says, within 5 standard errors."""
+    rng = np.random.default_rng(SEED)
+    found = np.array([order.stretches_probability(rng.permutation(90).astype(float)) for _ in range(3_000)])
+    for level in (0.5, 0.1, 0.01, 0.001):
+        assert np.mean(found <= level) <= level + 5 * np.sqrt(level / 3_000)
+
+
 def uniform_cases(rng, n_classes=12, size=9):
     ids = np.repeat(np.arange(n_classes), size)
     return ids, rng.uniform(-1, 1, len(ids))
