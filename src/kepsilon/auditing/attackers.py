@@ -49,7 +49,7 @@ def check_whole_records(case: AuditCase, path: Path | None) -> None:
     case.findings.figures = replace(case.findings.figures, attackers=attackers)
     formula = next((own for own in attackers if own.needs_only_quasis and own.column is not None), None)
     if formula is not None and formula.risk is not None:
-        case.findings.headline += f" Whoever {formula.how} links {percent(formula.risk.total)}."
+        case.findings.headline += f" W{formula.in_words[1:]}, links {percent(formula.risk.total)}."
         if path is not None:
             _hold_headline_against(case, formula, formula.risk.total, path)
 

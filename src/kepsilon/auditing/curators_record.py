@@ -21,6 +21,7 @@ from kepsilon.auditing.digests import digest_of
 from kepsilon.auditing.findings import quoted
 from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.single_risk import ROUNDING
+from kepsilon.auditing.stated_attackers import compare_attackers
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.json_values import Json, json_of
 from kepsilon.policy.choices import ALGORITHMS
@@ -84,6 +85,7 @@ def check_record(case: AuditCase, path: Path) -> None:
             }
         known["linking_risk"]["per_original"]["realised"] = nearest * per_original
     found = compare(document, known, case.policy)
+    compare_attackers(case, document, known, found)
     _hold_against_largest(case, document, found)
     named = ", ".join(quoted(path, most=80) for path in found.wrong[:MOST_NAMED])
     if len(found.wrong) > MOST_NAMED:
