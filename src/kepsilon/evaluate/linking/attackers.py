@@ -22,6 +22,9 @@ BY_CLASS, BY_QUASIS, BY_MATCHING, WORKING_OUT = "class", "quasis", "matching", "
 ONE_COLUMN, ANY_THREE, WORST_THREE, EVERYTHING = "one column", "any three", "worst three", "everything"
 """Names of attackers: what each of them knows or does, in a word or two."""
 
+OF_CLASS = "the class of a person"
+"""What somebody knows who guesses among the records of a class."""
+
 REAL = 5.0
 """Standard deviations above chance from which on a column counts as one that can be worked out from the quasis."""
 
@@ -117,7 +120,7 @@ def known_by_class(*, n_classes: int, n_records: int, smallest: int) -> Attacker
     """Whoever knows the class of a person and guesses among its records."""
     return Attacker(
         name=BY_CLASS,
-        knows="the class of a person",
+        knows=OF_CLASS,
         how="guesses among its records",
         needs_only_quasis=True,
         risk=Estimate(total=n_classes / n_records),
@@ -210,7 +213,7 @@ def known_by_everything(*, risk: Estimate | None, largest: float | None) -> Atta
     """Whoever knows the whole original table."""
     return Attacker(
         name=EVERYTHING,
-        knows="everything",
+        knows=EVERYTHING,
         how="takes the nearest original of all columns",
         needs_only_quasis=False,
         risk=risk,
