@@ -44,7 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "draw", "publish", "grid", "pages",
     },
     "auditing": {"policy", "table", "classify", "engines", "evaluate"},
-    "propose": {"engines"},
+    "propose": {"policy", "table", "evaluate", "engines", "predict"},
     "reproduce": {
         "kepsilon", "policy", "table", "kanonymise", "perturb", "evaluate", "engines", "count", "predict", "publish",
         "pages", "files", "randomness", "grid",

@@ -17,6 +17,7 @@ PARTS = {
     ],
     "What comes back": [
         "Prediction", "Grid", "Choice", "Release", "Written", "Manifest", "Record", "Audit", "AuditFinding", "Needs", "Estimate",
+        "Attacker",
     ],
     "What is wanted": ["Policy", "Limits", "json_schema", "write_policy", "write_new_policy"],
     "Before any work is done": [

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         UnsatisfiableError,
     )
     from kepsilon.evaluate.estimate import Estimate
+    from kepsilon.evaluate.linking.attackers import Attacker
     from kepsilon.grid.choice import Choice, Limits
     from kepsilon.grid.grid import Grid, check_grid_output
     from kepsilon.pipeline.anonymise import anonymise
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from kepsilon.pipeline.needs import estimate_needs
     from kepsilon.policy.policy import Policy, json_schema
     from kepsilon.policy.rewriting import check_new_policy, write_new_policy, write_policy
-    from kepsilon.predict.attackers import Attacker
     from kepsilon.predict.prediction import Prediction
     from kepsilon.propose.policy_text import propose_policy
     from kepsilon.publish.earlier_draws import earlier_draw
@@ -62,7 +62,7 @@ _HOMES = {
     "Problem": "kepsilon.errors",
     "UnexpectedError": "kepsilon.errors",
     "UnsatisfiableError": "kepsilon.errors",
-    "Attacker": "kepsilon.predict.attackers",
+    "Attacker": "kepsilon.evaluate.linking.attackers",
     "Choice": "kepsilon.grid.choice",
     "Grid": "kepsilon.grid.grid",
     "Limits": "kepsilon.grid.choice",

@@ -208,6 +208,7 @@ def _other(change: Callable[[dict], object]) -> Callable[[dict], str]:
         (_other(lambda m: m["guarantee"].update(epsilon=float("nan"))), "guarantee.epsilon"),
         (_other(lambda m: m["policy"].update(confidence=0.99)), "1 key that no manifest has"),
         (_other(lambda m: m["policy"].update(max_total_suppression=0.1)), "policy.max_total_suppression"),
+        (_other(lambda m: m["policy"].update(max_individual_risk=0.9)), "policy.max_individual_risk"),
         (_other(lambda m: m["policy"].pop("epsilon")), "policy.epsilon"),
         (
             _other(lambda m: m["policy"]["attributes"].update({"CANARY": {"role": "identifier"}})),
@@ -232,6 +233,8 @@ def test_a_manifest_without_its_promises_or_with_others_is_broken(tmp_path, keps
         ("linking_risk", "over_half"),
         ("linking_risk", "over_nine_tenths"),
         ("linking_risk", "largest"),
+        ("linking_risk", "largest_possible"),
+        ("linking_risk", "largest_possible_by_matching"),
         ("linking_risk", "per_original", "realised"),
         ("error", "height", "uniform_equivalent"),
         ("error", "height", "epsilon_for_uniform_5_percent"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import kepsilon
 from kepsilon.auditing import noise_law, order
-from kepsilon.auditing.comparison import _agree, _says_range
+from kepsilon.auditing.comparison import _says_range, agree
 from kepsilon.auditing.covering import UNKNOWN, assign_classes
 from material.audited_releases import OTHER_QUASI, patients, patients_policy, released
 from oracles.noise import SEED
@@ -134,6 +134,6 @@ def test_ranges_in_words_are_read_back(spread, right, wrong):
         ("1", 1, False),
     ],
 )
-def test_figures_agree_to_nine_digits_up_to_the_end_of_doubles(stated, known, agree):
+def test_figures_agree_to_nine_digits_up_to_the_end_of_doubles(stated, known, agrees):
     """A forged figure of any size is told from the honest one, and rounding is no forgery."""
-    assert _agree(stated, known) is agree
+    assert agree(stated, known) is agrees

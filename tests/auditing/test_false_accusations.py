@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -63,3 +65,58 @@ def test_classes_that_confident_k_left_because_values_moved_little_are_sound(rul
     assert len(case.released["value"]) < 3000
     audit = case.audit()
     assert not audit.broken, audit.findings
+
+
+def nearly_equal(small: float, n: int = 200, seed: int = 0) -> dict[str, list]:
+    """Patients of whom half have heights that differ by multiples of `small`."""
+    rng = np.random.default_rng(seed)
+    original = patients(n, seed=seed)
+    is_small = rng.random(n) < 0.5
+    original["height"] = np.where(is_small, rng.integers(1, 9, n) * small, original["height"]).tolist()
+    return original
+
+
+@pytest.mark.parametrize("spread", ["class", [-100, 300], {"coarse": 5}], ids=["class", "declared", "coarse"])
+@pytest.mark.parametrize("small", [1e-301, 1e-18, 3e-14, 2e-12])
+def test_links_that_doubles_cannot_decide_are_no_fault_of_the_record(small, spread, tmp_path):
+    """Which of two heights that differ by less than the rounding is nearer is not for the audit to say."""
+    original = nearly_equal(small)
+    under = patients_policy(attributes={"height": {"role": "epsilon-quasi", "precision": 0.1, "range": spread}})
+    audit, stated = audited_file(original, under, tmp_path)
+    assert not audit.broken, audit.findings
+    in_doubt = audit.figures["attacks"]["in_doubt"]
+    assert in_doubt["least"] <= stated["realised"] <= in_doubt["most"]
+
+
+def test_links_in_doubt_are_still_compared(tmp_path):
+    """Records whose links doubles decide count for what they are, so that a forged figure is noticed all the same."""
+    audit, _ = audited_file(nearly_equal(1e-301), patients_policy(), tmp_path, forge={"realised": 0.9})
+    assert any("linking_risk.realised" in finding.what for finding in audit.broken), audit.findings
+
+
+def test_links_of_ordinary_values_are_never_in_doubt(tmp_path):
+    audit, _ = audited_file(patients(400), patients_policy(), tmp_path)
+    assert "in_doubt" not in audit.figures["attacks"]
+    assert not audit.broken
+
+
+@pytest.mark.parametrize("small", [5e-324, 1e-320, 1e-305])
+@pytest.mark.parametrize("spread", ["class", [-100, 300]], ids=["class", "declared"])
+def test_values_next_to_nothing_are_released_and_not_accused(small, spread, tmp_path):
+    """In units of a range of a few times 5e-324 an error overflows, or has too few digits to be compared."""
+    original = nearly_equal(small)
+    original["height"] = (np.random.default_rng(0).integers(1, 9, 200) * small).tolist()
+    under = patients_policy(attributes={"height": {"role": "epsilon-quasi", "precision": 0.1, "range": spread}})
+    audit, _ = audited_file(original, under, tmp_path)
+    assert not audit.broken, audit.findings
+
+
+def audited_file(original, under, folder, *, forge=None):
+    """The audit of a release in a file, with its linkage, and the linking risk that the curator's record states."""
+    ke.anonymise(arrow(original), under, unsafe_seed=1).write(folder / "r.parquet", linkage=folder / "l.parquet")
+    beside = folder / "r.parquet.curator.json"
+    record = json.loads(beside.read_text(encoding="utf-8"))
+    record["linking_risk"] |= forge or {}
+    beside.write_text(json.dumps(record), encoding="utf-8")
+    audit = ke.audit(arrow(original), folder / "r.parquet", under, linkage=folder / "l.parquet")
+    return audit, record["linking_risk"]

@@ -8,7 +8,15 @@ import itertools
 import numpy as np
 import pytest
 
-from kepsilon.auditing import noise_patterns, noise_unlinked, order, tail_bounds
+from kepsilon.auditing import (
+    noise_law,
+    noise_of_records,
+    noise_patterns,
+    noise_unlinked,
+    order,
+    published_values,
+    tail_bounds,
+)
 from kepsilon.auditing.false_alarms import FALSE_ALARM, SHARES, FalseAlarms
 from material.audited_releases import OTHER_QUASI, patients, patients_policy, released
 from oracles.noise import SEED
@@ -64,6 +72,23 @@ def test_matches_and_groups_in_every_order_of_seven(codes):
             assert np.mean(bounds <= level) <= level + 1e-12
 
 
+@pytest.mark.parametrize("values", [[0, 1, 2, 3, 4, 5, 6], [0, 0, 1, 2, 3, 3, 3], [0, 0, 0, 0, 0, 0, 1]])
+def test_stretches_in_every_order_of_seven(values):
+    """Threes that rise or fall throughout stay below their bound, whatever values are equal."""
+    values = np.array(values, dtype=float)
+    bounds = np.array([order.stretches_probability(values[p]) for p in PERMUTATIONS])
+    for level in np.unique(bounds):
+        assert np.mean(bounds <= level) <= level + 1e-12
+
+
+def test_stretches_among_many():
+    """In 3,000 orders of 90 records each level is undercut no more often than it says, within 5 standard errors."""
+    rng = np.random.default_rng(SEED)
+    found = np.array([order.stretches_probability(rng.permutation(90).astype(float)) for _ in range(3_000)])
+    for level in (0.5, 0.1, 0.01, 0.001):
+        assert np.mean(found <= level) <= level + 5 * np.sqrt(level / 3_000)
+
+
 def uniform_cases(rng, n_classes=12, size=9):
     ids = np.repeat(np.arange(n_classes), size)
     return ids, rng.uniform(-1, 1, len(ids))
@@ -77,6 +102,11 @@ TESTS = {
     "repeated": lambda v, ids: noise_patterns.repeated_probability((v + 1) / 2),
     "follows": lambda v, ids: noise_patterns.follows_probability(v, np.linspace(-1, 1, len(v))),
     "special": noise_patterns.special_probability,
+    "copied": lambda v, ids: noise_patterns.copied_probability(v, ids, np.arange(len(ids)) % 9),
+    "leaning": lambda v, ids: published_values.leaning_probability(np.sign(v), ids, bias=np.zeros(len(v))),
+    "leaning over all": lambda v, ids: published_values.leaning_probability(
+        np.sign(v), np.zeros_like(ids), bias=np.zeros(len(v))
+    ),
     "thinner": lambda v, ids: noise_patterns.thinner_probability(v, ids, epsilon=1.0),
     "thinner over all": lambda v, ids: noise_patterns.thinner_probability(v, np.zeros_like(ids), epsilon=1.0),
 }
@@ -139,6 +169,9 @@ def test_patterns_that_are_there_are_found():
     assert TESTS["repeated"](np.tile(values[:20], 150), ids) < 1e-8
     assert TESTS["follows"](np.sort(values), ids) < 1e-8
     assert TESTS["special"](np.where(ids == 3, 0.9, values), ids) < 1e-5
+    assert TESTS["leaning"](np.where(ids % 2, 1.0, -1.0) * np.abs(values), ids) < 1e-8
+    twice = np.concatenate([values[:100], values[:100], values[200:]])
+    assert noise_patterns.copied_probability(twice, np.arange(3000) // 100, np.arange(3000) % 100) < 1e-8
     thin = np.where(ids % 10 == 0, 2 * (1 - (1 - (values + 1) / 2) ** 0.25) - 1, values)
     assert TESTS["thinner"](thin, ids) < 1e-8
 
@@ -153,6 +186,59 @@ def test_classes_move_as_independent_noise_moves_them(test):
         found.append(test(excess, np.full(40, 12.0)))
     for level in (0.1, 0.01, 0.001):
         assert np.mean(np.array(found) <= level) <= level + 5 * np.sqrt(level / 3_000)
+
+
+def drawn_together(rng, n=300, d=3):
+    """Noise of records with d ε-quasis, in units of its scale, and bounds on the sizes as rounding leaves them."""
+    noise = rng.uniform(-1, 1, (n, d)) * rng.gamma(d + 1, size=(n, 1))
+    nearest = np.floor(np.abs(noise) * 20) / 20
+    return noise, nearest, nearest + 0.05
+
+
+def test_noises_of_a_record_go_together_as_the_law_says():
+    """In 3,000 draws of 300 records each level is undercut no more often than it says; rounding only makes it rarer."""
+    rng = np.random.default_rng(SEED)
+    found: list[tuple[float, ...]] = []
+    for _ in range(3_000):
+        noise, least, most = drawn_together(rng)
+        signs = noise_of_records.signs_together(np.sign(noise[:, 0] * noise[:, 1]), n_gone=0)
+        found.append((*noise_of_records.sizes_together(least, most, np.full(300, 3), n_gone=0), signs))
+    for bounds in np.array(found).T:
+        for level in (0.1, 0.01, 0.001):
+            assert np.mean(bounds <= level) <= level + 5 * np.sqrt(level / 3_000)
+
+
+def test_noises_of_a_record_that_go_together_otherwise_are_found():
+    """Equal sizes, sizes of other records and equal signs, each at a level of 1e-8; records left out only weaken it."""
+    rng = np.random.default_rng(SEED)
+    _, least, most = drawn_together(rng, n=3000)
+    n_active = np.full(3000, 3)
+    same = least[:, [0, 0, 0]], most[:, [0, 0, 0]]
+    assert noise_of_records.sizes_together(*same, n_active, n_gone=0)[0] < 1e-8
+    assert noise_of_records.sizes_together(*same, n_active, n_gone=3000)[0] == 1.0
+    apart = [
+        np.stack([bound[:, 0], np.roll(bound[:, 1], 1), np.roll(bound[:, 2], 2)], axis=1) for bound in (least, most)
+    ]
+    assert noise_of_records.sizes_together(*apart, n_active, n_gone=0)[1] < 1e-8
+    agreement = np.where(rng.random(3000) < 0.6, 1.0, -1.0)
+    assert noise_of_records.signs_together(agreement, n_gone=0) < 1e-8
+    assert noise_of_records.signs_together(agreement, n_gone=2000) > 1e-2
+
+
+@pytest.mark.parametrize("m", [2, 10])
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_no_residue_is_likelier_than_its_bound(d, m):
+    """Summed over all steps, from any original between two steps, a residue has 1/m within the bound, which is not idle."""
+    units = np.arange(-40_000, 40_001)
+    for scale in (0.05, 0.3, 1.0, 4.0, 50.0):
+        bound = float(published_values.residue_bias(np.array([scale]), np.array([d]), m)[0])
+        worst = 0.0
+        for centre in np.linspace(0, 0.5, 7):
+            edges = noise_law.marginal_cdf((np.append(units, units[-1] + 1) - 0.5 - centre) / scale, d)
+            mass = np.bincount(units % m, weights=np.diff(edges), minlength=m)
+            worst = max(worst, float(np.abs(mass - 1 / m).max()))
+        assert worst <= bound + 1e-9
+        assert bound < 0.01 or scale <= 4 * m
 
 
 def test_the_shares_of_all_families_sum_to_one():

@@ -27,6 +27,27 @@ def test_a_table_and_a_choice_are_shown(kepsilon_command, case):
     assert "CANARY" not in outcome.out + outcome.err
 
 
+def test_a_limit_on_one_record_chooses_and_its_attacker_is_named(kepsilon_command, case):
+    """With a column of its own; the written policy then keeps the limit in `check`, and none below one in the class does."""
+    target = case / "best.toml"
+    outcome = explore(kepsilon_command, case, "--max-individual-risk", "0.6", "--write-policy", target)
+    assert outcome.code == 0, outcome.err
+    words = " ".join(outcome.out.split())
+    assert "largest single risk" in outcome.out.splitlines()[0]
+    assert "The largest single risk is how sure whoever knows zip, year, sex, height of everybody and matches" in words
+    assert "Least distorted within max_individual_risk = 0.6" in words
+    target.write_text("max_individual_risk = 0.6\n" + target.read_text(encoding="utf-8"), encoding="utf-8")
+    checked = kepsilon_command("check", case / "people.csv", "-p", target)
+    assert checked.code == 0, checked.err
+    said = " ".join(checked.out.split())
+    assert "whoever knows zip, year, sex, height of everybody and matches a whole class one to one, without" in said
+    refused = explore(kepsilon_command, case, "--max-individual-risk", "0.01")
+    assert refused.code == 3
+    assert "max_individual_risk = 0.01 is kept by no cell; the least largest single risk is" in " ".join(
+        refused.err.split()
+    )
+
+
 def test_the_policy_that_is_written_is_the_chosen_one(kepsilon_command, case):
     """Comments and order kept; releasing with it gives the figures that were shown."""
     text = (case / "policy.toml").read_text(encoding="utf-8")
@@ -85,6 +106,7 @@ def test_limits_that_nothing_keeps_are_exit_code_three(kepsilon_command, case):
         (("--max-risk", "1", "--write-policy", "same.csv", "-o", "same.csv"), "names of their own"),
         (("--algorithm", ","), "algorithm: no value is given"),
         (("--max-error", "inf"), "max_error"),
+        (("--max-individual-risk", "1.5"), "max_individual_risk"),
         (("-o", "people.csv", "--overwrite"), "is the data, an input"),
     ],
 )

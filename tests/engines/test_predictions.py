@@ -31,6 +31,7 @@ from material.engine_cases import (
     Case,
     confident,
     document,
+    giant_among_others,
     plain,
     random_people,
 )
@@ -298,6 +299,21 @@ def test_a_refusal_looks_at_the_classes_no_more_often_than_a_release(engine, tmp
     assert 0 < len(looks) <= 2 < n_of_a_release
     enough = float(str(refused.value).split("epsilon = ")[1].split(";")[0])
     kepsilon.anonymise(source, policy_of(case, max_total_suppression=0.001, epsilon=enough), engine=own).close()
+
+
+@pytest.mark.parametrize("case", [plain(), giant_among_others()], ids=["plain", "giant"])
+@pytest.mark.parametrize("engine", EVERY)
+def test_every_engine_refuses_the_same_single_risk_and_suggests_the_same_epsilon(engine, case, tmp_path):
+    """The largest ε of three digits, found in a few passes over batches and large classes; it then passes."""
+    source, own = case.write(tmp_path), ENGINES[engine](tmp_path, case.memory)
+    limited = policy_of(case, max_individual_risk=0.6, epsilon=20)
+    with pytest.raises(kepsilon.UnsatisfiableError) as here:
+        kepsilon.check(source, limited)
+    with pytest.raises(kepsilon.UnsatisfiableError) as there:
+        kepsilon.anonymise(source, limited, engine=own)
+    assert str(there.value) == str(here.value)
+    enough = float(str(here.value).split("What would work, or may: epsilon = ")[1].split(",")[0])
+    kepsilon.anonymise(source, limited.with_changes(epsilon=enough), engine=own).close()
 
 
 def test_a_class_too_large_to_be_looked_at_refuses_its_cells_only(tmp_path):

@@ -248,8 +248,8 @@ def test_numbers_that_are_none_any_more_are_noticed(tmp_path, monkeypatch):
 
     read, n_readings = spilling.read_doubles, []
 
-    def second_differs(column, name, source):
-        values, wrong = read(column, name, source)
+    def second_differs(column, name, source, reading):
+        values, wrong = read(column, name, source, reading)
         n_readings.append(len(column))
         if sum(n_readings) > 3_000:
             return values, WrongNumbers(n_not_finite=1)

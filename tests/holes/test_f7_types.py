@@ -73,6 +73,26 @@ def test_f7_what_parquet_cannot_hold_is_said(tmp_path, name):
         assert not written.warnings
 
 
+MORE_COLUMNS = {
+    "text that repeats": pa.array(["a", "b"] * 30),
+    "list view": pa.array([["a"]] * N, pa.list_view(pa.string())),
+    "lists of dictionaries": pa.array([["a"]] * N, pa.list_(pa.dictionary(pa.int32(), pa.string()))),
+}
+
+
+@pytest.mark.parametrize("memory", [None, "200MB"])
+@pytest.mark.parametrize("name", [*COLUMNS, *MORE_COLUMNS])
+def test_f7_notes_on_parquet_say_what_changes_and_nothing_else(tmp_path, name, memory):
+    """Columns are read in types that are faster to move; the notes compare the release with what is in the file."""
+    pq.write_table(pa.table(people({**COLUMNS, **MORE_COLUMNS}[name])), tmp_path / "in.parquet")
+    with ke.anonymise(tmp_path / "in.parquet", POLICY, memory=memory) as release:
+        written = release.write(tmp_path / "out.parquet")
+    before, after = (pq.read_schema(tmp_path / name).field("s").type for name in ("in.parquet", "out.parquet"))
+    assert (before == after) is (name not in ("list view", "lists of dictionaries"))
+    assert bool(written.warnings) is (before != after)
+    assert all(f"{before}" in str(warning) for warning in written.warnings)
+
+
 def test_f7_csv_has_no_types_and_that_is_said(tmp_path):
     """Text stays text, and needs no warning."""
     written = ke.anonymise(pa.table(people(COLUMNS["date64"])), POLICY).write(tmp_path / "out.csv")

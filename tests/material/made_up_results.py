@@ -12,6 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.linking.attackers import Attacker, headline_of
 from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
 from kepsilon.evaluate.pictures import KQuasiPicture
 from kepsilon.grid.cells import Cell
@@ -20,7 +21,6 @@ from kepsilon.grid.grid import ExploredRecords, Grid
 from kepsilon.pages.render import explore_page
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.policy.policy import Policy
-from kepsilon.predict.attackers import Attacker, headline_of
 from kepsilon.predict.kept_columns import KeptColumn
 from kepsilon.predict.prediction import (
     AttributeLosses,
@@ -62,13 +62,14 @@ def made_up_attackers(*, quasis, risk, realised=None, largest=0.98, largest_by_m
     known = " and ".join(filter(None, [", ".join(quasis[:-1]), *quasis[-1:]]))
     expected = Estimate(total=risk.total / 2), risk, None, Estimate(total=min(1.0, 2 * risk.total))
     words = (
-        ("the class of a person", "guesses among its records"),
-        (known, "takes the nearest original of the class"),
-        (known, "matches a whole class one to one"),
-        (f"{known} and diagnosis", "takes the nearest original of the class with the same diagnosis"),
+        ("class", "the class of a person", "guesses among its records"),
+        ("quasis", known, "takes the nearest original of the class"),
+        ("matching", known, "matches a whole class one to one"),
+        ("one column", f"{known} and diagnosis", "takes the nearest original of the class with the same diagnosis"),
     )
     return tuple(
         Attacker(
+            name=name,
             knows=knows,
             how=how,
             needs_only_quasis=not knows.endswith("diagnosis"),
@@ -77,7 +78,7 @@ def made_up_attackers(*, quasis, risk, realised=None, largest=0.98, largest_by_m
             realised=None if own is None else realised,
             column="diagnosis" if knows.endswith("diagnosis") else None,
         )
-        for (knows, how), own, most in zip(words, expected, (0.1, largest, largest_by_matching, 1.0), strict=True)
+        for (name, knows, how), own, most in zip(words, expected, (0.1, largest, largest_by_matching, 1.0), strict=True)
     )
 
 

@@ -10,12 +10,49 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 
-from material.audited_releases import Case, classes_of, rounded
+from material.audited_releases import (
+    NUMERIC_QUASIS,
+    Case,
+    Columns,
+    classes_of,
+    patients,
+    patients_policy,
+    released,
+    rounded,
+)
 
 Change = Callable[[Case], Case]
+
+QUASI = {"role": "epsilon-quasi", "precision": 0.1, "range": "class"}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "two": {"attributes": {"weight": QUASI}},
+    "confident": {"confidence": 0.9},
+    "constant": {},
+    "domain": {"attributes": {"height": {**QUASI, "domain": [150, 190]}}},
+}
+"""What the policy of each setting has that the patients' policy has not."""
+ALGORITHMS: dict[str, dict[str, Any]] = {
+    "ola": {},
+    "mondrian": {"algorithm": "mondrian", "attributes": NUMERIC_QUASIS},
+}
+
+
+def sound_release(setting: str, algorithm: str, n: int, *, data_seed: int = 7, seed: int = 1) -> Case:
+    """A release that nobody tampered with."""
+    original: Columns = patients(n, seed=data_seed)
+    if setting == "two":
+        original["weight"] = np.random.default_rng(data_seed).normal(80, 12, n).round(1).tolist()
+    if setting == "constant":
+        original["height"] = [170.0] * n
+    changes = {**SETTINGS[setting], **ALGORITHMS[algorithm]}
+    attributes = SETTINGS[setting].get("attributes", {}) | ALGORITHMS[algorithm].get("attributes", {})
+    return released(original, patients_policy(**changes | {"attributes": attributes}), seed=seed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,15 +68,22 @@ class Tampering:
     """Records that are enough without a linkage; None if it cannot be noticed then."""
     algorithms: tuple[str, ...] = ("ola", "mondrian")
     """Whose releases can be tampered with in this way."""
+    setting: str = "plain"
+    """The data and policy of the release that is tampered with, by name in `SETTINGS`."""
     in_table: bool = False
     """Whether docs/audit.md has a line of its power."""
 
 
+def before_rounding(case: Case, column: str = "height", step: float = 0.1) -> np.ndarray:
+    """Noise as it may have been before it was rounded; multiples of the precision, scaled, would tell last digits."""
+    moved = np.array(case.released[column]) - np.array(case.own(column))
+    return moved + np.random.default_rng(2).uniform(-step / 2, step / 2, len(moved))
+
+
 def scaled_noise(case: Case, factor: float, column: str = "height") -> Case:
     """All noise times a factor."""
-    own = case.own(column)
-    moved = [v + factor * (x - v) for v, x in zip(own, case.released[column], strict=True)]
-    return case.change(**{column: [rounded(value) for value in moved]})
+    moved = np.array(case.own(column)) + factor * before_rounding(case, column)
+    return case.change(**{column: [rounded(value) for value in moved.tolist()]})
 
 
 def shared_noise(case: Case) -> Case:
@@ -89,6 +133,14 @@ def foreign_label(case: Case) -> Case:
     return case.change(**columns)
 
 
+def foreign_label_and_linkage(case: Case) -> Case:
+    """Two records of different classes exchange their labels, and their classes in the linkage."""
+    first, second = classes_of(case)[0][0], classes_of(case)[1][0]
+    ids = list(case.linkage["class_id"])
+    ids[first], ids[second] = ids[second], ids[first]
+    return replace(foreign_label(case), linkage={**case.linkage, "class_id": ids})
+
+
 def moved_label(case: Case) -> Case:
     """One record carries the labels of another class."""
     first, second = classes_of(case)[0][0], classes_of(case)[1][0]
@@ -136,7 +188,7 @@ class Noise:
     """The noise of a release, record by record in the order of the release."""
 
     own: np.ndarray
-    """Original heights."""
+    """Original values."""
     widths: np.ndarray
     """Range of each record's class."""
     units: np.ndarray
@@ -145,17 +197,18 @@ class Noise:
     rows: np.ndarray
     """Row of each record in the input."""
 
+    column: str = "height"
+
     @classmethod
-    def of(cls, case: Case) -> Noise:
-        own = np.array(case.own("height"))
+    def of(cls, case: Case, column: str = "height") -> Noise:
+        own = np.array(case.own(column))
         ids = np.array(case.linkage["class_id"])
         low, high = np.full(ids.max() + 1, np.inf), np.full(ids.max() + 1, -np.inf)
         np.minimum.at(low, ids, own)
         np.maximum.at(high, ids, own)
         widths = (high - low)[ids]
-        moved = np.array(case.released["height"]) - own
-        units = np.divide(moved, widths, out=np.zeros(len(own)), where=widths > 0)
-        return cls(own, widths, units, ids, np.array(case.linkage["original_row"]))
+        units = np.divide(before_rounding(case, column), widths, out=np.zeros(len(own)), where=widths > 0)
+        return cls(own, widths, units, ids, np.array(case.linkage["original_row"]), column)
 
     def places(self) -> np.ndarray:
         """Place of each record in its class, from 0, by its row in the input."""
@@ -168,7 +221,7 @@ class Noise:
 
     def replaced(self, case: Case, units: np.ndarray) -> Case:
         values = self.own + units * self.widths
-        return case.change(height=[rounded(float(value)) for value in values])
+        return case.change(**{self.column: [rounded(float(value)) for value in values]})
 
 
 def shared_by(case: Case, n: int, *, sign: int = 1) -> Case:
@@ -281,6 +334,273 @@ def missing_value(case: Case) -> Case:
     return case.change(height=[None, *case.released["height"][1:]])
 
 
+# The noise of a record with two ε-quasis.
+
+
+def noises(case: Case) -> dict[str, Noise]:
+    return {column: Noise.of(case, column) for column in ("height", "weight")}
+
+
+def direction_copied(case: Case) -> Case:
+    """The noise of the second ε-quasi has the direction of the first: each has its law, both together have not."""
+    both = noises(case)
+    units = np.abs(both["weight"].units) * np.where(both["height"].units < 0, -1, 1)
+    return both["weight"].replaced(case, units)
+
+
+def drawn_apart(case: Case) -> Case:
+    """The noise of the second ε-quasi is that of another record: each has its law, and they are independent."""
+    both = noises(case)
+    return both["weight"].replaced(case, np.random.default_rng(12).permutation(both["weight"].units))
+
+
+def one_for_both(case: Case) -> Case:
+    """One noise for both ε-quasis, in units of their ranges."""
+    both = noises(case)
+    return both["weight"].replaced(case, both["height"].units)
+
+
+# More of what can be wrong with the noise of one ε-quasi.
+
+
+def gaussian_noise(case: Case) -> Case:
+    """Normal noise of the claimed mean size: its tails are too light."""
+    noise = Noise.of(case)
+    drawn = np.random.default_rng(13).normal(size=len(noise.own)) * np.sqrt(np.pi / 2)
+    return noise.replaced(case, drawn / float(case.policy.epsilon))
+
+
+def cut_off_noise(case: Case) -> Case:
+    """Noise drawn again as long as it is among the largest 5 %, which rules out originals beyond that."""
+    noise, rng = Noise.of(case), np.random.default_rng(14)
+    size = -np.log1p(-0.95 * rng.random(len(noise.own)))
+    return noise.replaced(case, size * rng.choice([-1, 1], len(size)) / float(case.policy.epsilon))
+
+
+def noise_of_few_values(case: Case, n_values: int) -> Case:
+    """Noise from a generator with a few outcomes, all equally probable."""
+    noise = Noise.of(case)
+    u = 2 * (np.random.default_rng(15).integers(0, n_values, len(noise.own)) + 0.5) / n_values - 1
+    return noise.replaced(case, -np.sign(u) * np.log1p(-np.abs(u)) / float(case.policy.epsilon))
+
+
+def largest_class(noise: Noise, case: Case) -> np.ndarray:
+    del case
+    return noise.class_ids == np.bincount(noise.class_ids).argmax()
+
+
+def one_class_copied(case: Case) -> Case:
+    """The second largest class has the noise of the largest, record by record in the order of the input."""
+    noise = Noise.of(case)
+    second, first = np.argsort(np.bincount(noise.class_ids), kind="stable")[-2:].tolist()
+    places = noise.places()
+    theirs = {int(places[row]): noise.units[row] for row in np.flatnonzero(noise.class_ids == first)}
+    units = noise.units.copy()
+    for row in np.flatnonzero(noise.class_ids == second):
+        units[row] = theirs[int(places[row])]
+    return noise.replaced(case, units)
+
+
+def ranks_kept(case: Case) -> Case:
+    """Within each class the published values stand in the order of the originals, so that ranks tell who is who."""
+    own, heights = np.array(case.own("height")), np.array(case.released["height"])
+    for records in map(np.array, classes_of(case)):
+        heights[records[np.argsort(own[records], kind="stable")]] = np.sort(heights[records])
+    return case.change(height=heights.tolist())
+
+
+def handed_out_to_link(case: Case) -> Case:
+    """The noise of each class is handed out anew, so that more published values are nearest to their own original.
+
+    Records whose original is the smallest or largest of its class keep their noise, and nobody gets less than another
+    for where he stands: among the others, each in turn takes the largest noise left that does not lead beyond halfway.
+    """
+    noise, rng = Noise.of(case), np.random.default_rng(17)
+    units = noise.units.copy()
+    for records in map(np.array, classes_of(case)):
+        order = records[np.argsort(noise.own[records], kind="stable")]
+        gaps = np.diff(noise.own[order]) / 2 / max(1e-9, np.ptp(noise.own[order]))
+        reach = dict(zip(order[1:-1].tolist(), zip(-gaps[:-1], gaps[1:], strict=True), strict=True))
+        left = sorted(noise.units[order[1:-1]].tolist(), key=abs, reverse=True)
+        others = []
+        for record in rng.permutation(order[1:-1]).tolist():
+            low, high = reach[record]
+            fitting = next((unit for unit in left if low < unit < high), None)
+            if fitting is None:
+                others.append(record)
+            else:
+                units[record] = fitting
+                left.remove(fitting)
+        units[others] = rng.permutation(left)
+    return noise.replaced(case, units)
+
+
+def telling_row(case: Case) -> Case:
+    """The sign of the noise tells whether the row of the input is even."""
+    noise = Noise.of(case)
+    return noise.replaced(case, np.abs(noise.units) * np.where(noise.rows % 2, 1, -1))
+
+
+# Published values: original plus noise, but something is done to them afterwards.
+
+
+def tenths(case: Case) -> np.ndarray:
+    """Published heights in units of the precision."""
+    return np.rint(10 * np.array(case.released["height"])).astype(int)
+
+
+def last_digit_tells(case: Case, bit: Callable[[Case], np.ndarray]) -> Case:
+    """Published values move up by one step where that makes the last digit tell a bit of the record."""
+    units = tenths(case)
+    units += units % 2 != bit(case)
+    return case.change(height=(units / 10).tolist())
+
+
+def bit_of_illness(case: Case) -> np.ndarray:
+    return np.array([int(text.rsplit("-", 1)[1]) % 2 for text in case.released["illness"]])
+
+
+def bit_of_row(case: Case) -> np.ndarray:
+    return np.array(case.linkage["original_row"]) % 2
+
+
+def bit_of_own_height(case: Case) -> np.ndarray:
+    return np.rint(10 * np.array(case.own("height"))).astype(int) % 2
+
+
+def some_rounded_to_whole(case: Case, share: float = 0.1) -> Case:
+    """Some records, whom anybody can tell by it, are published in whole numbers."""
+    heights = np.array(case.released["height"])
+    chosen = np.random.default_rng(16).random(len(heights)) < share
+    return case.change(height=np.where(chosen, np.rint(heights), heights).round(1).tolist())
+
+
+def clamped_to_extremes(case: Case) -> Case:
+    """Values beyond the smallest and largest original are published as these, which no domain of the policy says."""
+    own = np.array(case.original["height"])
+    return case.change(height=np.clip(case.released["height"], own.min(), own.max()).tolist())
+
+
+# Orders.
+
+
+def sorted_in_blocks(case: Case, column: str, size: int = 50) -> Case:
+    values = case.released[column]
+    starts = range(0, len(values), size)
+    blocks = (range(start, min(len(values), start + size)) for start in starts)
+    return case.rows([row for block in blocks for row in sorted(block, key=lambda row: values[row])])
+
+
+def classes_in_turn(case: Case) -> Case:
+    """One record of every class, in the order of the labels, then the next one of every class, and so on."""
+    labels = [case.released[name] for name in ("zip", "year")]
+    ordered = sorted(classes_of(case), key=lambda records: tuple(column[records[0]] for column in labels))
+    return case.rows([row for rows in zip_longest(*ordered) for row in rows if row is not None])
+
+
+# Records, labels and the linkage.
+
+
+def suppressed_put_back(case: Case) -> Case:
+    """A record that k-anonymity left out stands in the release, and in the linkage, with the labels of a class."""
+    [gone, *_] = sorted(set(range(len(case.original["height"]))) - set(case.linkage["original_row"]))
+    like = classes_of(case)[0][0]
+    released = {
+        name: [*values, case.original[name][gone] if name == "illness" else values[like]]
+        for name, values in case.released.items()
+    }
+    more = {
+        "original_row": gone,
+        "released_row": len(released["height"]) - 1,
+        "class_id": case.linkage["class_id"][like],
+    }
+    return replace(
+        case, released=released, linkage={name: [*values, more[name]] for name, values in case.linkage.items()}
+    )
+
+
+def one_in_place_of_another(case: Case) -> Case:
+    """A record stands twice in its class, in place of another one with another illness."""
+    illness = case.released["illness"]
+    for first, *others in classes_of(case):
+        for other in others:
+            if illness[other] != illness[first]:
+                columns = {name: list(values) for name, values in case.released.items()}
+                for values in columns.values():
+                    values[other] = values[first]
+                return case.change(**columns)
+    raise AssertionError("every class has one illness")
+
+
+def kept_exchanged(case: Case) -> Case:
+    """Two records of a class exchange their kept values: no class shows any value more often."""
+    illness = list(case.released["illness"])
+    for first, *others in classes_of(case):
+        for other in others:
+            if illness[other] != illness[first]:
+                illness[first], illness[other] = illness[other], illness[first]
+                return case.change(illness=illness)
+    raise AssertionError("every class has one illness")
+
+
+def linkage_turned(case: Case) -> Case:
+    """The linkage names, for each record, the original of the next record of its class."""
+    rows = list(case.linkage["original_row"])
+    for records in classes_of(case):
+        for record, row in zip(records, [rows[i] for i in [*records[1:], records[0]]], strict=True):
+            rows[record] = row
+    return replace(case, linkage={**case.linkage, "original_row": rows})
+
+
+def linkage_divides(case: Case) -> Case:
+    """The linkage has one record of a class in a class of its own."""
+    ids = list(case.linkage["class_id"])
+    ids[0] = max(ids) + 1
+    return replace(case, linkage={**case.linkage, "class_id": ids})
+
+
+def wider_by(case: Case, more: int) -> Case:
+    """The interval of years of one class ends later than it should, or earlier."""
+    for records in classes_of(case):
+        first, end = (int(bound) for bound in case.released["year"][records[0]].strip("[)").split(", "))
+        if end - first > 1:
+            years = list(case.released["year"])
+            for row in records:
+                years[row] = f"[{first}, {end + more})"
+            return case.change(year=years)
+    raise AssertionError("every interval is one year")
+
+
+def taken_out_put_back(case: Case) -> Case:
+    """A record that confident k left out is published with a value far from all originals of its class but its own."""
+    by_class: dict[int, set[float]] = {}
+    own = case.own("height")
+    for row, class_id in enumerate(case.linkage["class_id"]):
+        by_class.setdefault(class_id, set()).add(own[row])
+    chosen = max(by_class, key=lambda class_id: max(by_class[class_id]) - min(by_class[class_id]))
+    row = next(i for i, class_id in enumerate(case.linkage["class_id"]) if class_id == chosen)
+    spread = max(by_class[chosen]) - min(by_class[chosen])
+    reach = spread / float(case.policy.epsilon) * -np.log(1 - float(case.policy.confidence))
+    heights = list(case.released["height"])
+    heights[row] = rounded(max(by_class[chosen]) + reach - 0.3)
+    return case.change(height=heights)
+
+
+def more_left_out(case: Case) -> Case:
+    """Every second record of each class is left out, down to k, which confident k does not ask for."""
+    keep = {row for records in classes_of(case) for row in records[: max(case.policy.k, len(records) // 2)]}
+    return case.rows([row for row in range(len(case.released["height"])) if row in keep])
+
+
+def constant_moved(case: Case) -> Case:
+    """A class that has one height publishes another one."""
+    return case.change(height=[171.0, *case.released["height"][1:]])
+
+
+def beyond_domain(case: Case) -> Case:
+    return case.change(height=[200.0, *case.released["height"][1:]])
+
+
 TAMPERINGS: dict[str, Tampering] = {
     "class cut to k-1": Tampering(change=cut_class, check="k"),
     "identifier left in": Tampering(change=identifier_left_in, check="identifiers"),
@@ -295,6 +615,9 @@ TAMPERINGS: dict[str, Tampering] = {
     "record added twice": Tampering(change=duplicate_record, check="counts"),
     "value missing": Tampering(change=missing_value, check="missing values"),
     "labels exchanged": Tampering(change=foreign_label, check="labels", n_without=None),
+    "labels and classes of the linkage exchanged": Tampering(
+        change=foreign_label_and_linkage, check="labels", n_without=None
+    ),
     "linkage swapped": Tampering(change=linkage_swapped, check="labels", n_without=None),
     "not shuffled": Tampering(change=unshuffled, check="order", in_table=True),
     "grouped by class": Tampering(change=by_class, check="order", in_table=True),
@@ -350,5 +673,79 @@ TAMPERINGS: dict[str, Tampering] = {
     "1 in 100 without noise": Tampering(
         change=partial(bare_records, share=0.01), check="noise", n=6000, n_without=None, in_table=True
     ),
+    "Gaussian noise of the claimed size": Tampering(
+        change=gaussian_noise, check="noise", n=6000, n_without=None, in_table=True
+    ),
+    "noise cut off at its 95 % quantile": Tampering(
+        change=cut_off_noise, check="noise", n=6000, n_without=6000, in_table=True
+    ),
+    "half the noise in the largest class": Tampering(
+        change=partial(thin_for, chosen=largest_class, factor=0.5),
+        check="noise",
+        n=30_000,
+        n_without=None,
+        algorithms=("ola",),
+        in_table=True,
+    ),
+    "one class with the noise of another": Tampering(
+        change=one_class_copied, check="noise", n=30_000, n_without=None, algorithms=("ola",), in_table=True
+    ),
+    "noise of 50 values": Tampering(
+        change=partial(noise_of_few_values, n_values=50), check="noise", n_without=None, in_table=True
+    ),
+    "published values in the order of the originals": Tampering(
+        change=ranks_kept, check="noise", n_without=None, in_table=True
+    ),
+    "noise handed out so that more are linked": Tampering(
+        change=handed_out_to_link, check="attacks", n_without=None, in_table=True
+    ),
+    "sign tells whether the row is even": Tampering(change=telling_row, check="noise", n_without=None, in_table=True),
+    "last digit tells a bit of a kept column": Tampering(
+        change=partial(last_digit_tells, bit=bit_of_illness), check="noise", in_table=True
+    ),
+    "last digit tells whether the row is even": Tampering(
+        change=partial(last_digit_tells, bit=bit_of_row), check="noise", n_without=None, in_table=True
+    ),
+    "last digit tells that of the original": Tampering(
+        change=partial(last_digit_tells, bit=bit_of_own_height), check="noise", n_without=None, in_table=True
+    ),
+    "a tenth rounded to whole numbers": Tampering(
+        change=some_rounded_to_whole, check="noise", n=3000, n_without=3000, in_table=True
+    ),
+    "clamped to the extremes of the data": Tampering(change=clamped_to_extremes, check="noise", in_table=True),
+    "sorted by height in blocks of 50": Tampering(
+        change=partial(sorted_in_blocks, column="height"), check="order", in_table=True
+    ),
+    "one record of each class in turn": Tampering(change=classes_in_turn, check="order", in_table=True),
+    "suppressed record put back": Tampering(
+        change=suppressed_put_back, check="counts", n=300, n_without=300, algorithms=("ola",)
+    ),
+    "one record in place of another": Tampering(change=one_in_place_of_another, check="kept columns"),
+    "kept values exchanged in a class": Tampering(change=kept_exchanged, check="kept columns", n_without=None),
+    "linkage turned within classes": Tampering(change=linkage_turned, check="kept columns", n_without=None),
+    "linkage divides a class": Tampering(change=linkage_divides, check="linkage", n_without=None),
+    "label wider than its class": Tampering(
+        change=partial(wider_by, more=1), check="labels", n=300, n_without=300, algorithms=("mondrian",)
+    ),
+    "label narrower than its class": Tampering(
+        change=partial(wider_by, more=-1), check="counts", n=300, n_without=300, algorithms=("mondrian",)
+    ),
+    "direction copied to another attribute": Tampering(
+        change=direction_copied, check="noise", n_without=None, setting="two", in_table=True
+    ),
+    "noises of two attributes drawn apart": Tampering(
+        change=drawn_apart, check="noise", n=3000, n_without=None, setting="two", in_table=True
+    ),
+    "one noise for two attributes": Tampering(
+        change=one_for_both, check="noise", n_without=None, setting="two", in_table=True
+    ),
+    "record with too few in reach": Tampering(change=taken_out_put_back, check="confident k", setting="confident"),
+    "more left out than confident k asks for": Tampering(
+        change=more_left_out, check="suppression", setting="confident", algorithms=("ola",)
+    ),
+    "value of a constant class moved": Tampering(
+        change=constant_moved, check="ranges", n=300, n_without=300, setting="constant"
+    ),
+    "value beyond the domain": Tampering(change=beyond_domain, check="domain", setting="domain"),
 }
 """Every tampering by its name."""

@@ -93,7 +93,15 @@ def draw_case(seed: int, *, only_releasable: bool = False) -> Case:
     )
 
 
-ALSO = {"init": 0.15, "check": 0.4, "explore": 0.1, "audit": 0.3, "audit without linkage": 0.2, "manifest": 0.2}
+ALSO = {
+    "init": 0.15,
+    "check": 0.4,
+    "explore": 0.15,
+    "audit": 0.3,
+    "audit without linkage": 0.2,
+    "manifest": 0.2,
+    "show values": 0.15,
+}
 """Further commands, and how often each is run. One that a version does not have is left out."""
 
 

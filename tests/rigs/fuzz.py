@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import shutil
 import tempfile
 import traceback
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -33,43 +30,18 @@ from rigs.commands import (
     nobody_waits_at,
     own_temporary_folder,
     repeatable_noise,
-    run_command,
 )
-from rigs.faults import ANY, Fault, draw_fault
-from rigs.invariants import Published, broken, broken_files, tokens_of_left_out
+from rigs.faults import ANY, draw_fault
+from rigs.further_commands import try_audits, try_explore, try_init, try_manifest, try_show_values
+from rigs.invariants import Published, broken, broken_files, has_markup, tokens_of_left_out
+from rigs.kept_types import changes_unsaid, types_of_file, types_of_frame, types_of_input
 from rigs.policies import toml
 from rigs.running import Tried, run_rig
 from rigs.settings import settings_of
+from rigs.surroundings import Surroundings, draw_signal, draw_surroundings, run_surrounded, wrong_ending
 from rigs.tables import CSV_KINDS
 from rigs.tokens import numbers_in, tokens_in
-
-SHOWN_BY_MANY = 20
-"""`init` copies a value into its proposal only if so many records hold it."""
-
-
-@dataclass(kw_only=True)
-class Trial:
-    """One case while it is tried: its folder, its fault, and what was found."""
-
-    case: Case
-    folder: Path
-    """Holds everything that the case reads and writes."""
-    where: str = ""
-    """Where the fault is made: in the policy, in a file, …; empty without a fault."""
-    fault: Fault | None = None
-    failures: list[str] = field(default_factory=list)
-    ended: str = "refused"
-
-    @property
-    def path(self) -> Path:
-        return self.folder / "files"
-
-    @property
-    def output(self) -> Path:
-        return self.path / f"out{self.case.output}"
-
-    def fail(self, *what: str) -> None:
-        self.failures += what
+from rigs.trials import Trial, beside, numbers_of_records, run, search
 
 
 def try_case(seed: int) -> Tried:
@@ -95,7 +67,12 @@ def try_case(seed: int) -> Tried:
     return Tried(
         seed=seed,
         ended=trial.ended,
-        kinds=(f"input: {case.kind}", f"engine: {case.engine}", f"fault: {kind}"),
+        kinds=(
+            f"input: {case.kind}",
+            f"engine: {case.engine}",
+            f"fault: {kind}",
+            f"surroundings: {trial.around or 'this process'}",
+        ),
         settings=settings_of(case.document) if where != "policy" else frozenset(),
         failures=tuple(dict.fromkeys(trial.failures)),
     )
@@ -133,9 +110,11 @@ def _try_frame(trial: Trial) -> None:
         if trial.fault is not None and 0 not in trial.fault.codes:
             trial.fail(f"wrong, and released: {trial.fault.name}")
         trial.fail(*broken(case, published))
+        notes = "\n".join(map(str, release.warnings))
+        trial.fail(*changes_unsaid(case, types_of_frame(frame), types_of_frame(release.frame), notes))
         if "audit" in case.also:
             _audit_frame(trial, frame, release, policy)
-    _search(trial, said, "a message of the Python API")
+    search(trial, said, "a message of the Python API")
 
 
 def _published(release: kepsilon.Release, case: Case) -> Published:
@@ -154,7 +133,7 @@ def _published(release: kepsilon.Release, case: Case) -> Published:
 def _audit_frame(trial: Trial, frame: Any, release: kepsilon.Release, policy: kepsilon.Policy) -> None:
     found = kepsilon.audit(frame, release.frame, policy, linkage=release.linkage)
     trial.fail(*(f"accused: {finding.check}" for finding in found.broken))
-    _search(trial, json.dumps(found.to_json(), ensure_ascii=False) + repr(found), "the findings of an audit")
+    search(trial, json.dumps(found.to_json(), ensure_ascii=False) + repr(found), "the findings of an audit")
 
 
 def _place(error: BaseException) -> str:
@@ -191,28 +170,33 @@ def _try_files(trial: Trial) -> None:
 
 
 def _run_commands(trial: Trial, source: Path, policy: Path) -> None:
-    case, rng = trial.case, trial.case.rng("commands")
-    checked = _run(trial, "check", source, "-p", policy) if "check" in case.also else None
+    case = trial.case
+    around = draw_surroundings(case)
+    if around is not None:
+        _try_surrounded(trial, source, policy, around)
+        return
+    checked = run(trial, "check", source, "-p", policy) if "check" in case.also else None
     if "init" in case.also:
-        _try_init(trial, source)
+        try_init(trial, source)
     outcome, changes = _try_anonymise(trial, source, policy)
     if checked is not None and trial.where != "arguments":
         _compare_with_check(trial, checked, outcome)
     if outcome.code == 0:
         trial.ended = "released"
         if trial.fault is None or trial.where == "values":
-            _look_at_release(trial, changes)
-            _try_audits(trial, source, policy)
+            _look_at_release(trial, changes, source, said=outcome.err)
+            try_audits(trial, source, policy)
+    if "show values" in case.also:
+        try_show_values(trial, source, policy)
     if "explore" in case.also:
-        cells = ["--k", "2,3", "--epsilon", "1,4"]
-        _run(trial, "explore", source, "-p", policy, *cells, *rng.choice([[], ["--json"], ["--max-risk", "0.5"]]))
+        try_explore(trial, source, policy)
     if (
         "manifest" in case.also
         and has_command("manifest")
         and trial.ended == "released"
         and trial.where in ("", "values")
     ):
-        _try_manifest(trial, policy)
+        try_manifest(trial, policy)
 
 
 def _spoiled_document(trial: Trial) -> dict[str, Any]:
@@ -222,64 +206,10 @@ def _spoiled_document(trial: Trial) -> dict[str, Any]:
     return document
 
 
-def _run(trial: Trial, *arguments: object) -> Outcome:
-    """Runs a command and holds what is true of every command against it."""
-    before = files_in(trial.path)
-    outcome = run_command(arguments)
-    if outcome.code == 1:
-        where = re.search(r"\(\w+ (at [\w/.]+:\d+|outside kepsilon)\)", outcome.err)
-        trial.fail(f"exit code 1: {outcome.name}: {where[0] if where else 'no place'}")
-    elif outcome.code not in ANY:
-        trial.fail(f"exit codes: {outcome.code}: {outcome.name}")
-    if "Traceback" in outcome.err + outcome.out:
-        trial.fail(f"traceback: {outcome.name}")
-    if outcome.code and not outcome.err.strip() and outcome.name not in ("audit", "explore"):
-        trial.fail(f"silence: {outcome.name} ends with {outcome.code} and says nothing")
-    expected = {"anonymise"} if outcome.code == 0 else set()
-    if outcome.name not in expected and files_in(trial.path) != before:
-        trial.fail(f"left over: {outcome.name} with exit code {outcome.code} changed the folder")
-    if outcome.name != "init":
-        _search(trial, outcome.err + outcome.out, f"what {outcome.name} says", wrong=outcome.err)
-    return outcome
-
-
-def _search(trial: Trial, said: str, where: str, *, wrong: str | None = None) -> None:
-    """Looks for values of records in a text. What the curator wrote into the policy may be quoted."""
-    allowed = tokens_in(
-        json.dumps(trial.case.document, ensure_ascii=False) + json.dumps(trial.case.hierarchy_files, ensure_ascii=False)
-    )
-    if found := tokens_in(said) - allowed:
-        trial.fail(f"value: {len(found)} values of records in {where}")
-    numbers = numbers_in(said if wrong is None else wrong)
-    if numbers and numbers & _numbers(trial.case):
-        trial.fail(f"value: a number of a record in {where}")
-
-
-def _numbers(case: Case) -> frozenset[str]:
-    policy = numbers_in(json.dumps(case.document))
-    return frozenset(n for column in case.columns for value in column.values for n in numbers_in(str(value))) - policy
-
-
-def _try_init(trial: Trial, source: Path) -> None:
-    outcome = _run(trial, "init", source)
-    counts = Counter(name for column in trial.case.columns for value in column.values for name in tokens_in(str(value)))
-    if any(counts[name] < SHOWN_BY_MANY for name in tokens_in(outcome.out)) or tokens_in(outcome.err):
-        trial.fail("value: init shows a value that few records hold")
-
-
 def _try_anonymise(trial: Trial, source: Path, policy: Path) -> tuple[Outcome, frozenset[str]]:
     """Runs `anonymise`; returns how it ended and the names that are new in the folder."""
     case, path = trial.case, trial.path
-    arguments = ["anonymise", str(source), "-p", str(policy), "-o", str(trial.output)]
-    if case.with_linkage:
-        arguments += ["--linkage", str(path / "linkage.parquet")]
-    if case.with_report:
-        arguments += ["--report", str(path / "report.html")]
-    if case.engine != "in memory":
-        arguments += ["--memory", "200MB"]
-    if case.unsafe_seed is not None:
-        arguments += ["--unsafe-seed", str(case.unsafe_seed)]
-    arguments += ["--json"] * case.as_json
+    arguments = _anonymise_arguments(trial, source, policy, trial.output)
     if trial.where == "arguments" and trial.fault is not None:
         places = {"folder": path, "policy": policy, "input": source, "output": trial.output}
         arguments = trial.fault.spoil(
@@ -287,20 +217,65 @@ def _try_anonymise(trial: Trial, source: Path, policy: Path) -> tuple[Outcome, f
         )
     before = {name: _content(path / name) for name in files_in(path)}
     with _little_room(trial):
-        outcome = _run(trial, *arguments)
+        outcome = run(trial, *arguments)
     if trial.fault is not None and outcome.code not in trial.fault.codes and outcome.code in ANY:
         trial.fail(f"exit codes: {outcome.code} for {trial.fault.name}")
     changed = [name for name, content in before.items() if _content(path / name) != content]
     if changed:
         trial.fail("input: anonymise changed a file that was there before")
     new = files_in(path) - before.keys()
-    if outcome.code == 0 and trial.where != "arguments":
-        wanted = {trial.output.name, f"{trial.output.name}.manifest.json", f"{trial.output.name}.curator.json"}
-        wanted |= {"linkage.parquet"} if case.with_linkage else set()
-        wanted |= {"report.html"} if case.with_report else set()
-        if {name.partition("/")[0] for name in new} != wanted:
-            trial.fail("left over: the new files are not those that were asked for")
+    if outcome.code == 0 and trial.where != "arguments" and _at_top(new) != _wanted(trial):
+        trial.fail("left over: the new files are not those that were asked for")
     return outcome, frozenset(new)
+
+
+def _anonymise_arguments(trial: Trial, source: Path, policy: Path, output: Path) -> list[str]:
+    case = trial.case
+    arguments = ["anonymise", str(source), "-p", str(policy), "-o", str(output)]
+    if case.with_linkage:
+        arguments += ["--linkage", str(trial.path / "linkage.parquet")]
+    if case.with_report:
+        arguments += ["--report", str(trial.path / "report.html")]
+    if case.engine != "in memory":
+        arguments += ["--memory", "200MB"]
+    if case.unsafe_seed is not None:
+        arguments += ["--unsafe-seed", str(case.unsafe_seed)]
+    return arguments + ["--json"] * case.as_json
+
+
+def _wanted(trial: Trial) -> set[str]:
+    """Names of the files and folders of a whole release."""
+    wanted = {trial.output.name, f"{trial.output.name}.manifest.json", f"{trial.output.name}.curator.json"}
+    wanted |= {"linkage.parquet"} if trial.case.with_linkage else set()
+    return wanted | ({"report.html"} if trial.case.with_report else set())
+
+
+def _at_top(names: Collection[str]) -> set[str]:
+    return {name.partition("/")[0] for name in names}
+
+
+def _try_surrounded(trial: Trial, source: Path, policy: Path, around: Surroundings) -> None:
+    """Runs `anonymise` in a process of its own: everything is in place and its ending says so, or nothing is there."""
+    trial.around = around.name
+    rng = trial.case.rng("around")
+    sent = draw_signal(around, rng)
+    output = trial.output if around.output is None else around.output(trial.output)
+    before = {name: _content(trial.path / name) for name in files_in(trial.path)}
+    outcome = run_surrounded(
+        around,
+        _anonymise_arguments(trial, source, policy, output),
+        sent=sent,
+        temporary=trial.folder / "temporary",
+        rng=rng,
+    )
+    new = files_in(trial.path) - before.keys()
+    trial.fail(*wrong_ending(around, sent, outcome, new=_at_top(new), wanted=_wanted(trial)))
+    if any(_content(trial.path / name) != content for name, content in before.items()):
+        trial.fail("input: anonymise changed a file that was there before")
+    search(trial, outcome.err + outcome.out, f"what {outcome.name} says", wrong=outcome.err)
+    if _at_top(new) == _wanted(trial):
+        trial.ended = "released"
+        _look_at_release(trial, frozenset(new), source, said=outcome.err if around.is_heard else None)
 
 
 def _content(path: Path) -> bytes | None:
@@ -323,9 +298,10 @@ def _compare_with_check(trial: Trial, checked: Outcome, outcome: Outcome) -> Non
         trial.fail(f"check: it ends with {checked.code} where anonymise releases")
 
 
-def _look_at_release(trial: Trial, new: frozenset[str]) -> None:
+def _look_at_release(trial: Trial, new: frozenset[str], source: Path, *, said: str | None) -> None:
+    """Holds every promise against a release and the files beside it; `said` is what was said, if anybody could hear it."""
     case, path, output = trial.case, trial.path, trial.output
-    beside = {end: _beside(trial, end) for end in ("manifest", "curator")}
+    texts = {end: beside(trial, end) for end in ("manifest", "curator")}
     linkage = path / "linkage.parquet" if case.with_linkage else None
     try:
         names, columns, is_text = tables.read(
@@ -339,58 +315,32 @@ def _look_at_release(trial: Trial, new: frozenset[str]) -> None:
         columns=columns,
         is_text=is_text,
         linkage=None if linkage is None else _linkage(linkage),
-        record=json.loads(beside["curator"]),
-        manifest=json.loads(beside["manifest"]),
+        record=json.loads(texts["curator"]),
+        manifest=json.loads(texts["manifest"]),
     )
     trial.fail(*broken(case, published))
+    if said is not None:
+        types = types_of_input(source, case.kind, [column.name for column in case.columns])
+        trial.fail(*changes_unsaid(case, types, None if is_text else types_of_file(output), said))
     report = path / "report.html" if case.with_report else None
     trial.fail(*broken_files(case, output, linkage=linkage, report=report))
     gone = tokens_of_left_out(case, published)
     files = [path / name for name in new if (path / name).is_file()]
     if any(gone & tokens_in(file.read_bytes()) for file in files):
         trial.fail("files: a value of a record that was left out is in a file")
-    if tokens_in(beside["manifest"]) or numbers_in(beside["manifest"]) & _numbers(case):
+    if tokens_in(texts["manifest"]) or numbers_in(texts["manifest"]) & numbers_of_records(case):
         trial.fail("value: the manifest holds a value of a record, or one that the policy lists")
-    _search(trial, beside["curator"], "the curator's record", wrong="")
+    search(trial, texts["curator"], "the curator's record", wrong="")
     if report is not None:
         page = report.read_text(encoding="utf-8")
-        _search(trial, page, "the report", wrong="")
-        if any(name in page for name in ("<script>alert", "<b>bold")):
+        search(trial, page, "the report", wrong="")
+        if has_markup(page):
             trial.fail("report: the name of a column became a part of the page")
 
 
 def _linkage(path: Path) -> Mapping[str, list[int]]:
     names, columns, _ = tables.read(path, delimiter=",")
     return dict(zip(names, columns, strict=True))
-
-
-def _try_manifest(trial: Trial, policy: Path) -> None:
-    """The manifest can be worked out from policy and release alone; what says when and how it was made is left out."""
-    outcome = _run(trial, "manifest", trial.output, "-p", policy)
-    if outcome.code:
-        trial.fail("manifest: it cannot be worked out from the release")
-        return
-    there, again = (json.loads(text) for text in (_beside(trial, "manifest"), outcome.out))
-    differing = sorted(key for key in there.keys() | again.keys() if there.get(key) != again.get(key))
-    if wrong := [key for key in differing if key not in ("created", "kepsilon_version", "seeded")]:
-        trial.fail(f"manifest: worked out again it differs in {', '.join(wrong)}")
-
-
-def _beside(trial: Trial, end: str) -> str:
-    """The text of the manifest or of the curator's record beside the release."""
-    return trial.output.with_name(f"{trial.output.name}.{end}.json").read_text(encoding="utf-8")
-
-
-def _try_audits(trial: Trial, source: Path, policy: Path) -> None:
-    linkage = ["--linkage", trial.path / "linkage.parquet"] if trial.case.with_linkage else []
-    for name, more in (("audit", linkage), ("audit without linkage", [])):
-        if name in trial.case.also:
-            outcome = _run(trial, "audit", source, trial.output, "-p", policy, "--json", *more)
-            if outcome.code == 2:
-                trial.fail("audit: it cannot read what was just released")
-            elif outcome.code == 3:
-                checks = {f["check"] for f in json.loads(outcome.out)["findings"] if f["severity"] == "broken"}
-                trial.fail(*(f"accused: {check}" for check in sorted(checks)))
 
 
 if __name__ == "__main__":

@@ -322,6 +322,11 @@ def _never_published(case: Case) -> frozenset[str]:
     )
 
 
+def has_markup(page: str) -> bool:
+    """Whether the name of a column, or a label of the policy, became a part of a page."""
+    return any(name in page for name in ("<script>alert", "<b>bold"))
+
+
 def tokens_of_left_out(case: Case, published: Published) -> frozenset[str]:
     """Tokens of kept columns that only records have which are not in the release."""
     if published.linkage is None:

@@ -242,6 +242,7 @@ HOW: dict[str, How] = {
     "confidence": maybe(0.3, only_if(lambda scene: scene.has("epsilon-quasi"), one_of(0.5, 0.9, 0.99, 0.999999))),
     "confidence_rule": maybe(0.7, only_if(lambda scene: "confidence" in scene.document, any_value("confidence_rule"))),
     "max_total_suppression": maybe(0.15, one_of(0.1, 0.5, 0.9, 1)),
+    "max_individual_risk": maybe(0.12, one_of(0.2, 0.9, 1, 1.0)),
     "loss": maybe(0.5, any_value("loss")),
     "labels": maybe(0.5, any_value("labels")),
     "unlisted_columns": lambda scene: "drop" if scene.has("") else maybe(0.3, any_value("unlisted_columns"))(scene),

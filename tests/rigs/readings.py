@@ -25,7 +25,7 @@ def as_read(column: Column, document: Mapping[str, Any]) -> list[Any]:
     is_noisy = attribute["role"] == "epsilon-quasi"
     reads_numbers = is_noisy or "step" in attribute or attribute.get("hierarchy", {}).get("type") == "intervals"
     comma = document.get("decimal") == ","
-    listed = [number_of(_pointed(code, comma=comma)) for code in codes]
+    listed = [number_of(_pointed(code, comma=comma and not is_typed)) for code in codes]
 
     def read(value: Any) -> Any:
         text = as_text(value)

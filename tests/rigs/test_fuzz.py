@@ -7,7 +7,7 @@ import pytest
 
 from rigs.fuzz import try_case
 
-N_TESTS, PER_TEST = 10, 28
+N_TESTS, PER_TEST = 10, 24
 
 
 @pytest.mark.parametrize("part", range(N_TESTS))

@@ -17,12 +17,16 @@ from kepsilon import count, errors
 from kepsilon.engines.local.merged import LocalMerged
 from kepsilon.errors import DataError, Problem
 from kepsilon.files.atomic import Staging
+from kepsilon.grid.grid import Grid
 from kepsilon.pipeline import anonymise as pipeline
-from rigs import fuzz, honest
+from kepsilon.pipeline import check as checked
+from kepsilon.publish import release as written
+from rigs import fuzz, honest, surroundings
 from rigs.cases import draw_case
-from rigs.commands import HangsError, limited_time
+from rigs.commands import HangsError, Outcome, limited_time
 from rigs.faults import draw_fault, is_faulty
 from rigs.label_meaning import covers
+from rigs.surroundings import SURROUNDINGS, Signal, draw_surroundings, wrong_ending
 
 MOST_CASES = 60
 """A mutant has to be noticed within the first cases; most are in the first ten."""
@@ -188,6 +192,137 @@ def test_a_changed_input_is_noticed(monkeypatch):
     proper = LocalMerged.__init__
     monkeypatch.setattr(LocalMerged, "__init__", made)
     assert first_noticed(fuzz.try_case, "input: anonymise changed") is not None
+
+
+def with_command(name: str) -> Iterator[int]:
+    """Some cases of files without a fault in which a further command is run."""
+    cases = (draw_case(seed) for seed in itertools.count() if not is_faulty(seed))
+    found = (case.seed for case in cases if name in case.also and not case.is_frame)
+    return itertools.islice(found, 30)
+
+
+def test_a_policy_of_explore_that_cannot_be_met_is_noticed(monkeypatch):
+    """It loads, and asks for a class of a million records."""
+    proper = Grid.changes
+    monkeypatch.setattr(Grid, "changes", lambda self, cell: {**proper(self, cell), "k": 10**6})
+    assert first_noticed(fuzz.try_case, "explore: the policy that it writes", seeds=with_command("explore")) is not None
+
+
+def test_a_policy_of_explore_that_is_another_one_is_noticed(monkeypatch):
+    """Its own limit on what is left out is weakened on the way."""
+    proper = Grid.changes
+    monkeypatch.setattr(Grid, "changes", lambda self, cell: {**proper(self, cell), "max_total_suppression": 0.999})
+    what = "explore: the policy that it writes differs in more"
+    assert first_noticed(fuzz.try_case, what, seeds=with_command("explore")) is not None
+
+
+def test_a_grid_that_everybody_can_read_is_noticed(monkeypatch):
+    """What cells cost and risk tells about the records."""
+    proper = Staging.new_file
+    monkeypatch.setattr(Staging, "new_file", lambda self, final, *, owner_only: proper(self, final, owner_only=False))
+    before = os.umask(0o022)
+    try:
+        assert first_noticed(fuzz.try_case, "explore: the grid, which", seeds=with_command("explore")) is not None
+    finally:
+        os.umask(before)
+
+
+def test_a_value_in_a_grid_is_noticed(monkeypatch):
+    """The grid, in whatever form, ends with the bytes of the files that were read."""
+
+    def telling(self, path, choice=None, *, overwrite=False):
+        proper(self, path, choice, overwrite=overwrite)
+        read = [own.path for own in self.inputs if own.path.is_file()]
+        path.write_bytes(path.read_bytes() + b"\n".join(own.read_bytes() for own in read))
+
+    proper = Grid.write
+    monkeypatch.setattr(Grid, "write", telling)
+    assert first_noticed(fuzz.try_case, "value: ", seeds=with_command("explore")) is not None
+
+
+def test_values_of_another_column_are_noticed(monkeypatch):
+    """`check --show-values` shows those of the whole table."""
+    monkeypatch.setattr(
+        checked,
+        "offending_values",
+        lambda source, policy, column: [(source.read_bytes().decode("latin-1"), 1)] if source.is_file() else [],
+    )
+    assert first_noticed(fuzz.try_case, "value: ", seeds=with_command("show values")) is not None
+
+
+@pytest.mark.parametrize(
+    ("notes", "what"),
+    [(lambda names: (), "nobody says so"), (lambda names: names, "somebody says that it changes")],
+    ids=["silence", "a false note"],
+)
+def test_a_wrong_note_on_types_is_noticed(monkeypatch, notes, what):
+    """Nothing is said of a type that the output cannot hold, or all columns are said to change."""
+
+    def lost_types(path, input_types, *, final_name):
+        return notes(tuple(Problem(where="", what=f'"{name}" was something else.') for name in input_types))
+
+    def try_case(seed):
+        return [
+            failure.partition(", and ")[2] for failure in fuzz.try_case(seed).failures if failure.startswith("types: ")
+        ]
+
+    monkeypatch.setattr(written, "lost_types", lost_types)
+    assert any(what in try_case(seed) for seed in range(MOST_CASES))
+
+
+def surrounded(monkeypatch, *names: str) -> Iterator[int]:
+    """Some cases with these surroundings; a case of its own process takes a second."""
+    monkeypatch.setattr(surroundings, "SURROUNDED", 1.0)
+    cases = (draw_case(seed) for seed in itertools.count())
+    found = (case.seed for case in cases if getattr(draw_surroundings(case), "name", "") in names)
+    return itertools.islice(found, 8)
+
+
+@pytest.mark.parametrize(
+    ("names", "mutant", "what"),
+    [
+        pytest.param(
+            ("full stdout", "closed stdout"),
+            "import kepsilon.cli.surroundings as s; s.RunState.released = ''",
+            "a release is there, and exit code 2 without a word of it",
+            id="a release that nobody mentions",
+        ),
+        pytest.param(
+            ("interrupted", "full disk"),
+            "import kepsilon.files.atomic as a; a.Staging.close = a.Staging.__exit__ = lambda self, *_: None",
+            "a part of a release is there",
+            id="no tidying up",
+        ),
+        pytest.param(
+            ("full disk", "output in no place"),
+            "import kepsilon.cli.main as m\ndef end(error, state): raise error\nm.end = end",
+            "a traceback",
+            id="an error that nobody words",
+        ),
+        pytest.param(
+            ("full disk", "output in no place"),
+            "import kepsilon.cli.main as m; m.end = lambda error, state: 0",
+            "exit code 0, and nothing is there",
+            id="a failure that counts as done",
+        ),
+    ],
+)
+def test_a_wrong_ending_is_noticed(monkeypatch, names, mutant, what):
+    """The package is broken in the other process."""
+    monkeypatch.setenv(surroundings.MUTANT, mutant)
+    seeds = surrounded(monkeypatch, *names)
+    assert (
+        first_noticed(fuzz.try_case, tuple(f"surroundings: {name}: {what}" for name in names), seeds=seeds) is not None
+    )
+
+
+def test_a_release_that_is_denied_is_noticed():
+    """Whoever reads "nothing was released" draws a second one."""
+    around = next(own for own in SURROUNDINGS if own.name == "interrupted")
+    denied = Outcome(name="anonymise", code=130, out="", err="kepsilon: interrupted; nothing was released.\n")
+    sent = Signal(number=2, at=5)
+    assert not list(wrong_ending(around, sent, denied, new=[], wanted=["out.csv"]))
+    assert any("is denied" in own for own in wrong_ending(around, sent, denied, new=["out.csv"], wanted=["out.csv"]))
 
 
 def test_a_command_that_hangs_is_noticed():

@@ -15,8 +15,15 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import ReconstructedClasses
 from kepsilon.auditing.few_records import check_links
-from kepsilon.auditing.findings import AttackFigures, StrongestAttack, counted
+from kepsilon.auditing.findings import AttackFigures, LinksInDoubt, StrongestAttack, counted
 from kepsilon.auditing.linkage import Linkage
+from kepsilon.auditing.nearest_links import (
+    INDISTINCT,
+    Links,
+    binary_error_of_distances,
+    n_with_own_value,
+    nearest_links,
+)
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
 from kepsilon.evaluate.linking.small_classes import MOST, attack_small_classes
@@ -27,9 +34,6 @@ MOST_PAIRS = 1 << 28
 
 TIE = 1e-9
 """Posteriors that differ by less than this are equal."""
-
-BINARY_ERROR = 4 * np.finfo(np.float64).eps
-"""Relative error of a distance between two decimals that are held as doubles; distances that differ by it are equal."""
 
 SEED = 20_090_802
 """Seed of the sample, so that an audit can be repeated."""
@@ -61,6 +65,10 @@ class AttackSums:
     """Right links of the nearest-neighbour attacker, a tie of t worth 1/t."""
     paper_ties: float = 0.0
     """Right links of the nearest-neighbour attacker, every tie worth 1, as in the paper."""
+    undecided: Links = field(default_factory=Links)
+    """What records count for in the two sums above whose links doubles cannot decide."""
+    most_undecided: Links = field(default_factory=Links)
+    """What these records count for at most; at least it is nothing."""
     n_over_half: int = 0
     """Records whose own original has a posterior above 1/2."""
     n_over_nine_tenths: int = 0
@@ -156,6 +164,7 @@ def _attack_and_sum_up(case: AuditCase, linkage: Linkage, expected: float | None
         largest_by_matching=sums.largest_by_matching if sums.n_small else None,
         over_half=sums.n_over_half / sums.n_attacked,
         over_nine_tenths=sums.n_over_nine_tenths / sums.n_attacked,
+        in_doubt=links_in_doubt(sums),
     )
     findings.figures = replace(findings.figures, attacks=attacks)
     if sums.n_attacked < n_released:
@@ -171,6 +180,20 @@ def _attack_and_sum_up(case: AuditCase, linkage: Linkage, expected: float | None
     of = "the released records" if sums.n_attacked == n_released else f"the {sums.n_attacked:,} records attacked"
     beside = f"1/k = {1 / policy.k:.2%}" + (f", expected {expected:.2%}" if expected is not None else "")
     return f"The strongest attacker ({strongest}) links {shares[strongest]:.2%} of {of} ({beside})."
+
+
+def links_in_doubt(sums: AttackSums) -> LinksInDoubt | None:
+    """The least and the most that links come to where doubles do not decide them all; None where they do."""
+    most = sums.most_undecided
+    if not most.paper:
+        return None
+    decided = Links(sums.nearest - sums.undecided.fair, sums.paper_ties - sums.undecided.paper)
+    return LinksInDoubt(
+        least=decided.fair / sums.n_attacked,
+        most=(decided.fair + most.fair) / sums.n_attacked,
+        least_paper_ties=decided.paper / sums.n_attacked,
+        most_paper_ties=(decided.paper + most.paper) / sums.n_attacked,
+    )
 
 
 def _reidentification(classes: ReconstructedClasses) -> Reidentification:
@@ -230,7 +253,7 @@ def _attack(case: AuditCase, linkage: Linkage) -> AttackSums:
     """Attacks every class whose originals are known; the linkage tells which links are right."""
     classes, noise, epsilon = case.classes, case.noise, case.epsilon
     sums = AttackSums()
-    published = np.column_stack([case.released.numbers[name] for name in case.policy.epsilon_quasis])
+    published = published_numbers(case)
     pairs = int((classes.n_released.astype(np.float64) * classes.n_originals)[classes.is_known].sum())
     rng = np.random.default_rng(SEED)
     for c, records, originals in classes.members():
@@ -244,12 +267,7 @@ def _attack(case: AuditCase, linkage: Linkage) -> AttackSums:
             here, place = here[chosen], place[chosen]
         if not here.size:
             continue
-        at_once = max(1, (1 << 22) // len(originals))
-        for start in range(0, len(here), at_once):
-            part = slice(start, start + at_once)
-            distances = _distances(published[here[part]], noise.values[originals], noise.ranges[c])
-            slack = _slack(published[here[part]], noise.values[originals], noise.ranges[c])
-            _attack_records(sums, distances, place[part], slack=slack, epsilon=epsilon)
+        attack_among(sums, case, c, published[here], originals, place)
         is_whole = len(here) == int(classes.n_released[c])
         if (
             len(originals) <= MOST
@@ -258,11 +276,37 @@ def _attack(case: AuditCase, linkage: Linkage) -> AttackSums:
         ):
             distances = _distances(published[here], noise.values[originals], noise.ranges[c])
             sums.n_small += len(place)
-            slack = _slack(published[here], noise.values[originals], noise.ranges[c])
-            sums.nearest_in_small += float(_links(distances, place, slack=slack)[0].sum())
+            slack = binary_error_of_distances(published[here], noise.values[originals], noise.ranges[c])
+            sums.nearest_in_small += float(nearest_links(distances, place, slack=slack)[0].sum())
             sums.small.append(_small_class(published[here], noise.values[originals], noise.ranges[c], place))
     _attack_small(sums, epsilon=epsilon)
     return sums
+
+
+def published_numbers(case: AuditCase) -> FloatArray:
+    """Published values of all ε-quasis, shape (n_released, n_epsilon_quasis)."""
+    columns = [case.released.numbers[name] for name in case.policy.epsilon_quasis]
+    return np.column_stack(columns) if columns else np.zeros((case.released.n_records, 0))
+
+
+def attack_among(
+    sums: AttackSums, case: AuditCase, c: int, published: FloatArray, originals: IntArray, place: IntArray
+) -> None:
+    """Adds up the attacks on some records of class c, among some of its originals.
+
+    `originals` are rows of the input, and `place[i]` is where the own original of record i stands among them.
+    """
+    values, ranges = case.noise.values[originals], case.noise.ranges[c]
+    at_once = max(1, (1 << 22) // len(originals))
+    for start in range(0, len(place), at_once):
+        part = slice(start, start + at_once)
+        distances = _distances(published[part], values, ranges)
+        slack = binary_error_of_distances(published[part], values, ranges)
+        _attack_records(sums, distances, place[part], slack=slack, epsilon=case.epsilon)
+        if len(ranges) == 1 and np.nan_to_num(ranges[0]) > 0:
+            nearest = INDISTINCT * slack * ranges[0]
+            alike = n_with_own_value(values[:, 0], place[part], nearest=nearest)
+            _add_undecided(sums, distances, place[part], slack=slack, n_alike=alike)
 
 
 def _is_complete(published: FloatArray, values: FloatArray, ranges: FloatArray) -> bool:
@@ -292,16 +336,6 @@ def _distances(published: FloatArray, values: FloatArray, ranges: FloatArray) ->
     return farthest
 
 
-def _slack(published: FloatArray, values: FloatArray, ranges: FloatArray) -> FloatArray:
-    """How far apart the distances of each published record may be that are equal but for binary rounding."""
-    active = np.nan_to_num(ranges) > 0
-    if not active.any():
-        return np.zeros(len(published))
-    sizes = np.nan_to_num(np.abs(published[:, active])) + np.nan_to_num(np.abs(values[:, active])).max(axis=0)
-    slack: FloatArray = BINARY_ERROR * (sizes / ranges[active]).max(axis=1)
-    return slack
-
-
 def _attack_records(
     sums: AttackSums, distances: FloatArray, own: IntArray, *, slack: FloatArray, epsilon: float
 ) -> None:
@@ -309,7 +343,7 @@ def _attack_records(
 
     `distances` has shape (n_records, n_originals); `own` is the column of each record's own original.
     """
-    fair, paper = _links(distances, own, slack=slack)
+    fair, paper = nearest_links(distances, own, slack=slack)
     sums.n_attacked += len(own)
     sums.nearest += float(fair.sum())
     sums.paper_ties += float(paper.sum())
@@ -317,12 +351,15 @@ def _attack_records(
     _count_probable(sums, weights[np.arange(len(own)), own] / weights.sum(axis=1))
 
 
-def _links(distances: FloatArray, own: IntArray, *, slack: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Link of each record, a tie of t worth 1/t, and whether its own original is among the nearest."""
-    nearest = distances.min(axis=1, keepdims=True)
-    is_nearest: BoolArray = distances <= nearest + slack[:, np.newaxis]
-    is_link: BoolArray = is_nearest[np.arange(len(own)), own]
-    return is_link / is_nearest.sum(axis=1), is_link
+def _add_undecided(
+    sums: AttackSums, distances: FloatArray, own: IntArray, *, slack: FloatArray, n_alike: IntArray
+) -> None:
+    """Adds up the records whose links doubles cannot decide, as they were counted and as they count at most."""
+    undecided = np.flatnonzero(n_alike > 0)
+    if undecided.size:
+        fair, paper = nearest_links(distances[undecided], own[undecided], slack=slack[undecided])
+        sums.undecided += Links(float(fair.sum()), float(paper.sum()))
+        sums.most_undecided += Links(float((1 / n_alike[undecided]).sum()), float(len(undecided)))
 
 
 def _count_probable(sums: AttackSums, posterior: FloatArray) -> None:

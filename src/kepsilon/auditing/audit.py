@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kepsilon.auditing.attackers import check_whole_records
 from kepsilon.auditing.attacks import check_attacks
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import ReconstructedClasses
@@ -19,12 +20,14 @@ from kepsilon.auditing.false_alarms import FALSE_ALARM, FalseAlarms
 from kepsilon.auditing.few_records import check_exact_values
 from kepsilon.auditing.file_bytes import check_bytes
 from kepsilon.auditing.findings import Audit, Findings
+from kepsilon.auditing.label_tightness import check_label_tightness
 from kepsilon.auditing.linkage import Linkage, read_linkage
 from kepsilon.auditing.noise import check_linked_noise
 from kepsilon.auditing.noise_law import claimed_noise
 from kepsilon.auditing.noise_unlinked import check_unlinked_noise
 from kepsilon.auditing.order import check_order
 from kepsilon.auditing.public_manifest import check_manifest, stated_levels
+from kepsilon.auditing.published_values import check_published_values
 from kepsilon.auditing.readings import find_classes
 from kepsilon.auditing.records import (
     check_constant_classes,
@@ -62,6 +65,7 @@ CHECKS_OF_NOISE: Checks = (
     check_linked_noise,
     check_exact_values,
     check_unlinked_noise,
+    check_published_values,
     check_confident_k,
     check_taken_out,
 )
@@ -77,7 +81,13 @@ def check_noise(case: AuditCase) -> None:
         check(case)
 
 
-CHECKS_OF_CLASSES: Checks = (check_counts, check_linked_classes, check_linked_labels, check_kept_columns)
+CHECKS_OF_CLASSES: Checks = (
+    check_counts,
+    check_linked_classes,
+    check_linked_labels,
+    check_label_tightness,
+    check_kept_columns,
+)
 LATER_CHECKS: Mapping[str, Checks] = {
     "noise": (check_constant_classes, check_noise),
     "order": (check_order,),
@@ -187,10 +197,13 @@ def _check_readings(cases: _Cases, path: Path | None, findings: Findings, on_ste
         case = _without_foreign_linkage(candidate)
         _check_all(case, path, on_step)
         case.findings.figures = replace(case.findings.figures, false_alarm=cases.before.spent + case.false_alarms.spent)
-        tried.append(case.findings)
+        tried.append(case)
         if not case.findings.has_broken:
             break
-    best = tried[0] if tried[-1].has_broken else tried[-1]
+    chosen = tried[0] if tried[-1].findings.has_broken else tried[-1]
+    best = chosen.findings
+    on_step("whole records")
+    check_whole_records(chosen, path)  # once, because it accuses nobody and so does not decide which way is right
     if best.has_broken and cases.n_possible > len(cases.tried):
         best.found = [
             replace(finding, severity="warning")
@@ -198,10 +211,11 @@ def _check_readings(cases: _Cases, path: Path | None, findings: Findings, on_ste
             else finding
             for finding in best.found
         ]
-        best.note(
+        best.warning(
             "labels",
             f"the labels can be read in {cases.n_possible:,} ways, because they stand at several levels of their "
-            f"hierarchies; {len(cases.tried):,} were tried and none fits. What depends on the way is not called broken.",
+            f"hierarchies; {len(cases.tried):,} were tried and none fits, and the others were not looked at. What depends on "
+            "the way is not called broken. Levels that the curator's record beside the release states are tried first.",
         )
     findings.found += best.found
     findings.headline, findings.figures = best.headline, best.figures

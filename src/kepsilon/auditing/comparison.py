@@ -41,6 +41,17 @@ FIGURES = (
 """Keys whose figures are compared, to nine digits."""
 
 
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Stands for a figure of which only bounds are known."""
+
+    least: float
+    most: float
+
+    def __mul__(self, factor: float) -> Between:
+        return Between(self.least * factor, self.most * factor)
+
+
 @dataclass(slots=True)
 class Comparison:
     """What was compared and what is wrong; neither quotes a value of the document."""
@@ -74,7 +85,7 @@ def compare(document: Json, known: Json, policy: Policy) -> Comparison:
         _compare_ranges(guarantee["ranges"], policy, found)
     for key in FIGURES:
         if key in known and key in document:
-            _compare_figures(document[key], known[key], key, found)
+            compare_figures(document[key], known[key], key, found)
     records = document.get("records")
     if isinstance(records, Mapping) and all(isinstance(value, int) for value in records.values()):
         parts_sum = sum(value for key, value in records.items() if key != "read")
@@ -145,7 +156,7 @@ def _number(text: str) -> Fraction | None:
     return Fraction(text.replace("−", "-"))
 
 
-def _compare_figures(stated: Any, known: Any, where: str, found: Comparison) -> None:
+def compare_figures(stated: Any, known: Any, where: str, found: Comparison) -> None:
     """Compares each known figure that the document states; a tuple lists all values that are right."""
     if isinstance(known, Mapping):
         if not isinstance(stated, Mapping):
@@ -153,16 +164,20 @@ def _compare_figures(stated: Any, known: Any, where: str, found: Comparison) -> 
             return
         for key in known:
             if key in stated:
-                _compare_figures(stated[key], known[key], f"{where}.{key}", found)
+                compare_figures(stated[key], known[key], f"{where}.{key}", found)
     elif isinstance(known, tuple):
         found.require(stated in known, where)
+    elif isinstance(known, Between):
+        is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
+        is_inside = is_number and known.least <= stated <= known.most
+        found.require(is_inside or agree(stated, known.least) or agree(stated, known.most), where)
     elif stated is None and where.startswith("error."):
         pass  # the error of an attribute with too few records is not stated
     else:
-        found.require(_agree(stated, known), where)
+        found.require(agree(stated, known), where)
 
 
-def _agree(stated: Any, known: Any) -> bool:
+def agree(stated: Any, known: Any) -> bool:
     """Whether two values agree; numbers agree if they differ by half a unit of the ninth significant digit at most."""
     is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
     if not is_number or not isinstance(known, int | float) or isinstance(known, bool):

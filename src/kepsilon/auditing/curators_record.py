@@ -16,17 +16,21 @@ import numpy as np
 from kepsilon.auditing.attacks import NEAREST, expected_links
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
-from kepsilon.auditing.comparison import Comparison, compare
+from kepsilon.auditing.comparison import Between, Comparison, compare
 from kepsilon.auditing.digests import digest_of
 from kepsilon.auditing.findings import quoted
 from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.single_risk import ROUNDING
+from kepsilon.auditing.stated_attackers import compare_attackers
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.json_values import Json, json_of
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.guarantee import statement
 from kepsilon.special_files import special_kind
 from kepsilon.table.arrays import FloatArray
+
+SMALLEST_RANGE = 1e-290
+"""Ranges below this, divided by ε and by values, may leave too few binary digits to compare nine decimal ones."""
 
 MOST_NAMED = 12
 """Wrong figures that a finding names one by one."""
@@ -63,16 +67,25 @@ def check_record(case: AuditCase, path: Path) -> None:
         and attacks is not None
         and attacks.records_attacked == released.n_records
     ):
-        nearest = attacks.realised[NEAREST]
+        nearest: float | Between = attacks.realised[NEAREST]
+        paper_ties: float | Between = attacks.realised_paper_ties
+        per_original = released.n_records / case.original.n_records
+        if attacks.in_doubt is not None:
+            nearest = Between(attacks.in_doubt.least, attacks.in_doubt.most)
+            paper_ties = Between(attacks.in_doubt.least_paper_ties, attacks.in_doubt.most_paper_ties)
         known["linking_risk"] |= {
             "realised": nearest,
-            "realised_paper_ties": attacks.realised_paper_ties,
-            "largest": attacks.largest_posterior,
-            "over_half": attacks.over_half,
-            "over_nine_tenths": attacks.over_nine_tenths,
+            "realised_paper_ties": paper_ties,
         }
-        known["linking_risk"]["per_original"]["realised"] = nearest * released.n_records / case.original.n_records
+        if _has_digits(case, 0):
+            known["linking_risk"] |= {
+                "largest": attacks.largest_posterior,
+                "over_half": attacks.over_half,
+                "over_nine_tenths": attacks.over_nine_tenths,
+            }
+        known["linking_risk"]["per_original"]["realised"] = nearest * per_original
     found = compare(document, known, case.policy)
+    compare_attackers(case, document, known, found)
     _hold_against_largest(case, document, found)
     named = ", ".join(quoted(path, most=80) for path in found.wrong[:MOST_NAMED])
     if len(found.wrong) > MOST_NAMED:
@@ -208,22 +221,23 @@ def _figures_of_noise(case: AuditCase) -> Json:
         counted = present & (own != 0)
         width = float(own[present].max() - own[present].min()) if present.any() else 0.0
         # Where values are clamped to a domain, or were clipped, the mean error is not that of noise alone.
-        if is_stated and attribute.domain is None and not noise.n_clipped.get(name):
+        has_digits = _has_digits(case, j)
+        if is_stated and has_digits and attribute.domain is None and not noise.n_clipped.get(name):
             with np.errstate(over="ignore"):
                 relative = _mean(expected[counted] / np.abs(own[counted]))
             figures["expected_relative"] = relative
             if relative is not None:
                 figures["uniform_equivalent"] = 2 * relative
                 figures["epsilon_for_uniform_5_percent"] = relative * case.epsilon / 0.025
-            figures["range_relative"] = _mean(expected[present] / width) if width > 0 else None
-        if linkage is not None:
+            figures["range_relative"] = _over(_mean(expected[present]), width)
+        if linkage is not None and has_digits:
             before, after = original.numbers[name][linkage.original_row], case.released.numbers[name]
             moved = np.abs(after - before)
             counted = ~np.isnan(before) & (before != 0)
             with np.errstate(over="ignore"):
                 figures["realised_relative"] = _mean(moved[counted] / np.abs(before[counted]))
             present = ~np.isnan(before)
-            figures["realised_range_relative"] = _mean(moved[present] / width) if width > 0 else None
+            figures["realised_range_relative"] = _over(_mean(moved[present]), width)
         errors[name] = figures
     known: Json = {
         "error": errors,
@@ -246,6 +260,20 @@ def _figures_of_noise(case: AuditCase) -> Json:
             largest_possible=largest.of_one, largest_possible_by_matching=largest.by_matching
         )
     return known
+
+
+def _has_digits(case: AuditCase, j: int) -> bool:
+    """Whether no range of the j-th ε-quasi is so small that figures in its units have too few digits to be compared."""
+    ranges = case.noise.ranges[:, j]
+    return not ((ranges > 0) & (ranges < SMALLEST_RANGE)).any()
+
+
+def _over(mean: float | None, width: float) -> float | None:
+    """The mean in units of a range; None where there is none, or where the quotient is not finite."""
+    if mean is None or not width > 0:
+        return None
+    share = mean / width
+    return share if math.isfinite(share) else None
 
 
 def _mean(values: FloatArray) -> float | None:

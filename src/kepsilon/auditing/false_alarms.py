@@ -11,7 +11,16 @@ FALSE_ALARM = 1e-6
 """The chance, at most, that any of the statistical tests of an audit calls a sound release broken."""
 
 SHARES: Mapping[str, float] = MappingProxyType(
-    {"noise": 0.3, "patterns": 0.3, "exact values": 0.1, "links": 0.05, "taken out": 0.05, "order": 0.19, "bytes": 0.01}
+    {
+        "noise": 0.25,
+        "patterns": 0.25,
+        "published values": 0.1,
+        "exact values": 0.1,
+        "links": 0.05,
+        "taken out": 0.05,
+        "order": 0.19,
+        "bytes": 0.01,
+    }
 )
 """Part of the chance that each family of tests gets, however many tests the family has; the parts sum to 1."""
 

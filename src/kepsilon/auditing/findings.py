@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kepsilon.evaluate.linking.attackers import Attacker
 from kepsilon.evaluate.linking.reidentification import Reidentification
 from kepsilon.json_values import FrozenMapping, Json, JsonMapping, JsonValue, left_out_if_none
 
@@ -35,6 +36,19 @@ class StrongestAttack(JsonValue):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LinksInDoubt(JsonValue):
+    """Shares of right links of the nearest-neighbour attacker, where some values differ by less than doubles can tell.
+
+    Which of two such values is nearer to a published one depends on how a difference was rounded.
+    """
+
+    least: float
+    most: float
+    least_paper_ties: float
+    most_paper_ties: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttackFigures(JsonMapping):
     """What attackers who know every original achieved, as shares of the records attacked."""
 
@@ -51,6 +65,8 @@ class AttackFigures(JsonMapping):
     over_half: float
     """Share of records whose own original has a probability above 1/2."""
     over_nine_tenths: float
+    in_doubt: LinksInDoubt | None = field(default=None, metadata=left_out_if_none())
+    """None where doubles decide every link."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "realised", FrozenMapping(self.realised))
@@ -83,6 +99,8 @@ class AuditFigures(JsonMapping):
     """How sure attackers could have been of any one record, whatever noise was drawn; None where it was not worked out."""
     attacks: AttackFigures | None = field(default=None, metadata=left_out_if_none())
     """None where no attack could be scored."""
+    attackers: tuple[Attacker, ...] | None = field(default=None, metadata=left_out_if_none())
+    """Who could link how many records, those who know least first; None where that was not worked out."""
     false_alarm: float | None = field(default=None, metadata=left_out_if_none())
     """The chance, at most, that the statistical tests that were made call a sound release broken."""
 

@@ -131,7 +131,7 @@ class LabelReader:
             if label in codes and not is_set:
                 covers = domain.at_level(level) == codes[label]
                 yield self._reading(covers, is_narrow=int(covers.sum()) == 1)
-        members = _members(label) if is_set and label is not None else None
+        members = members_of(label) if is_set and label is not None else None
         if members is None:
             return
         for level, codes in enumerate(self._codes if domain.generalises else self._codes[:1]):
@@ -209,7 +209,7 @@ def _needs_braces(member: Label) -> bool:
     return member is not None and (member == "*" or (member.startswith("{") and member.endswith("}")))
 
 
-def _members(label: str) -> set[Label] | None:
+def members_of(label: str) -> set[Label] | None:
     """The values of a set such as {A, "C, D", null}; None if it is not well formed."""
     rest, members = label[1:-1], set[Label]()
     while True:

@@ -6,19 +6,13 @@ from __future__ import annotations
 import numpy as np
 
 from kepsilon.auditing.case import AuditCase
-from kepsilon.auditing.noise_law import Rounding, radius_beyond
+from kepsilon.auditing.noise_of_records import check_noise_of_records, n_tests_of_records
 from kepsilon.auditing.noise_patterns import check_patterns
-from kepsilon.auditing.residuals import GONE, SEED, Residuals, n_taken_out_with_class, released_as, residuals_of
-from kepsilon.auditing.tail_bounds import UNIFORM_VARIANCE, bernstein_bound, dkw_bound, gamma_tail_bound
-from kepsilon.table.arrays import FloatArray
-
-CAP = 6.0
-"""The largest noise that a record counts with, in units of the expected noise, where some records were taken out."""
+from kepsilon.auditing.residuals import SEED, Residuals, residuals_of
+from kepsilon.auditing.tail_bounds import UNIFORM_VARIANCE, bernstein_bound, dkw_bound, exponential_tails
 
 TESTS_OF_ONE = 4
 """Tests of one ε-quasi: centre, too little noise, too much, shape."""
-TESTS_OF_RECORDS = 2
-"""Tests of the largest noise of whole records: too little, too much."""
 
 
 def check_linked_noise(case: AuditCase) -> None:
@@ -27,18 +21,19 @@ def check_linked_noise(case: AuditCase) -> None:
     if case.linkage is None or not names:
         return
     rng = np.random.default_rng(SEED)
-    level = case.false_alarms.level("noise", n_tests=TESTS_OF_ONE * len(names) + TESTS_OF_RECORDS)
+    level = case.false_alarms.level("noise", n_tests=TESTS_OF_ONE * len(names) + n_tests_of_records(len(names)))
     by_name = {}
+    has_more = []
     for j, name in enumerate(names):
         residuals = residuals_of(case, j, rng)
         if not residuals.is_released.any():
             case.findings.note("noise", f"{name} has no noise in any class whose originals are known; nothing to test.")
             continue
-        has_more = _judge(case, residuals, name, level=level)
-        by_name[name] = residuals.with_sizes_drawn_anew(rng) if has_more else residuals
+        has_more.append(_judge(case, residuals, name, level=level))
+        by_name[name] = residuals.with_sizes_drawn_anew(rng) if has_more[-1] else residuals
     check_patterns(case, by_name)
     if len(names) > 1:
-        _check_radius(case, level=level)
+        check_noise_of_records(case, has_more=all(has_more), level=level)
     if case.policy.confidence is not None:
         case.findings.note(
             "noise",
@@ -55,7 +50,7 @@ def _judge(case: AuditCase, residuals: Residuals, name: str, *, level: float) ->
     uniform = residuals.uniform[residuals.is_released]
     tail = 2 * np.minimum(uniform, 1 - uniform)
     sizes = -np.log(np.maximum(tail, 1e-300))
-    too_small, too_large = _scale_tails(sizes, residuals.n_gone)
+    too_small, too_large = exponential_tails(sizes, residuals.n_gone)
     n_seen = len(sizes)
     ratio = float(sizes.mean())
     # The centre comes before the size: shared noise rests on a few draws, so its size can be anything.
@@ -85,56 +80,3 @@ def _judge(case: AuditCase, residuals: Residuals, name: str, *, level: float) ->
         f"{name}: scale ({ratio:.3f} times the claimed one over {n_seen:,} records), centre and shape as claimed.",
     )
     return False
-
-
-def _scale_tails(sizes: FloatArray, n_gone: int) -> tuple[float, float]:
-    """Bounds on the probability of so little noise, and of so much, if sizes are exponential with mean 1 as claimed."""
-    n = len(sizes) + n_gone
-    too_large = gamma_tail_bound(float(sizes.sum()), n, above=True)
-    if not n_gone:
-        return gamma_tail_bound(float(sizes.sum()), n, above=False), too_large
-    mean = 1 - np.exp(-CAP)
-    variance = 2 * (1 - np.exp(-CAP) * (1 + CAP)) - mean**2
-    total = float(np.minimum(sizes, CAP).sum()) + CAP * n_gone
-    return bernstein_bound(n * mean - total, variance=n * variance, largest=CAP), too_large
-
-
-def _check_radius(case: AuditCase, *, level: float) -> None:
-    """Tests the largest coordinate of each record's noise, bounded from both sides because of rounding and clamping."""
-    classes, noise, of_original = case.classes, case.noise, released_as(case)
-    chosen = classes.known_originals
-    chosen = chosen[noise.n_active[classes.of_original[chosen]] > 1]
-    if not chosen.size:
-        return
-    here = chosen[of_original[chosen] != GONE]
-    n_gone = len(chosen) - len(here) + n_taken_out_with_class(case)
-    ids = classes.of_original[here]
-    least, most = np.zeros(len(here)), np.zeros(len(here))
-    for j, (name, attribute) in enumerate(case.policy.epsilon_quasis.items()):
-        active = np.nan_to_num(noise.ranges[ids, j]) > 0
-        scale = np.where(active, noise.ranges[ids, j], 1.0) / case.epsilon
-        published = case.released.numbers[name][of_original[here]]
-        centre = noise.values[here, j]
-        below, above = Rounding.of(attribute).bounds_before(np.where(np.isnan(published), centre, published))
-        nearest = np.maximum(0.0, np.maximum(below - centre, centre - above)) / scale
-        farthest = np.maximum(np.abs(below - centre), np.abs(above - centre)) / scale
-        least = np.where(active, np.maximum(least, nearest), least)
-        most = np.where(active, np.maximum(most, farthest), most)
-    small, large = np.empty(len(here)), np.empty(len(here))
-    for d in np.unique(noise.n_active[ids]).tolist():
-        of_d = noise.n_active[ids] == d
-        small[of_d] = -np.log(np.maximum(radius_beyond(most[of_d], d), 1e-300))
-        large[of_d] = -np.log(np.maximum(radius_beyond(least[of_d], d), 1e-300))
-    if _scale_tails(small, n_gone)[0] < level:
-        case.findings.broken(
-            "noise",
-            "the noise of whole records is smaller than claimed: the epsilon-quasis together tell more than ε allows.",
-        )
-    elif _scale_tails(large, n_gone)[1] < level:
-        case.findings.warning(
-            "noise", "the noise of whole records is larger than claimed; each record should be one unit."
-        )
-    else:
-        case.findings.passed(
-            "noise", f"whole records: the largest of their noises follows its claim over {len(here):,} records."
-        )

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.auditing.case import AuditCase
-from kepsilon.auditing.noise_law import LATTICE
+from kepsilon.auditing.noise_law import LATTICE, whole_units
 from kepsilon.auditing.order import correlation_probability, sorting_ranks
 from kepsilon.auditing.residuals import Residuals, released_as
-from kepsilon.auditing.tail_bounds import chernoff_bound, cosine_bound, linear_bound, pairs_bound
+from kepsilon.auditing.tail_bounds import chernoff_bound, cosine_bound, linear_bound, pairs_bound, product_bounds
+from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import FloatArray, IntArray
 
 N_FREQUENCIES = 32
@@ -34,6 +35,9 @@ CONCERNED = tuple(2.0**-i for i in range(1, 17))
 
 N_BLOCKS = (4, 16, 64)
 """Numbers of stretches that the rows of the input are divided into."""
+
+MOST_COPIED, MOST_PLACES = 512, 512
+"""Classes, and places in each, that are compared with each other at most."""
 
 LATTICE_SLACK = 1 + 2.0**-6
 """How much likelier the noise's own steps make a small distance, at most, where the precision is 2²⁴ steps wide."""
@@ -137,6 +141,9 @@ def _across_classes(case: AuditCase, residuals: Residuals, everybody: Observed, 
         for what, own in in_classes.both.items():
             if not residuals.n_elsewhere:
                 suspicions[f"the same place in the class ({how}) has the same {what}"] = shared_probability(own, place)
+                suspicions[f"two classes have the same {what}, place by place ({how})"] = copied_probability(
+                    own, residuals.class_ids, place
+                )
             relative = _relative_places(place, residuals.class_ids)
             suspicions[f"its {what} follows the place in the class ({how})"] = follows_probability(
                 own, relative, n_elsewhere=n_elsewhere
@@ -154,7 +161,7 @@ def _against_columns(case: AuditCase, everybody: Observed) -> Suspicions:
     ordered: dict[str, FloatArray] = {"the row of the input": np.arange(n_originals, dtype=np.float64)}
     for name, values in case.original.numbers.items():
         ordered[name] = np.nan_to_num(values)
-    groups: dict[str, IntArray] = {}
+    groups: dict[str, IntArray] = {"whether the row of the input is even": rows % 2, **last_digits(case, rows)}
     for n_blocks in N_BLOCKS:
         groups[f"the part of the input, of {n_blocks}"] = rows * n_blocks // max(1, n_originals)
     for name in (*case.policy.kept, *case.original.domains):
@@ -172,6 +179,15 @@ def _against_columns(case: AuditCase, everybody: Observed) -> Suspicions:
             everybody.size, ids, epsilon=case.epsilon
         )
     return suspicions
+
+
+def last_digits(case: AuditCase, rows: IntArray) -> Mapping[str, IntArray]:
+    """The last digit, in units of the precision, of each ε-quasi of the originals in `rows`."""
+    digits = {}
+    for name, attribute in case.policy.epsilon_quasis.items():
+        units = whole_units(np.nan_to_num(case.original.numbers[name][rows]), fraction(attribute.precision))
+        digits[f"the last digit of {name} in the input"] = np.mod(units, 10).astype(np.int64)
+    return digits
 
 
 def _against_order(case: AuditCase, observed: Observed) -> Suspicions:
@@ -268,6 +284,29 @@ def follows_probability(values: FloatArray, weights: FloatArray, *, n_elsewhere:
     return linear_bound(size, squares=float(weights @ weights) + n_elsewhere)
 
 
+def copied_probability(values: FloatArray, ids: IntArray, places: IntArray) -> float:
+    """Bound on the probability that any two groups have values so alike, or so opposite, place by place.
+
+    It is the smallest bound over all pairs of groups, times their number. Of many groups the first MOST_COPIED are compared,
+    of large ones the first MOST_PLACES places. A value that was taken out changes a sum by 1 at most.
+    """
+    _, ids, sizes = np.unique(ids, return_inverse=True, return_counts=True)
+    n_groups = min(len(sizes), MOST_COPIED)
+    if n_groups < 2:
+        return 1.0
+    inside = (ids < n_groups) & (places < MOST_PLACES)
+    table = np.zeros((n_groups, min(MOST_PLACES, int(sizes[:n_groups].max()))))
+    table[ids[inside], places[inside]] = np.nan_to_num(values[inside])
+    is_hidden = np.zeros_like(table)
+    is_hidden[ids[inside], places[inside]] = np.isnan(values[inside])
+    sizes = np.minimum(sizes[:n_groups], MOST_PLACES).astype(np.float64)
+    hidden = is_hidden.sum(axis=1)
+    sums = np.abs(table @ table.T) - hidden[:, np.newaxis] - hidden
+    bounds = product_bounds(sums, np.minimum(sizes[:, np.newaxis], sizes))
+    first, second = np.triu_indices(n_groups, k=1)
+    return min(1.0, len(first) * float(bounds[first, second].min()))
+
+
 def special_probability(values: FloatArray, ids: IntArray) -> float:
     """Bound on the probability that the values of any one group sum so far from 0: the smallest, times the groups."""
     _, ids, sizes = np.unique(ids, return_inverse=True, return_counts=True)
@@ -283,10 +322,8 @@ def thinner_probability(size: FloatArray, ids: IntArray, *, epsilon: float, n_ab
 
     With t = (size + 1)/2, noise that is f times smaller for a share π of the records has the density
     1 − π + π·f·(1 − t)^(f−1) of t, where the claim has 1. The product of these densities over a group has mean 1 under
-    the claim, and so has its mean e over alternatives (π, f). Groups are independent, so Π (1 − ρ + ρ·e) has mean 1 too,
-    and so has its mean over ρ, the share of the groups that are concerned. By Markov's inequality it reaches x with
-    probability 1/x at most. A value that was taken out counts with the smallest density, 1 − π, and an absent group with
-    e = 0.
+    the claim, and so has its mean over alternatives (π, f); groups are put together by `evidence_bound`. A value that was
+    taken out counts with the smallest density, 1 − π.
     """
     _, ids, sizes = np.unique(ids, return_inverse=True, return_counts=True)
     is_seen = ~np.isnan(size)
@@ -299,6 +336,15 @@ def thinner_probability(size: FloatArray, ids: IntArray, *, epsilon: float, n_ab
         # The noise's own steps move the distribution function by ε·LATTICE at most, and so the mean by that times f.
         by_group -= sizes * (2 * share * factor * epsilon * LATTICE)
         of_group = np.logaddexp(of_group, by_group - np.log(len(SMALLER)))
+    return evidence_bound(of_group, n_absent=n_absent)
+
+
+def evidence_bound(of_group: FloatArray, *, n_absent: int = 0) -> float:
+    """Bound on the probability of so much evidence, from logarithms of variables e whose means are 1 at most.
+
+    Groups are independent, so Π (1 − ρ + ρ·e) has a mean of 1 at most, and so has its mean over ρ, the share of the groups
+    that are concerned. By Markov's inequality it reaches x with probability 1/x at most. An absent group has e = 0.
+    """
     together = -np.inf
     for concerned in CONCERNED:
         rest_of_groups = np.log1p(-concerned)

@@ -13,8 +13,9 @@ import numpy as np
 
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
-from kepsilon.auditing.tables import codes_of_both
+from kepsilon.auditing.tables import Released, codes_of_both
 from kepsilon.auditing.tail_bounds import (
+    chernoff_bound,
     neighbours_bound,
     permuted_matches_bound,
     permuted_sum_bound,
@@ -44,6 +45,9 @@ def check_order(case: AuditCase) -> None:
         suspicions["neighbours in the input are neighbours in the release"] = adjacency_probability(
             linkage.original_row
         )
+        suspicions["stretches of records follow the order of the input"] = stretches_probability(
+            linkage.original_row.astype(np.float64)
+        )
     suspicions["records are grouped by class"] = grouping_probability(classes.of_released)
     place = np.arange(case.original.n_records, dtype=np.float64)
     belongs = classes.of_original != NOWHERE
@@ -53,11 +57,13 @@ def check_order(case: AuditCase) -> None:
     for name in case.policy.kept:
         texts, codes = released.table.texts(name)
         suspicions[f"records are grouped by {name}"] = grouping_probability(codes)
-        suspicions[f"records are sorted by {name}"] = trend_probability(sorting_ranks(texts)[codes])
+        suspicions |= _sorted_by(name, sorting_ranks(texts)[codes])
     for name, values in released.numbers.items():
-        suspicions[f"records are sorted by {name}"] = trend_probability(np.nan_to_num(values))
+        suspicions |= _sorted_by(name, np.nan_to_num(values))
     for name, (texts, codes) in released.labels.items():
-        suspicions[f"records are sorted by {name}"] = trend_probability(sorting_ranks(texts)[codes])
+        suspicions |= _sorted_by(name, sorting_ranks(texts)[codes])
+    if len(released.labels) > 1:
+        suspicions |= _sorted_by("all k-quasis", _ranks_of_labels(released))
     suspicions |= _side_by_side(case)
     level = case.false_alarms.level("order", n_tests=len(suspicions))
     found = [what for what, probability in suspicions.items() if probability < level]
@@ -65,6 +71,21 @@ def check_order(case: AuditCase) -> None:
         case.findings.broken("order", f"the release is not shuffled: {'; '.join(found)}.")
     else:
         case.findings.passed("order", f"{len(suspicions)} ways in which an order could show, and none does.")
+
+
+def _sorted_by(name: str, values: FloatArray) -> dict[str, float]:
+    """Probabilities, at most, that the whole release is sorted so much by one column, and that stretches of it are."""
+    return {
+        f"records are sorted by {name}": trend_probability(values),
+        f"stretches of records are sorted by {name}": stretches_probability(values),
+    }
+
+
+def _ranks_of_labels(released: Released) -> FloatArray:
+    """Rank of each record in a table that is sorted by its first k-quasi, then by its second, and so on."""
+    columns = np.stack([sorting_ranks(texts)[codes] for texts, codes in released.labels.values()], axis=1)
+    ranks: FloatArray = np.unique(columns, axis=0, return_inverse=True)[1].reshape(-1).astype(np.float64)
+    return ranks
 
 
 def sorting_ranks(texts: tuple[Label, ...]) -> FloatArray:
@@ -116,6 +137,19 @@ def trend_probability(values: FloatArray) -> float:
     places, ranks = places - places.mean(), ranks - ranks.mean()
     size = math.sqrt(float(places @ places) * float(ranks @ ranks))
     return permuted_trend_bound(float(places @ ranks) / size, len(values)) if size else 1.0
+
+
+def stretches_probability(values: FloatArray) -> float:
+    """Bound on the probability that so many of the records 1 to 3, 4 to 6, … rise or fall throughout.
+
+    Given which three records stand together, their order is random and independent of that of other threes. Two orders of
+    six rise or fall throughout, and none does if two values are equal.
+    """
+    n_threes = len(values) // 3
+    first, second, third = values[: 3 * n_threes].reshape(n_threes, 3).T
+    found = int(np.count_nonzero(((first < second) & (second < third)) | ((first > second) & (second > third))))
+    n_different = int(np.count_nonzero((first != second) & (second != third) & (first != third)))
+    return chernoff_bound(found, n_different / 3)
 
 
 def correlation_probability(first: FloatArray, second: FloatArray) -> float:

@@ -59,20 +59,20 @@ def largest_risks(case: AuditCase) -> LargestRisks | None:
     distinct = []
     n_pairs = 0
     for c, _, originals in classes.members():
-        values = _in_ranges(noise.values[originals], noise.ranges[c])
+        values = in_ranges(noise.values[originals], noise.ranges[c])
         places, counts = np.unique(values, axis=0, return_counts=True)
         n_pairs += len(places) ** 2
         if n_pairs > MOST_PAIRS:
             return None
         distinct.append((places, counts))
     of_one, by_matching = (
-        max((_largest(places, counts, epsilon=own) for places, counts in distinct), default=0.0)
+        max((largest_posterior(places, counts, epsilon=own) for places, counts in distinct), default=0.0)
         for own in (epsilon, 2 * epsilon)
     )
     return LargestRisks(of_one=of_one, by_matching=by_matching)
 
 
-def _in_ranges(values: FloatArray, ranges: FloatArray) -> FloatArray:
+def in_ranges(values: FloatArray, ranges: FloatArray) -> FloatArray:
     """Values of the ε-quasis that have noise, in units of the range of the class; a single 0 each where none has."""
     active = np.nan_to_num(ranges) > 0
     if not active.any():
@@ -84,7 +84,7 @@ def _in_ranges(values: FloatArray, ranges: FloatArray) -> FloatArray:
     return scaled
 
 
-def _largest(places: FloatArray, counts: IntArray, *, epsilon: float) -> float:
+def largest_posterior(places: FloatArray, counts: IntArray, *, epsilon: float) -> float:
     """The largest posterior of one class, from its distinct originals and how many records hold each."""
     largest = 0.0
     at_once = max(1, AT_ONCE // len(places))

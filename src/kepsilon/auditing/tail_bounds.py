@@ -19,6 +19,9 @@ UNIFORM_VARIANCE = 1 / 3
 _TRIED = np.linspace(0.002, 0.998, 250)
 """Points at which a bound that holds for each λ is evaluated; the smallest of the bounds is taken."""
 
+_CAP = 6.0
+"""The largest that an exponential variable counts as, where some are not known."""
+
 
 def gamma_tail_bound(total: float, n: int, *, above: bool) -> float:
     """Chernoff's bound on the probability that n standard exponential variables sum to `total` or more (or less)."""
@@ -28,6 +31,22 @@ def gamma_tail_bound(total: float, n: int, *, above: bool) -> float:
     if (ratio > 1) is not above:
         return 1.0
     return math.exp(-n * (ratio - 1 - math.log(ratio)))
+
+
+def exponential_tails(sizes: FloatArray, n_hidden: int = 0) -> tuple[float, float]:
+    """Bounds on the probability that standard exponential variables are so small together, and that they are so large.
+
+    `n_hidden` more of them are not known. They count as nothing where large ones are looked for; where small ones are,
+    they count as the largest, and all are cut off there.
+    """
+    n = len(sizes) + n_hidden
+    too_large = gamma_tail_bound(float(sizes.sum()), n, above=True)
+    if not n_hidden:
+        return gamma_tail_bound(float(sizes.sum()), n, above=False), too_large
+    mean = 1 - math.exp(-_CAP)
+    variance = 2 * (1 - math.exp(-_CAP) * (1 + _CAP)) - mean**2
+    total = float(np.minimum(sizes, _CAP).sum()) + _CAP * n_hidden
+    return bernstein_bound(n * mean - total, variance=n * variance, largest=_CAP), too_large
 
 
 def bernstein_bound(excess: float, *, variance: float, largest: float) -> float:
@@ -67,6 +86,24 @@ def linear_bound(size: float, *, squares: float) -> float:
     if size <= 0 or squares <= 0:
         return 1.0
     return min(1.0, 2 * math.exp(-(size**2) / (2 * squares * UNIFORM_VARIANCE)))
+
+
+def sign_bound(size: float, n: int) -> float:
+    """Hoeffding's bound on the probability that |Σ ±1| of n fair signs reaches `size`: P(Σ ≥ t) ≤ e^(−t²/2n)."""
+    return min(1.0, 2 * math.exp(-(size**2) / (2 * n))) if size > 0 and n else 1.0
+
+
+def product_bounds(sizes: FloatArray, counts: FloatArray) -> FloatArray:
+    """Bounds on the probability that |Σ s·t| of uniform variables s and t reaches `sizes`, for `counts` products each.
+
+    E e^(λst) ≤ E e^(λ²t²/6) = E e^(λgt/√3) for a standard normal g, and that is at most E e^(λ²g²/18) = (1 − λ²/9)^(−1/2).
+    With x = λ/3, P(Σ ≥ T) ≤ e^(−3xT)·(1 − x²)^(−m/2), which is least at x/(1 − x²) = 3T/m.
+    """
+    size, m = np.maximum(sizes, 1e-12), np.maximum(counts, 1.0)
+    x = (np.sqrt(m**2 + 36 * size**2) - m) / (6 * size)
+    exponent = -3 * x * size - m / 2 * np.log1p(-(x**2))
+    bounds: FloatArray = np.where(sizes > 0, np.minimum(1.0, 2 * np.exp(np.minimum(0.0, exponent))), 1.0)
+    return bounds
 
 
 def cosine_bound(size: float, n: int) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 import kepsilon
-from kepsilon.cli.screen import progress
+from kepsilon.cli.screen import progress, show_attackers
 from kepsilon.cli.surroundings import showing
 
 BROKEN = 3
@@ -59,6 +59,9 @@ def _show(found: kepsilon.Audit) -> None:
                 for line in lines[1:]:
                     click.echo(" " * 9 + line)
     click.echo()
+    if found.figures.attackers is not None:
+        show_attackers(found.figures.attackers)
+        click.echo()
     n_broken = len(found.broken)
     if n_broken and all(finding.check == "linkage" for finding in found.broken):
         click.echo("The linkage contradicts the release; of the release itself no promise was found broken.")

@@ -127,10 +127,10 @@ def show_record(record: kepsilon.Record, *, where: str) -> None:
 def show_attackers(attackers: Sequence[kepsilon.Attacker]) -> None:
     """Prints who could link how many records, one attacker after the other, those who know least first.
 
-    The second of them knows all quasis; their names are not listed again after it.
+    The second of them knows all quasis, if there is one; their names are not listed again after it.
     """
     click.echo("Who could link how many records:")
-    quasis = attackers[1].knows
+    quasis = attackers[1].knows if len(attackers) > 1 else ""
     for i, attacker in enumerate(attackers):
         who = attacker.in_words if i < 2 else attacker.in_words.replace(f"knows {quasis}", "knows the quasis", 1)
         _show_point(f"{who[:1].upper()}{who[1:]}: {attacker.figures_in_words}.")

@@ -12,6 +12,7 @@ from kepsilon.draw import Measured, count_in_bins, perturb_and_measure
 from kepsilon.engines.choose import engine_for
 from kepsilon.engines.protocol import Classes, Engine, Merged
 from kepsilon.errors import EngineError, Problem, UnsatisfiableError, guarded
+from kepsilon.evaluate.linking.attackers import Attacker
 from kepsilon.evaluate.loss.precision_loss import precision_loss
 from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, picture_sample
 from kepsilon.evaluate.tally import Tally
@@ -20,7 +21,6 @@ from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
-from kepsilon.predict.attackers import Attacker
 from kepsilon.predict.limits import refuse_outside_limits
 from kepsilon.predict.predict import Predicted, predict
 from kepsilon.predict.prediction import Prediction
@@ -157,8 +157,7 @@ def _attacked(classes: Classes, predicted: Predicted, policy: Policy) -> tuple[A
     attackers, look = predicted.prediction.attackers, predicted.look
     if look is None:
         return attackers
-    rows = look.records.rows
-    drawn = None if rows is None else classes.published_of(rows)
+    drawn = None if look.rows is None else classes.published_of(look.rows)
     return tuple(realised_attackers(attackers, look, predicted.outlook, policy, drawn))
 
 

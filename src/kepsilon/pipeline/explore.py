@@ -20,6 +20,7 @@ from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.predict import predict
 from kepsilon.predict.warnings import warnings_about_reading
+from kepsilon.predict.whole_records import WholeTable, fit_whole_table
 from kepsilon.publish.inputs import inputs_of
 from kepsilon.stopwatch import Stopwatch, ignore_step
 
@@ -68,6 +69,8 @@ def explore(
     cells: list[Cell] = []
     with closing(counted.columns):
         warnings = warnings_about_reading(counted, policy)
+        with clock.step("look at columns"):
+            table = fit_whole_table(counted, policy) if policy.kept else None
         for name, own in policies.items():
             if isinstance(own, PolicyError):
                 cells += [_refused(name, own_k, e, own) for own_k in ks for e in epsilons]
@@ -78,7 +81,7 @@ def explore(
             for own_k in ks:
                 partition = partitions.get(own_k) or _too_few(counted.n_staying, own_k)
                 with clock.step("expect", shown=f"cells {len(cells):,} of {n_cells:,}"):
-                    cells += _cells_of(partition, own.with_changes(k=own_k), epsilons, counted)
+                    cells += _cells_of(partition, own.with_changes(k=own_k), epsilons, counted, table)
     return Grid(
         cells=tuple(cells),
         policy=policy,
@@ -93,14 +96,18 @@ def explore(
 
 
 def _cells_of(
-    partition: KAnonymised | AnonymisationError, policy: Policy, epsilons: Sequence[float], counted: Counted
+    partition: KAnonymised | AnonymisationError,
+    policy: Policy,
+    epsilons: Sequence[float],
+    counted: Counted,
+    table: WholeTable | None,
 ) -> list[Cell]:
-    """The cells of one algorithm and k; its classes are previewed once for all ε."""
+    """The cells of one algorithm and k; its classes are previewed once for all ε, and `table` is fitted once for all k."""
     if isinstance(partition, AnonymisationError):
         return [_refused(policy.algorithm, policy.k, epsilon, partition) for epsilon in epsilons]
     try:
         preview = counted.columns.preview(partition.recoding)
-        predicted = predict(preview, partition, counted, policy, epsilons=epsilons, all_attackers=False)
+        predicted = predict(preview, partition, counted, policy, epsilons=epsilons, table=table, all_attackers=False)
     except (PolicyError, MemoryLimitError) as error:
         return [_refused(policy.algorithm, policy.k, epsilon, error) for epsilon in epsilons]
     leaks = predicted.leaks(policy)

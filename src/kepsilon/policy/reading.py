@@ -7,6 +7,7 @@ concern releases: there a missing value is null, and numbers have a decimal poin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -27,6 +28,8 @@ def _refuse_other_than_texts(value: object) -> object:
 
 MissingValues = Annotated[tuple[str, ...], BeforeValidator(_refuse_other_than_texts)]
 DecimalSign = Literal[".", ","]
+_MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[ T]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]+)?)?")
+"""A date, or a moment without a time zone: day, hours and minutes, seconds, fraction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +37,9 @@ class Reading:
     """The texts of one quasi-identifier that mean missing, and the decimal sign of its numbers.
 
     Null and the empty text are always missing. Blanks around a text that is listed do not matter. Where values are numbers,
-    a number that is listed stands for every way to write it: "99" for 99, 99.0 and +99.
+    a number that is listed stands for every way to write it: "99" for 99, 99.0 and +99. A date that is listed stands for
+    its midnight too, and a moment for every way to write it with more or fewer zeros. Columns of numbers, not text, have
+    decimal points, and so do codes for them.
     """
 
     missing_values: tuple[str, ...] = ("",)
@@ -42,13 +47,22 @@ class Reading:
     texts: frozenset[str] = field(init=False, repr=False, compare=False)
     """Texts that mean missing, without blanks around them; the empty text is left out."""
     numbers: frozenset[Fraction] = field(init=False, repr=False, compare=False)
-    """Those of them that are numbers, exactly."""
+    """Those of them that are numbers in a column of text, exactly."""
+    typed_numbers: frozenset[Fraction] = field(init=False, repr=False, compare=False)
+    """Those of them that are numbers in a column of numbers, where the decimal sign is a point."""
+    moments: frozenset[str] = field(init=False, repr=False, compare=False)
+    """Those of them that are dates or moments, each in the shortest way to write it."""
 
     def __post_init__(self) -> None:
         trimmed = [text.strip() for text in self.missing_values]
         object.__setattr__(self, "texts", frozenset(text for text in trimmed if text))
         written = [self.with_point(text) for text in self.texts]
         object.__setattr__(self, "numbers", frozenset(Fraction(text) for text in written if text is not None))
+        typed = [text for text in self.texts if parse_double(text) is not None]
+        object.__setattr__(self, "typed_numbers", frozenset(map(Fraction, typed)))
+        object.__setattr__(
+            self, "moments", frozenset(_shortest(text) for text in self.texts if _MOMENT.fullmatch(text))
+        )
 
     def with_point(self, text: str) -> str | None:
         """A text that is a number, with a point for its decimal sign; None if it is no number.
@@ -62,12 +76,18 @@ class Reading:
         return None if parse_double(text) is None else text
 
     def means_missing(self, text: str) -> bool:
-        """Whether a text of a column whose values are no numbers means missing."""
-        return not text or text in self.missing_values or text.strip() in self.texts
+        """Whether a text means missing as it is written, or as a moment."""
+        if not text or text in self.missing_values or text.strip() in self.texts:
+            return True
+        return bool(self.moments) and _shortest(text.strip()) in self.moments
 
-    def is_missing_number(self, text: str) -> bool:
-        """Whether a text, with a decimal point where it has decimals, is a number that means missing."""
-        return bool(self.numbers) and parse_double(text) is not None and Fraction(text.strip()) in self.numbers
+    def is_missing_number(self, text: str, *, is_typed: bool) -> bool:
+        """Whether a text, with a decimal point where it has decimals, is a number that means missing.
+
+        `is_typed` says that the column is one of numbers, not text.
+        """
+        listed = self.typed_numbers if is_typed else self.numbers
+        return bool(listed) and parse_double(text) is not None and Fraction(text.strip()) in listed
 
     @property
     def lists_nan(self) -> bool:
@@ -77,7 +97,17 @@ class Reading:
     @property
     def concerns_numbers(self) -> bool:
         """Whether some values of a column of numbers mean missing."""
-        return bool(self.numbers) or self.lists_nan
+        return bool(self.typed_numbers) or self.lists_nan
+
+
+def _shortest(text: str) -> str:
+    """A moment in the shortest way to write it: without zeros after its seconds, and midnight as the date alone."""
+    found = _MOMENT.fullmatch(text)
+    if found is None:
+        return text
+    day, time, seconds, fraction = found.groups()
+    time, fraction = f"{time or '00:00'}{seconds or ':00'}", (fraction or "").rstrip("0").rstrip(".")
+    return day if time == "00:00:00" and not fraction else f"{day} {time}{fraction}"
 
 
 PLAIN = Reading()
@@ -102,7 +132,8 @@ def read_values(
             if number is None:
                 wrong = parse_number(own) is not None
             else:
-                is_missing = reading.is_missing_number(number) or (is_typed and own == "nan" and reading.lists_nan)
+                is_missing = reading.is_missing_number(number, is_typed=is_typed)
+                is_missing |= is_typed and own == "nan" and reading.lists_nan
                 own = None if is_missing else number
         read.append(own)
         is_wrong.append(wrong)

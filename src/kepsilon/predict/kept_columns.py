@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kepsilon.errors import Problem
-from kepsilon.evaluate.kept_columns.findings import KeptColumn as Measured
-from kepsilon.evaluate.kept_columns.findings import KeptColumns, KeptPair
+from kepsilon.evaluate.kept_columns.findings import KeptColumns
+from kepsilon.evaluate.kept_columns.wording import what_it_tells
+from kepsilon.evaluate.linking.attackers import quasis_in_words
 from kepsilon.json_values import JsonValue
 from kepsilon.policy.policy import Policy
-from kepsilon.predict.attackers import percent, quasis_in_words
 
 ALARM, NOTE, NOTHING = "alarm", "note", "nothing"
 
@@ -49,63 +49,16 @@ def kept_columns_of(found: KeptColumns, policy: Policy, *, without: float) -> di
             unique=own.unique,
             verdict=own.verdict,
             reasons=own.reasons,
-            in_words=tuple(_sentences(own, found, policy, without=without)),
+            in_words=tuple(what_it_tells(own, found, quasis=quasis_in_words(policy), without=without)),
         )
         for own in found.columns
     }
 
 
-def _sentences(found: Measured, all_found: KeptColumns, policy: Policy, *, without: float) -> Iterator[str]:
-    """What a column tells, and to whom, one sentence for each reason."""
-    name, quasis = found.column, quasis_in_words(policy)
-    words = {
-        "links": f"whoever knows {quasis} works out what {name} must be{_from_one(found)}, and links "
-        f"{percent(found.share_linked)} of the records through it ({percent(without)} without it)",
-        "bits": f"whoever sees the release learns {percent(found.bits)} of what generalising hid of {found.bits_of} "
-        f"from {name}",
-        "serial": f"{name} rises with the rows of the input: whoever knows their order knows whose record is whose",
-        "identifiers": f"{percent(found.identifiers_inside)} of the texts of {name} hold an identifier of the same "
-        "record: whoever reads the release reads who it is",
-        "unique": f"{percent(found.unique)} of the values of {name} occur once: whoever knows the {name} of a person "
-        "finds the record",
-        "date": f"{name} holds exact dates: whoever knows such a date of a person has few records to choose from",
-        "free text": f"{name} is free text: whoever knows a person may recognise what was written",
-    }
-    for reason in found.reasons:
-        if reason == "pair":
-            yield from (_pair_in_words(pair) for pair in all_found.pairs if name in pair.columns)
-        else:
-            yield words[reason]
-
-
-def _from_one(found: Measured) -> str:
-    """The one quasi that a column is worked out from, in words; empty where it takes several."""
-    return "" if found.of is None else f" from {found.of}"
-
-
-def _pair_in_words(pair: KeptPair) -> str:
-    first, second = pair.columns
-    together = "their ratio" if pair.kind == "ratio" else "their sum"
-    return (
-        f"whoever sees the release works out {pair.of} from {first} and {second} together: {together} tells "
-        f"{percent(pair.r_squared)} of how it differs within a class"
-    )
-
-
 def leaks(columns: Mapping[str, KeptColumn], found: KeptColumns, policy: Policy) -> Iterator[Problem]:
-    """A problem for each kept column that gives people away, unless the policy accepts that.
-
-    Two columns that give something away only together are accepted by accepting one of them.
-    """
-    accepted = policy.accepted_leaks
-    for measured in found.alarming:
-        name = measured.column
-        if name in accepted:
-            continue
-        is_only_with_others = set(measured.alarms) == {"pair"}
-        pairs = [pair.columns for pair in found.pairs if pair.is_alarm and name in pair.columns]
-        if not (is_only_with_others and all(accepted.keys() & set(names) for names in pairs)):
-            yield _refusal(name, columns[name])
+    """A problem for each kept column that gives people away, unless the policy accepts that."""
+    for measured in found.not_accepted(policy.accepted_leaks):
+        yield _refusal(measured.column, columns[measured.column])
 
 
 def _refusal(name: str, own: KeptColumn) -> Problem:

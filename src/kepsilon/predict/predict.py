@@ -16,6 +16,13 @@ from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.error.relative_error import ErrorSums, epsilon_for_error, uniform_equivalent
 from kepsilon.evaluate.error.small_noise import OFTEN, unmoved
 from kepsilon.evaluate.expectations import NoiseSetting
+from kepsilon.evaluate.linking.attackers import (
+    Attacker,
+    headline_of,
+    known_by_class,
+    known_by_matching,
+    known_by_quasis,
+)
 from kepsilon.evaluate.loss.precision_loss import PrecisionLoss, precision_loss
 from kepsilon.evaluate.outliers import WITHIN, OutlierSums
 from kepsilon.evaluate.tally import Expected
@@ -23,7 +30,6 @@ from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
-from kepsilon.predict.attackers import Attacker, headline_of, known_by_class, known_by_matching, known_by_quasis
 from kepsilon.predict.kept_columns import kept_columns_of, leaks, notes_on_kept_columns
 from kepsilon.predict.outlook import Outlook, outlook_of
 from kepsilon.predict.prediction import (
@@ -39,7 +45,7 @@ from kepsilon.predict.prediction import (
     SmallNoise,
 )
 from kepsilon.predict.warnings import warnings_about_classes, warnings_about_labels
-from kepsilon.predict.whole_records import WholeLook, look_at_whole_records, who_knows_more, who_works_out
+from kepsilon.predict.whole_records import WholeLook, WholeTable, look_at_whole_records, who_knows_more, who_works_out
 from kepsilon.table.classes import Recoding
 
 YARDSTICK = 0.05
@@ -60,7 +66,7 @@ class Predicted:
 
     def leaks(self, policy: Policy) -> list[Problem]:
         """A problem for each kept column that gives people away, unless the policy accepts that."""
-        return [] if self.look is None else list(leaks(self.prediction.kept_columns, self.look.kept, policy))
+        return [] if self.look is None else list(leaks(self.prediction.kept_columns, self.look.found, policy))
 
     @property
     def prediction(self) -> Prediction:
@@ -77,13 +83,15 @@ def predict(
     epsilons: Sequence[float] | None = None,
     beside: Sequence[float] = (),
     look: WholeLook | None = None,
+    table: WholeTable | None = None,
     all_attackers: bool = True,
 ) -> Predicted:
     """Predictions of a policy for some classes, at its own ε or at each of several, from one pass over the records.
 
     `partition` says how the classes came about, and `preview` holds their records. `beside` are other ε, at which only the
-    linking risk is wanted. `look` holds whole records that were looked at before. Without `all_attackers`, attackers who
-    know kept columns too are left out, which takes less time; the headline does not depend on them.
+    linking risk is wanted. `look` holds whole records of this partition, `table` those of all partitions, if they were
+    looked at before. Without `all_attackers`, attackers who know kept columns too are left out, which takes less time; the
+    headline does not depend on them.
     """
     asked = [policy.epsilon] if epsilons is None else list(epsilons)
     confident = ConfidentK.asked_by(policy)
@@ -92,7 +100,7 @@ def predict(
     loss = precision_loss(partition.recoding)
     about_labels = warnings_about_labels(partition.recoding, counted.table, policy)
     if look is None and (policy.kept or all_attackers):
-        look = look_at_whole_records(partition.recoding, counted, policy)
+        look = look_at_whole_records(partition.recoding, counted, policy, table=table)
     return Predicted(
         outlook=outlook,
         predictions=tuple(
@@ -142,7 +150,7 @@ def _prediction(
     kept_columns = {}
     about_kept: tuple[Problem, ...] = ()
     if look is not None:
-        kept_columns = kept_columns_of(look.kept, policy, without=expected.links.fair.total / n)
+        kept_columns = kept_columns_of(look.found, policy, without=expected.links.fair.total / n)
         about_kept = tuple(notes_on_kept_columns(kept_columns, policy, measured_on=look.in_words))
     return Prediction(
         algorithm=policy.algorithm,

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 from kepsilon.errors import Problem
 from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.linking.attackers import Attacker, Headline, risk_in_words
 from kepsilon.json_values import FrozenMapping, Json, JsonValue, inline, left_out_if_none, written_as
 from kepsilon.policy.guarantee import matcher_in_words
-from kepsilon.predict.attackers import Attacker, Headline, risk_in_words
 from kepsilon.predict.kept_columns import KeptColumn
 
 

@@ -16,85 +16,148 @@ from kepsilon.count import Counted
 from kepsilon.engines.protocol import PublishedRecords
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.kept_columns.findings import KeptColumns
-from kepsilon.evaluate.kept_columns.look import look_at_kept_columns
+from kepsilon.evaluate.kept_columns.look import FittedAttackers, fit_attackers, look_at_kept_columns
+from kepsilon.evaluate.linking.attackers import (
+    EVERYTHING,
+    ONE_COLUMN,
+    REAL,
+    WORKING_OUT,
+    Attacker,
+    known_by_everything,
+    known_by_three,
+    known_by_working_out,
+    known_with_column,
+)
 from kepsilon.evaluate.linking.known_columns import (
     Attack,
     NoisyClasses,
-    SubsetAttacks,
     attack_with_known,
     attack_with_three,
     realised_with_known,
 )
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
-from kepsilon.predict.attackers import EVERYTHING, REAL, Attacker, names_in_words, quasis_in_words
 from kepsilon.predict.noise_ranges import clip
 from kepsilon.predict.outlook import Outlook
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.chosen_classes import choose_classes, in_classes
-from kepsilon.table.classes import Recoding
+from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.steps import steps_of
-from kepsilon.table.whole_records import RecordsInClasses, WholeRecords
+from kepsilon.table.whole_records import WholeRecords
+
+MOST_VALUES = 1_000_000
+"""Values of kept columns that are looked at, about; more take seconds longer and show little more."""
+FEWEST_RECORDS, MOST_RECORDS = 20_000, 50_000
+"""Bounds on the records that are looked at, however few or many kept columns there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeTable:
+    """All records of a table that is small enough, with attackers that are fitted once for all partitions."""
+
+    whole: WholeRecords
+    fitted: FittedAttackers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeLook:
     """The whole records of some classes of one partition, and what their kept columns tell."""
 
-    records: RecordsInClasses
+    class_ids: IntArray
+    """Class of each record, 0 … n_classes − 1, shape (n_records,)."""
+    classes: IntArray
+    """Ids in the partition of these classes, shape (n_classes,)."""
     values: FloatArray
     """ε-quasis as they are in the data, shape (n_records, n_epsilon_quasis)."""
-    classes: IntArray
-    """Ids in the partition of the classes that were looked at, shape (n_classes,)."""
     labels: Mapping[str, IntArray]
     """By k-quasi, the number of the label that each record shows."""
-    kept: KeptColumns
+    kept: Mapping[str, IntArray]
+    """By kept column, the code of each record's value."""
+    rows: IntArray | None
+    """Position of each record in the input; None where the input has no order."""
+    found: KeptColumns
+    """What the kept columns tell."""
     n_all: int
     """Records of all classes of the partition."""
-    is_sample: bool
-    """Whether some classes, or some records of a very large class, were not looked at."""
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether some classes, or some records of a very large class, were not looked at."""
+        return len(self.class_ids) < self.n_all
 
     @property
     def in_words(self) -> str:
         """How many records were looked at."""
-        n, n_classes = len(self.records.class_ids), len(self.classes)
+        n = len(self.class_ids)
         if not self.is_sample:
             return f"measured on all {n:,} records"
-        return f"measured on {n:,} of {self.n_all:,} records, in {n_classes:,} classes"
+        return f"measured on {n:,} of {self.n_all:,} records, in {len(self.classes):,} classes"
 
 
-def look_at_whole_records(recoding: Recoding, counted: Counted, policy: Policy) -> WholeLook:
-    """Takes whole records of some classes from the engine, and looks at their kept columns."""
-    shares = choose_classes(recoding)
-    # Identifiers are read for these records alone, to see whether a kept text repeats them.
-    identifiers = policy.identifiers if policy.kept else ()
-    whole = counted.columns.whole_records(shares, identifiers=identifiers)
-    return look_of(whole, recoding, counted, policy)
+def fit_whole_table(counted: Counted, policy: Policy) -> WholeTable | None:
+    """All records of a table, with attackers that serve every partition of it; None where it has too many records.
+
+    Attackers are fitted to all counted records, also those that a partition suppresses: whoever attacks could not do
+    better.
+    """
+    if counted.n_staying > _most_records(policy):
+        return None
+    everybody = Recoding(
+        class_of=np.zeros(counted.table.n_combinations, dtype=np.int64),
+        sizes=np.array([counted.n_staying]),
+        attributes=(),
+    )
+    whole = counted.columns.whole_records(np.ones(counted.table.n_combinations), identifiers=_identifiers(policy))
+    return WholeTable(whole=whole, fitted=fit_attackers(in_classes(whole, everybody, counted.table, counted.roles)))
 
 
-def look_of(whole: WholeRecords, recoding: Recoding, counted: Counted, policy: Policy) -> WholeLook:
-    """What whole records show under one partition, which has to have a class for each of them."""
+def look_at_whole_records(
+    recoding: Recoding, counted: Counted, policy: Policy, *, table: WholeTable | None = None
+) -> WholeLook:
+    """Whole records of some classes of a partition, and what their kept columns tell.
+
+    `table` holds all records, if they were fitted before, as `explore` does for all its partitions.
+    """
+    table = table or fit_whole_table(counted, policy)
+    if table is not None:
+        whole = table.whole
+        found = table.fitted.in_classes(recoding.class_of[whole.combinations])
+    else:
+        shares = choose_classes(recoding, most=_most_records(policy), largest=MOST_RECORDS)
+        whole = counted.columns.whole_records(shares, identifiers=_identifiers(policy))
+        found = look_at_kept_columns(in_classes(whole, recoding, counted.table, counted.roles))
     class_of_record = recoding.class_of[whole.combinations]
-    records = in_classes(whole, recoding, counted.table, counted.roles)
-    n_all = int(recoding.sizes.sum())
+    stays = np.flatnonzero(class_of_record != SUPPRESSED)
+    classes, class_ids = np.unique(class_of_record[stays], return_inverse=True)
     return WholeLook(
-        records=records,
-        values=whole.values,
-        classes=np.unique(class_of_record),
+        class_ids=class_ids,
+        classes=classes,
+        values=whole.values[stays],
         labels={
-            name: attribute.of_class[class_of_record]
+            name: attribute.of_class[classes][class_ids]
             for name, attribute in zip(policy.k_quasis, recoding.attributes, strict=False)
         },
-        kept=look_at_kept_columns(records),
-        n_all=n_all,
-        is_sample=len(class_of_record) < n_all,
+        kept={name: own.codes[stays] for name, own in whole.kept.items()},
+        rows=None if whole.rows is None else whole.rows[stays],
+        found=found,
+        n_all=int(recoding.sizes.sum()),
     )
+
+
+def _most_records(policy: Policy) -> int:
+    """How many records are looked at, about."""
+    return min(MOST_RECORDS, max(FEWEST_RECORDS, MOST_VALUES // max(1, len(policy.kept))))
+
+
+def _identifiers(policy: Policy) -> tuple[str, ...]:
+    """Identifiers that are read for the records looked at, to see whether a kept text repeats them."""
+    return policy.identifiers if policy.kept else ()
 
 
 def noisy_classes(look: WholeLook, outlook: Outlook, policy: Policy) -> NoisyClasses:
     """The classes that were looked at, with the ranges that set their noise."""
     return NoisyClasses(
-        class_ids=look.records.class_ids,
+        class_ids=look.class_ids,
         values=clip(look.values, policy)[0],
         low=outlook.low[look.classes],
         high=outlook.high[look.classes],
@@ -106,37 +169,26 @@ def noisy_classes(look: WholeLook, outlook: Outlook, policy: Policy) -> NoisyCla
 
 def who_works_out(look: WholeLook, policy: Policy) -> Attacker | None:
     """Whoever works out a kept column from the quasis; None where no column can be, beyond what chance would do."""
-    found = [own for own in look.kept.columns if own.z >= REAL]
+    found = [own for own in look.found.columns if own.z >= REAL]
     if not found:
         return None
     worst = max(found, key=lambda own: own.share_linked)
     # Records of a class are linked together or not at all in the worst case, so that classes are what is sampled.
     variance = worst.share_linked * (1 - worst.share_linked) / len(look.classes) if look.is_sample else 0.0
-    return Attacker(
-        knows=quasis_in_words(policy),
-        how=f"works out what {worst.column} must be",
-        needs_only_quasis=True,
-        risk=Estimate(total=worst.share_linked, variance=variance),
-        largest=None,
-        column=worst.column,
-    )
+    return known_by_working_out(policy, column=worst.column, risk=Estimate(total=worst.share_linked, variance=variance))
 
 
 def who_knows_more(look: WholeLook, outlook: Outlook, policy: Policy, *, epsilon: float) -> Iterator[Attacker]:
     """Whoever knows kept columns of everybody: one, three attributes of any kind, or all of them."""
-    classes, quasis = noisy_classes(look, outlook, policy), quasis_in_words(policy)
-    kept = {name: own.codes for name, own in look.records.kept.items()}
-    nearest = (
-        "takes the nearest original of the class with the same" if policy.epsilon_quasis else "guesses among the same"
-    )
+    classes, kept = noisy_classes(look, outlook, policy), look.kept
     if kept:
         name, attack = _worst_column(classes, kept, epsilon=epsilon)
-        yield _attacker(f"{quasis} and {name}", f"{nearest} {name}", attack, column=name)
+        yield known_with_column(policy, column=name, risk=attack.share, largest=attack.largest)
     three = attack_with_three(classes, {**look.labels, **kept}, list(policy.epsilon_quasis), epsilon=epsilon)
     if three is not None:
-        yield from _of_three(three, look)
+        yield from known_by_three(three, n_sampled=len(look.class_ids) if look.is_sample else None)
     (attack,) = attack_with_known(classes, list(kept.values()), epsilons=[epsilon])
-    yield _attacker(EVERYTHING, "takes the nearest original of all columns", attack)
+    yield known_by_everything(risk=attack.share, largest=attack.largest)
 
 
 def _worst_column(classes: NoisyClasses, kept: Mapping[str, IntArray], *, epsilon: float) -> tuple[str, Attack]:
@@ -154,33 +206,6 @@ def _worst_column(classes: NoisyClasses, kept: Mapping[str, IntArray], *, epsilo
     return worst, attacks[worst]
 
 
-def _of_three(found: SubsetAttacks, look: WholeLook) -> Iterator[Attacker]:
-    """Whoever knows three attributes: on average over all sets of three, and by the worst set."""
-    size = len(found.worst_names)
-    tried = f"{found.n_tried:,} of {found.n_possible:,}" if found.n_tried < found.n_possible else f"{found.n_tried:,}"
-    among = f"; among {len(look.records.class_ids):,} sampled records, so at most" if look.is_sample else ""
-    yield Attacker(
-        knows=f"any {size} attributes of a person",
-        how=f"guesses among the records that fit (the mean of {tried} sets of {size}{among})",
-        needs_only_quasis=False,
-        risk=Estimate(total=found.mean),
-        largest=found.largest,
-    )
-    yield Attacker(
-        knows=names_in_words(found.worst_names),
-        how=f"guesses among the records that fit (the worst of {tried} sets of {size}{among})",
-        needs_only_quasis=False,
-        risk=Estimate(total=found.worst),
-        largest=None,
-    )
-
-
-def _attacker(knows: str, how: str, attack: Attack, *, column: str | None = None) -> Attacker:
-    return Attacker(
-        knows=knows, how=how, needs_only_quasis=False, risk=attack.share, largest=attack.largest, column=column
-    )
-
-
 def realised_attackers(
     attackers: Sequence[Attacker], look: WholeLook, outlook: Outlook, policy: Policy, drawn: PublishedRecords | None
 ) -> Iterator[Attacker]:
@@ -190,17 +215,17 @@ def realised_attackers(
     """
     classes = noisy_classes(look, outlook, policy) if drawn is not None else None
     epsilon = float(policy.exact_epsilon)
-    kept = {name: own.codes for name, own in look.records.kept.items()}
+    kept = look.kept
     for own in attackers:
         known: list[IntArray] | None = None
-        if own.knows == EVERYTHING:
+        if own.name == EVERYTHING:
             known = list(kept.values())
-        elif own.column is not None and not own.needs_only_quasis:
+        elif own.name == ONE_COLUMN and own.column is not None:
             known = [kept[own.column]]
         if known is not None and classes is not None and drawn is not None:
             share = realised_with_known(classes, known, drawn.published, drawn.stays, epsilon=epsilon)
             yield replace(own, realised=share)
-        elif own.column is not None and own.needs_only_quasis and policy.confidence is None:
+        elif own.name == WORKING_OUT and policy.confidence is None:
             # Nothing is drawn in what this attacker does, so what is expected is what happens.
             yield replace(own, realised=None if own.risk is None else own.risk.total)
         else:

@@ -11,6 +11,7 @@ from decimal import Decimal
 from kepsilon.engines.arrow.profile import profile_columns
 from kepsilon.errors import guarded
 from kepsilon.propose.hierarchies import SHARED_BY_MANY, public_step
+from kepsilon.propose.leaks import with_leaks
 from kepsilon.propose.rules import Proposal, propose_role
 
 WIDTH = 116
@@ -78,7 +79,7 @@ NOTHING_TO_PROTECT = """\
 def propose_policy(source: object) -> str:
     """The text of a policy file for a path or a frame; it is no valid policy until k, epsilon and max_suppression are set."""
     name, notes, columns = profile_columns(source)
-    proposals = [propose_role(column) for column in columns]
+    proposals = with_leaks([propose_role(column) for column in columns], source)
     head = HEADER.format(source=toml_string(name), n_records=columns[0].n_records)
     n_grouped, n_noisy = (sum(p.role == role for p in proposals) for role in ("k-quasi", "epsilon-quasi"))
     explained = ROLES + (MANY_QUASIS.format(n=n_grouped) if n_grouped > MANY else "")

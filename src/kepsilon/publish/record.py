@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from kepsilon.errors import EngineError, Problem
+from kepsilon.evaluate.linking.attackers import Attacker, risk_in_words
 from kepsilon.evaluate.linking.reidentification import ClassSizes, Reidentification, reidentification
 from kepsilon.evaluate.tally import Tally
 from kepsilon.json_values import FrozenMapping, JsonMapping, JsonValue, inline, left_out_if_none
 from kepsilon.policy.guarantee import range_in_words, statement
 from kepsilon.policy.policy import Policy
-from kepsilon.predict.attackers import Attacker, risk_in_words
 from kepsilon.predict.kept_columns import KeptColumn
 from kepsilon.predict.prediction import (
     ClassSummary,

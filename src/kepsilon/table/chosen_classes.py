@@ -13,7 +13,7 @@ from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
 from kepsilon.table.whole_columns import number_column, text_column
-from kepsilon.table.whole_records import MISSING, RecordsInClasses, WholeColumn, WholeRecords
+from kepsilon.table.whole_records import RecordsInClasses, WholeColumn, WholeRecords
 
 _FEWEST_CLASSES = 30
 """Classes that are chosen at the least, if they are not so large that there are too many records in them."""
@@ -52,7 +52,7 @@ def in_classes(whole: WholeRecords, recoding: Recoding, table: FrequencyTable, r
     return RecordsInClasses(
         class_ids=np.unique(class_of_record, return_inverse=True)[1],
         k_quasis={
-            domain.name: _true_values(domain, codes[whole.combinations])
+            domain.name: true_values(domain, codes[whole.combinations])
             for domain, codes in zip(domains, table.codes, strict=False)
         },
         epsilon_quasis={
@@ -65,9 +65,9 @@ def in_classes(whole: WholeRecords, recoding: Recoding, table: FrequencyTable, r
     )
 
 
-def _true_values(domain: Domain, codes: IntArray) -> WholeColumn:
+def true_values(domain: Domain, codes: IntArray) -> WholeColumn:
     """The values of a k-quasi, before they were generalised; text that is numbers or dates is read as in kept columns."""
     held, positions = np.unique(codes, return_inverse=True)
-    labels = [domain.levels[0][i] for i in held.tolist()]
-    known = np.array([label is not None for label in labels], dtype=np.bool_)
-    return text_column([label or "" for label in labels], np.where(known[positions], positions, MISSING))
+    return text_column(
+        [domain.levels[0][i] or "" for i in held.tolist()], positions
+    )  # empty text is missing, as null is

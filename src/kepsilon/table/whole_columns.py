@@ -98,10 +98,16 @@ def _read(texts: Sequence[str], counts: IntArray) -> tuple[FloatArray | None, bo
     found = _parsed(texts, weights, _number, most_wrong=most_wrong)
     if found is not None:
         return found[0], False
-    # Where both ways to read 03/04/2026 fit equally well, the first is taken.
-    ways = [_parsed(texts, weights, partial(_days, day_first=own), most_wrong=most_wrong) for own in (False, True)]
-    fitting = [own for own in ways if own is not None]
-    return (min(fitting, key=lambda own: own[1])[0], True) if fitting else (None, False)
+    # 03/04/2026 is read with the month first, unless more of the dates can be read with the day first.
+    ways = (partial(_days, day_first=day_first) for day_first in (False, True))
+    best: tuple[FloatArray, int] | None = None
+    for parse in ways:
+        found = _parsed(texts, weights, parse, most_wrong=most_wrong)
+        if found is not None and (best is None or found[1] < best[1]):
+            best = found
+        if best is not None and best[1] == 0:
+            break
+    return (None, False) if best is None else (best[0], True)
 
 
 def _parsed(

@@ -8,7 +8,7 @@ records and never leave the machine: only figures made from them do.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,6 +45,8 @@ class WholeColumn:
         """The column of the records at some positions, with the values that these hold."""
         codes = self.codes[records]
         held = np.unique(codes[codes != MISSING])
+        if len(held) == self.n_distinct:
+            return replace(self, codes=codes)
         rank: IntArray = np.full(self.n_distinct + 1, MISSING, dtype=np.int32)
         rank[held] = np.arange(len(held))  # the last entry, which the code MISSING finds, stays MISSING
         return WholeColumn(

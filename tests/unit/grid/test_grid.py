@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import kepsilon
 from kepsilon.engines.local.columns import LocalColumns
 from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.linking.attackers import Headline
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.grid import ExploredRecords, Grid
 from kepsilon.pages.render import explore_page
-from kepsilon.predict.attackers import Headline
 from kepsilon.predict.prediction import (
     AttributeLosses,
     ClassSummary,
@@ -410,6 +410,30 @@ def test_the_policys_own_cap_is_a_limit_too():
     assert choice.cell.prediction.suppression.total <= 0.02
     assert any("max_total_suppression" in choice.limits.broken_by(cell) for cell in grid.cells)
     kepsilon.anonymise(people_to_explore(600), capped.with_changes(**grid.changes(choice.cell)), unsafe_seed=1)
+
+
+@pytest.mark.parametrize("stated", ["by the curator", "in the policy", "in both"])
+def test_a_limit_on_the_largest_single_risk_is_kept_by_the_choice(stated):
+    """On the matcher of classes, the stricter of two limits; what is chosen passes `anonymise`, and others are ruled out."""
+    limit = 0.55
+    own = {"by the curator": None, "in the policy": limit, "in both": 0.9}[stated]
+    asked = {"by the curator": limit, "in the policy": None, "in both": limit}[stated]
+    limited = POLICY.with_changes(max_individual_risk=own)
+    grid = kepsilon.explore(people_to_explore(600), limited, k=[3, 5], epsilon=[0.1, 0.5, 2, 16], algorithm="ola")
+    choice = grid.choose(kepsilon.Limits(max_individual_risk=asked))
+    assert choice.limits.max_individual_risk == limit
+    keeps = [cell for cell in grid.cells if cell.prediction.linking_risk.largest_possible_by_matching <= limit]
+    assert 0 < len(keeps) < len(grid.cells)
+    assert choice.cell == min(keeps, key=lambda cell: cell.prediction.distortion)
+    assert all(("max_individual_risk" in choice.limits.broken_by(cell)) is (cell not in keeps) for cell in grid.cells)
+    assert "ruled out by max_individual_risk (largest single risk" in choice.why
+    best = grid.best(max_individual_risk=asked)
+    assert (best.k, best.epsilon) == (choice.cell.k, choice.cell.epsilon)
+    kepsilon.anonymise(people_to_explore(600), best.with_changes(max_individual_risk=limit), unsafe_seed=1)
+    between = [
+        cell for cell in grid.cells if cell.prediction.linking_risk.largest_possible <= limit and cell not in keeps
+    ]
+    assert between, "some cell would pass if the limit were on an attacker of single records"
 
 
 def test_one_value_needs_no_list_and_an_empty_list_is_refused():

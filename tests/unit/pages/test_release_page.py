@@ -406,14 +406,14 @@ def test_attackers_can_be_told_apart_beside_their_bars():
     """Charts shorten long names, so that bars of two attackers must not begin alike."""
     quasis = [f"an attribute with a long name {i}" for i in range(4)]
     record = made_up_record(k_quasis=quasis)
-    more = replace(record.attackers[1], how="works out what weight must be", column="weight")
+    more = replace(record.attackers[1], name="working out", how="works out what weight must be", column="weight")
     page = release_page(replace(record, attackers=(*record.attackers, more)), made_up_pictures())
     chart = next(one for one in drawings(page) if "each attacker is expected to link" in one)
     assert re.findall(r'class="ink e">(.*?)<', chart) == [
-        "the class",
-        "the quasis",
-        "quasis, diagnosis",
-        "works out weight",
+        "class",
+        "quasis",
+        "one column",
+        "working out",
     ]
 
 

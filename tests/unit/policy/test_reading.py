@@ -142,3 +142,27 @@ def test_a_decimal_comma_is_noted_once():
     notes = [note for note in ke.check(table, policy(decimal=",")).warnings if note.where == "decimal"]
     assert len(notes) == 1
     assert "The release has decimal points" in notes[0].what
+
+
+def test_a_date_that_is_listed_stands_for_its_midnight():
+    """The codebook says 1900-01-01; a column of moments writes 1900-01-01 00:00:00.000."""
+    reading = Reading(missing_values=("1900-01-01", "9999-12-31 23:59:59"))
+    for text in (
+        "1900-01-01",
+        "1900-01-01 00:00",
+        "1900-01-01T00:00:00",
+        "1900-01-01 00:00:00.000",
+        "9999-12-31 23:59:59.0",
+    ):
+        assert reading.means_missing(text)
+    for text in ("1900-01-02", "1900-01-01 00:00:01", "1900-01-01 00:00:00.001", "9999-12-31", "1900-01-01Z"):
+        assert not reading.means_missing(text)
+
+
+def test_numbers_with_commas_need_a_step_as_other_numbers_do():
+    """Without hierarchy and step their labels would show values of single records, whatever the decimal sign."""
+    chosen = policy(algorithm="mondrian", sex={"hierarchy": None}, decimal=",", missing_values=["?"])
+    numbers = {"sex": ["1,5", "2,5", "?"] * 6, "size": ["1"] * 18, "kept": ["x"] * 18}
+    with pytest.raises(ke.DataError, match="has neither a step nor a hierarchy"):
+        ke.check(pa.table(numbers), chosen)
+    ke.check(pa.table({**numbers, "sex": ["1.5", "2.5", "?"] * 6}), chosen)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 from kepsilon.engines.arrow.coding import as_doubles, encode, holds_numbers
 from kepsilon.engines.arrow.moving import stored
 from kepsilon.engines.arrow.numpy_arrays import from_numpy, to_doubles
+from kepsilon.engines.arrow.whole_columns import taken_rows, whole_column
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.reading import PLAIN, Reading
 from kepsilon.sources.columns import in_one_piece, movable
@@ -23,6 +25,7 @@ from kepsilon.sources.protocol import Source
 from kepsilon.sources.rebuilding import null_mask, rebuilt
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.codes import Label
+from kepsilon.table.whole_records import WholeColumn
 
 
 class AuditedTable:
@@ -134,6 +137,10 @@ class AuditedTable:
         if is_text and not self._source.tells_null_from_empty:
             column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
         return as_doubles(column, name, self.name, reading)
+
+    def whole_columns(self, names: Sequence[str], rows: IntArray) -> dict[str, WholeColumn]:
+        """Some columns of the records at some rows, which rise, read as those who attack kept columns read them."""
+        return {name: whole_column(taken_rows(pa.table({name: self._column(name)}), rows).column(0)) for name in names}
 
     def _column(self, name: str) -> Any:
         if not self._source.by_column and len(set(self.column_names)) == len(self.column_names):

@@ -109,11 +109,13 @@ def read_doubles(
 
     A number means missing if its double is that of a number which the reading lists.
     """
+    listed = reading.typed_numbers
     if pa.types.is_null(column.type):
         column = column.cast(pa.float64())
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        listed = reading.numbers
         column, n_texts = _parsed(column, reading)
         if n_texts:
             return np.zeros(0), WrongNumbers(n_texts=n_texts)
@@ -130,8 +132,8 @@ def read_doubles(
     n_wrong = len(values) - int(np.count_nonzero(np.isfinite(values))) - column.null_count
     if reading.lists_nan:
         n_wrong = int(np.count_nonzero(np.isinf(values)))
-    if reading.numbers:
-        values = np.where(np.isin(values, _doubles(reading.numbers, column.type)), np.nan, values)
+    if listed:
+        values = np.where(np.isin(values, _doubles(listed, column.type)), np.nan, values)
     return values, WrongNumbers(n_not_finite=n_wrong)
 
 

@@ -15,9 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kepsilon.engines.arrow.coding import numbers_among
+from kepsilon.engines.arrow.whole_columns import taken_rows, whole_columns
 from kepsilon.errors import DataError, Problem
 from kepsilon.sources.kinds import open_source
 from kepsilon.sources.protocol import Source
+from kepsilon.table.arrays import IntArray
+from kepsilon.table.whole_records import WholeColumn
 
 FEW = 30
 """The values of a column are listed, with counts, where there are at most this many distinct ones."""
@@ -217,6 +220,16 @@ def _as_numbers(counted: pa.Table, profile: ColumnProfile, *, commas: bool) -> t
 def _is_text(kind: pa.DataType) -> bool:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def sampled_columns(source: object, *, most: int) -> tuple[dict[str, WholeColumn], IntArray]:
+    """At most `most` records of a file or frame, evenly spaced: all columns by name, and the row of each record."""
+    found: dict[str, WholeColumn] = {}
+    rows: IntArray = np.zeros(0, dtype=np.int64)
+    for name, column in _columns(open_source(source)):
+        rows = np.unique(np.linspace(0, len(column) - 1, min(most, len(column))).astype(np.int64))
+        found |= whole_columns(taken_rows(pa.table({name: column}), rows))
+    return found, rows
 
 
 def _columns(opened: Source) -> Iterator[tuple[str, pa.ChunkedArray]]:

@@ -32,6 +32,14 @@ from kepsilon.table.type_changes import TypeChange
 from kepsilon.table.whole_records import WholeRecords, in_canonical_order
 
 
+def _fields_of_input(table: pa.Table, names: Sequence[str], source: OpenedSource) -> list[pa.Field]:
+    """The columns in the types of the input; what was read may hold them in types that are faster to move."""
+    schema: pa.Schema | None = getattr(source, "schema", None)
+    if schema is not None:
+        return [schema.field(name) for name in names]
+    return [pa.field(name, shown_type(table.schema.field(name))) for name in names]
+
+
 class LocalColumns:
     """The columns to publish, in memory; see `engines.protocol.Columns` for its methods and their order.
 
@@ -42,7 +50,7 @@ class LocalColumns:
     def __init__(self, table: pa.Table, roles: ColumnRoles, source: OpenedSource) -> None:
         lacking_order = disordered(table)
         table = without_order(table, lacking_order)
-        kept = [table.schema.field(name) for name in roles.kept]
+        kept = _fields_of_input(table, roles.kept, source)
         self.input_types: Mapping[str, Any] = {field.name: field.type for field in kept}
         self.type_changes: tuple[TypeChange, ...] = (
             *type_changes(kept),

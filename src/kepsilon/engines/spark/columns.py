@@ -236,7 +236,7 @@ class SparkColumns(CountedColumns):
         beside = (*self._roles.kept, *identifiers)
         folder = SpillFolder(self._engine.staging)
         try:
-            found = self._taken(shares, beside, folder.path / "0.parquet")
+            found = self._taken(shares, identifiers, folder.path / "0.parquet")
         finally:
             folder.close()
         self._table.refuse_changed(self.n_records)
@@ -247,8 +247,8 @@ class SparkColumns(CountedColumns):
             raise changed(self._table.name)
         return whole_records([records], kept=self._roles.kept, identifiers=identifiers)
 
-    def _taken(self, shares: FloatArray, beside: Sequence[str], lookup: Path) -> pa.Table:
-        """The records to take, with the row of the frequency table as class id; columns as in `RecordColumns`.
+    def _taken(self, shares: FloatArray, identifiers: Sequence[str], lookup: Path) -> pa.Table:
+        """The records to take with all their columns, the row of the frequency table as class id; columns as in `RecordColumns`.
 
         `lookup` is the file to write the combinations to that Spark joins to the records.
         """
@@ -261,14 +261,14 @@ class SparkColumns(CountedColumns):
         self._keys.write(lookup, numbers, only=np.flatnonzero(is_asked_for))
         first = len(self._roles.k_quasis)
         first_beside = first + len(self._roles.epsilon_quasis)
-        names = (*self._roles.k_quasis, *self._roles.epsilon_quasis, *beside)
+        names = (*self._roles.k_quasis, *self._roles.epsilon_quasis, *self._roles.kept, *identifiers)
         with_rows = self._table.has_rows
         with settled(self._engine.session, self._table.settings):
             frame = self._columns(names, rows=with_rows)
             asked_for = self._engine.session.read.parquet(as_hadoop(lookup))
             taken = frame.join(f.broadcast(asked_for), self._keys.are_same(frame, asked_for))
             if ((shares > 0) & (shares < 1)).any():
-                taken = sampled(taken, n_columns=len(names), rows=with_rows)
+                taken = sampled(taken, n_columns=len(names), rows=with_rows, has_identifiers=bool(identifiers))
             columns = [f"c{i}" for i in range(len(names))]
             rows = [ROW] if with_rows else []
             return taken.select("class_id", *columns[first:first_beside], *rows, *columns[first_beside:]).toArrow()

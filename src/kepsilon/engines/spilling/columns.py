@@ -8,6 +8,7 @@ records are stored to be released, or its place in the frequency table, where th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -25,6 +26,7 @@ from kepsilon.engines.on_disk.buckets import Bucket, Records, scatter
 from kepsilon.engines.on_disk.combinations import StoredCombinations, combinations_of_buckets
 from kepsilon.engines.on_disk.needs import Foreseen
 from kepsilon.engines.on_disk.whole_records import whole_records
+from kepsilon.engines.room import LEAST_WIDTH
 from kepsilon.engines.spilling.classes import SpilledClasses, SpilledPreview
 from kepsilon.errors import DataError
 from kepsilon.files.private_folders import SpillFolder
@@ -133,7 +135,10 @@ class SpilledColumns(CountedColumns):
                 n = min(self._room.records_per_part, self.n_records - first)
                 yield pa.table({"": pa.nulls(n)})
             return
-        yield from self._files.parts(columns, coded=coded, n_records=self._room.records_per_part)
+        known = {*self._roles.published}
+        wider = sum(max(LEAST_WIDTH, self._files.width(name)) for name in columns if name not in known)
+        room = replace(self._room, record_width=self._room.record_width + wider)
+        yield from self._files.parts(columns, coded=coded, n_records=room.records_per_part)
 
     def preview(self, recoding: Recoding) -> SpilledPreview:
         """As `Columns.preview`; the first call reads all records again and stores their ε-quasis by combination."""

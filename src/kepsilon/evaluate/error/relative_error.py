@@ -80,8 +80,14 @@ class ErrorSums:
         return self.relative_to(self.low, self.high)
 
     def relative_to(self, low: float, high: float) -> float | None:
-        """Mean distance over the range from `low` to `high`; None where that is empty or no record holds a value."""
-        return self.distance_sum / self.n_values / (high - low) if self.n_values and high > low else None
+        """Mean distance over the range from `low` to `high`; None where that is empty or no record holds a value.
+
+        Over a range that is next to nothing the quotient overflows: an error that is no number is not a figure.
+        """
+        if not self.n_values or not high > low:
+            return None
+        share = self.distance_sum / self.n_values / (high - low)
+        return share if math.isfinite(share) else None
 
 
 def expected_errors(values: FloatArray, class_ids: IntArray, *, expected_noise: FloatArray) -> ErrorSums:

@@ -1,31 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much of what generalisation hid in a k-quasi a kept column tells again, in bits.
 
-I(q; X | class) / H(q | class), q being the true value of the k-quasi. Counted in few records, I is above 0 for any two
-columns. So what it is after shuffling within classes is taken off: there X tells nothing, and all else stays as it is.
+I(q; X | class) as a share of H(q | class), q being the true value of the k-quasi. Counted in few records, I is above 0
+for any two columns. So E, what it is after shuffling within classes, is taken off both: there X tells nothing, and all
+else stays as it is. (I − E) / (H − E) is 1 for a copy of q and about 0 for a column that tells nothing of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kepsilon.evaluate.kept_columns.class_order import ClassOrder
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.arrays import IntArray
 
 MOST_EXACT = 200
 """A k-quasi with more values than this is looked at in groups of neighbouring values of the class."""
 MOST_GROUPS = 16
-N_SHUFFLES = 2
-N_MORE_SHUFFLES = 16
-"""For what is worth a note: their spread tells whether it could be chance."""
+N_SHUFFLES = 16
+"""Their spread tells whether what is worth a note could be chance. The first one tells whether to look at the others."""
 
 _SEED = 14_003
 _WORTH_A_LOOK = 0.04
 _SURE = 5.0
 """Standard deviations among shuffles by which the bits have to exceed their mean."""
+_FEWEST_BITS = 20.0
+"""Bits about all records together. With few records shuffles may all be alike; b bits come by chance in about 2^−b."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,7 @@ def exact_codes(codes: IntArray) -> OrderedCodes:
 
 
 def codes_to_group(codes: IntArray) -> OrderedCodes:
-    return OrderedCodes(codes=codes, ranking=np.argsort(codes, kind="stable"))
+    return OrderedCodes(codes=codes, ranking=np.argsort(codes, kind="stable").astype(np.int32))
 
 
 def _groups(codes: IntArray, ranking: IntArray, classes: ClassOrder) -> IntArray:
@@ -91,9 +93,7 @@ class BitCounter:
         self._classes = classes
         self._logarithms = np.log2(np.maximum(np.arange(classes.n_records + 1), 1))
         rng = np.random.default_rng(_SEED)
-        self._shuffles = [
-            np.argsort(classes.ids + rng.random(classes.n_records)) for _ in range(N_SHUFFLES + N_MORE_SHUFFLES)
-        ]
+        self._shuffles = [np.argsort(classes.ids + rng.random(classes.n_records)) for _ in range(N_SHUFFLES)]
         found = (self._hidden(name, codes) for name, codes in k_quasis.items())
         self.quasis = tuple(own for own in found if own is not None)
 
@@ -106,37 +106,44 @@ class BitCounter:
         within = self._logarithms[self._classes.sizes][self._classes.ids] - self._logarithms[np.bincount(pairs)][pairs]
         return HiddenQuasi(name=name, pairs=pairs, entropy=float(within.mean()))
 
-    def largest(self, column: OrderedCodes) -> tuple[float, str | None]:
-        """The largest share of a hidden quasi's bits that the column tells, and whose it is; 0 where it could be chance."""
-        shown = column.in_classes(self._classes)
+    def largest(self, codings: Sequence[OrderedCodes]) -> tuple[float, str | None]:
+        """The largest share of a hidden quasi's bits that a column tells, and whose it is; 0 where it could be chance.
+
+        `codings` are ways to look at the column; the one that tells most counts.
+        """
         best: tuple[float, str | None] = (0.0, None)
-        for quasi in self.quasis:
-            share = self.share(quasi, shown)
-            if share > best[0]:
-                best = (share, quasi.name)
+        for coding in codings:
+            for name, share in self.shares(coding).items():
+                if share > best[0]:
+                    best = (share, name)
         return best
 
-    def share(self, quasi: HiddenQuasi, shown: IntArray) -> float:
-        """Adjusted I(q; X | class) as a share of H(q | class); 0 where it could be chance. `shown` is X in class order."""
-        n_shown = int(shown.max(initial=0)) + 1
-        told = self._alike(quasi.pairs, shown, n_shown)
-        few = [self._shuffled(quasi, shown, n_shown, number) for number in range(N_SHUFFLES)]
-        if (told - np.mean(few)) / quasi.entropy < _WORTH_A_LOOK:
+    def shares(self, coding: OrderedCodes) -> dict[str, float]:
+        """Adjusted I(q; X | class) as a share of H(q | class) for each hidden quasi; 0 where it could be chance."""
+        shown = coding.in_classes(self._classes)
+        alone = self._alike(self._classes.ids, shown)
+        return {quasi.name: self._share(quasi, shown, alone) for quasi in self.quasis}
+
+    def _share(self, quasi: HiddenQuasi, shown: IntArray, alone: float) -> float:
+        # I = H(q | class) − H(q | class, X). Of its parts shuffling changes only how many share class, q and X.
+        told = quasi.entropy + self._alike(quasi.pairs, shown) - alone
+        chance: list[float] = []
+        for shuffle in self._shuffles:
+            chance.append(quasi.entropy + self._alike(quasi.pairs[shuffle], shown) - alone)
+            if len(chance) == 1 and _adjusted(told, chance, quasi.entropy) < _WORTH_A_LOOK:
+                return 0.0
+        beyond = told - np.mean(chance)
+        if beyond < _SURE * np.std(chance, ddof=1) or beyond * len(shown) < _FEWEST_BITS:
             return 0.0
-        more = self._shuffles[N_SHUFFLES:]
-        chance: FloatArray = np.array(
-            few + [self._shuffled(quasi, shown, n_shown, N_SHUFFLES + number) for number in range(len(more))]
-        )
-        beyond = float(told - chance.mean())
-        return beyond / quasi.entropy if beyond >= _SURE * chance.std(ddof=1) else 0.0
+        return _adjusted(told, chance, quasi.entropy)
 
-    def _shuffled(self, quasi: HiddenQuasi, shown: IntArray, n_shown: int, number: int) -> float:
-        return self._alike(quasi.pairs[self._shuffles[number]], shown, n_shown)
-
-    def _alike(self, pairs: IntArray, shown: IntArray, n_shown: int) -> float:
-        """Mean over records of log2(how many share class, q and X): log2(n) − H(class, q, X).
-
-        Of the four entropies in I(q; X | class), shuffling changes only this one.
-        """
-        keys = pairs * n_shown + shown
+    def _alike(self, numbers: IntArray, shown: IntArray) -> float:
+        """Mean over records of log2(how many share their number and what they show): log2(n) − H(number, shown)."""
+        keys = numbers * (int(shown.max(initial=0)) + 1) + shown
         return float(self._logarithms[np.bincount(keys)][keys].mean())
+
+
+def _adjusted(told: float, chance: Sequence[float], entropy: float) -> float:
+    """(I − E) / (H − E). Where chance alone tells nearly all, the divisor is at least a twentieth of H."""
+    by_chance = float(np.mean(chance))
+    return (told - by_chance) / max(entropy - by_chance, entropy / 20)

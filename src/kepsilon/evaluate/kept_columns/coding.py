@@ -63,7 +63,7 @@ def bins_by_size(column: WholeColumn, *, n_bins: int = N_BINS) -> IntArray:
     Equal values share a bin. Where there are no more values than bins, each value has its own.
     """
     counts = _counts(column)
-    if np.count_nonzero(counts) <= n_bins:
+    if n_occurring(column) <= n_bins:
         return _dense(column.codes)
     before = np.cumsum(counts) - counts
     return _dense(np.append(before * n_bins // counts.sum(), MISSING)[column.codes])
@@ -76,7 +76,7 @@ def bins_by_value(column: WholeColumn) -> IntArray:
     occur in one class are rarely in one bin, which they would be if all rare ones were lumped or neighbours joined.
     """
     counts = _counts(column)
-    if np.count_nonzero(counts) <= N_BINS:
+    if n_occurring(column) <= N_BINS:
         return _dense(column.codes)
     rank = np.empty(len(counts), dtype=np.int64)
     rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
@@ -87,13 +87,18 @@ def bins_by_value(column: WholeColumn) -> IntArray:
 def may_be_codes(column: WholeColumn) -> bool:
     """Whether to look at the column as categories: texts, few values, or numbers that occur again and again."""
     counts = _counts(column)
-    n_distinct = int(np.count_nonzero(counts))
-    return column.numbers is None or n_distinct <= max(N_BINS, int(counts.sum()) // _RECORDS_PER_CODE)
+    most = max(N_BINS, int(counts.sum()) // _RECORDS_PER_CODE)
+    return column.numbers is None or n_occurring(column) <= most
 
 
 def unique_share(column: WholeColumn) -> float:
     """Share of the records whose value no other record has."""
     return float(np.count_nonzero(_counts(column) == 1) / max(len(column.codes), 1))
+
+
+def n_occurring(column: WholeColumn) -> int:
+    """Distinct values of the records at hand; codes may be those of a larger table, and have gaps."""
+    return int(np.count_nonzero(_counts(column)))
 
 
 def _counts(column: WholeColumn) -> IntArray:
@@ -102,5 +107,5 @@ def _counts(column: WholeColumn) -> IntArray:
 
 
 def _dense(codes: IntArray) -> IntArray:
-    """Codes renumbered from 0 without gaps, in their order."""
-    return np.unique(codes, return_inverse=True)[1].ravel()
+    """Codes renumbered from 0 without gaps, in their order; small, because many columns hold them at a time."""
+    return np.unique(codes, return_inverse=True)[1].ravel().astype(np.int16)

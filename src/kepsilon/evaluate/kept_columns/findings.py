@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -104,3 +105,16 @@ class KeptColumns(JsonValue):
     def alarming(self) -> tuple[KeptColumn, ...]:
         """The columns with an alarm, in their order."""
         return tuple(own for own in self.columns if own.verdict == "alarm")
+
+    def not_accepted(self, accepted: Collection[str]) -> tuple[KeptColumn, ...]:
+        """The columns with an alarm that is not accepted, in their order; `accepted` names columns.
+
+        Two columns that give something away only together are accepted by accepting one of them.
+        """
+        return tuple(own for own in self.alarming if not self._is_accepted(own, accepted))
+
+    def _is_accepted(self, alarming: KeptColumn, accepted: Collection[str]) -> bool:
+        if alarming.column in accepted:
+            return True
+        pairs = [pair.columns for pair in self.pairs if pair.is_alarm and alarming.column in pair.columns]
+        return set(alarming.alarms) == {"pair"} and all(set(accepted) & set(names) for names in pairs)

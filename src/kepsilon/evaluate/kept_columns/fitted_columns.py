@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kepsilon.evaluate.kept_columns.bits import OrderedCodes, codes_to_group, exact_codes
 from kepsilon.evaluate.kept_columns.by_type import is_exact_date, is_free_text, is_serial
-from kepsilon.evaluate.kept_columns.coding import bins_by_size, bins_by_value, may_be_codes, unique_share
+from kepsilon.evaluate.kept_columns.coding import bins_by_size, bins_by_value, is_measured, may_be_codes, unique_share
 from kepsilon.evaluate.kept_columns.guesses import Guess, formula_guesses
 from kepsilon.evaluate.kept_columns.identifiers_inside import Identifiers
 from kepsilon.evaluate.kept_columns.pairs import Measured, measured_of
@@ -30,7 +30,8 @@ class FittedColumn:
     guesses: tuple[Guess, ...]
     measured: Measured | None
     """The column's numbers; None for categories."""
-    for_bits: OrderedCodes
+    for_bits: tuple[OrderedCodes, ...]
+    """Ways to look at the column for bits: by value where it may be codes, by size where it has many numbers."""
     unique: float
     is_date: bool
     is_free_text: bool
@@ -60,10 +61,17 @@ def fit_columns(
             table_bins=bins[-1],
             guesses=(*formulas.get(name, ()), *ratio_guesses(column, divisors)),
             measured=measured.get(name),
-            for_bits=codes_to_group(column.codes) if by_value is None else exact_codes(by_value),
+            for_bits=tuple(_for_bits(column, by_value)),
             unique=unique_share(column),
             is_date=is_exact_date(column),
             is_free_text=is_free_text(column),
             is_serial=is_serial(column, rows),
             identifiers_inside=identifiers.share_inside(column),
         )
+
+
+def _for_bits(column: WholeColumn, by_value: IntArray | None) -> Iterator[OrderedCodes]:
+    if by_value is not None:
+        yield exact_codes(by_value)
+    if by_value is None or is_measured(column):
+        yield codes_to_group(column.codes)

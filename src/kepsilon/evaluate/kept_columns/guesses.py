@@ -64,7 +64,7 @@ def formula_guesses(measured: Mapping[str, Measured], folds: TwoFolds) -> dict[s
                 shown=on_grid(np.nan_to_num(values), low=low, high=high),
                 known=known,
                 is_shown=~np.isnan(values),
-                ranking=np.argsort(known, kind="stable"),
+                ranking=np.argsort(known).astype(np.int32),
                 by="formula",
                 of=None,
             )

@@ -22,8 +22,11 @@ MOST_CHARACTERS = 4_000_000
 """Of a column with longer texts than this, the first ones are read."""
 
 _SURE = 5.0
+_TELLING = 2
+_WORD_BITS = 32
+_WORD_MASK = (1 << _WORD_BITS) - 1
 _SEED = 14_004
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w{3,}")
 
 
 class Identifiers:
@@ -39,7 +42,10 @@ class Identifiers:
         """A number for each word of an identifier value."""
         found: list[IntArray] = [np.empty(0, dtype=np.int64)]
         for column in identifiers.values():
-            words = [[self._numbers.setdefault(word, len(self._numbers)) for word in own] for own in _words(column)]
+            words = [
+                [self._numbers.setdefault(word, len(self._numbers)) for word in own if _is_telling(word)]
+                for own in _words(column)
+            ]
             found.append(_keys(words, column.codes, np.arange(n_records)))
         # A word's number is in the low half of a key, so that keys stay what they are when words are added.
         self._keys = np.unique(np.concatenate(found))
@@ -67,12 +73,18 @@ class Identifiers:
         return n_found / n_present if n_found > chance + _SURE * np.sqrt(chance) else 0.0
 
     def _n_found(self, words: list[list[int]], codes: IntArray, records: IntArray) -> int:
-        """Records that hold a word of their own, if what position i holds were in the record `records[i]`."""
-        keys = _keys(words, codes, records)
-        return len(np.unique(keys[np.isin(keys, self._keys)] >> _RECORD_BITS))
+        """Records that hold a word of their own, if what position i holds were in the record `records[i]`.
 
-
-_RECORD_BITS = 32
+        Words that are in their own records less than twice as often as chance puts them there are left out: the end of
+        all e-mail addresses would hide what is found through their beginnings.
+        """
+        keys = np.unique(_keys(words, codes, records))
+        own = keys[np.isin(keys, self._keys)]
+        in_texts, in_identifiers, found = (
+            np.bincount(these & _WORD_MASK, minlength=len(self._numbers)) for these in (keys, self._keys, own)
+        )
+        is_telling = found * self._n_records >= _TELLING * in_texts * in_identifiers
+        return len(np.unique(own[is_telling[own & _WORD_MASK]] >> _WORD_BITS))
 
 
 def _keys(words: list[list[int]], codes: IntArray, records: IntArray) -> IntArray:
@@ -82,18 +94,18 @@ def _keys(words: list[list[int]], codes: IntArray, records: IntArray) -> IntArra
     starts = np.cumsum(lengths) - lengths
     n_words = lengths[codes]
     within = np.arange(n_words.sum()) - np.repeat(np.cumsum(n_words) - n_words, n_words)
-    keys: IntArray = (np.repeat(records, n_words) << _RECORD_BITS) + flat[np.repeat(starts[codes], n_words) + within]
+    keys: IntArray = (np.repeat(records, n_words) << _WORD_BITS) + flat[np.repeat(starts[codes], n_words) + within]
     return keys
 
 
 def _words(column: WholeColumn, *, among: FloatArray | None = None) -> Iterator[Collection[str]]:
-    """The words of each code's value that are long enough to tell anything; a whole number is one word.
+    """The words of each code's value; a whole number is one word.
 
     Of numbers, only those `among` some are asked for, because most columns of numbers hold none of them.
     """
     if column.numbers is not None:
         sizes = np.abs(np.where(np.isfinite(column.numbers), column.numbers, 0.0))
-        is_word = (sizes == np.rint(sizes)) & (sizes < 2.0**53) & (sizes >= 10.0 ** (SHORTEST_NUMBER - 1))
+        is_word = (sizes == np.rint(sizes)) & (sizes < 2.0**53)
         if among is not None:
             is_word &= np.isin(sizes, among)
         if is_word.any():
@@ -104,15 +116,17 @@ def _words(column: WholeColumn, *, among: FloatArray | None = None) -> Iterator[
     n_read = 0
     for text in column.texts:
         n_read += len(text)
-        yield set(_words_of(text)) if n_read <= MOST_CHARACTERS else set()
+        yield _words_of(text) if n_read <= MOST_CHARACTERS else ()
 
 
-def _words_of(text: str) -> Iterator[str]:
+def _words_of(text: str) -> list[str]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    for word in _WORD.findall(text.casefold()):
-        if word.isdecimal():
-            if len(number := word.lstrip("0")) >= SHORTEST_NUMBER:
-                yield number
-        elif len(word) >= SHORTEST_WORD:
-            yield word
+    words: list[str] = _WORD.findall(text.casefold())
+    if "0" in text:
+        words = [word.lstrip("0") if word.isdecimal() else word for word in words]
+    return words
+
+
+def _is_telling(word: str) -> bool:
+    return len(word) >= (SHORTEST_NUMBER if word.isdecimal() else SHORTEST_WORD)

@@ -7,13 +7,14 @@ Candidates are all originals of the record's class. Where t of them fit equally 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kepsilon.evaluate.kept_columns.class_order import ClassOrder
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
-GRID = 1_000_000_000
+GRID = 100_000_000
 """Numbers are compared as multiples of this part of their spread, so that originals that are known alike tie exactly,
-whatever rounding did to what was worked out for them."""
+whatever rounding did to what was worked out for them. All of them, and their distances, fit into 32 bits."""
 NOBODY = 16 * GRID
 """What is known of a candidate of whom nothing is known: farther from everything than any number."""
 
@@ -21,7 +22,7 @@ NOBODY = 16 * GRID
 def on_grid(values: FloatArray, *, low: float, high: float) -> IntArray:
     """Numbers as multiples of (high − low) / GRID, counted from `low`; those far outside are moved to three spreads."""
     spread = high - low
-    return np.rint(np.clip((values - low) / spread, -3.0, 3.0) * GRID).astype(np.int64)
+    return np.rint(np.clip((values - low) / spread, -3.0, 3.0) * GRID).astype(np.int32)
 
 
 def nearest_links(
@@ -50,14 +51,14 @@ def nearest_links(
     inside = np.clip(other, 0, len(first) - 1)
     there = first[inside]
     is_candidate = (inside == other) & (other != run) & (ids[there] == ids)
-    other_distance = np.where(is_candidate, np.abs(seen - own[there]), np.iinfo(np.int64).max)
+    other_distance = np.where(is_candidate, np.abs(seen - own[there]), np.iinfo(np.int32).max)
     n_nearest = run_sizes[run] + np.where(other_distance == distance, run_sizes[inside], 0)
     linked = np.where(other_distance < distance, 0.0, 1.0 / n_nearest)
     return float(linked[is_shown[at]].sum())
 
 
 def likeliest_links(
-    scores: FloatArray,
+    scores: FloatArray | NDArray[np.float32],
     bins: IntArray,
     *,
     row_of_record: IntArray,
@@ -76,10 +77,11 @@ def likeliest_links(
     best = np.maximum.reduceat(scores, row_starts, axis=0) - tolerance
     rows_of_class = np.diff(np.append(row_starts, len(scores)))
     is_best = scores >= np.repeat(best, rows_of_class, axis=0)
-    if len(scores) == classes.n_records:
-        n_best = np.add.reduceat(is_best, row_starts, axis=0, dtype=np.int32)
-    else:
-        n_best = np.add.reduceat(is_best * records_of_row[:, None].astype(np.int32), row_starts, axis=0)
+    # Few are best. To count these takes a fraction of the time of adding up whole columns.
+    n_bins = scores.shape[1]
+    row, own_bin = np.divmod(np.flatnonzero(is_best), n_bins)
+    owner = np.repeat(np.arange(len(row_starts)), rows_of_class)
+    n_best = np.bincount(owner[row] * n_bins + own_bin, weights=records_of_row[row]).reshape(-1, n_bins)
     return np.array(
         [float((is_best[row_of_record, own] / n_best[classes.ids, own]).sum()) for own in np.ascontiguousarray(bins.T)]
     )

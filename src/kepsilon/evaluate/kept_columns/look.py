@@ -15,6 +15,7 @@ import numpy as np
 
 from kepsilon.evaluate.kept_columns.bits import MOST_EXACT, BitCounter, OrderedCodes, codes_to_group, exact_codes
 from kepsilon.evaluate.kept_columns.class_order import ClassOrder, order_of_classes
+from kepsilon.evaluate.kept_columns.coding import n_occurring
 from kepsilon.evaluate.kept_columns.findings import KeptColumn, KeptColumns, KeptPair, Verdict
 from kepsilon.evaluate.kept_columns.fitted_columns import FittedColumn, fit_columns
 from kepsilon.evaluate.kept_columns.identifiers_inside import Identifiers
@@ -28,7 +29,7 @@ from kepsilon.table.whole_records import RecordsInClasses, WholeColumn
 
 COLUMNS_AT_ONCE = 8
 """Columns whose bins are predicted and compared together; more need more memory and take no less time."""
-ALIKE = 1e-7
+ALIKE = 1e-5
 """Predicted shares of bins that differ by no more than this tie: rounding moves them by less."""
 
 
@@ -88,11 +89,11 @@ class FittedAttackers:
         """Links through predicted bins of each column."""
         fold = self.folds.fold[classes.records]
         halves = [np.flatnonzero(fold == own) for own in (0, 1)]
-        features = [self.folds.basis[classes.records[own]] for own in halves]
+        features = [self.folds.basis[classes.records[own]].astype(np.float32) for own in halves]
         for model in self.bin_models:
-            scores = np.empty((classes.n_records, model.coefficients[0].shape[1]))
+            scores = np.empty((classes.n_records, model.coefficients[0].shape[1]), dtype=np.float32)
             for half, own, coefficients in zip(halves, features, model.coefficients, strict=True):
-                scores[half] = own[:, : len(coefficients)] @ coefficients
+                scores[half] = own[:, : len(coefficients)] @ coefficients.astype(np.float32)
             links = likeliest_links(
                 scores,
                 np.column_stack(
@@ -169,7 +170,7 @@ def _bin_model(columns: tuple[FittedColumn, ...], folds: TwoFolds) -> BinModel:
 
 
 def _for_bits(quasi: WholeColumn) -> OrderedCodes:
-    return exact_codes(quasi.codes) if quasi.n_distinct <= MOST_EXACT else codes_to_group(quasi.codes)
+    return exact_codes(quasi.codes) if n_occurring(quasi) <= MOST_EXACT else codes_to_group(quasi.codes)
 
 
 def _in_groups(columns: tuple[FittedColumn, ...]) -> Iterator[tuple[FittedColumn, ...]]:

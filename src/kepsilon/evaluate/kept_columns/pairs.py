@@ -51,64 +51,61 @@ def telling_pairs(
     A column that tells the ε-quasi by itself gains nothing from another. Of many pairs for one ε-quasi those are named
     that are the best for one of their columns.
     """
+    by_quasi: dict[str, list[KeptPair]] = {}
+    kinds: tuple[PairKind, ...] = ("sum", "ratio")
+    for kind in kinds:
+        for pair in _pairs(_as(kind, kept), _as(kind, epsilon_quasis), kind, classes):
+            by_quasi.setdefault(pair.of, []).append(pair)
     found = []
-    for quasi, own in epsilon_quasis.items():
-        pairs = [
-            *_pairs_of(quasi, own.numbers, {name: other.numbers for name, other in kept.items()}, "sum", classes),
-            *_pairs_of(
-                quasi, own.logarithms, {name: other.logarithms for name, other in kept.items()}, "ratio", classes
-            ),
-        ]
-        pairs.sort(key=lambda pair: (not pair.is_alarm, -pair.gain, pair.columns))
+    for quasi in epsilon_quasis:
         named: set[str] = set()
-        for pair in pairs:
+        for pair in sorted(by_quasi.get(quasi, ()), key=lambda own: (not own.is_alarm, -own.gain, own.columns)):
             if not named.issuperset(pair.columns):
                 named.update(pair.columns)
                 found.append(pair)
     return tuple(found)
 
 
-def _pairs_of(
-    quasi: str,
-    values: FloatArray | None,
-    kept: Mapping[str, FloatArray | None],
-    kind: PairKind,
-    classes: ClassOrder,
+def _as(kind: PairKind, columns: Mapping[str, Measured]) -> dict[str, FloatArray]:
+    """Numbers for sums, logarithms for ratios, of those columns that have them."""
+    chosen = {name: own.numbers if kind == "sum" else own.logarithms for name, own in columns.items()}
+    return {name: own for name, own in chosen.items() if own is not None}
+
+
+def _pairs(
+    kept: Mapping[str, FloatArray], epsilon_quasis: Mapping[str, FloatArray], kind: PairKind, classes: ClassOrder
 ) -> Iterator[KeptPair]:
-    columns = {name: own for name, own in kept.items() if own is not None}
     freedom = classes.n_records - classes.n_classes - 2
-    if values is None or len(columns) < 2 or freedom < 1:
+    if len(kept) < 2 or not epsilon_quasis or freedom < 1:
         return
-    names = list(columns)
-    regressors = within_classes(np.column_stack(list(columns.values())), classes)
-    target = within_classes(values[:, None], classes)[:, 0]
-    alone = regressors.T @ target
-    alike = regressors.T @ regressors
+    names = list(kept)
+    n_pairs = len(names) * (len(names) - 1) / 2
+    columns = within_classes(kept, classes)
+    alike = columns.T @ columns
     apart = 1 - alike**2
     apart[apart < _PARALLEL] = np.inf
-    both = (alone[:, None] ** 2 + alone**2 - 2 * np.outer(alone, alone) * alike) / apart
-    better = np.maximum(alone[:, None] ** 2, alone**2)
-    gain = both - better
-    n_pairs = len(names) * (len(names) - 1) / 2
-    for i, j in zip(*np.nonzero(np.triu(gain, 1) >= NOTED_GAIN), strict=True):
-        # The share of what the better column left has a Beta(½, freedom/2) law where the other tells nothing.
-        left = max((1 - float(both[i, j])) / max(1 - float(better[i, j]), 1e-300), 1e-300)
-        if n_pairs * math.exp(freedom / 2 * math.log(left)) > _BY_CHANCE:
-            continue
-        r_squared, own_gain = min(float(both[i, j]), 1.0), float(gain[i, j])
-        yield KeptPair(
-            columns=(names[i], names[j]),
-            of=quasi,
-            kind=kind,
-            r_squared=r_squared,
-            gain=own_gain,
-            is_alarm=own_gain >= ALARMING_GAIN or r_squared >= ALARMING_R_SQUARED,
-        )
+    targets = within_classes(epsilon_quasis, classes)
+    for quasi, alone in zip(epsilon_quasis, targets.T @ columns, strict=True):
+        both = (alone[:, None] ** 2 + alone**2 - 2 * np.outer(alone, alone) * alike) / apart
+        better = np.maximum(alone[:, None] ** 2, alone**2)
+        for i, j in zip(*np.nonzero(np.triu(both - better, 1) >= NOTED_GAIN), strict=True):
+            r_squared, gain = min(float(both[i, j]), 1.0), float(both[i, j] - better[i, j])
+            # The share of what the better column left has a Beta(½, freedom/2) law where the other tells nothing.
+            left = (1 - r_squared) / (1 - float(better[i, j]))
+            if n_pairs * left ** (freedom / 2) <= _BY_CHANCE:
+                yield KeptPair(
+                    columns=(names[i], names[j]),
+                    of=quasi,
+                    kind=kind,
+                    r_squared=r_squared,
+                    gain=gain,
+                    is_alarm=gain >= ALARMING_GAIN or r_squared >= ALARMING_R_SQUARED,
+                )
 
 
-def within_classes(columns: FloatArray, classes: ClassOrder) -> FloatArray:
+def within_classes(columns: Mapping[str, FloatArray], classes: ClassOrder) -> FloatArray:
     """Columns less their means in each class, of length 1, missing values 0; (n_in_classes, n_columns) in class order."""
-    values = columns[classes.records]
+    values = np.column_stack([own[classes.records] for own in columns.values()])
     missing = np.isnan(values)
     values = np.where(missing, 0.0, values)
     present = np.add.reduceat(~missing, classes.starts, axis=0, dtype=np.int64)

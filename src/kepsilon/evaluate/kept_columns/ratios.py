@@ -51,7 +51,8 @@ def divisor_of(name: str, quasi: WholeColumn) -> Divisor | None:
     low, high = (float(own) for own in np.nanquantile(scaled, [_TAIL, 1 - _TAIL]))
     if not high - low > np.finfo(np.float64).tiny:
         return None
-    known = np.where(np.isnan(values), NOBODY, on_grid(np.nan_to_num(scaled), low=low, high=high))
+    known = on_grid(np.nan_to_num(scaled), low=low, high=high)
+    known[np.isnan(values)] = NOBODY
     logarithms, signs = _logarithms(values)
     return Divisor(
         name=name,
@@ -61,7 +62,7 @@ def divisor_of(name: str, quasi: WholeColumn) -> Divisor | None:
         high=high,
         log_largest=float(np.log(largest)),
         known=known,
-        ranking=np.argsort(known, kind="stable"),
+        ranking=np.argsort(known).astype(np.int32),
     )
 
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kepsilon.evaluate.kept_columns.class_order import ClassOrder
-from kepsilon.evaluate.kept_columns.coding import bins_by_size
+from kepsilon.evaluate.kept_columns.coding import bins_by_size, n_occurring
 from kepsilon.evaluate.kept_columns.links import likeliest_links
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.whole_records import MISSING, WholeColumn
@@ -40,7 +41,7 @@ class QuasiValues:
 
 def quasi_values(quasi: WholeColumn, fold: IntArray) -> QuasiValues:
     """The quasi's exact values, missing ones among them; ranges of values where there are too many numbers."""
-    if quasi.numbers is not None and quasi.n_distinct > MOST_NUMBERS:
+    if quasi.numbers is not None and n_occurring(quasi) > MOST_NUMBERS:
         values = bins_by_size(quasi, n_bins=MOST_NUMBERS)
         n_values = lone = int(values.max(initial=-1)) + 1
     else:
@@ -58,7 +59,7 @@ def quasi_values(quasi: WholeColumn, fold: IntArray) -> QuasiValues:
     )
 
 
-def table_of(quasi: QuasiValues, bins: IntArray) -> FloatArray:
+def table_of(quasi: QuasiValues, bins: IntArray) -> NDArray[np.float32]:
     """P(bin | value of the quasi) as counted in the other fold, shape (2 · n_values, n_bins), fold 0 first."""
     n_bins = int(bins.max()) + 1
     prior = np.bincount(bins) / len(bins)

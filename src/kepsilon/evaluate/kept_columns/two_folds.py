@@ -11,7 +11,7 @@ import numpy as np
 
 from kepsilon.evaluate.kept_columns.coding import (
     bins_by_value,
-    is_measured,
+    n_occurring,
     numbers_of,
     standardised,
     standardised_logarithms,
@@ -114,9 +114,10 @@ def _features(quasis: Sequence[WholeColumn]) -> Iterator[FloatArray]:
 
 def _levels(quasis: Sequence[WholeColumn]) -> Iterator[FloatArray]:
     for quasi in quasis:
-        if is_measured(quasi) and quasi.n_distinct > _FEW_LEVELS:
+        has_many = n_occurring(quasi) > _FEW_LEVELS
+        if has_many and quasi.numbers is not None:
             continue
-        codes = bins_by_value(quasi) if quasi.n_distinct > _FEW_LEVELS else quasi.codes
+        codes = bins_by_value(quasi) if has_many else quasi.codes
         values, counts = np.unique(codes, return_counts=True)
         # The most frequent value is the one that all others are compared with.
         for value in np.delete(values, counts.argmax()) if len(values) else values:

@@ -174,15 +174,9 @@ def attack_with_three(
     """
     law = classes.mechanism.exponential
     noisy = {name: j for j, name in enumerate(epsilon_quasis)} if law is not None else {}
-    names = [*columns, *noisy]
-    if not names:
+    if not columns and not noisy:
         return None
-    size = min(SUBSET_SIZE, len(columns) + min(1, len(noisy)))
-    subsets = [own for own in combinations(names, size) if sum(name in noisy for name in own) <= 1]
-    n_possible = len(subsets)
-    if n_possible > MOST_SUBSETS:
-        chosen = np.random.default_rng(0).choice(n_possible, MOST_SUBSETS, replace=False)
-        subsets = [subsets[i] for i in np.sort(chosen).tolist()]
+    subsets, n_possible = chosen_subsets(list(columns), list(noisy))
     shares, largest = [], 0.0
     for subset in subsets:
         alike, _ = number(
@@ -205,6 +199,20 @@ def attack_with_three(
         worst_names=subsets[worst],
         largest=largest,
     )
+
+
+def chosen_subsets(exact: Sequence[str], noisy: Sequence[str]) -> tuple[list[tuple[str, ...]], int]:
+    """Sets of three attributes with at most one noisy one, no more than are tried, and how many there are in all.
+
+    Sets are smaller where there are too few attributes. The choice depends on the number of sets alone.
+    """
+    size = min(SUBSET_SIZE, len(exact) + min(1, len(noisy)))
+    subsets = [own for own in combinations([*exact, *noisy], size) if sum(name in noisy for name in own) <= 1]
+    n_possible = len(subsets)
+    if n_possible > MOST_SUBSETS:
+        chosen = np.random.default_rng(0).choice(n_possible, MOST_SUBSETS, replace=False)
+        subsets = [subsets[i] for i in np.sort(chosen).tolist()]
+    return subsets, n_possible
 
 
 def _chances_among(

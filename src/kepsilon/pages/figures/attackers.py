@@ -10,7 +10,6 @@ from kepsilon.pages.charts.axes import percent as axis_percent
 from kepsilon.pages.charts.palette import BLUE
 from kepsilon.pages.figures.figure import Figure, Table
 from kepsilon.pages.wording import number, percent, plural
-from kepsilon.predict.attackers import OF_CLASS, Attacker
 from kepsilon.predict.kept_columns import ALARM, NOTE
 from kepsilon.publish.record import Record
 
@@ -31,7 +30,7 @@ def attackers_figure(record: Record) -> Figure:
         ],
         drawing=bar_chart(
             [
-                Bar(_short(own), [Segment("expected", own.risk.total, BLUE)], percent(own.risk.total))
+                Bar(own.name, [Segment("expected", own.risk.total, BLUE)], percent(own.risk.total))
                 for own in expected
                 if own.risk is not None
             ],
@@ -40,9 +39,10 @@ def attackers_figure(record: Record) -> Figure:
             axis_words=axis_percent,
         ),
         table=Table(
-            headers=["whoever knows", "and", "links, expected", "links, as drawn", "largest risk of one record"],
+            headers=["", "whoever knows", "and", "links, expected", "links, as drawn", "largest risk of one record"],
             rows=[
                 [
+                    own.name,
                     own.knows,
                     own.how,
                     percent(None if own.risk is None else own.risk.total),
@@ -51,18 +51,9 @@ def attackers_figure(record: Record) -> Figure:
                 ]
                 for own in record.attackers
             ],
-            n_words=2,
+            n_words=3,
         ),
     )
-
-
-def _short(attacker: Attacker) -> str:
-    """What an attacker knows, in words that still tell attackers apart when a chart shortens them."""
-    if attacker.column is not None:
-        return f"works out {attacker.column}" if attacker.needs_only_quasis else f"quasis, {attacker.column}"
-    if attacker.needs_only_quasis and attacker.knows != OF_CLASS:
-        return "the quasis"
-    return attacker.knows.removesuffix(" of a person")
 
 
 def kept_columns_figures(record: Record) -> Iterator[Figure]:

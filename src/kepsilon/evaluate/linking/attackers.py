@@ -11,17 +11,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.linking.known_columns import SubsetAttacks
 from kepsilon.json_values import Json, JsonValue
 from kepsilon.policy.policy import Policy
 
 MOST_NAMES = 6
 """Columns that a sentence names one by one; of more it says how many there are."""
 
+BY_CLASS, BY_QUASIS, BY_MATCHING, WORKING_OUT = "class", "quasis", "matching", "working out"
+ONE_COLUMN, ANY_THREE, WORST_THREE, EVERYTHING = "one column", "any three", "worst three", "everything"
+"""Names of attackers: what each of them knows or does, in a word or two."""
+
 OF_CLASS = "the class of a person"
 """What somebody knows who guesses among the records of a class."""
-
-EVERYTHING = "everything"
-"""What somebody knows who has the original table."""
 
 REAL = 5.0
 """Standard deviations above chance from which on a column counts as one that can be worked out from the quasis."""
@@ -31,6 +33,8 @@ REAL = 5.0
 class Attacker(JsonValue):
     """Somebody who knows something about everybody, and links released records to persons."""
 
+    name: str
+    """What the attacker knows or does, in a word or two."""
     knows: str
     """What the attacker knows of everybody, in words that follow “whoever knows”."""
     how: str
@@ -65,6 +69,7 @@ class Attacker(JsonValue):
 
     def to_json(self) -> Json:
         return {
+            "name": self.name,
             "knows": self.knows,
             "how": self.how,
             "column": self.column,
@@ -97,11 +102,11 @@ def headline_of(attackers: Iterable[Attacker]) -> Headline:
 
 def risk_in_words(attackers: Sequence[Attacker]) -> str:
     """The share that whoever knows the quasis links, and the share by also working out a kept column, in sentences."""
-    nearest = next(own for own in attackers if own.needs_only_quasis and own.risk is not None and own.knows != OF_CLASS)
+    nearest = next(own for own in attackers if own.name == BY_QUASIS)
     risk = nearest.risk or Estimate()
     sentences = [f"Whoever knows {nearest.knows} links {percent(risk.total)} of the records, on average."]
     for own in attackers:
-        if own.needs_only_quasis and own.column is not None and own.risk is not None:
+        if own.name == WORKING_OUT and own.risk is not None:
             share = percent(own.risk.total)
             sentences.append(
                 f"Whoever also {own.how} links {share}."
@@ -114,6 +119,7 @@ def risk_in_words(attackers: Sequence[Attacker]) -> str:
 def known_by_class(*, n_classes: int, n_records: int, smallest: int) -> Attacker:
     """Whoever knows the class of a person and guesses among its records."""
     return Attacker(
+        name=BY_CLASS,
         knows=OF_CLASS,
         how="guesses among its records",
         needs_only_quasis=True,
@@ -122,9 +128,10 @@ def known_by_class(*, n_classes: int, n_records: int, smallest: int) -> Attacker
     )
 
 
-def known_by_quasis(policy: Policy, *, risk: Estimate, largest: float) -> Attacker:
+def known_by_quasis(policy: Policy, *, risk: Estimate | None, largest: float | None) -> Attacker:
     """Whoever knows all quasis, and takes the nearest original of the class."""
     return Attacker(
+        name=BY_QUASIS,
         knows=quasis_in_words(policy),
         how="takes the nearest original of the class" if policy.epsilon_quasis else "guesses within the class",
         needs_only_quasis=True,
@@ -133,13 +140,83 @@ def known_by_quasis(policy: Policy, *, risk: Estimate, largest: float) -> Attack
     )
 
 
-def known_by_matching(policy: Policy, *, largest: float) -> Attacker:
+def known_by_matching(policy: Policy, *, largest: float | None) -> Attacker:
     """Whoever knows all quasis, and matches all records of a class to all its originals at once."""
     return Attacker(
+        name=BY_MATCHING,
         knows=quasis_in_words(policy),
         how="matches a whole class one to one",
         needs_only_quasis=True,
         risk=None,
+        largest=largest,
+    )
+
+
+def known_by_working_out(policy: Policy, *, column: str, risk: Estimate) -> Attacker:
+    """Whoever knows all quasis, and works out a kept column from them."""
+    return Attacker(
+        name=WORKING_OUT,
+        knows=quasis_in_words(policy),
+        how=f"works out what {column} must be",
+        needs_only_quasis=True,
+        risk=risk,
+        largest=None,
+        column=column,
+    )
+
+
+def known_with_column(policy: Policy, *, column: str, risk: Estimate | None, largest: float | None) -> Attacker:
+    """Whoever knows all quasis and one kept column."""
+    nearest = (
+        "takes the nearest original of the class with the same" if policy.epsilon_quasis else "guesses among the same"
+    )
+    return Attacker(
+        name=ONE_COLUMN,
+        knows=f"{quasis_in_words(policy)} and {column}",
+        how=f"{nearest} {column}",
+        needs_only_quasis=False,
+        risk=risk,
+        largest=largest,
+        column=column,
+    )
+
+
+def known_by_three(found: SubsetAttacks, *, n_sampled: int | None) -> tuple[Attacker, Attacker]:
+    """Whoever knows three attributes: on average over all sets of three that were tried, and by the worst set.
+
+    `n_sampled` is the number of records that were looked at, None where these are all.
+    """
+    size = len(found.worst_names)
+    tried = f"{found.n_tried:,} of {found.n_possible:,}" if found.n_tried < found.n_possible else f"{found.n_tried:,}"
+    among = "" if n_sampled is None else f"; among {n_sampled:,} sampled records, so at most"
+    return (
+        Attacker(
+            name=ANY_THREE,
+            knows=f"any {size} attributes of a person",
+            how=f"guesses among the records that fit (the mean of {tried} sets of {size}{among})",
+            needs_only_quasis=False,
+            risk=Estimate(total=found.mean),
+            largest=found.largest,
+        ),
+        Attacker(
+            name=WORST_THREE,
+            knows=names_in_words(found.worst_names),
+            how=f"guesses among the records that fit (the worst of {tried} sets of {size}{among})",
+            needs_only_quasis=False,
+            risk=Estimate(total=found.worst),
+            largest=None,
+        ),
+    )
+
+
+def known_by_everything(*, risk: Estimate | None, largest: float | None) -> Attacker:
+    """Whoever knows the whole original table."""
+    return Attacker(
+        name=EVERYTHING,
+        knows=EVERYTHING,
+        how="takes the nearest original of all columns",
+        needs_only_quasis=False,
+        risk=risk,
         largest=largest,
     )
 

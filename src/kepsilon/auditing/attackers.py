@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the table of attackers: who could link how many records, by what they know; it accuses nobody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kepsilon.auditing.attacks import NEAREST
+from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.known_columns import attack_with_known, worst_column
+from kepsilon.auditing.leaks import report_leaks
+from kepsilon.auditing.residuals import n_taken_out_with_class
+from kepsilon.auditing.stated_laws import why_not_judged
+from kepsilon.auditing.three_attributes import attack_with_three
+from kepsilon.auditing.whole_records import LookedAt, look_at_whole_records
+from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.kept_columns.findings import KeptColumns
+from kepsilon.evaluate.linking.attackers import (
+    REAL,
+    Attacker,
+    known_by_class,
+    known_by_everything,
+    known_by_matching,
+    known_by_quasis,
+    known_by_three,
+    known_by_working_out,
+    known_with_column,
+    percent,
+)
+from kepsilon.special_files import special_kind
+
+APART, TIMES = 0.05, 1.25
+"""A headline of the curator's record is too low if ours exceeds it by so much, and is so many times as large."""
+
+
+def check_whole_records(case: AuditCase, path: Path | None) -> None:
+    """Looks at whole records: reports kept columns that give people away, and sets the table of attackers.
+
+    `path` is the release, where it is a file; the headline of the curator's record beside it is then held against the
+    table.
+    """
+    looked = look_at_whole_records(case, only_known=False)
+    found = report_leaks(case, looked) if case.policy.kept and looked.rows.size else None
+    attackers = tuple(_attackers(case, looked, found))
+    case.findings.figures = replace(case.findings.figures, attackers=attackers)
+    formula = next((own for own in attackers if own.needs_only_quasis and own.column is not None), None)
+    if formula is not None and formula.risk is not None:
+        case.findings.headline += f" W{formula.in_words[1:]}, links {percent(formula.risk.total)}."
+        if path is not None:
+            _hold_headline_against(case, formula, formula.risk.total, path)
+
+
+def _attackers(case: AuditCase, looked: LookedAt, found: KeptColumns | None) -> Iterator[Attacker]:
+    """Every attacker with what the audit can work out, those who know least first."""
+    policy, figures = case.policy, case.findings.figures
+    yield _by_class(case)
+    if why_not_judged(policy) is None:
+        yield _by_quasis(case)
+        if policy.epsilon_quasis and figures.largest_risks is not None:
+            yield known_by_matching(policy, largest=figures.largest_risks.by_matching)
+    if found is not None:
+        yield from _by_working_out(case, found)
+    if why_not_judged(policy) is None:
+        yield from _who_know_more(case, looked)
+
+
+def _by_class(case: AuditCase) -> Attacker:
+    """Whoever guesses among the records of a class."""
+    classes = case.classes
+    sizes = classes.n_originals if classes.all_known else classes.n_released
+    own = known_by_class(n_classes=classes.n_classes, n_records=int(sizes.sum()), smallest=int(sizes.min()))
+    is_complete = classes.all_known and n_taken_out_with_class(case) == 0
+    return replace(own, risk=own.risk if is_complete else None, realised=classes.n_classes / case.released.n_records)
+
+
+def _by_quasis(case: AuditCase) -> Attacker:
+    """Whoever takes the nearest original of the class, or guesses where nothing is noisy."""
+    figures, classes = case.findings.figures, case.classes
+    expected, largest = figures.expected_nearest_neighbour, figures.largest_risks
+    realised = None if figures.attacks is None else figures.attacks.realised[NEAREST]
+    if not case.policy.epsilon_quasis:
+        realised = classes.n_classes / case.released.n_records
+        expected = classes.n_classes / int(classes.n_originals.sum()) if classes.all_known else None
+    own = known_by_quasis(case.policy, risk=_estimate(expected), largest=None if largest is None else largest.of_one)
+    return replace(own, realised=realised)
+
+
+def _by_working_out(case: AuditCase, found: KeptColumns) -> Iterator[Attacker]:
+    """Whoever works out the kept column through which most records are linked; nobody where that could be chance."""
+    real = [own for own in found.columns if own.z >= REAL]
+    if real:
+        worst = max(real, key=lambda own: own.share_linked)
+        own = known_by_working_out(case.policy, column=worst.column, risk=Estimate(total=worst.share_linked))
+        # Nothing is drawn in what this attacker does: unless records were left out, what is expected is what happens.
+        yield replace(own, realised=worst.share_linked if case.policy.confidence is None else None)
+
+
+def _who_know_more(case: AuditCase, looked: LookedAt) -> Iterator[Attacker]:
+    """Whoever knows one kept column, three attributes of any kind, or everything."""
+    policy = case.policy
+    if not case.classes.all_known:
+        looked = look_at_whole_records(case, only_known=True)
+    if not looked.rows.size:
+        return
+    if looked.is_sample:
+        case.findings.note(
+            "attackers", f"those who know kept columns were tried on {looked.in_words}, in whole classes."
+        )
+    if policy.kept:
+        name = worst_column(case, looked)
+        links = attack_with_known(case, looked, [name])
+        own = known_with_column(policy, column=name, risk=_estimate(links.expected), largest=links.largest)
+        yield replace(own, realised=links.realised)
+    three = attack_with_three(case, looked)
+    if three is not None:
+        mean, worst = known_by_three(three.expected, n_sampled=len(looked.rows) if looked.is_sample else None)
+        yield replace(mean, realised=three.realised)
+        yield replace(worst, realised=three.realised_by_worst)
+    links = attack_with_known(case, looked, policy.kept)
+    yield replace(known_by_everything(risk=_estimate(links.expected), largest=links.largest), realised=links.realised)
+
+
+def _estimate(share: float | None) -> Estimate | None:
+    return None if share is None else Estimate(total=share)
+
+
+def _hold_headline_against(case: AuditCase, formula: Attacker, share: float, path: Path) -> None:
+    """Warns of a curator's record whose headline is far below what this attacker links."""
+    stated = _stated_headline(path)
+    if stated is not None and share > stated + APART and share > stated * TIMES:
+        case.findings.warning(
+            "curator",
+            f"the headline of the curator's record is too low: {formula.in_words}, links {percent(share)} here.",
+        )
+
+
+def _stated_headline(path: Path) -> float | None:
+    """The share that the headline of the curator's record beside a release states; None where there is none."""
+    beside = path.with_name(f"{path.name}.curator.json")
+    if not beside.exists() or special_kind(beside) is not None:
+        return None
+    try:
+        stated: Any = json.loads(beside.read_text(encoding="utf-8"))["linking_risk"]["headline"]["share"]
+        return float(stated)
+    except (OSError, ValueError, TypeError, LookupError, OverflowError, RecursionError):
+        return None

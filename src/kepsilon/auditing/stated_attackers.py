@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the attackers and the headline of a curator's record against what can be worked out again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.comparison import Between, Comparison, agree, compare_figures
+from kepsilon.auditing.known_columns import LinksWithKnown, attack_with_known, expected_share
+from kepsilon.auditing.residuals import n_taken_out_with_class
+from kepsilon.auditing.stated_laws import why_not_judged
+from kepsilon.auditing.whole_records import MOST_RECORDS, LookedAt, look_at_whole_records
+from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.linking.attackers import (
+    EVERYTHING,
+    OF_CLASS,
+    Attacker,
+    known_by_class,
+    known_by_everything,
+    known_by_matching,
+    known_by_quasis,
+    known_by_working_out,
+    known_with_column,
+    quasis_in_words,
+)
+from kepsilon.json_values import Json
+
+KEY = "attackers"
+ROUNDING = 1 + 1e-9
+"""A share is above another one only if it is by more than this factor."""
+
+Row = Mapping[str, Any]
+
+
+def compare_attackers(case: AuditCase, document: Json, known: Json, found: Comparison) -> None:
+    """Compares the rows of the table of attackers, and whether the headline is what the rows make it.
+
+    `known` holds the figures of the record that were worked out again. A record of version 0.1 has neither table nor
+    headline.
+    """
+    risk = document.get("linking_risk")
+    headline = risk.get("headline") if isinstance(risk, Mapping) else None
+    rows = document.get(KEY)
+    if rows is None and headline is None:
+        return
+    if not isinstance(rows, Sequence) or not rows or not all(isinstance(row, Mapping) for row in rows):
+        found.require(False, KEY)
+        return
+    _compare_words(case, rows, found)
+    _compare_those_without_kept(case, rows, known, found)
+    if _all_were_looked_at(case):
+        _compare_those_with_kept(case, rows, found)
+    if headline is not None:
+        _compare_headline(headline, rows, found)
+
+
+def _compare_words(case: AuditCase, rows: Sequence[Row], found: Comparison) -> None:
+    """Compares who each row is about: whoever knows no more than the quasis is said to need only these."""
+    policy, quasis = case.policy, quasis_in_words(case.policy)
+    for i, row in enumerate(rows):
+        needs_only_quasis = row.get("knows") in (OF_CLASS, quasis)
+        found.require(row.get("needs_only_quasis") is needs_only_quasis, f"{KEY}.{i}.needs_only_quasis")
+        column = row.get("column")
+        if column is None:
+            continue
+        found.require(column in policy.kept, f"{KEY}.{i}.column")
+        own = (
+            known_by_working_out(policy, column=str(column), risk=Estimate())
+            if needs_only_quasis
+            else known_with_column(policy, column=str(column), risk=None, largest=None)
+        )
+        found.require(_is_about(row, own), f"{KEY}.{i}.how")
+
+
+def _compare_those_without_kept(case: AuditCase, rows: Sequence[Row], known: Json, found: Comparison) -> None:
+    """Compares whoever knows the class, or the quasis, with the figures that the rest of the record is compared with."""
+    policy, classes = case.policy, case.classes
+    by_class: Json = {"realised": classes.n_classes / case.released.n_records}
+    if _is_complete(case):
+        n = int(classes.n_originals.sum())
+        by_class |= {"expected": classes.n_classes / n, "largest": 1 / int(classes.n_originals.min())}
+    names = {"expected": "expected", "realised": "realised", "largest": "largest_possible"}
+    risk = known.get("linking_risk", {})
+    by_quasis = {key: risk[name] for key, name in names.items() if name in risk}
+    if not policy.epsilon_quasis:
+        by_quasis = by_class
+    by_matching = {"largest": risk["largest_possible_by_matching"]} if "largest_possible_by_matching" in risk else {}
+    for own, figures, is_always_there in (
+        (known_by_class(n_classes=1, n_records=1, smallest=1), by_class, True),
+        (known_by_quasis(policy, risk=None, largest=None), by_quasis, True),
+        (known_by_matching(policy, largest=None), by_matching, False),
+    ):
+        place = next((i for i, row in enumerate(rows) if _is_about(row, own)), None)
+        if place is not None:
+            compare_figures(rows[place], figures, f"{KEY}.{place}", found)
+        elif is_always_there:
+            found.require(False, f"{KEY} (whoever knows {'the class' if own.knows == OF_CLASS else 'the quasis'})")
+
+
+def _compare_those_with_kept(case: AuditCase, rows: Sequence[Row], found: Comparison) -> None:
+    """Compares whoever knows the quasis and one kept column, or everything; the column has to be the worst one."""
+    policy, looked = case.policy, look_at_whole_records(case, only_known=True)
+    everything = known_by_everything(risk=None, largest=None)
+    for i, row in enumerate(rows):
+        column = row.get("column")
+        if _is_about(row, everything):
+            names: Sequence[str] = policy.kept
+        elif column in policy.kept and row.get("knows") not in (quasis_in_words(policy), EVERYTHING):
+            names = [str(column)]
+            _require_worst(case, looked, row, f"{KEY}.{i}.column", found)
+        else:
+            continue
+        compare_figures(row, _figures(case, attack_with_known(case, looked, names), row), f"{KEY}.{i}", found)
+
+
+def _figures(case: AuditCase, links: LinksWithKnown, row: Row) -> Json:
+    """What is known of a row, as figures or bounds; of what the row leaves open, nothing."""
+    figures: Json = {}
+    if _is_complete(case):
+        figures |= {"expected": links.expected, "largest": links.largest}
+    if links.all_attacked and links.realised is not None and row.get("realised") is not None:
+        doubt = links.in_doubt
+        figures["realised"] = links.realised if doubt is None else Between(doubt.least, doubt.most)
+    return {key: figure for key, figure in figures.items() if figure is not None}
+
+
+def _require_worst(case: AuditCase, looked: LookedAt, row: Row, where: str, found: Comparison) -> None:
+    """Requires that no other kept column helps more than the one that is named."""
+    stated = row.get("expected")
+    if not _is_complete(case) or not isinstance(stated, int | float):
+        return
+    shares = [expected_share(case, looked, looked.groups([name])) for name in case.policy.kept]
+    found.require(all(own is None or own <= stated * ROUNDING for own in shares), where)
+
+
+def _compare_headline(headline: Any, rows: Sequence[Row], found: Comparison) -> None:
+    """The headline is of the first row with the largest expected share among those who need only the quasis."""
+    possible = [row for row in rows if row.get("needs_only_quasis") is True and _is_number(row.get("expected"))]
+    if not isinstance(headline, Mapping) or not possible:
+        found.require(False, "linking_risk.headline")
+        return
+    worst = max(possible, key=lambda row: row["expected"])
+    found.require(agree(headline.get("share"), worst["expected"]), "linking_risk.headline.share")
+    in_words = f"whoever knows {worst.get('knows')}, and {worst.get('how')}"
+    found.require(headline.get("attacker") == in_words, "linking_risk.headline.attacker")
+
+
+def _is_about(row: Row, attacker: Attacker) -> bool:
+    return row.get("knows") == attacker.knows and row.get("how") == attacker.how
+
+
+def _is_number(stated: Any) -> bool:
+    return isinstance(stated, int | float) and not isinstance(stated, bool)
+
+
+def _is_complete(case: AuditCase) -> bool:
+    """Whether all records are known that entered; expected figures are means over these."""
+    return case.classes.all_known and n_taken_out_with_class(case) == 0
+
+
+def _all_were_looked_at(case: AuditCase) -> bool:
+    """Whether the record's figures of kept columns must be of all records, and ours are worked out as exactly.
+
+    A release of so few records is looked at as a whole. With several ε-quasis links are simulated.
+    """
+    return (
+        case.original.n_staying <= MOST_RECORDS
+        and len(case.policy.epsilon_quasis) <= 1
+        and case.classes.all_known
+        and why_not_judged(case.policy) is None
+    )

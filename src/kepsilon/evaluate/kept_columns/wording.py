@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a kept column tells, and to whom, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kepsilon.evaluate.kept_columns.findings import KeptColumn, KeptColumns, KeptPair
+from kepsilon.evaluate.linking.attackers import percent
+
+
+def what_it_tells(
+    found: KeptColumn, all_found: KeptColumns, *, quasis: str, without: float | None = None
+) -> Iterator[str]:
+    """What a column tells, and to whom, one sentence for each reason.
+
+    `quasis` lists them in words; `without` is the share of records that is linked without any kept column, where known.
+    """
+    name = found.column
+    beside = "" if without is None else f" ({percent(without)} without it)"
+    words = {
+        "links": f"whoever knows {quasis} works out what {name} must be{_from_one(found)}, and links "
+        f"{percent(found.share_linked)} of the records through it{beside}",
+        "bits": f"whoever sees the release learns {percent(found.bits)} of what generalising hid of {found.bits_of} "
+        f"from {name}",
+        "serial": f"{name} rises with the rows of the input: whoever knows their order knows whose record is whose",
+        "identifiers": f"{percent(found.identifiers_inside)} of the texts of {name} hold an identifier of the same "
+        "record: whoever reads the release reads who it is",
+        "unique": f"{percent(found.unique)} of the values of {name} occur once: whoever knows the {name} of a person "
+        "finds the record",
+        "date": f"{name} holds exact dates: whoever knows such a date of a person has few records to choose from",
+        "free text": f"{name} is free text: whoever knows a person may recognise what was written",
+    }
+    for reason in found.reasons:
+        if reason == "pair":
+            yield from (_pair_in_words(pair) for pair in all_found.pairs if name in pair.columns)
+        else:
+            yield words[reason]
+
+
+def _from_one(found: KeptColumn) -> str:
+    """The one quasi that a column is worked out from, in words; empty where it takes several."""
+    return "" if found.of is None else f" from {found.of}"
+
+
+def _pair_in_words(pair: KeptPair) -> str:
+    first, second = pair.columns
+    together = "their ratio" if pair.kind == "ratio" else "their sum"
+    return (
+        f"whoever sees the release works out {pair.of} from {first} and {second} together: {together} tells "
+        f"{percent(pair.r_squared)} of how it differs within a class"
+    )
