@@ -118,7 +118,7 @@ def test_ranges_in_words_are_read_back(spread, right, wrong):
 
 
 @pytest.mark.parametrize(
-    ("stated", "known", "agree"),
+    ("stated", "known", "agrees"),
     [
         (1.23456789e300, 1.234567894e300, True),
         (1.23456789e300, 1.234567896e300, False),

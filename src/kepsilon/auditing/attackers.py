@@ -37,7 +37,7 @@ APART, TIMES = 0.05, 1.25
 """A headline of the curator's record is too low if ours exceeds it by so much, and is so many times as large."""
 
 
-def check_whole_records(case: AuditCase, path: Path | None) -> None:
+def report_whole_records(case: AuditCase, path: Path | None) -> None:
     """Looks at whole records: reports kept columns that give people away, and sets the table of attackers.
 
     `path` is the release, where it is a file; the headline of the curator's record beside it is then held against the

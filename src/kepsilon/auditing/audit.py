@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kepsilon.auditing.attackers import check_whole_records
+from kepsilon.auditing.attackers import report_whole_records
 from kepsilon.auditing.attacks import check_attacks
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import ReconstructedClasses
@@ -203,7 +203,7 @@ def _check_readings(cases: _Cases, path: Path | None, findings: Findings, on_ste
     chosen = tried[0] if tried[-1].findings.has_broken else tried[-1]
     best = chosen.findings
     on_step("whole records")
-    check_whole_records(chosen, path)  # once, because it accuses nobody and so does not decide which way is right
+    report_whole_records(chosen, path)  # once, because it accuses nobody and so does not decide which way is right
     if best.has_broken and cases.n_possible > len(cases.tried):
         best.found = [
             replace(finding, severity="warning")

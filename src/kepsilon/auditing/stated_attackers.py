@@ -15,7 +15,6 @@ from kepsilon.auditing.whole_records import MOST_RECORDS, LookedAt, look_at_whol
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.attackers import (
     EVERYTHING,
-    OF_CLASS,
     Attacker,
     known_by_class,
     known_by_everything,
@@ -57,12 +56,16 @@ def compare_attackers(case: AuditCase, document: Json, known: Json, found: Compa
 
 
 def _compare_words(case: AuditCase, rows: Sequence[Row], found: Comparison) -> None:
-    """Compares who each row is about: whoever knows no more than the quasis is said to need only these."""
+    """Compares who each row is about, and who is said to need only the quasis, of whom the headline is one."""
     policy, quasis = case.policy, quasis_in_words(case.policy)
     for i, row in enumerate(rows):
-        needs_only_quasis = row.get("knows") in (OF_CLASS, quasis)
-        found.require(row.get("needs_only_quasis") is needs_only_quasis, f"{KEY}.{i}.needs_only_quasis")
+        if row.get("expected") is not None:
+            found.require(_is_share(row["expected"]), f"{KEY}.{i}.expected")
         column = row.get("column")
+        needs_only_quasis = (
+            any(_is_about(row, own) for own in _without_kept(case)) if column is None else row.get("knows") == quasis
+        )
+        found.require(row.get("needs_only_quasis") is needs_only_quasis, f"{KEY}.{i}.needs_only_quasis")
         if column is None:
             continue
         found.require(column in policy.kept, f"{KEY}.{i}.column")
@@ -87,16 +90,21 @@ def _compare_those_without_kept(case: AuditCase, rows: Sequence[Row], known: Jso
     if not policy.epsilon_quasis:
         by_quasis = by_class
     by_matching = {"largest": risk["largest_possible_by_matching"]} if "largest_possible_by_matching" in risk else {}
-    for own, figures, is_always_there in (
-        (known_by_class(n_classes=1, n_records=1, smallest=1), by_class, True),
-        (known_by_quasis(policy, risk=None, largest=None), by_quasis, True),
-        (known_by_matching(policy, largest=None), by_matching, False),
-    ):
+    for own, figures in zip(_without_kept(case), (by_class, by_quasis, by_matching), strict=True):
         place = next((i for i, row in enumerate(rows) if _is_about(row, own)), None)
         if place is not None:
             compare_figures(rows[place], figures, f"{KEY}.{place}", found)
-        elif is_always_there:
-            found.require(False, f"{KEY} (whoever knows {'the class' if own.knows == OF_CLASS else 'the quasis'})")
+        elif policy.epsilon_quasis or own.how != known_by_matching(policy, largest=None).how:
+            found.require(False, f"{KEY} (one who {own.how} is not there)")
+
+
+def _without_kept(case: AuditCase) -> tuple[Attacker, Attacker, Attacker]:
+    """Whoever knows the class, and whoever knows the quasis and takes the nearest, or matches; without figures."""
+    return (
+        known_by_class(n_classes=1, n_records=1, smallest=1),
+        known_by_quasis(case.policy, risk=None, largest=None),
+        known_by_matching(case.policy, largest=None),
+    )
 
 
 def _compare_those_with_kept(case: AuditCase, rows: Sequence[Row], found: Comparison) -> None:
@@ -129,7 +137,7 @@ def _figures(case: AuditCase, links: LinksWithKnown, row: Row) -> Json:
 def _require_worst(case: AuditCase, looked: LookedAt, row: Row, where: str, found: Comparison) -> None:
     """Requires that no other kept column helps more than the one that is named."""
     stated = row.get("expected")
-    if not _is_complete(case) or not isinstance(stated, int | float):
+    if not _is_complete(case) or not _is_share(stated):
         return
     shares = [expected_share(case, looked, looked.groups([name])) for name in case.policy.kept]
     found.require(all(own is None or own <= stated * ROUNDING for own in shares), where)
@@ -137,7 +145,7 @@ def _require_worst(case: AuditCase, looked: LookedAt, row: Row, where: str, foun
 
 def _compare_headline(headline: Any, rows: Sequence[Row], found: Comparison) -> None:
     """The headline is of the first row with the largest expected share among those who need only the quasis."""
-    possible = [row for row in rows if row.get("needs_only_quasis") is True and _is_number(row.get("expected"))]
+    possible = [row for row in rows if row.get("needs_only_quasis") is True and _is_share(row.get("expected"))]
     if not isinstance(headline, Mapping) or not possible:
         found.require(False, "linking_risk.headline")
         return
@@ -151,8 +159,9 @@ def _is_about(row: Row, attacker: Attacker) -> bool:
     return row.get("knows") == attacker.knows and row.get("how") == attacker.how
 
 
-def _is_number(stated: Any) -> bool:
-    return isinstance(stated, int | float) and not isinstance(stated, bool)
+def _is_share(stated: Any) -> bool:
+    """Whether it is a number from 0 to 1, which a forged one need not be."""
+    return isinstance(stated, int | float) and not isinstance(stated, bool) and 0 <= stated <= 1
 
 
 def _is_complete(case: AuditCase) -> bool:

@@ -80,7 +80,7 @@ def _labels(case: AuditCase, looked: LookedAt) -> dict[str, IntArray]:
     """For each k-quasi the number of the label that the class of each record shows."""
     example = np.zeros(case.classes.n_classes, dtype=np.int64)
     example[case.classes.of_released] = np.arange(case.released.n_records)
-    return {name: codes[example[looked.class_ids]] for name, (_, codes) in case.released.labels.items()}
+    return {name: case.released.labels[name][1][example[looked.class_ids]] for name in case.policy.k_quasis}
 
 
 def _linked(values: FloatArray, published: FloatArray, groups: IntArray) -> FloatArray:

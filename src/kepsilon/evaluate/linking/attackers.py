@@ -188,12 +188,13 @@ def known_by_three(found: SubsetAttacks, *, n_sampled: int | None) -> tuple[Atta
     """
     size = len(found.worst_names)
     tried = f"{found.n_tried:,} of {found.n_possible:,}" if found.n_tried < found.n_possible else f"{found.n_tried:,}"
+    sets = f"{tried} {'set' if found.n_possible == 1 else 'sets'} of {size}"
     among = "" if n_sampled is None else f"; among {n_sampled:,} sampled records, so at most"
     return (
         Attacker(
             name=ANY_THREE,
             knows=f"any {size} attributes of a person",
-            how=f"guesses among the records that fit (the mean of {tried} sets of {size}{among})",
+            how=f"guesses among the records that fit (the mean of {sets}{among})",
             needs_only_quasis=False,
             risk=Estimate(total=found.mean),
             largest=found.largest,
@@ -201,7 +202,7 @@ def known_by_three(found: SubsetAttacks, *, n_sampled: int | None) -> tuple[Atta
         Attacker(
             name=WORST_THREE,
             knows=names_in_words(found.worst_names),
-            how=f"guesses among the records that fit (the worst of {tried} sets of {size}{among})",
+            how=f"guesses among the records that fit (the worst of {sets}{among})",
             needs_only_quasis=False,
             risk=Estimate(total=found.worst),
             largest=None,
