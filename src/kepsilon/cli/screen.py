@@ -132,7 +132,9 @@ def show_attackers(attackers: Sequence[kepsilon.Attacker]) -> None:
     click.echo("Who could link how many records:")
     quasis = attackers[1].knows if len(attackers) > 1 else ""
     for i, attacker in enumerate(attackers):
-        who = attacker.in_words if i < 2 else attacker.in_words.replace(f"knows {quasis}", "knows the quasis", 1)
+        who = attacker.in_words
+        if i > 1 and f"{attacker.knows} and ".startswith(f"{quasis} and "):  # not a name that begins like a quasi's
+            who = who.replace(f"knows {quasis}", "knows the quasis", 1)
         _show_point(f"{who[:1].upper()}{who[1:]}: {attacker.figures_in_words}.")
 
 
