@@ -45,8 +45,10 @@ def policy_of(case: Case, **changes) -> kepsilon.Policy:
 
 
 def figures(prediction: kepsilon.Prediction) -> dict:
-    """Everything but warnings: those about columns are only looked for by `check`."""
-    return {name: own for name, own in prediction.to_json().items() if name != "warnings"}
+    """Everything but what `explore` leaves out: warnings about columns, and attackers who know kept columns."""
+    found = {name: own for name, own in prediction.to_json().items() if name != "warnings"}
+    found["attackers"] = [own for own in found["attackers"] if own["needs_only_quasis"]]
+    return found
 
 
 @pytest.fixture(scope="module", params=list(CASES))
@@ -101,8 +103,10 @@ def test_in_memory_all_three_say_the_same_to_the_last_bit(range_, algorithm):
         written = record[part]["height"] if part == "error" else record[part]
         expected = found[part]["height"] if part == "error" else found[part]
         assert {name: written[name] for name in expected} == expected
-    for part in ("loss", "clipped", "constant_classes", "small_noise", "outliers"):
+    for part in ("loss", "clipped", "constant_classes", "small_noise", "outliers", "kept_columns"):
         assert record[part] == found[part]
+    assert [{**own, "realised": None} for own in record.to_json()["attackers"]] == found["attackers"]
+    assert len(found["attackers"]) > 3
     assert record.get("levels") == found.get("levels")
     assert record["records"]["suppressed_by_k"] == found["records"]["suppressed_by_k"]
 

@@ -19,13 +19,14 @@ from kepsilon.files.atomic import Staging
 from kepsilon.files.private_folders import SPILL_PREFIX
 from kepsilon.sources.parquet_files import ParquetFiles
 from material.engine_cases import EVERY, MEMORY, POLICY, SEED, Case, document, random_people, release
+from material.people import OPENLY
 
 
 def with_letters(n: int, length: int) -> Case:
     """A letter of `length` characters in every record, no two alike."""
     columns = random_people(n)
     columns["illness"] = [f"{i:0{length}d}" for i in range(n)]
-    return Case(pa.table(columns), document())
+    return Case(pa.table(columns), document(illness=OPENLY))
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.binary()], ids=str)

@@ -202,6 +202,8 @@ def kept(rng: random.Random, n: int, *, typed: bool) -> Column:
         if rng.random() < 0.2:
             pool = [str(number(rng)) for _ in range(many)]
         values = [None if v is None else str(v) for v in drawn(rng, pool, n, nulls=some_nulls(rng))]
+        if rng.random() < 0.1:
+            values = _serial(rng, n).cast(pa.string()).to_pylist()
         return Column(name="", role=role, holds="texts", array=_as_text(rng, values, typed=typed))
     make = rng.choice(list(KEPT_TYPES.values()))
     return Column(name="", role=role, holds="anything", array=make(rng, n))
@@ -229,6 +231,11 @@ def _few_texts(rng: random.Random, n: int) -> pa.Array:
     return pa.array(_listed(rng, n, lambda: rng.choice(pool)), pa.string())
 
 
+def _serial(rng: random.Random, n: int) -> pa.Array:
+    """Numbers in the order of the input, which give away whose record is whose."""
+    return pa.array([number(rng, within=i, of=n) for i in range(n)], pa.int64())
+
+
 def _dictionaries(rng: random.Random, n: int) -> pa.Array:
     """Text as a dictionary that also lists values no record holds."""
     listed = pa.array([text(rng) for _ in range(6)], pa.string())
@@ -247,6 +254,7 @@ def _floats(rng: random.Random) -> float:
 
 KEPT_TYPES: dict[str, Callable[[random.Random, int], pa.Array]] = {
     "int8": _typed(pa.int8(), lambda rng: rng.randrange(-128, 128)),
+    "serial": _serial,
     "uint64": _typed(pa.uint64(), lambda rng: rng.randrange(2**64)),
     "int64": _typed(pa.int64(), number),
     "float16": _half_floats,

@@ -233,6 +233,9 @@ def _label(scene: Scene) -> str:
     return scene.rng.choice(["*", "any", "Person", "<b>any</b>", "", "=any", '"any"', "a, b", "null", "{x}"])
 
 
+REASONS = ("made-up records", "<b>öffentlich</b> & bekannt", '=public("yes"), \\n', "x" * 500, "שלום 日本 {0} %s")
+"""Why a kept column may be published though it gives people away; the manifest and the report print it."""
+
 # The order of the keys is the order in which settings are drawn.
 HOW: dict[str, How] = {
     "k": _k,
@@ -274,6 +277,8 @@ HOW: dict[str, How] = {
     "attributes.epsilon-quasi.missing": maybe(0.5, any_value("attributes.epsilon-quasi.missing")),
     "attributes.epsilon-quasi.missing_values": maybe(0.2, _codes),
     "attributes.epsilon-quasi.domain": maybe(0.3, _declared),
+    "attributes.sensitive.accept_leak": maybe(0.7, one_of(*REASONS)),
+    "attributes.insensitive.accept_leak": maybe(0.7, one_of(*REASONS)),
 }
 """How each setting is drawn: a function of the scene that returns the value, or ABSENT."""
 

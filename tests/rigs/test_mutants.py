@@ -20,6 +20,7 @@ from kepsilon.files.atomic import Staging
 from kepsilon.grid.grid import Grid
 from kepsilon.pipeline import anonymise as pipeline
 from kepsilon.pipeline import check as checked
+from kepsilon.predict.predict import Predicted
 from kepsilon.publish import release as written
 from rigs import fuzz, honest, surroundings
 from rigs.cases import draw_case
@@ -72,6 +73,20 @@ def with_columns(table: pa.Table, chosen, change) -> pa.Table:
 def is_label(field: pa.Field) -> bool:
     """Whether a column holds labels: they are marked as text that is a dictionary only in memory."""
     return field.metadata is not None and pa.types.is_dictionary(field.type)
+
+
+def test_serial_numbers_that_are_not_looked_for_are_noticed(monkeypatch):
+    """Kept columns are measured, but nobody refuses what they give away."""
+    monkeypatch.setattr(Predicted, "leaks", lambda self, policy: [])
+    seeds = (seed for seed in itertools.count() if _is_refused_for_a_serial_number(draw_case(seed)))
+    assert first_noticed(fuzz.try_case, "kept columns: a serial", seeds=itertools.islice(seeds, 6)) is not None
+
+
+def _is_refused_for_a_serial_number(case) -> bool:
+    """Whether a case has a column that rises with its rows, and no reason why it may be published."""
+    kept = case.of_role("sensitive", "insensitive")
+    rising = (column.name for column in kept if column.values == sorted(set(map(str, column.values))))
+    return any("accept_leak" not in case.document["attributes"][name] for name in rising) and case.n_records > 30
 
 
 def test_classes_of_k_minus_one_are_noticed(monkeypatch):

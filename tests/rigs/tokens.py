@@ -21,9 +21,10 @@ def token(rng: random.Random) -> str:
     return START + "".join(rng.choices(LETTERS, k=LENGTH))
 
 
-def number(rng: random.Random) -> int:
-    """A whole number of ten digits that is recognised too."""
-    return 7_391_000_000 + rng.randrange(1_000_000)
+def number(rng: random.Random, *, within: int = 0, of: int = 1) -> int:
+    """A whole number of ten digits that is recognised too; one of a part of them, if they are divided into parts."""
+    size = 1_000_000 // of
+    return 7_391_000_000 + within * size + rng.randrange(size)
 
 
 def tokens_in(content: str | bytes) -> frozenset[str]:
