@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 import kepsilon as ke
-from material.people import OPENLY
 
 FORMATS = ("csv", "parquet", "arrow", "arrow frame", "pandas", "polars")
 KEPT_TYPES = (
@@ -94,7 +93,7 @@ def _draw(rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, Any]]:
         columns[f"value{i}"], attributes[f"value{i}"] = _epsilon_quasi(n, rng)
     for i in range(int(rng.choice([0, 1, 1, 2, 3]))):
         columns[f"kept{i}"] = _kept(n, str(rng.choice(KEPT_TYPES)), rng)
-        attributes[f"kept{i}"] = {**OPENLY, "role": str(rng.choice(["sensitive", "insensitive"]))}
+        attributes[f"kept{i}"] = {"role": str(rng.choice(["sensitive", "insensitive"]))}
     document = {
         "k": int(rng.choice([2, 3, 5, 10])),
         "epsilon": float(rng.choice([0.0001, 0.05, 0.5, 1, 2, 8, 16, 100])),
