@@ -13,7 +13,7 @@ import kepsilon as ke
 from kepsilon.auditing import stated_attackers, whole_records
 from kepsilon.evaluate.linking.attackers import EVERYTHING
 from material.audited_releases import NUMERIC_QUASIS, arrow, classes_of, patients_policy, released
-from material.file_tamperings import FILE_TAMPERINGS, REASON, leaky_patients, leaky_policy, write_leaky_release
+from material.file_tamperings import FILE_TAMPERINGS, NEAREST, REASON, leaky_patients, leaky_policy, write_leaky_release
 
 WEIGHT = {"role": "epsilon-quasi", "precision": 0.5, "range": "class"}
 CASES = {
@@ -58,20 +58,26 @@ def test_the_table_is_that_of_the_curators_record(case, tmp_path):
 
 
 def slow_links(case, names, among):
-    """Share of released records linked by comparing each with every record of `among(row)` that agrees on `names`."""
+    """Share of released records linked by comparing each with every record of `among(row)` that agrees on `names`.
+
+    That a height is missing is known too: only those come into question whose height is missing as well.
+    """
     heights, own = case.released["height"], case.own("height")
     links = 0.0
     for row in range(len(heights)):
         fits = [other for other in among(row) if all(case.released[n][other] == case.released[n][row] for n in names)]
-        nearest = min(abs(own[other] - heights[row]) for other in fits)
-        tied = [other for other in fits if abs(own[other] - heights[row]) <= nearest + 1e-9]
+        fits = [other for other in fits if (own[other] is None) is (own[row] is None)]
+        away = {other: 0.0 if own[row] is None else abs(own[other] - heights[row]) for other in fits}
+        tied = [other for other in fits if away[other] <= min(away.values()) + 1e-9]
         links += (row in tied) / len(tied)
     return links / len(heights)
 
 
-def test_realised_links_are_those_of_a_slow_attacker():
+@pytest.mark.parametrize("case", ["one", "classes of missing"])
+def test_realised_links_are_those_of_a_slow_attacker(case):
     """Every released record against every candidate, in plain Python: with one kept column, three attributes, and all."""
-    case = released(leaky_patients(250), leaky_policy())
+    columns = {name: values[:250] for name, values in columns_of(case).items()}
+    case = released(columns, leaky_policy(**CASES[case]))
     members = {row: records for records in classes_of(case) for row in records}
     everybody = list(range(len(case.released["height"])))
     table = case.audit().figures.attackers
@@ -80,11 +86,11 @@ def test_realised_links_are_those_of_a_slow_attacker():
     (whole,) = [own for own in table if own.knows == EVERYTHING]
     assert whole.realised == pytest.approx(slow_links(case, ["illness", "inches"], members.get), rel=1e-12)
     exact = ["zip", "year", "illness", "inches"]
-    counted = {
-        subset: np.mean([1 / sum(all(case.released[n][o] == case.released[n][row] for n in subset) for o in everybody)
-                         for row in everybody])
-        for subset in combinations(exact, 3)
-    }  # fmt: skip
+
+    def alike(row, names):
+        return sum(all(case.released[name][other] == case.released[name][row] for name in names) for other in everybody)
+
+    counted = {names: np.mean([1 / alike(row, names) for row in everybody]) for names in combinations(exact, 3)}
     shares = [*counted.values(), *(slow_links(case, two, lambda _: everybody) for two in combinations(exact, 2))]
     mean, worst = [own for own in table if "sets of 3" in own.how]
     assert "of 10 sets" in mean.how, "all sets were tried"
@@ -160,6 +166,33 @@ def test_a_tampered_file_is_broken_and_said(name, folder):
         else:
             assert {finding.check for finding in audited.broken} == {tampering.kind}
             assert any(tampering.named in finding.what for finding in audited.broken), audited.broken
+
+
+def test_a_record_that_names_a_harmless_column_as_the_worst_is_broken(folder):
+    """The row is right about the column that it names, but another column helps more."""
+    where, original = folder
+    path = where / "release.csv.curator.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    (place,) = [i for i, row in enumerate(record["attackers"]) if row["how"].startswith(f"{NEAREST} with")]
+    dropped = record["attackers"][place]["column"]
+    other = ke.anonymise(original, leaky_policy(attributes={dropped: {"role": "identifier"}}), unsafe_seed=1)
+    (harmless,) = [own for own in other.record.attackers if own.how.startswith(f"{NEAREST} with")]
+    record["attackers"][place] = harmless.to_json()
+    path.write_text(json.dumps(record), encoding="utf-8")
+    audited = ke.audit(original, where / "release.csv", leaky_policy())
+    (said,) = audited.broken
+    assert said.what == f'the curator\'s record is wrong about "attackers.{place}.column".'
+
+
+def test_a_share_above_one_is_wrong_wherever_it_stands(folder):
+    """Also in rows whose figures are not worked out again, such as those about three attributes."""
+    where, original = folder
+    path = where / "release.csv.curator.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record["attackers"][5]["expected"] = 1.5
+    path.write_text(json.dumps(record), encoding="utf-8")
+    audited = ke.audit(original, where / "release.csv", leaky_policy())
+    assert '"attackers.5.expected"' in audited.broken[0].what
 
 
 def test_a_record_that_hides_who_works_out_a_column_is_warned_about(folder):
