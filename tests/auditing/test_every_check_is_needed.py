@@ -34,7 +34,7 @@ NEEDED_FOR: dict[str, tuple[str, str, bool]] = {
     "check_confident_k": ("record with too few in reach", "ola", True),
     "check_taken_out": ("more left out than confident k asks for", "ola", False),
     "check_order": ("not shuffled", "ola", True),
-    "check_links": ("noise handed out so that more are linked", "ola", True),
+    "check_links": ("noise handed out so that an attacker links more", "ola", True),
     "check_published_numbers": ("off precision", "ola", True),
 }
 """For each check a tampering that only it notices, the algorithm of the release, and whether there is a linkage."""

@@ -696,7 +696,7 @@ TAMPERINGS: dict[str, Tampering] = {
     "published values in the order of the originals": Tampering(
         change=ranks_kept, check="noise", n_without=None, in_table=True
     ),
-    "noise handed out so that more are linked": Tampering(
+    "noise handed out so that an attacker links more": Tampering(
         change=handed_out_to_link, check="attacks", n_without=None, in_table=True
     ),
     "sign tells whether the row is even": Tampering(change=telling_row, check="noise", n_without=None, in_table=True),

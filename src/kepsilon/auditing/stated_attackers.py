@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.comparison import Between, Comparison, agree, compare_figures
@@ -160,7 +160,7 @@ def _is_about(row: Row, attacker: Attacker) -> bool:
     return row.get("knows") == attacker.knows and row.get("how") == attacker.how
 
 
-def _is_share(stated: Any) -> bool:
+def _is_share(stated: Any) -> TypeGuard[float]:
     """Whether it is a number from 0 to 1, which a forged one need not be."""
     return isinstance(stated, int | float) and not isinstance(stated, bool) and 0 <= stated <= 1
 
