@@ -25,6 +25,7 @@ from kepsilon.evaluate.linking.attackers import (
     quasis_in_words,
 )
 from kepsilon.json_values import Json
+from kepsilon.policy.guarantee import shown_name
 
 KEY = "attackers"
 ROUNDING = 1 + 1e-9
@@ -137,7 +138,7 @@ def _figures(case: AuditCase, links: LinksWithKnown, row: Row) -> Json:
 def _require_worst(case: AuditCase, looked: LookedAt, row: Row, where: str, found: Comparison) -> None:
     """Requires that no other kept column helps more than the one that is named."""
     stated = row.get("expected")
-    if not _is_complete(case) or not _is_share(stated):
+    if stated is None or not _is_complete(case) or not _is_share(stated):
         return
     shares = [expected_share(case, looked, looked.groups([name])) for name in case.policy.kept]
     found.require(all(own is None or own <= stated * ROUNDING for own in shares), where)
@@ -151,7 +152,7 @@ def _compare_headline(headline: Any, rows: Sequence[Row], found: Comparison) -> 
         return
     worst = max(possible, key=lambda row: row["expected"])
     found.require(agree(headline.get("share"), worst["expected"]), "linking_risk.headline.share")
-    in_words = f"whoever knows {worst.get('knows')}, and {worst.get('how')}"
+    in_words = shown_name(f"whoever knows {worst.get('knows')}, and {worst.get('how')}")
     found.require(headline.get("attacker") == in_words, "linking_risk.headline.attacker")
 
 

@@ -42,7 +42,9 @@ def attack_with_three(case: AuditCase, looked: LookedAt) -> LinksByThree | None:
         return None
     rows, published = in_release(case, looked), published_numbers(case)
     is_released = rows != GONE
-    shares, links, largest = [], [], 0.0
+    shares: list[float] = []
+    links: list[float | None] = []
+    largest: list[float] = []
     for subset in subsets:
         columns = [exact[name] + 1 for name in subset if name in exact]
         attribute = next((noisy[name] for name in subset if name in noisy), None)
@@ -52,13 +54,13 @@ def attack_with_three(case: AuditCase, looked: LookedAt) -> LinksByThree | None:
         alike = number(columns, sizes=sizes, length=len(looked.rows))[0].astype(np.int64)
         if attribute is None:
             chances = linked = 1 / np.bincount(alike)[alike]
+            largest.append(float(chances.max()))
         else:
             chances = chances_of_nearest(case, looked, alike, attribute=attribute)
             values = case.noise.values[looked.rows, attribute]
             shown = np.where(np.isnan(values), 0.0, published[rows, attribute])
             linked = _linked(np.nan_to_num(values), shown, alike)
         shares.append(float(chances.mean()))
-        largest = max(largest, float(chances.max()))
         links.append(float(linked[is_released].mean()) if is_released.any() else None)
     worst = int(np.argmax(shares))
     scored = [own for own in links if own is not None]
@@ -69,7 +71,7 @@ def attack_with_three(case: AuditCase, looked: LookedAt) -> LinksByThree | None:
             mean=float(np.mean(shares)),
             worst=shares[worst],
             worst_names=subsets[worst],
-            largest=largest,
+            largest=max(largest, default=None),
         ),
         realised=float(np.mean(scored)) if scored else None,
         realised_by_worst=links[worst],

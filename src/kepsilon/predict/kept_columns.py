@@ -55,16 +55,18 @@ def kept_columns_of(found: KeptColumns, policy: Policy, *, without: float) -> di
     }
 
 
-def leaks(columns: Mapping[str, KeptColumn], found: KeptColumns, policy: Policy) -> Iterator[Problem]:
+def leaks(
+    columns: Mapping[str, KeptColumn], found: KeptColumns, policy: Policy, *, measured_on: str
+) -> Iterator[Problem]:
     """A problem for each kept column that gives people away, unless the policy accepts that."""
     for measured in found.not_accepted(policy.accepted_leaks):
-        yield _refusal(measured.column, columns[measured.column])
+        yield _refusal(measured.column, columns[measured.column], measured_on)
 
 
-def _refusal(name: str, own: KeptColumn) -> Problem:
+def _refusal(name: str, own: KeptColumn, measured_on: str) -> Problem:
     return Problem(
         where=f"attributes.{name}",
-        what=f"{name} gives people away: {'; '.join(own.in_words)}.",
+        what=f"{name} gives people away: {'; '.join(own.in_words)} ({measured_on}).",
         fix='Drop it (role = "identifier"), make it a quasi, publish it coarser, or say why it may be published all the same: '
         f'accept_leak = "reason" at attributes.{name}, which the manifest and the report print.',
     )

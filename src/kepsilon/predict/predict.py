@@ -66,7 +66,11 @@ class Predicted:
 
     def leaks(self, policy: Policy) -> list[Problem]:
         """A problem for each kept column that gives people away, unless the policy accepts that."""
-        return [] if self.look is None else list(leaks(self.prediction.kept_columns, self.look.found, policy))
+        return (
+            []
+            if self.look is None
+            else list(leaks(self.prediction.kept_columns, self.look.found, policy, measured_on=self.look.in_words))
+        )
 
     @property
     def prediction(self) -> Prediction:

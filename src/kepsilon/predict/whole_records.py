@@ -34,6 +34,7 @@ from kepsilon.evaluate.linking.known_columns import (
     attack_with_known,
     attack_with_three,
     realised_with_known,
+    variance_of_classes,
 )
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
@@ -79,6 +80,8 @@ class WholeLook:
     """What the kept columns tell."""
     n_all: int
     """Records of all classes of the partition."""
+    is_thinned: bool
+    """Whether only some records of a very large class were looked at, so that its records had too few candidates."""
 
     @property
     def is_sample(self) -> bool:
@@ -91,7 +94,15 @@ class WholeLook:
         n = len(self.class_ids)
         if not self.is_sample:
             return f"measured on all {n:,} records"
-        return f"measured on {n:,} of {self.n_all:,} records, in {len(self.classes):,} classes"
+        words = f"measured on {n:,} of {self.n_all:,} records, in {len(self.classes):,} classes"
+        if self.is_thinned:
+            words += f"; of a class above {MOST_RECORDS:,} records only on some, so that shares are at most these"
+        return words
+
+    @property
+    def sample_in_words(self) -> str | None:
+        """How many records were looked at; None where all were."""
+        return self.in_words if self.is_sample else None
 
 
 def fit_whole_table(counted: Counted, policy: Policy) -> WholeTable | None:
@@ -141,6 +152,7 @@ def look_at_whole_records(
         rows=None if whole.rows is None else whole.rows[stays],
         found=found,
         n_all=int(recoding.sizes.sum()),
+        is_thinned=bool(np.any(np.bincount(class_ids, minlength=len(classes)) < recoding.sizes[classes])),
     )
 
 
@@ -173,9 +185,11 @@ def who_works_out(look: WholeLook, policy: Policy) -> Attacker | None:
     if not found:
         return None
     worst = max(found, key=lambda own: own.share_linked)
-    # Records of a class are linked together or not at all in the worst case, so that classes are what is sampled.
-    variance = worst.share_linked * (1 - worst.share_linked) / len(look.classes) if look.is_sample else 0.0
-    return known_by_working_out(policy, column=worst.column, risk=Estimate(total=worst.share_linked, variance=variance))
+    variance = variance_of_classes(worst.share_linked, np.bincount(look.class_ids)) if look.is_sample else 0.0
+    found_out = known_by_working_out(
+        policy, column=worst.column, risk=Estimate(total=worst.share_linked, variance=variance)
+    )
+    return replace(found_out, measured_on=look.sample_in_words)
 
 
 def who_knows_more(look: WholeLook, outlook: Outlook, policy: Policy, *, epsilon: float) -> Iterator[Attacker]:
@@ -183,12 +197,14 @@ def who_knows_more(look: WholeLook, outlook: Outlook, policy: Policy, *, epsilon
     classes, kept = noisy_classes(look, outlook, policy), look.kept
     if kept:
         name, attack = _worst_column(classes, kept, epsilon=epsilon)
-        yield known_with_column(policy, column=name, risk=attack.share, largest=attack.largest)
+        own = known_with_column(policy, column=name, risk=attack.share, largest=attack.largest)
+        yield replace(own, measured_on=look.sample_in_words)
     three = attack_with_three(classes, {**look.labels, **kept}, list(policy.epsilon_quasis), epsilon=epsilon)
     if three is not None:
         yield from known_by_three(three, n_sampled=len(look.class_ids) if look.is_sample else None)
     (attack,) = attack_with_known(classes, list(kept.values()), epsilons=[epsilon])
-    yield known_by_everything(risk=attack.share, largest=attack.largest)
+    everything = known_by_everything(risk=attack.share, largest=attack.largest)
+    yield replace(everything, measured_on=look.sample_in_words)
 
 
 def _worst_column(classes: NoisyClasses, kept: Mapping[str, IntArray], *, epsilon: float) -> tuple[str, Attack]:
@@ -213,7 +229,8 @@ def realised_attackers(
 
     `drawn` is None where the engine does not say what was published of which record.
     """
-    classes = noisy_classes(look, outlook, policy) if drawn is not None else None
+    # Where a class was thinned, an attack on the rest of it would link more than there is to link.
+    classes = noisy_classes(look, outlook, policy) if drawn is not None and not look.is_thinned else None
     epsilon = float(policy.exact_epsilon)
     kept = look.kept
     for own in attackers:

@@ -469,4 +469,8 @@ def test_every_proposal_is_accepted_once_it_is_decided(table: pa.Table) -> None:
     policy = ke.Policy.from_dict(document)
     assert set(policy.attributes) == set(table.column_names)
     if table.num_rows >= 2 and "DECIDE" not in text:
+        # Columns drawn at random may follow from each other, which is for the curator to accept.
+        for attribute in document["attributes"].values():
+            if attribute["role"] in ("sensitive", "insensitive"):
+                attribute["accept_leak"] = "made-up records"
         ke.check(table, ke.Policy.from_dict({**document, "k": 2, "max_suppression": 0}))

@@ -21,6 +21,9 @@ SERIAL_DISTINCT = 0.95
 FEWEST_SERIAL = 10
 """Ten values in the order of the input by chance: once in two million columns."""
 
+FEWEST_SORTED = 20
+"""Different values, at least, of a column that the input counts as sorted by."""
+
 _LAST_DIGITS = re.compile(r"(\d{1,15})\D*$")
 
 
@@ -72,6 +75,21 @@ def is_serial(column: WholeColumn, rows: IntArray | None) -> bool:
     if np.isnan(numbers).any() or len(np.unique(numbers)) < SERIAL_DISTINCT * len(numbers):
         return False
     return _rank_correlation(numbers, rows[present]) >= SERIAL_CORRELATION
+
+
+def is_sorted(column: WholeColumn, rows: IntArray | None) -> bool:
+    """Whether the input is sorted by the column, or nearly, though values repeat: about where a record stood is told."""
+    if rows is None:
+        return False
+    present = np.flatnonzero(column.codes != MISSING)
+    codes = column.codes[present]
+    counts = np.bincount(codes) if len(codes) else np.zeros(0, dtype=np.int64)
+    if np.count_nonzero(counts) < FEWEST_SORTED:
+        return False
+    middle = np.cumsum(counts) - (counts + 1) / 2  # equal values share the mean of their ranks
+    ranks = middle[codes] - (len(codes) - 1) / 2
+    order = np.argsort(np.argsort(rows[present], kind="stable"), kind="stable") - (len(codes) - 1) / 2
+    return bool(abs(ranks @ order) >= SERIAL_CORRELATION * np.sqrt((ranks @ ranks) * (order @ order)))
 
 
 def _rank_correlation(one: IntArray | FloatArray, other: IntArray) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kepsilon.evaluate.kept_columns.bits import OrderedCodes, codes_to_group, exact_codes
-from kepsilon.evaluate.kept_columns.by_type import is_exact_date, is_free_text, is_serial
+from kepsilon.evaluate.kept_columns.by_type import is_exact_date, is_free_text, is_serial, is_sorted
 from kepsilon.evaluate.kept_columns.coding import bins_by_size, bins_by_value, is_measured, may_be_codes, unique_share
 from kepsilon.evaluate.kept_columns.guesses import Guess, formula_guesses
 from kepsilon.evaluate.kept_columns.identifiers_inside import Identifiers
@@ -36,6 +36,7 @@ class FittedColumn:
     is_date: bool
     is_free_text: bool
     is_serial: bool
+    is_sorted: bool
     identifiers_inside: float
 
 
@@ -66,6 +67,7 @@ def fit_columns(
             is_date=is_exact_date(column),
             is_free_text=is_free_text(column),
             is_serial=is_serial(column, rows),
+            is_sorted=is_sorted(column, rows),
             identifiers_inside=identifiers.share_inside(column),
         )
 

@@ -203,6 +203,7 @@ def _finding(
         pairs=pairs,
         identifiers_inside=column.identifiers_inside,
         is_serial=column.is_serial,
+        is_sorted=column.is_sorted,
         unique=column.unique,
         is_date=column.is_date,
         is_free_text=column.is_free_text,

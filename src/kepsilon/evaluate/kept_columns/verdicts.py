@@ -12,8 +12,9 @@ Alarms:
 - serial: values in the order of the input bring its order back, which the release hides by shuffling. Whoever has the
   input's order, from another extract or from knowing who came first, has everybody.
 
-Notes: links, bits and pairs below that; values that are unique, exact dates and free text. These say nothing by
-themselves: they tell those who know them from elsewhere, which the curator can judge and a table cannot.
+Notes: links, bits and pairs below that; columns with repeated values that the input is sorted by; values that are unique,
+exact dates and free text. These say nothing by themselves: they tell those who know them from elsewhere, which the curator
+can judge and a table cannot.
 """
 
 from __future__ import annotations
@@ -69,8 +70,15 @@ class Linked:
 
 
 def by_the_best(linked: Sequence[Linked], n_records: int) -> Linked | None:
-    """The attacker that alarms most: of those that alarm, or of all where none does, the one with the largest z."""
-    return max(linked, key=lambda own: (own.is_alarming(n_records), own.z), default=None)
+    """The attacker that alarms most: of those that alarm, or else of those that are sure, the one with most links.
+
+    Where none is sure, the one with the largest z.
+    """
+    return max(
+        linked,
+        key=lambda own: (own.is_alarming(n_records), own.z >= SURE, own.links if own.z >= SURE else own.z),
+        default=None,
+    )
 
 
 def reasons_of(
@@ -81,6 +89,7 @@ def reasons_of(
     pairs: Sequence[KeptPair],
     identifiers_inside: float,
     is_serial: bool,
+    is_sorted: bool,
     unique: float,
     is_date: bool,
     is_free_text: bool,
@@ -95,7 +104,7 @@ def reasons_of(
         ("bits", bits >= ALARMING_BITS, bits >= NOTED_BITS),
         ("pair", any(own.is_alarm for own in pairs), bool(pairs)),
         ("identifiers", identifiers_inside > 0, False),
-        ("serial", is_serial, False),
+        ("serial", is_serial, is_sorted),
         ("unique", False, unique >= NOTED_UNIQUE),
         ("date", False, is_date),
         ("free text", False, is_free_text),

@@ -23,11 +23,12 @@ def what_it_tells(
         f"{percent(found.share_linked)} of the records through it{beside}",
         "bits": f"whoever sees the release learns {percent(found.bits)} of what generalising hid of {found.bits_of} "
         f"from {name}",
-        "serial": f"{name} rises with the rows of the input: whoever knows their order knows whose record is whose",
+        "serial": f"{name} rises with the rows of the input: whoever knows their order "
+        + ("knows whose record is whose" if found.is_serial else "knows about where each record stood"),
         "identifiers": f"{percent(found.identifiers_inside)} of the texts of {name} hold an identifier of the same "
         "record: whoever reads the release reads who it is",
-        "unique": f"{percent(found.unique)} of the values of {name} occur once: whoever knows the {name} of a person "
-        "finds the record",
+        "unique": f"{percent(found.unique)} of the values of {name} occur once among the records looked at: whoever knows "
+        f"the {name} of a person has few records to choose from",
         "date": f"{name} holds exact dates: whoever knows such a date of a person has few records to choose from",
         "free text": f"{name} is free text: whoever knows a person may recognise what was written",
     }

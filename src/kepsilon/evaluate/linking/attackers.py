@@ -7,12 +7,14 @@ share among the attackers who need to know nothing but the quasis.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.known_columns import SubsetAttacks
 from kepsilon.json_values import Json, JsonValue
+from kepsilon.policy.guarantee import shown_name
 from kepsilon.policy.policy import Policy
 
 MOST_NAMES = 6
@@ -49,11 +51,13 @@ class Attacker(JsonValue):
     """Share of the released records that are linked rightly; None before the draw, and where it was not measured."""
     column: str | None = None
     """The kept column that the attacker knows or works out, where it is one."""
+    measured_on: str | None = None
+    """Which records the figures were found on, in words; None where on all."""
 
     @property
     def in_words(self) -> str:
         """Who it is, as the subject of a sentence."""
-        return f"whoever knows {self.knows}, and {self.how}"
+        return shown_name(f"whoever knows {self.knows}, and {self.how}")
 
     @property
     def figures_in_words(self) -> str:
@@ -64,8 +68,8 @@ class Attacker(JsonValue):
         if self.realised is not None:
             parts.append(f"{percent(self.realised)} as drawn")
         if self.largest is not None:
-            parts.append(f"at most {percent(self.largest)} for one record")
-        return "; ".join(parts)
+            parts.append(f"at most {percent_at_most(self.largest)} sure of any one record")
+        return "; ".join(parts) + (f" ({self.measured_on})" if self.measured_on else "")
 
     def to_json(self) -> Json:
         return {
@@ -78,6 +82,7 @@ class Attacker(JsonValue):
             "standard_error": None if self.risk is None else self.risk.standard_error,
             "realised": self.realised,
             "largest": self.largest,
+            "measured_on": self.measured_on,
         }
 
 
@@ -188,7 +193,7 @@ def known_by_three(found: SubsetAttacks, *, n_sampled: int | None) -> tuple[Atta
     """
     size = len(found.worst_names)
     tried = f"{found.n_tried:,} of {found.n_possible:,}" if found.n_tried < found.n_possible else f"{found.n_tried:,}"
-    sets = f"{tried} {'set' if found.n_possible == 1 else 'sets'} of {size}"
+    sets = f"{tried} {'set' if found.n_possible == 1 else 'sets'} of {size} with at most one ε-quasi"
     among = "" if n_sampled is None else f"; among {n_sampled:,} sampled records, so at most"
     return (
         Attacker(
@@ -242,3 +247,12 @@ def percent(share: float) -> str:
     if 99 < value < 100:
         return f"{min(value, 99.9):.1f} %"
     return f"{float(f'{value:.2g}'):g} %"
+
+
+def percent_at_most(share: float) -> str:
+    """A bound in per cent with two digits, rounded up."""
+    value = 100 * share
+    if value <= 0:
+        return "0 %"
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1) if value < 99 else 0.1
+    return f"{min(100.0, float(f'{math.ceil(value / unit - 1e-9) * unit:.12g}')):g} %"

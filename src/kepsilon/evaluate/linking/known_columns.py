@@ -8,9 +8,9 @@ the range of the whole class, which set the noise.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -84,16 +84,18 @@ def attack_with_known(classes: NoisyClasses, known: Sequence[IntArray], *, epsil
             steps=classes.steps,
         ).figures
         found = zip(figures.links(epsilons), figures.largest(epsilons), strict=True)
-        return [Attack(share=links.fair.per(n), largest=largest) for links, largest in found]
+        return [Attack(share=_with_sampling(links.fair.per(n), classes), largest=largest) for links, largest in found]
     coded, ranges = CodedValues(distinct=np.zeros(1), codes=np.zeros(n, dtype=np.int64)), np.zeros(len(class_of_group))
     if n_attributes and law is not None:
         coded = code_values(classes.values[:, 0], precision=classes.steps[0].precision)
         ranges = (high - low)[:, 0]
     in_groups = count_values(coded, group_ids, n_classes=len(class_of_group))
-    if law is None:  # without an ε-quasi there is nothing to draw, and every group is worth one link
-        return [Attack(share=Estimate(total=len(ranges) / n), largest=float(1 / in_groups.sizes.min()))] * len(epsilons)
-    gaps = link_gaps(in_groups, ranges=ranges, law=law)
     sizes = np.bincount(classes.class_ids, minlength=classes.n_classes)
+    if law is None:  # without an ε-quasi there is nothing to draw, and every group is worth one link
+        n_groups = np.bincount(class_of_group, minlength=classes.n_classes).astype(np.float64)
+        share = share_of_sample(n_groups, sizes, is_sample=classes.is_sample)
+        return [Attack(share=share, largest=float(1 / in_groups.sizes.min()))] * len(epsilons)
+    gaps = link_gaps(in_groups, ranges=ranges, law=law)
     shares = []
     for epsilon in epsilons:
         fair, _ = gaps.by_class(epsilon)
@@ -105,12 +107,14 @@ def attack_with_known(classes: NoisyClasses, known: Sequence[IntArray], *, epsil
 
 def realised_with_known(
     classes: NoisyClasses, known: Sequence[IntArray], published: FloatArray, stays: BoolArray, *, epsilon: float
-) -> float:
-    """Share of the released records that whoever knows the quasis and some kept columns links rightly.
+) -> float | None:
+    """Share of the released records that whoever knows the quasis and some kept columns links; None if none is released.
 
     `published` has the shape of `classes.values`; `stays`, shape (n_records,), says which records are released. Those that
     were left out for confidence are not linked, but their originals are candidates all the same.
     """
+    if not stays.any():
+        return None
     group_ids, class_of_group = _groups(classes.class_ids, known)
     links = attack_classes(
         classes.values,
@@ -139,6 +143,22 @@ def share_of_sample(links: FloatArray, sizes: IntArray, *, is_sample: bool) -> E
     return Estimate(total=total, variance=float(n_classes / (n_classes - 1) * np.square(residuals).sum() / n**2))
 
 
+def variance_of_classes(share: float, sizes: IntArray) -> float:
+    """A bound on the variance of a share that was found in some classes, of these sizes, drawn at random.
+
+    At worst the records of a class are linked all together or not at all.
+    """
+    return share * (1 - share) * float(np.square(sizes, dtype=np.float64).sum()) / float(sizes.sum()) ** 2
+
+
+def _with_sampling(share: Estimate, classes: NoisyClasses) -> Estimate:
+    """A simulated share, with the variance of sampled classes where they are a sample."""
+    if not classes.is_sample:
+        return share
+    sizes = np.bincount(classes.class_ids, minlength=classes.n_classes)
+    return share + Estimate(variance=variance_of_classes(min(1.0, share.total), sizes))
+
+
 def _groups(class_ids: IntArray, known: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
     """The group of each record, numbered from 0 in the order of classes, and the class of each group."""
     columns = [class_ids, *(codes + 1 for codes in known)]
@@ -159,8 +179,8 @@ class SubsetAttacks:
     """Mean over the sets of the share linked."""
     worst: float
     worst_names: tuple[str, ...]
-    largest: float
-    """The largest chance that one record is linked, by any of the sets."""
+    largest: float | None
+    """How sure whoever knows a set without an ε-quasi is of one record, at most; None where no such set was tried."""
 
 
 def attack_with_three(
@@ -177,7 +197,8 @@ def attack_with_three(
     if not columns and not noisy:
         return None
     subsets, n_possible = chosen_subsets(list(columns), list(noisy))
-    shares, largest = [], 0.0
+    shares: list[float] = []
+    largest: list[float] = []
     for subset in subsets:
         alike, _ = number(
             [columns[name] + 1 for name in subset if name in columns],
@@ -188,8 +209,9 @@ def attack_with_three(
         attribute = next((noisy[name] for name in subset if name in noisy), None)
         if attribute is not None and law is not None:
             chances = _chances_among(classes, alike, attribute, epsilon=epsilon, law=law)
+        else:
+            largest.append(float(chances.max()))
         shares.append(float(chances.mean()))
-        largest = max(largest, float(chances.max()))
     worst = int(np.argmax(shares))
     return SubsetAttacks(
         n_tried=len(subsets),
@@ -197,7 +219,7 @@ def attack_with_three(
         mean=float(np.mean(shares)),
         worst=shares[worst],
         worst_names=subsets[worst],
-        largest=largest,
+        largest=max(largest, default=None),
     )
 
 
@@ -207,12 +229,34 @@ def chosen_subsets(exact: Sequence[str], noisy: Sequence[str]) -> tuple[list[tup
     Sets are smaller where there are too few attributes. The choice depends on the number of sets alone.
     """
     size = min(SUBSET_SIZE, len(exact) + min(1, len(noisy)))
-    subsets = [own for own in combinations([*exact, *noisy], size) if sum(name in noisy for name in own) <= 1]
-    n_possible = len(subsets)
-    if n_possible > MOST_SUBSETS:
-        chosen = np.random.default_rng(0).choice(n_possible, MOST_SUBSETS, replace=False)
-        subsets = [subsets[i] for i in np.sort(chosen).tolist()]
+    n_exact, n_beside = math.comb(len(exact), size), math.comb(len(exact), size - 1)
+    n_possible = n_exact + len(noisy) * n_beside
+    numbers = range(n_possible)
+    if n_possible > MOST_SUBSETS:  # numbers are drawn, because all sets of three of a thousand columns take gigabytes
+        drawn = np.random.default_rng(0).choice(n_possible, MOST_SUBSETS, replace=False)
+        numbers = np.sort(drawn).tolist()
+    subsets = []
+    for own in numbers:
+        if own < n_exact:
+            subsets.append(_combination(exact, size, own))
+        else:
+            j, place = divmod(own - n_exact, n_beside)
+            subsets.append((*_combination(exact, size - 1, place), noisy[j]))
     return subsets, n_possible
+
+
+def _combination(names: Sequence[str], size: int, place: int) -> tuple[str, ...]:
+    """The combination of some names at a place in their lexicographic order."""
+    chosen: list[str] = []
+    first = 0
+    while len(chosen) < size:
+        n_with_first = math.comb(len(names) - first - 1, size - len(chosen) - 1)
+        if place < n_with_first:
+            chosen.append(names[first])
+        else:
+            place -= n_with_first
+        first += 1
+    return tuple(chosen)
 
 
 def _chances_among(

@@ -67,8 +67,14 @@ def kept_columns_figures(record: Record) -> Iterator[Figure]:
     gives = "gives" if len(alarms) == 1 else "give"
     sentences = [
         f"Kept columns are published as they are. Of {plural(len(columns), 'kept column')}, "
-        + (f"{len(alarms):,} {gives} people away, which the policy accepts; " if alarms else "none gives people away; ")
-        + (f"{len(notes):,} may help somebody who knows more." if notes else "no other may help an attacker.")
+        + (
+            f"{len(alarms):,} {gives} people away, which the policy accepts; "
+            if alarms
+            else "none was found to give people away; "
+        )
+        + (f"{len(notes):,} may help somebody who knows more." if notes else "no other was noted.")
+        + " Looked for was what whoever knows the quasi-identifiers could work out from a column, and what it tells whoever sees "
+        "the release. Whoever knows such a column of a person links more: see above."
     ]
     sentences += [f"{words[:1].upper()}{words[1:]}." for name, own in columns for words in own.in_words]
     sentences += [

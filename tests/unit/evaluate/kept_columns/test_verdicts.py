@@ -9,7 +9,7 @@ from kepsilon.evaluate.kept_columns.findings import KeptPair
 from kepsilon.evaluate.kept_columns.verdicts import Linked, by_the_best, reasons_of
 
 NOTHING = {
-    "best": None, "n_records": 1_000, "bits": 0.0, "pairs": (), "identifiers_inside": 0.0, "is_serial": False,
+    "best": None, "n_records": 1_000, "bits": 0.0, "pairs": (), "identifiers_inside": 0.0, "is_serial": False, "is_sorted": False,
     "unique": 0.0, "is_date": False, "is_free_text": False,
 }  # fmt: skip
 
@@ -60,7 +60,10 @@ def test_links_alarm_at_the_thresholds_of_the_model(own, n_records, is_alarm, is
         pytest.param({"pairs": (pair(0.3, is_alarm=True),)}, ("pair",), (), id="a pair"),
         pytest.param({"pairs": (pair(0.1, is_alarm=False),)}, (), ("pair",), id="a weaker pair"),
         pytest.param({"identifiers_inside": 0.001}, ("identifiers",), (), id="names in notes"),
-        pytest.param({"is_serial": True, "unique": 1.0}, ("serial",), ("unique",), id="serial number"),
+        pytest.param(
+            {"is_serial": True, "is_sorted": True, "unique": 1.0}, ("serial",), ("unique",), id="serial number"
+        ),
+        pytest.param({"is_sorted": True}, (), ("serial",), id="the input is sorted by it"),
         pytest.param({"unique": 0.34}, (), ("unique",), id="a third unique"),
         pytest.param({"unique": 0.33}, (), (), id="fewer unique"),
         pytest.param({"is_date": True}, (), ("date",), id="exact dates"),
