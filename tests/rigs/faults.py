@@ -229,8 +229,9 @@ def _in_epsilon_quasi(*values: Any) -> Callable[[Case, random.Random], None]:
 
     def spoil(case: Case, rng: random.Random) -> None:
         column = rng.choice(case.of_role("epsilon-quasi"))
-        # In pandas NaN is the mark of what is missing.
-        wrong = rng.choice([value for value in values if case.kind != "pandas" or value == value])
+        # In pandas NaN is the mark of what is missing, and 1,5 is a number where decimals have commas.
+        fine = {"1,5"} if case.document.get("decimal") == "," else set()
+        wrong = rng.choice([v for v in values if v not in fine and (case.kind != "pandas" or v == v)])
         is_text = case.kind in CSV_KINDS or isinstance(wrong, str)
         own = [None if v is None else str(v) if is_text else float(v) for v in column.values]
         for i in rng.sample(range(len(own)), min(3, len(own))):

@@ -75,7 +75,7 @@ def _look_at_grid(trial: Trial, outcome: Outcome, grid: Path) -> None:
         return
     if stat.S_IMODE(grid.stat().st_mode) != 0o600:
         trial.fail("explore: the grid, which is for its owner only, can be read by others")
-    text = grid.read_text(encoding="utf-8")
+    text = grid.read_text(encoding="utf-8", errors="replace")
     search(trial, text, "a grid", wrong="")
     if grid.suffix == ".html":
         if not text.lstrip().lower().startswith("<!doctype html") or not text.rstrip().endswith("</html>"):
