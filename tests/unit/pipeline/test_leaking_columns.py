@@ -12,7 +12,7 @@ import pytest
 
 import kepsilon
 from kepsilon.evaluate.estimate import Estimate
-from kepsilon.evaluate.linking.attackers import Attacker, headline_of, percent, risk_in_words
+from kepsilon.evaluate.linking.attackers import Attacker, headline_of, percent, percent_at_most, risk_in_words
 from material.hospital import hospital
 
 N = 3_000
@@ -314,3 +314,43 @@ def _inline(value: object) -> str:
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {_inline(own)}" for key, own in value.items()) + " }"
     return json.dumps(value)
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (0, "0 %"),
+        (1 / 8, "13 %"),
+        (0.1, "10 %"),
+        (0.999, "99.9 %"),
+        (0.99991, "100 %"),
+        (0.000123, "0.013 %"),
+        (1, "100 %"),
+    ],
+)
+def test_bounds_are_rounded_up(share, words):
+    """“At most 12 %” would be untrue of one in eight."""
+    assert percent_at_most(share) == words
+
+
+def test_a_class_that_is_too_large_to_look_at_is_said_to_give_bounds(monkeypatch):
+    """Of its records only some are candidates, so that shares are too large; nothing is measured as drawn on them."""
+    monkeypatch.setattr("kepsilon.predict.whole_records.FEWEST_RECORDS", 500)
+    monkeypatch.setattr("kepsilon.predict.whole_records.MOST_RECORDS", 500)
+    chosen = policy("bmi", accepted={"bmi": "the study is about it"}, k=1_400)
+    with kepsilon.anonymise(table("bmi"), chosen) as release:
+        by_name = {own.name: own for own in release.record.attackers}
+    assert "shares are at most these" in by_name["everything"].measured_on
+    assert by_name["everything"].realised is None
+    assert by_name["quasis"].measured_on is None
+
+
+def test_a_sample_of_classes_is_said_and_has_a_standard_error(monkeypatch):
+    """In the note, in the refusal and beside each figure."""
+    monkeypatch.setattr("kepsilon.predict.whole_records.FEWEST_RECORDS", 500)
+    monkeypatch.setattr("kepsilon.predict.whole_records.MOST_RECORDS", 500)
+    assert "measured on" in refusal(lambda: kepsilon.check(table("bmi"), policy("bmi")))
+    found = kepsilon.check(table("bmi"), policy("bmi", accepted={"bmi": "the study is about it"}))
+    own = next(one for one in found.attackers if one.name == "working out")
+    assert own.risk.standard_error > 0
+    assert f"of {found.records.entering:,} records" in own.measured_on

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ from kepsilon.evaluate.linking.known_columns import (
     NoisyClasses,
     attack_with_known,
     attack_with_three,
+    chosen_subsets,
     realised_with_known,
     share_of_sample,
+    variance_of_classes,
 )
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.table.steps import Steps
@@ -252,3 +255,43 @@ def test_realised_links_equal_the_oracle(n_attributes):
     stays = rng.random(40) < 0.7
     some = realised_with_known(classes, known, published, stays, epsilon=4.0)
     assert some * stays.sum() <= slow_links(published, classes, known) + 1e-9
+
+
+def test_nobody_released_is_no_share():
+    """Confident k may leave out every class that was looked at; a release that is drawn must not fail over that."""
+    classes = small_classes()
+    assert realised_with_known(classes, [], classes.values, np.zeros(40, dtype=bool), epsilon=1.0) is None
+
+
+@pytest.mark.parametrize(("n_exact", "n_noisy"), [(0, 1), (1, 0), (2, 1), (3, 2), (5, 2), (6, 0)])
+def test_sets_of_three_are_all_that_have_at_most_one_epsilon_quasi(n_exact, n_noisy):
+    """Each once, as enumerating them gives, in any order."""
+    exact, noisy = [f"c{i}" for i in range(n_exact)], [f"v{i}" for i in range(n_noisy)]
+    size = min(3, n_exact + min(1, n_noisy))
+    slow = {frozenset(own) for own in combinations([*exact, *noisy], size) if len(set(own) & set(noisy)) <= 1}
+    found, n_possible = chosen_subsets(exact, noisy)
+    assert n_possible == len(slow)
+    if n_possible <= MOST_SUBSETS:
+        assert len(found) == n_possible
+        assert {frozenset(own) for own in found} == slow
+
+
+def test_sets_of_three_of_a_thousand_columns_are_drawn_by_number():
+    """All of them would be 166 million; those drawn differ and have three names each."""
+    found, n_possible = chosen_subsets([f"c{i}" for i in range(1_000)], ["v"])
+    assert n_possible == 166_167_000 + 499_500
+    assert len({frozenset(own) for own in found}) == MOST_SUBSETS
+    assert all(len(set(own)) == 3 for own in found)
+
+
+def test_classes_of_unequal_size_vary_more():
+    """The bound is that of classes whose records are linked all together or not at all."""
+    rng = np.random.default_rng(SEED)
+    sizes = rng.integers(1, 200, 5_000)
+    linked = rng.random(5_000) < 0.3
+    shares = []
+    for _ in range(400):
+        chosen = rng.choice(5_000, 50, replace=False)
+        shares.append((sizes[chosen] * linked[chosen]).sum() / sizes[chosen].sum())
+    bound = variance_of_classes(0.3, sizes[:50])
+    assert 0.5 * np.var(shares) < bound < 2 * np.var(shares)
