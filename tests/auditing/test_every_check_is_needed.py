@@ -139,7 +139,7 @@ def lower_risk(document: dict) -> None:
 
 
 def lower_largest_risk(document: dict) -> None:
-    document["linking_risk"]["largest_possible"] *= 1 - 1e-6
+    document["linking_risk"]["largest_possible_by_matching"] *= 1 - 1e-6
 
 
 def lower_error(document: dict) -> None:
