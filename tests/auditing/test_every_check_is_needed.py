@@ -138,6 +138,10 @@ def lower_risk(document: dict) -> None:
     document["linking_risk"]["expected"] *= 1 - 1e-6
 
 
+def lower_largest_risk(document: dict) -> None:
+    document["linking_risk"]["largest_possible_by_matching"] *= 1 - 1e-6
+
+
 def lower_error(document: dict) -> None:
     document["error"]["height"]["realised_relative"] *= 1 - 1e-6
 
@@ -145,6 +149,7 @@ def lower_error(document: dict) -> None:
 FILES |= {
     "check_bytes": quoted_cell,
     "check_manifest": lambda folder: change_document(folder, "manifest", lower_bound),
+    "check_single_risk": lambda folder: change_document(folder, "curator", lower_largest_risk),
     "check_record": lambda folder: change_document(folder, "curator", lower_risk),
 }
 
@@ -164,7 +169,7 @@ def audited_files(folder: Path) -> ke.Audit:
 
 @pytest.mark.parametrize("check", FILES)
 def test_without_a_check_of_files_a_tampering_goes_unnoticed(check, folder, monkeypatch):
-    """A cell written in another way, a bound lowered by a millionth, and a figure of the curator lowered as little."""
+    """A cell written in another way, a bound lowered by a millionth, and figures of the curator lowered as little."""
     assert not audited_files(folder).broken
     FILES[check](folder)
     assert audited_files(folder).broken

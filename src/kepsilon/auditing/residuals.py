@@ -107,7 +107,8 @@ def residuals_of(case: AuditCase, j: int, rng: np.random.Generator) -> Residuals
     below, above = Rounding.of(attribute).bounds_before(published)
     centre = noise.values[here, j]
     points = np.empty(len(here))
-    mix = rng.random(len(here))
+    # By the rows of the input: classes are numbered as they are found, which the files beside a release can change.
+    mix = rng.random(case.original.n_records)[here]
     for d in np.unique(noise.n_active[own]).tolist():
         of_d = noise.n_active[own] == d
         first = marginal_cdf((below[of_d] - centre[of_d]) / scale[of_d], d)
