@@ -94,7 +94,9 @@ def chances_of_nearest(case: AuditCase, looked: LookedAt, groups: IntArray, *, a
     reach = np.nan_to_num(noise.ranges[class_ids, attribute])
     stays = np.zeros(len(order))
     for gaps in (below[place], above[place]):
-        half = np.where((reach > 0) & np.isfinite(gaps), case.epsilon * gaps / (2 * np.maximum(reach, 1e-320)), np.inf)
+        in_reach = np.full(len(gaps), np.inf)  # what has no noise stays where it is
+        np.divide(gaps, reach, out=in_reach, where=(reach > 0) & np.isfinite(gaps))
+        half = case.epsilon / 2 * in_reach
         stays += _within(half, noise.n_active[class_ids]) / 2
     chances = np.empty(len(order))
     chances[order] = stays / np.bincount(place)[place]

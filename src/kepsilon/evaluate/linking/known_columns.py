@@ -283,7 +283,7 @@ def _chances_among(
     after = np.append(before[1:], np.inf)
     ranges = (classes.high - classes.low)[classes.class_ids[order], attribute]
     n_active = np.count_nonzero(classes.high > classes.low, axis=1)[classes.class_ids[order]]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         unit = np.where(ranges > 0, epsilon / (2 * ranges), np.inf)
         sides = [np.where(np.isinf(gap[point]), np.inf, gap[point] * unit) for gap in (before, after)]
     kept = [_within(side, n_active, law) for side in sides]
