@@ -270,3 +270,13 @@ def test_the_levels_of_an_audit_sum_to_one_in_a_million(n_more, confidence):
         spent = case.audit(with_linkage=with_linkage).figures.false_alarm
         assert spent is not None
         assert 0.4 * FALSE_ALARM < spent <= FALSE_ALARM * (1 + 1e-9)
+
+
+def test_a_size_of_minus_zero_is_a_size_of_nothing():
+    """Rounding leaves −0.0 as the least size of a noise; a division by it accused honest releases."""
+    least, most = np.array([[0.0, -0.0], [-0.0, -0.0]]), np.array([[0.4, np.inf], [2.5, 2.5]])
+    n_active = np.array([2, 2])
+    assert noise_of_records.sizes_together(least, most, n_active, n_gone=0) == noise_of_records.sizes_together(
+        np.abs(least), most, n_active, n_gone=0
+    )
+    assert min(noise_of_records.sizes_together(least, most, n_active, n_gone=0)) == 1.0

@@ -137,7 +137,8 @@ def sizes_together(least: FloatArray, most: FloatArray, n_active: IntArray, *, n
     The size of each coordinate but the largest, over the largest, is uniform on 0 to 1. Summed over all coordinates the
     quotients are 1 more than over these.
     """
-    largest_least, largest_most = least.max(axis=1, keepdims=True), most.max(axis=1, keepdims=True)
+    # A least of −0.0, as the maximum of 0.0 and −0.0 may be, would make a quotient of minus infinity.
+    largest_least, largest_most = np.abs(least.max(axis=1, keepdims=True)), most.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         low = np.nan_to_num(least / largest_most).sum(axis=1)
         high = np.where(most > 0, np.minimum(1.0, np.nan_to_num(most / largest_least, nan=1.0, posinf=1.0)), 0.0).sum(
