@@ -138,6 +138,7 @@ def sizes_together(least: FloatArray, most: FloatArray, n_active: IntArray, *, n
     quotients are 1 more than over these.
     """
     largest_least, largest_most = least.max(axis=1, keepdims=True), most.max(axis=1, keepdims=True)
+    largest_least = np.abs(largest_least)  # a quotient by −0 would be minus infinity
     with np.errstate(invalid="ignore", divide="ignore"):
         low = np.nan_to_num(least / largest_most).sum(axis=1)
         high = np.where(most > 0, np.minimum(1.0, np.nan_to_num(most / largest_least, nan=1.0, posinf=1.0)), 0.0).sum(
