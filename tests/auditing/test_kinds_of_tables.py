@@ -84,7 +84,7 @@ def test_a_number_that_meets_an_identifier_by_chance_is_no_leak(tmp_path):
     audit = ke.audit(original, release.frame, under)
     assert not [f for f in audit.findings if f.check == "identifiers" and f.severity != "passed"]
     telling = original.set_column(4, "illness", pa.array([str(i) for i in range(300)]))
-    openly = patients_policy(attributes={**dict.fromkeys(KEPT, {"role": "sensitive"}), "illness": OPENLY})
+    openly = patients_policy(attributes={**{name: {"role": "sensitive"} for name in KEPT}, "illness": OPENLY})
     release = ke.anonymise(telling, openly)
     audit = ke.audit(telling, release.frame, openly)
     assert [f for f in audit.of("warning") if f.check == "identifiers"]

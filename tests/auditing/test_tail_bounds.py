@@ -232,7 +232,6 @@ def test_a_noise_that_may_be_nothing_says_nothing_about_sizes(zero):
     assert noise_of_records.sizes_together(least, most, np.full(300, 2), n_gone=0) == (1.0, 1.0)
 
 
-
 @pytest.mark.parametrize("m", [2, 10])
 @pytest.mark.parametrize("d", [1, 2, 4])
 def test_no_residue_is_likelier_than_its_bound(d, m):
