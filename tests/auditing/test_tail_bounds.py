@@ -225,6 +225,13 @@ def test_noises_of_a_record_that_go_together_otherwise_are_found():
     assert noise_of_records.signs_together(agreement, n_gone=2000) > 1e-2
 
 
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_a_noise_that_may_be_nothing_says_nothing_about_sizes(zero):
+    """Published where it was, a record may have had noise of any size up to half the precision; −0 is no size below 0."""
+    least, most = np.full((300, 2), zero), np.ones((300, 2))
+    assert noise_of_records.sizes_together(least, most, np.full(300, 2), n_gone=0) == (1.0, 1.0)
+
+
 @pytest.mark.parametrize("m", [2, 10])
 @pytest.mark.parametrize("d", [1, 2, 4])
 def test_no_residue_is_likelier_than_its_bound(d, m):

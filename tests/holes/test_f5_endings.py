@@ -18,7 +18,7 @@ import pytest
 from pyarrow import parquet
 
 import kepsilon as ke
-from material.people import people
+from material.people import WITHOUT_NOTES, people
 from material.refusals import change_policy, refused
 
 
@@ -153,6 +153,7 @@ ANONYMISE = "KE anonymise people.csv -p policy.toml -o out.csv"
 )
 def test_f5_streams_that_are_closed_or_full(case, command, code, said):
     """The release is in place in each case, and what is said says so."""
+    (case / "policy.toml").write_text(WITHOUT_NOTES, encoding="utf-8")
     outcome = in_shell(case, command)
     assert outcome.returncode == code, outcome.stderr
     assert said in outcome.stderr

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import kepsilon as ke
+from material.people import OPENLY
 
 HEIGHT = {"role": "epsilon-quasi", "precision": 0.1, "range": "class"}
 
@@ -173,7 +174,7 @@ def test_h9_a_kept_cell_that_holds_whole_lines(tmp_path):
     policy = ke.Policy.from_dict(
         {
             "k": 5, "epsilon": 2, "algorithm": "mondrian", "max_suppression": 0,
-            "attributes": {"name": {"role": "identifier"}, "height": HEIGHT, "note": {"role": "sensitive"}},
+            "attributes": {"name": {"role": "identifier"}, "height": HEIGHT, "note": OPENLY},
         }
     )  # fmt: skip
     release = ke.anonymise(data, policy, unsafe_seed=1)

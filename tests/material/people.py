@@ -39,6 +39,9 @@ accept_leak = "made-up records"
 OPENLY = {"role": "sensitive", "accept_leak": "made-up records"}
 """A kept column that may give people away, because they do not exist: serial numbers tell tests which record is which."""
 
+WITHOUT_NOTES = POLICY.replace('role = "sensitive"\naccept_leak = "made-up records"', 'role = "identifier"')
+"""The policy with nothing kept that a screen would have to note something about."""
+
 
 def people(n: int = 120) -> list[dict[str, str]]:
     """Made-up records; every name is a canary that must never be seen again."""

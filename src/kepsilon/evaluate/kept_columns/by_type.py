@@ -28,8 +28,8 @@ _LAST_DIGITS = re.compile(r"(\d{1,15})\D*$")
 
 
 def is_exact_date(column: WholeColumn) -> bool:
-    """Whether the column holds dates, and not only the first days of months or years."""
-    if not column.is_date:
+    """Whether the column holds several dates, and not only the first days of months or years."""
+    if not column.is_date or len(np.unique(column.codes[column.codes != MISSING])) < 2:
         return False
     values = numbers_of(column)
     if values is None:

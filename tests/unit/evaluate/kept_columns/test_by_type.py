@@ -23,6 +23,7 @@ def test_dates_are_exact_unless_all_are_first_days():
     assert not is_exact_date(whole_column([own.replace(day=1) for own in days]))
     assert not is_exact_date(whole_column([None, *(own.replace(day=1, month=1) for own in days)]))
     assert not is_exact_date(whole_column([float(own) for own in range(N)]))
+    assert not is_exact_date(whole_column([days[0], None, *[days[0]] * N]))
     as_text = whole_column([str(own) for own in days])
     assert is_exact_date(WholeColumn(codes=as_text.codes, numbers=None, texts=as_text.texts, is_date=True))
 
