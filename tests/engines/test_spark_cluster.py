@@ -137,10 +137,15 @@ def test_the_command_releases_once_although_a_task_ran_twice(folder, cluster):
     is_silent(cluster, run.stdout, run.stderr)
 
 
+def only_notes(said: str) -> bool:
+    """Whether nothing was said but notes, such as on kept columns; their further lines are indented."""
+    return all(not line.strip() or line.startswith(("note: ", "  ")) for line in said.splitlines())
+
+
 def test_a_release_without_trouble(folder, cluster, driver):
     """And with a session that is there already."""
     code, out, err = driver.run(*arguments(folder, cluster, "--json"))
-    assert (code, err) == (0, "")
+    assert (code, only_notes(err)) == (0, True)
     assert json.loads(out)["records"]["read"] == N
     is_right(folder)
     is_silent(cluster, out, err)
@@ -152,7 +157,7 @@ def test_a_worker_that_is_lost_changes_nothing(folder, cluster, driver):
     driver.begin(*arguments(folder, cluster))
     cluster.lose_worker(cluster.faults.await_one("wait"))
     code, _, err = driver.end()
-    assert (code, err) == (0, "")
+    assert (code, only_notes(err)) == (0, True)
     is_right(folder)
 
 
@@ -160,7 +165,7 @@ def test_a_task_that_is_tried_again_leaves_nothing_of_the_first_time(folder, clu
     """Its Python was killed after some noisy records were on disk."""
     cluster.faults.set("crash")
     code, _, err = driver.run(*arguments(folder, cluster))
-    assert (code, err) == (0, "")
+    assert (code, only_notes(err)) == (0, True)
     assert cluster.faults.has_happened("crash")
     is_right(folder)
 
@@ -196,7 +201,7 @@ def test_an_interrupt_leaves_nothing(sent, folder, cluster, driver):
     assert (code, err.strip()) == (130, "kepsilon: interrupted; nothing was released.")
     assert names(folder) == INPUTS
     code, _, err = driver.run(*arguments(folder, cluster))
-    assert (code, err) == (0, "")
+    assert (code, only_notes(err)) == (0, True)
     is_right(folder)
 
 

@@ -18,7 +18,7 @@ from rigs.columns import KEPT_TYPES
 
 NUMBERS = (
     "int8", "uint64", "int64", "float16", "float32", "float64", "bool", "decimal128", "decimal256", "time32", "time64",
-    "duration", "dictionary of numbers",
+    "duration", "dictionary of numbers", "serial",
 )  # fmt: skip
 DATES = ("date32", "date64", "timestamp s", "timestamp ns", "timestamp tz")
 

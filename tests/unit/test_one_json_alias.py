@@ -56,6 +56,7 @@ def test_a_second_alias_would_be_seen(line):
 
 AT_THE_EDGE = {
     "auditing": "reads manifests that somebody else wrote, and compares them key by key",
+    "evaluate": "writes the attackers of a release, which record and audit share",
     "grid": "writes grids",
     "policy": "gives the schema of policies",
     "predict": "writes predictions",

@@ -31,8 +31,6 @@ KEY = "attackers"
 ROUNDING = 1 + 1e-9
 """A share is above another one only if it is by more than this factor."""
 
-Row = Mapping[str, Any]
-
 
 def compare_attackers(case: AuditCase, document: Json, known: Json, found: Comparison) -> None:
     """Compares the rows of the table of attackers, and whether the headline is what the rows make it.
@@ -56,7 +54,7 @@ def compare_attackers(case: AuditCase, document: Json, known: Json, found: Compa
         _compare_headline(headline, rows, found)
 
 
-def _compare_words(case: AuditCase, rows: Sequence[Row], found: Comparison) -> None:
+def _compare_words(case: AuditCase, rows: Sequence[Json], found: Comparison) -> None:
     """Compares who each row is about, and who is said to need only the quasis, of whom the headline is one."""
     policy, quasis = case.policy, quasis_in_words(case.policy)
     for i, row in enumerate(rows):
@@ -78,7 +76,7 @@ def _compare_words(case: AuditCase, rows: Sequence[Row], found: Comparison) -> N
         found.require(_is_about(row, own), f"{KEY}.{i}.how")
 
 
-def _compare_those_without_kept(case: AuditCase, rows: Sequence[Row], known: Json, found: Comparison) -> None:
+def _compare_those_without_kept(case: AuditCase, rows: Sequence[Json], known: Json, found: Comparison) -> None:
     """Compares whoever knows the class, or the quasis, with the figures that the rest of the record is compared with."""
     policy, classes = case.policy, case.classes
     by_class: Json = {"realised": classes.n_classes / case.released.n_records}
@@ -108,7 +106,7 @@ def _without_kept(case: AuditCase) -> tuple[Attacker, Attacker, Attacker]:
     )
 
 
-def _compare_those_with_kept(case: AuditCase, rows: Sequence[Row], found: Comparison) -> None:
+def _compare_those_with_kept(case: AuditCase, rows: Sequence[Json], found: Comparison) -> None:
     """Compares whoever knows the quasis and one kept column, or everything; the column has to be the worst one."""
     policy, looked = case.policy, look_at_whole_records(case, only_known=True)
     everything = known_by_everything(risk=None, largest=None)
@@ -124,7 +122,7 @@ def _compare_those_with_kept(case: AuditCase, rows: Sequence[Row], found: Compar
         compare_figures(row, _figures(case, attack_with_known(case, looked, names), row), f"{KEY}.{i}", found)
 
 
-def _figures(case: AuditCase, links: LinksWithKnown, row: Row) -> Json:
+def _figures(case: AuditCase, links: LinksWithKnown, row: Json) -> Json:
     """What is known of a row, as figures or bounds; of what the row leaves open, nothing."""
     figures: Json = {}
     if _is_complete(case):
@@ -135,7 +133,7 @@ def _figures(case: AuditCase, links: LinksWithKnown, row: Row) -> Json:
     return {key: figure for key, figure in figures.items() if figure is not None}
 
 
-def _require_worst(case: AuditCase, looked: LookedAt, row: Row, where: str, found: Comparison) -> None:
+def _require_worst(case: AuditCase, looked: LookedAt, row: Json, where: str, found: Comparison) -> None:
     """Requires that no other kept column helps more than the one that is named."""
     stated = row.get("expected")
     if stated is None or not _is_complete(case) or not _is_share(stated):
@@ -144,7 +142,7 @@ def _require_worst(case: AuditCase, looked: LookedAt, row: Row, where: str, foun
     found.require(all(own is None or own <= stated * ROUNDING for own in shares), where)
 
 
-def _compare_headline(headline: Any, rows: Sequence[Row], found: Comparison) -> None:
+def _compare_headline(headline: Any, rows: Sequence[Json], found: Comparison) -> None:
     """The headline is of the first row with the largest expected share among those who need only the quasis."""
     possible = [row for row in rows if row.get("needs_only_quasis") is True and _is_share(row.get("expected"))]
     if not isinstance(headline, Mapping) or not possible:
@@ -156,7 +154,7 @@ def _compare_headline(headline: Any, rows: Sequence[Row], found: Comparison) -> 
     found.require(headline.get("attacker") == in_words, "linking_risk.headline.attacker")
 
 
-def _is_about(row: Row, attacker: Attacker) -> bool:
+def _is_about(row: Json, attacker: Attacker) -> bool:
     return row.get("knows") == attacker.knows and row.get("how") == attacker.how
 
 
