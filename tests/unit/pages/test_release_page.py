@@ -434,4 +434,4 @@ def test_an_accepted_leak_is_told_with_the_reason_for_it():
     assert "Of 2 kept columns, 1 gives people away, which the policy accepts; no other was noted." in words
     assert words.count(f"W{said[1:]}.") == 2  # a warning at the top, and the figure
     assert "weight is published all the same. The curator's reason: Weights are public." in words
-    assert "none gives people away" in words_of(full_page())
+    assert "Of 1 kept column, none was found to give people away; none was noted." in words_of(full_page())

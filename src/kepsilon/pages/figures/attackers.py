@@ -65,6 +65,7 @@ def kept_columns_figures(record: Record) -> Iterator[Figure]:
     notes = [name for name, own in columns if own.verdict == NOTE]
     accepted = {name: own["accept_leak"] for name, own in record.policy.attributes.items() if own.get("accept_leak")}
     gives = "gives" if len(alarms) == 1 else "give"
+    others = "no other" if alarms else "none"
     sentences = [
         f"Kept columns are published as they are. Of {plural(len(columns), 'kept column')}, "
         + (
@@ -72,7 +73,7 @@ def kept_columns_figures(record: Record) -> Iterator[Figure]:
             if alarms
             else "none was found to give people away; "
         )
-        + (f"{len(notes):,} may help somebody who knows more." if notes else "no other was noted.")
+        + (f"{len(notes):,} may help somebody who knows more." if notes else f"{others} was noted.")
         + " Looked for was what whoever knows the quasi-identifiers could work out from a column, and what it tells whoever sees "
         "the release. Whoever knows such a column of a person links more: see above."
     ]
