@@ -26,6 +26,9 @@ def classify(column_names: Sequence[str], policy: Policy, *, source: str) -> Col
         attributes=policy.k_quasis,
         precisions={name: fraction(own.precision) for name, own in policy.epsilon_quasis.items()},
         readings=policy.readings,
+        person=policy.person,
+        max_records_per_person=policy.max_records_per_person,
+        diverse=policy.diverse,
     )
 
 

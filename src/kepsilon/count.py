@@ -30,7 +30,8 @@ class Counted:
     @property
     def n_staying(self) -> int:
         """How many records were not left out."""
-        return self.columns.n_records - self.left_out.missing - self.left_out.unlisted
+        left_out = self.left_out
+        return self.columns.n_records - left_out.missing - left_out.unlisted - left_out.by_cap
 
 
 def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Stopwatch) -> Counted:
@@ -55,7 +56,7 @@ def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Sto
             {name: values.is_covered for name, (values, _) in placed.items()},
             drop_missing=[n for n, a in policy.epsilon_quasis.items() if a.missing == "suppress"],
         )
-        if left_out.missing or left_out.unlisted:
+        if left_out.missing or left_out.unlisted or left_out.by_cap:
             # A value that only left-out records held must not influence a label, so hierarchies place values again.
             placed = {name: _place(columns, name, policy) for name in roles.k_quasis}
             problems = [problem for values, _ in placed.values() for problem in unplaceable(values)]

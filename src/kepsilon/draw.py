@@ -179,7 +179,7 @@ def _perturb(
             part.class_ids,
             low,
             high,
-            epsilon=policy.exact_epsilon,
+            epsilon=policy.record_epsilon,
             steps=steps_of(policy),
             source=random,
         )
@@ -197,7 +197,7 @@ def _realise(
         mechanism=mechanism,
         low=low,
         high=high,
-        epsilon=float(policy.exact_epsilon),
+        epsilon=float(policy.record_epsilon),
         steps=steps_of(policy),
         confident=ConfidentK.asked_by(policy),
         originals=noisy.originals,
@@ -219,7 +219,7 @@ def _figures_of_large(
         mechanism=mechanism,
         low=low[own],
         high=high[own],
-        epsilon=float(policy.exact_epsilon),
+        epsilon=float(policy.record_epsilon),
         steps=steps_of(policy),
         confident=ConfidentK.asked_by(policy),
     )

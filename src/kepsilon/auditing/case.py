@@ -32,4 +32,4 @@ class AuditCase:
 
     @property
     def epsilon(self) -> float:
-        return float(self.policy.exact_epsilon)
+        return float(self.policy.record_epsilon)

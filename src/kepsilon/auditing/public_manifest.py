@@ -209,7 +209,7 @@ def _bounds(policy: Policy, sizes: IntArray) -> Json:
     d = len(policy.epsilon_quasis)
     term = most = Fraction(1)
     for j in range(1, d + 1):
-        term *= policy.exact_epsilon / (2 * j)
+        term *= policy.record_epsilon / (2 * j)
         most += term
     if d > 1:
         most += (
@@ -220,7 +220,7 @@ def _bounds(policy: Policy, sizes: IntArray) -> Json:
     for name, attribute in policy.epsilon_quasis.items():
         if isinstance(attribute.range, tuple):
             low, high = attribute.range
-            noise[name] = float((fraction(high) - fraction(low)) * (d + 1) / (2 * policy.exact_epsilon))
+            noise[name] = float((fraction(high) - fraction(low)) * (d + 1) / (2 * policy.record_epsilon))
     return {
         "linking_risk": math.ceil(10**6 * links / int(sizes.sum())) / 10**6,
         "attacker": attacker_in_words(policy),

@@ -68,7 +68,7 @@ def _expected_taken_out(values: FloatArray, policy: Policy) -> float:
     width = float(range_of(values.min(keepdims=True), values.max(keepdims=True), attribute)[0])
     if not width > 0:
         return 0.0
-    scale = width / float(policy.exact_epsilon)
+    scale = width / float(policy.record_epsilon)
     reach = scale * radius_quantile(1, float(policy.confidence or 0)) + rounding.step / 2
     reach += 1e-12 * (float(np.abs(values).max()) + reach)
     distinct, of_value = np.unique(values, return_inverse=True)

@@ -50,9 +50,11 @@ class LeftOut:
     """How many records are left out before combinations are counted."""
 
     missing: int
-    """Records with a missing ε-quasi and no unlisted value."""
+    """Records with a missing ε-quasi, or that say not whom they are about, and no unlisted value."""
     unlisted: int
     """Records with an unlisted k-quasi value."""
+    by_cap: int = 0
+    """Records of persons who have more than the policy allows one person, beyond that number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,12 @@ class Batch:
     """ε-quasis as they are in the data, NaN where missing, shape (n_records, n_epsilon_quasis)."""
     coded: tuple[CodedValues, ...] | None = None
     """The values of each ε-quasi, coded; None from an engine that does not code them once for all recodings."""
+    persons: IntArray | None = None
+    """Whom every record is about, as a number of 64 bits that the person has in every batch, shape (n_records,); None where
+    the policy names no such column."""
+    sensitive: IntArray | None = None
+    """Codes of the values of `ColumnRoles.diverse`, as in the frequency table, shape (n_records, n_diverse); None where there
+    is no such column."""
 
 
 class LargeClass(Protocol):
@@ -227,8 +235,12 @@ class Columns(Protocol):
 
         `is_listed` says for every distinct value of a k-quasi whether its hierarchy lists it, in the order of
         `distinct(name).values`; `drop_missing` names the ε-quasis of which no value may be missing. A record with both
-        faults is reported as unlisted. Afterwards `distinct`, `count` and all classes know only the records that are not
-        left out, so that nothing published depends on the others.
+        faults is reported as unlisted. Records that do not say whom they are about are missing too, where `ColumnRoles`
+        names a column of persons. Of what is left, at most `max_records_per_person` records of each person stay: those
+        that are taken do not depend on their values, and are the same whenever the same table is read again.
+
+        Afterwards `distinct`, `count` and all classes know only the records that are not left out, so that nothing published
+        depends on the others.
         """
 
     def count(
@@ -238,7 +250,8 @@ class Columns(Protocol):
 
         `domains` gives the domain of every k-quasi, and the code of each of its values in the order of
         `distinct(name).values`. Whether an ε-quasi of `missing_in_class` is missing is counted as one more attribute, so
-        that records without the value make classes of their own.
+        that records without the value make classes of their own. Persons, and values of sensitive columns that something
+        is asked of, are counted too (`ColumnRoles.person` and `diverse`).
         """
 
     def n_formulas(self, name: str) -> int:

@@ -216,7 +216,7 @@ def _pictures(
         mechanism=mechanism_of(policy),
         low=predicted.outlook.low,
         high=predicted.outlook.high,
-        epsilon=float(policy.exact_epsilon),
+        epsilon=float(policy.record_epsilon),
         steps=steps_of(policy),
         k_quasis=k_quasis,
         risk_by_epsilon=_risk_by_epsilon(predicted, policy),

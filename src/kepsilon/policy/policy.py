@@ -19,6 +19,7 @@ from kepsilon.policy.document import missing_hierarchy_text, problems_of, read_d
 from kepsilon.policy.exact_bounds import EXACT, FINEST_BITS, LARGEST_EPSILON, SMALLEST_EPSILON
 from kepsilon.policy.hierarchies import FileHierarchy
 from kepsilon.policy.hierarchies.levels import Specification
+from kepsilon.policy.person_settings import refuse_contradictions
 from kepsilon.policy.reading import DecimalSign, MissingValues, Reading
 from kepsilon.policy.roles import Attribute, EpsilonQuasi, Identifier, Kept, KQuasi, Number, fraction
 
@@ -51,6 +52,14 @@ class Policy(Specification):
     """Limit on what OLA leaves out plus what confident k is expected to; checked before any noise is drawn."""
     max_individual_risk: Annotated[Number, Field(gt=0, le=1)] | None = None
     """Limit on how sure an attacker who matches whole classes one to one can be of any record; checked before any draw."""
+    person: str | None = None
+    """The column that says whom a record is about, an identifier: k then counts persons, not records."""
+    epsilon_per: Literal["person", "record"] | None = None
+    """Whether ε covers all records of a person together, or each record by itself; stated with `person`, where there is noise."""
+    max_records_per_person: Annotated[int, Field(ge=1, lt=EXACT, strict=True)] | None = None
+    """How many records of one person are released at the most; with `epsilon_per = "person"` they share ε."""
+    records_are_persons: Annotated[bool, Field(strict=True)] = False
+    """States that no person has several records, although values of an identifier repeat."""
     loss: Literal["dm*", "precision", "entropy"] = "dm*"
     labels: Literal["siblings", "ancestor"] = "siblings"
     """For Mondrian: labels that say what occurs in a class, or the region of hierarchy or number line that holds it."""
@@ -110,7 +119,7 @@ class Policy(Specification):
             )
         for name, attribute in self.epsilon_quasis.items():
             # A range has at most 2^24 units, and noise beyond 64 times its expected size has probability below e^−64.
-            units = 2**FINEST_BITS * (len(self.epsilon_quasis) + 1) * 64 / self.exact_epsilon
+            units = 2**FINEST_BITS * (len(self.epsilon_quasis) + 1) * 64 / self.record_epsilon
             if units * fraction(attribute.precision).numerator >= EXACT // 2:
                 raise PydanticCustomError(
                     "precision",
@@ -124,6 +133,12 @@ class Policy(Specification):
                 where = ", ".join(f"attributes.{name}" for name in lacking)
                 what = missing_hierarchy_text(self.algorithm)
                 raise PydanticCustomError("no_hierarchy", "{where}: {what}", {"where": where, "what": what})
+        return self
+
+    @model_validator(mode="after")
+    def _says_what_a_person_is(self) -> Self:
+        """Refuses settings about persons that contradict each other, or that leave open what ε covers."""
+        refuse_contradictions(self)
         return self
 
     @classmethod
@@ -154,6 +169,15 @@ class Policy(Specification):
     @property
     def kept(self) -> tuple[str, ...]:
         return tuple(name for name, attribute in self.attributes.items() if isinstance(attribute, Kept))
+
+    @property
+    def diverse(self) -> tuple[str, ...]:
+        """Sensitive columns whose values every class has to meet a requirement about."""
+        return tuple(
+            name
+            for name, attribute in self.attributes.items()
+            if isinstance(attribute, Kept) and attribute.asks_for_diversity
+        )
 
     @property
     def accepted_leaks(self) -> dict[str, str]:
@@ -204,7 +228,23 @@ class Policy(Specification):
 
     @property
     def exact_epsilon(self) -> Fraction:
+        """ε as the policy states it."""
         return fraction(self.epsilon)
+
+    @property
+    def record_epsilon(self) -> Fraction:
+        """ε of the noise of one record."""
+        return self.epsilon_of_a_record(self.epsilon)
+
+    def epsilon_of_a_record(self, epsilon: float) -> Fraction:
+        """ε of the noise of one record, where the policy's ε is this one: a share of it where a person's records share ε."""
+        shares = self.max_records_per_person if self.epsilon_per == "person" else None
+        return fraction(epsilon) / (shares or 1)
+
+    @property
+    def draws_once_per_person(self) -> bool:
+        """Whether all records of a person get one draw: ε covers the person, and no number of records shares it."""
+        return self.epsilon_per == "person" and self.max_records_per_person is None
 
     @guarded
     def with_changes(self, **changes: Any) -> Policy:

@@ -155,12 +155,50 @@ class EpsilonQuasi(Specification):
         return self
 
 
+class LDiversity(Specification):
+    """What is asked of the values of a sensitive column in every class; exactly one of the three is stated."""
+
+    distinct: Annotated[int, Field(ge=2, lt=EXACT, strict=True)] | None = None
+    """At least so many distinct values."""
+    entropy: Annotated[Number, Field(gt=1, lt=EXACT)] | None = None
+    """At least the entropy that so many values of equal frequency have."""
+    recursive: tuple[Annotated[Number, Field(gt=0)], Annotated[int, Field(ge=2, lt=EXACT, strict=True)]] | None = None
+    """[c, ℓ]: the most frequent value is rarer than c times all values from the ℓ-th most frequent on together."""
+
+    @model_validator(mode="after")
+    def _is_one_of_three(self) -> Self:
+        if sum(own is not None for own in (self.distinct, self.entropy, self.recursive)) != 1:
+            raise PydanticCustomError(
+                "l_diversity",
+                "should be one of { distinct = 3 }, { entropy = 2.5 } and { recursive = [2, 3] }",
+            )
+        return self
+
+
 class Kept(Specification):
     """A column that is published as it is."""
 
     role: Literal["sensitive", "insensitive"]
     accept_leak: Annotated[str, Field(max_length=500), AfterValidator(_in_one_line)] | None = None
     """Why the column is published though it gives people away; the manifest and the report print it as it is written."""
+    l_diversity: LDiversity | None = None
+    """For a sensitive column: how many values, or how even a mixture of them, every class has to have."""
+    t_closeness: Annotated[Number, Field(gt=0, le=1)] | None = None
+    """For a sensitive column: how far the values of a class may be from those of the whole table, at most."""
+
+    @model_validator(mode="after")
+    def _asks_only_of_sensitive(self) -> Self:
+        asked = [key for key in ("l_diversity", "t_closeness") if getattr(self, key) is not None]
+        if asked and self.role != "sensitive":
+            raise PydanticCustomError(
+                "not_sensitive", '{key} is for a column with role = "sensitive"', {"key": " and ".join(asked)}
+            )
+        return self
+
+    @property
+    def asks_for_diversity(self) -> bool:
+        """Whether classes have to meet a requirement about the values of this column."""
+        return self.l_diversity is not None or self.t_closeness is not None
 
 
 Attribute = Annotated[Identifier | KQuasi | EpsilonQuasi | Kept, Field(discriminator="role")]
@@ -183,6 +221,12 @@ class ColumnRoles:
     """How the cells of each quasi are read; what is not listed is read as `PLAIN`."""
     are_figures_simulated: bool = False
     """Whether the expected figures of the ε-quasis have no closed form and are simulated."""
+    person: str | None = None
+    """The column that says whom a record is about; it is read and counted, and never published."""
+    max_records_per_person: int | None = None
+    """How many records of one person stay at the most; None for all of them."""
+    diverse: tuple[str, ...] = ()
+    """The sensitive columns, among those kept, whose values classes have to meet a requirement about."""
 
     def reading(self, name: str) -> Reading:
         """How the cells of a quasi are read."""

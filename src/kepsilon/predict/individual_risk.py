@@ -64,14 +64,15 @@ def _smaller_epsilons(prediction: Prediction, policy: Policy, limit: float, *, r
     smallest = prediction.classes.smallest
     if not policy.epsilon_quasis or 1 / smallest > limit:
         return []  # even without the ε-quasis a record is one of its class
-    known = epsilon_whatever_the_data(limit, class_size=smallest)
+    shared_by = float(policy.exact_epsilon / policy.record_epsilon)  # records of a person that share ε
+    known = shared_by * epsilon_whatever_the_data(limit, class_size=smallest)
     first = three_digits_up_to(max(known, float(SMALLEST_EPSILON)))
     last = three_digits_up_to(math.nextafter(float(policy.exact_epsilon), 0))
     found = _largest_within(limit, first, last, risks=risks)
     if found is None:
         return []
     ways = [f"epsilon = {three_digits(found):g}, the largest of three digits that keeps the limit on this data"]
-    always = epsilon_whatever_the_data(limit, class_size=policy.k)
+    always = shared_by * epsilon_whatever_the_data(limit, class_size=policy.k)
     if always >= SMALLEST_EPSILON and three_digits_up_to(always) < found:
         ways.append(
             f"epsilon = {three_digits(three_digits_up_to(always)):g}, which keeps it at k = {policy.k} whatever the data is"
@@ -118,7 +119,7 @@ def _larger_k(prediction: Prediction, policy: Policy, limit: float) -> list[str]
         least = math.ceil(1 / fraction(limit))
         one_of = f"whatever epsilon is, a record of the smallest class is one of {smallest:,}"
         return [f"k, which has to be at least {least:,} for this limit ({one_of})"] if least <= n else []
-    enough = k_whatever_the_data(limit, epsilon=float(policy.exact_epsilon))
+    enough = k_whatever_the_data(limit, epsilon=float(policy.record_epsilon))
     if enough > n:
         return ["a larger k"]
     return [f"k = {math.ceil(enough):,}, which keeps it at epsilon = {written(policy.epsilon)} whatever the data is"]

@@ -97,7 +97,7 @@ def largest_posteriors_of(classes: Preview, policy: Policy, epsilons: Sequence[f
     look = partial(
         _largest_posteriors_of_batch,
         policy=policy,
-        epsilons=tuple(epsilons),
+        epsilons=tuple(float(policy.epsilon_of_a_record(epsilon)) for epsilon in epsilons),
         mechanism=mechanism_of(policy),
         blocks=Blocks.of(classes.sizes),
     )

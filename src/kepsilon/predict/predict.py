@@ -99,8 +99,8 @@ def predict(
     """
     asked = [policy.epsilon] if epsilons is None else list(epsilons)
     confident = ConfidentK.asked_by(policy)
-    settings: list[NoiseSetting] = [(float(epsilon), confident) for epsilon in asked]
-    outlook = outlook_of(preview, policy, [*settings, *((epsilon, None) for epsilon in beside)])
+    settings: list[NoiseSetting] = [(_of_a_record(policy, epsilon), confident) for epsilon in asked]
+    outlook = outlook_of(preview, policy, [*settings, *((_of_a_record(policy, epsilon), None) for epsilon in beside)])
     loss = precision_loss(partition.recoding)
     about_labels = warnings_about_labels(partition.recoding, counted.table, policy)
     if look is None and (policy.kept or all_attackers):
@@ -146,10 +146,18 @@ def _prediction(
     """The prediction at one ε; `warnings` are those that do not depend on it."""
     names, recoding = counted.roles.k_quasis, partition.recoding
     n = expected.n_records
-    small_noise = _small_noise(outlook, recoding, policy, epsilon=float(epsilon))
+    small_noise = _small_noise(outlook, recoding, policy, epsilon=_of_a_record(policy, epsilon))
     outliers = {name: _outliers(found) for name, found in outlook.outliers.items()}
     attackers = tuple(
-        _attackers(recoding, expected, outlook, policy, epsilon=float(epsilon), look=look, all_attackers=all_attackers)
+        _attackers(
+            recoding,
+            expected,
+            outlook,
+            policy,
+            epsilon=_of_a_record(policy, epsilon),
+            look=look,
+            all_attackers=all_attackers,
+        )
     )
     kept_columns = {}
     about_kept: tuple[Problem, ...] = ()
@@ -205,6 +213,11 @@ def _prediction(
             *warnings,
         ),
     )
+
+
+def _of_a_record(policy: Policy, epsilon: float) -> float:
+    """ε of the noise of one record, where the policy's ε is this one."""
+    return float(policy.epsilon_of_a_record(epsilon))
 
 
 def _attackers(

@@ -231,7 +231,7 @@ def realised_attackers(
     """
     # Where a class was thinned, an attack on the rest of it would link more than there is to link.
     classes = noisy_classes(look, outlook, policy) if drawn is not None and not look.is_thinned else None
-    epsilon = float(policy.exact_epsilon)
+    epsilon = float(policy.record_epsilon)
     kept = look.kept
     for own in attackers:
         known: list[IntArray] | None = None

@@ -57,8 +57,8 @@ def most_links(policy: Policy) -> Fraction:
     if not policy.epsilon_quasis:
         return Fraction(1)
     if mechanism_of(policy).exponential is None:
-        return Fraction(math.exp(float(policy.exact_epsilon)) * (1 + 2**-40))
-    half, d = policy.exact_epsilon / 2, len(policy.epsilon_quasis)
+        return Fraction(math.exp(float(policy.record_epsilon)) * (1 + 2**-40))
+    half, d = policy.record_epsilon / 2, len(policy.epsilon_quasis)
     integral = sum((half**j / math.factorial(j) for j in range(d + 1)), Fraction(0))
     return integral if d == 1 else integral * (1 + GRID_EXCESS)
 
@@ -79,5 +79,5 @@ def _noise(policy: Policy) -> dict[str, float]:
     declared = {name: own.range for name, own in policy.epsilon_quasis.items() if isinstance(own.range, tuple)}
     if not declared or mechanism_of(policy).exponential is None:
         return {}
-    factor = Fraction(len(policy.epsilon_quasis) + 1, 2) / policy.exact_epsilon
+    factor = Fraction(len(policy.epsilon_quasis) + 1, 2) / policy.record_epsilon
     return {name: float(factor * (fraction(high) - fraction(low))) for name, (low, high) in declared.items()}

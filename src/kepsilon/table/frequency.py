@@ -8,14 +8,16 @@ combinations, not with the number of records.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.codes import Domain
 from kepsilon.table.keys import Rank, pack, rank, unpack
+from kepsilon.table.persons import PersonCounts
+from kepsilon.table.sensitive import SensitiveCounts
 
 DENSE_SLOTS = 1 << 26
 """Up to this product of domain sizes, combinations are counted by one `bincount` (512 MB of counts at most)."""
@@ -30,6 +32,10 @@ class FrequencyTable:
     """Codes of the combinations, one array per attribute, each of shape (n_combinations,)."""
     counts: IntArray
     """Records of every combination, shape (n_combinations,)."""
+    persons: PersonCounts | None = None
+    """The persons of the combinations; None where the policy names no column that says whom a record is about."""
+    sensitive: Mapping[str, SensitiveCounts] = field(default_factory=dict)
+    """Values of the sensitive columns that the policy asks something of, by name."""
 
     @property
     def n_combinations(self) -> int:

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many distinct persons the combinations of a frequency table are about.
+
+Numbers of distinct persons do not add up: a person with records in two combinations is one person of their union. But
+persons all of whose records have one combination do add up, as records do, and most persons are like that. So only the
+others are listed, one pair of combination and person after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kepsilon.table.arrays import IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonCounts:
+    """The persons of a frequency table."""
+
+    single: IntArray
+    """Persons all of whose records have the combination, by combination, shape (n_combinations,)."""
+    combinations: IntArray
+    """Rows of the table, shape (n_pairs,): with `persons`, each pair of a combination and a person who has it among others."""
+    persons: IntArray
+    """Numbers from 0 of the persons with several combinations, shape (n_pairs,)."""
+    most_records: int
+    """The largest number of records that one person has."""
+    n_records: int
+    """Records of the table."""
+
+    @property
+    def n_several(self) -> int:
+        """Persons with several combinations."""
+        return int(self.persons.max(initial=-1)) + 1
+
+    @property
+    def n_persons(self) -> int:
+        """Distinct persons of the table."""
+        return int(self.single.sum()) + self.n_several
+
+
+def count_persons(
+    combinations: IntArray, persons: IntArray, *, n_combinations: int, counts: IntArray | None = None
+) -> PersonCounts:
+    """The persons of a table, from the combination and the person of every record; both have shape (n_records,).
+
+    Two records are about one person if their entries of `persons` are equal; which numbers these are does not matter. With
+    `counts`, each entry stands for so many records.
+    """
+    distinct, person = np.unique(persons, return_inverse=True)
+    n_of_person = np.bincount(person, weights=counts, minlength=len(distinct)).astype(np.int64)
+    pairs = np.unique(person * np.int64(n_combinations) + combinations)
+    pair_person, pair_combination = np.divmod(pairs, n_combinations)
+    has_several = np.bincount(pair_person, minlength=len(distinct)) > 1
+    is_several = has_several[pair_person]
+    number = np.cumsum(has_several) - 1
+    return PersonCounts(
+        single=np.bincount(pair_combination[~is_several], minlength=n_combinations),
+        combinations=pair_combination[is_several],
+        persons=number[pair_person[is_several]],
+        most_records=int(n_of_person.max(initial=0)),
+        n_records=int(n_of_person.sum()),
+    )
