@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kepsilon.classify import classify
-from kepsilon.engines.protocol import Columns, DistinctValues, Engine, LeftOut, Source
-from kepsilon.errors import DataError, Problem
+from kepsilon.engines.protocol import Columns, DistinctValues, Engine, LeftOut, Repetition, Source
+from kepsilon.errors import DataError, Problem, UnsatisfiableError
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.precision import largest_unit
 from kepsilon.policy.policy import Policy
@@ -26,6 +28,8 @@ class Counted:
     roles: ColumnRoles
     table: FrequencyTable
     left_out: LeftOut
+    namesakes: Mapping[str, Repetition]
+    """Identifiers that seem to be names, and that several records share; empty where the policy says what a person is."""
 
     @property
     def n_staying(self) -> int:
@@ -37,7 +41,8 @@ class Counted:
 def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Stopwatch) -> Counted:
     """Reads the columns to publish, checks them against the policy, and counts combinations of k-quasis.
 
-    DataError with every problem at once where they do not fit the policy.
+    DataError with every problem at once where they do not fit the policy. UnsatisfiableError where some persons have
+    several records, and the policy does not say how to count persons.
     """
     with clock.step("read"):
         opened = engine.open_source(source)
@@ -66,7 +71,8 @@ def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Sto
             {name: domain_of(values) for name, (values, _) in placed.items()},
             missing_in_class=[n for n, a in policy.epsilon_quasis.items() if a.missing == "class"],
         )
-    counted = Counted(source=opened, columns=columns, roles=roles, table=table, left_out=left_out)
+        namesakes = _namesakes(opened, policy)
+    counted = Counted(source=opened, columns=columns, roles=roles, table=table, left_out=left_out, namesakes=namesakes)
     if counted.n_staying < policy.k:
         raise DataError(
             Problem(
@@ -77,6 +83,32 @@ def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Sto
             )
         )
     return counted
+
+
+def _namesakes(source: Source, policy: Policy) -> dict[str, Repetition]:
+    """Identifiers that several records share, and that may be names of different persons.
+
+    An identifier of codes that repeats is refused: a class of k records could be one person's. Identifiers are read only if
+    the policy does not say what a person is.
+    """
+    if policy.person is not None or policy.records_are_persons:
+        return {}
+    found = {name: source.repetition(name) for name in policy.identifiers}
+    repeating = {name: own for name, own in found.items() if own.repeats}
+    problems = [
+        Problem(
+            where=f'column "{name}"',
+            what=f"{own.n_records:,} records hold only {'about ' * own.is_estimate}{own.n_distinct:,} different values, so some "
+            "persons have several records. k would count records, not persons: a class of k records could be one person's.",
+            fix=f"State person = {json.dumps(name, ensure_ascii=False)} in the policy, so that k counts persons; or "
+            "records_are_persons = true, if every record is about another person.",
+        )
+        for name, own in repeating.items()
+        if own.is_of_codes
+    ]
+    if problems:
+        raise UnsatisfiableError(problems)
+    return repeating
 
 
 def _place(columns: Columns, name: str, policy: Policy) -> tuple[PlacedValues, DistinctValues]:

@@ -76,11 +76,15 @@ def _lines(found: kepsilon.Prediction) -> list[tuple[str, str]]:
         lines.append(("left out, value missing", f"{records.suppressed_missing:,}"))
     if records.suppressed_unlisted:
         lines.append(("left out, value unlisted", f"{records.suppressed_unlisted:,}"))
+    if records.suppressed_by_cap:
+        lines.append(("left out, cap per person", f"{records.suppressed_by_cap:,}"))
     lines += [
         ("combinations of k-quasis", f"{found.n_combinations:,}"),
         ("left out for k", f"{records.suppressed_by_k:,}  ({found.suppressed_by_k:.2%}{of})"),
         ("classes", f"{classes.count:,}, with {classes.smallest:,} to {classes.largest:,} records each"),
     ]
+    if found.persons is not None:
+        lines.append(("persons", found.persons.in_words))
     if found.levels:
         lines.append(("levels", ", ".join(f"{name} {level}" for name, level in found.levels.items())))
     losses = found.loss.precision.by_attribute
@@ -93,6 +97,8 @@ def _lines(found: kepsilon.Prediction) -> list[tuple[str, str]]:
         lines.append((f"outliers of {name}", outliers.in_words()))
     lines.append(("linking risk", found.risk_in_words))
     lines.append(("largest single risk", found.linking_risk.by_matching_in_words([*losses, *found.error])))
+    for name, agreeing in found.homogeneity.items():
+        lines.append((f"classes agree on {name}", agreeing.in_words(name)))
     if found.confident_k is not None:
         share = found.confident_k.of_entering.total
         lines.append(("left out for confidence", f"{share:.2%} of the rest, expected"))

@@ -161,10 +161,14 @@ def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
         yield "left out, value missing", of_those_read(records.suppressed_missing)
     if records.suppressed_unlisted:
         yield "left out, value unlisted", of_those_read(records.suppressed_unlisted)
+    if records.suppressed_by_cap:
+        yield "left out, cap per person", of_those_read(records.suppressed_by_cap)
     yield (
         "classes",
         f"{classes.count:,}, with {classes.smallest:,} to {classes.largest:,} records each (k = {guarantee.k})",
     )
+    if record.persons is not None:
+        yield "persons", record.persons.in_words
     if record.levels:
         yield "levels", ", ".join(f"{name} {level}" for name, level in record.levels.items())
     precision = record.loss.precision
@@ -188,6 +192,8 @@ def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
             yield f"error of {name}", f"{error.expected_relative:.1%} expected, relative to the value{cost}"
         if name in record.outliers:
             yield f"outliers of {name}", record.outliers[name].in_words()
+    for name, agreeing in record.homogeneity.items():
+        yield f"classes agree on {name}", agreeing.in_words(name)
     yield "linking risk", record.risk_in_words
     quasis = [*precision.by_attribute, *record.error]
     yield "largest single risk", record.linking_risk.predicted.by_matching_in_words(quasis)

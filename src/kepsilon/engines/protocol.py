@@ -73,11 +73,23 @@ class Repetition:
     """How far the values of a column repeat."""
 
     n_distinct: int
-    """Distinct non-null values."""
+    """Distinct values, null and blank ones not counted."""
     n_records: int
-    """Records that hold a non-null value."""
+    """Records that hold a value: neither null nor blank."""
+    n_with_blanks: int = 0
+    """Records whose value has a blank inside, as names of persons mostly have and codes have not."""
     is_estimate: bool = False
     """Whether only a sample of the values was followed. Whether any value repeats is all but certain even then."""
+
+    @property
+    def repeats(self) -> bool:
+        """Whether some value is held by several records."""
+        return self.n_distinct < self.n_records
+
+    @property
+    def is_of_codes(self) -> bool:
+        """Whether most values have no blank inside: they are codes, such as numbers of patients, and no names."""
+        return 2 * self.n_with_blanks < self.n_records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

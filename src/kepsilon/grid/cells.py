@@ -54,6 +54,7 @@ class Cell(JsonValue):
             "largest_possible_by_matching": prediction.linking_risk.largest_possible_by_matching,
             "suppressed_missing": left_out.missing,
             "suppressed_unlisted": left_out.unlisted,
+            "suppressed_by_cap": left_out.by_cap,
             "suppressed_by_k": left_out.by_k,
             "suppressed_by_confidence": None if by_confidence is None else by_confidence.total,
             "suppressed_by_confidence_standard_error": 0.0 if by_confidence is None else by_confidence.standard_error,

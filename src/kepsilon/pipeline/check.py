@@ -17,7 +17,7 @@ from kepsilon.policy.reading import PLAIN
 from kepsilon.predict.limits import refuse_outside_limits
 from kepsilon.predict.predict import predict
 from kepsilon.predict.prediction import Prediction
-from kepsilon.predict.warnings import warnings_about_formulas, warnings_about_persons, warnings_about_reading
+from kepsilon.predict.warnings import warnings_about_formulas, warnings_about_reading
 from kepsilon.stopwatch import Stopwatch, ignore_step
 
 
@@ -47,7 +47,6 @@ def check(
             refuse_outside_limits(predicted, preview, partition, counted, policy)
         with clock.step("look at columns"):
             return predicted.prediction.with_warnings(
-                before=warnings_about_persons(counted.source, policy),
                 after=(*warnings_about_reading(counted, policy), *warnings_about_formulas(counted)),
             )
 

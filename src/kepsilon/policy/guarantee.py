@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from kepsilon.policy.choices import MECHANISMS
 from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, written
+from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, Kept, written
 
 
 def range_in_words(attribute: EpsilonQuasi) -> str:
@@ -28,7 +28,7 @@ def statement(policy: Policy) -> str:
     sentences = []
     if policy.k_quasis:
         sentences.append(
-            f"Every combination of published values of {_listed(policy.k_quasis)} occurs at least {policy.k} times."
+            f"Every combination of published values of {_listed(policy.k_quasis)} occurs {_often(policy)}."
         )
     else:
         parts = any(attribute.missing == "class" for attribute in policy.epsilon_quasis.values())
@@ -36,6 +36,9 @@ def statement(policy: Policy) -> str:
             "There is no k-quasi: all records "
             + ("with the same values missing form one class." if parts else "form one class.")
         )
+        if policy.person is not None:
+            sentences[-1] += f" Every class holds records of at least {policy.k} persons."
+    sentences += _sensitive_values(policy)
     quasis = policy.epsilon_quasis
     if not quasis:
         return "\n".join([*sentences, "There is no epsilon-quasi, so no noise was drawn.", *_kept_columns(policy)])
@@ -44,6 +47,8 @@ def statement(policy: Policy) -> str:
             f"ε = {written(policy.epsilon)} covers {_listed(quasis)} of a record together: the record is the unit, "
             "not the attribute."
         )
+    if policy.person is not None:
+        sentences.append(_epsilon_of_a_person(policy))
     for name, attribute in quasis.items():
         promise = MECHANISMS[attribute.mechanism].promise
         sentences.append(promise(shown_name(name), attribute, policy))
@@ -56,6 +61,63 @@ def statement(policy: Policy) -> str:
         "The promise is for one release: fresh releases of the same records add up, and averaging them takes the noise away."
     )
     return "\n".join([*sentences, *_kept_columns(policy)])
+
+
+def _often(policy: Policy) -> str:
+    """How often every published combination occurs."""
+    if policy.person is None:
+        return f"at least {policy.k} times"
+    return f"in records of at least {policy.k} different persons, told apart by {shown_name(policy.person)}"
+
+
+def _epsilon_of_a_person(policy: Policy) -> str:
+    """What ε covers where a person may have several records."""
+    epsilon, most = written(policy.epsilon), policy.max_records_per_person
+    if policy.epsilon_per == "record":
+        capped = f" A person has at most {most:,} records here." if most is not None else ""
+        return (
+            f"ε = {epsilon} is for one record. The noise of each record is drawn by itself, so that a person of r records "
+            "spends r·ε: an attacker who knows which records are one person's can average them, and the noise of the mean "
+            f"is smaller by about √r.{capped}"
+        )
+    if most is None:
+        return (
+            f"ε = {epsilon} covers a person, with however many records: all of them carry one draw, so that averaging them "
+            "gains nothing. Equal noisy values show an attacker which records are one person's, and so in which classes "
+            "that person is."
+        )
+    share = written(float(policy.record_epsilon))
+    return (
+        f"ε = {epsilon} covers a person: at most {most:,} records of each are here, and each spends ε/{most} = {share}."
+        if most > 1
+        else f"ε = {epsilon} covers a person: one record of each, at most, is here."
+    )
+
+
+def _sensitive_values(policy: Policy) -> Iterator[str]:
+    """What every class promises about the values of sensitive columns, to an attacker who knows a person's class."""
+    for name, attribute in policy.attributes.items():
+        if not isinstance(attribute, Kept):
+            continue
+        shown, asked = shown_name(name), attribute.l_diversity
+        if asked is not None and asked.distinct is not None:
+            yield f"Every class holds at least {asked.distinct:,} distinct values of {shown}."
+        if asked is not None and asked.entropy is not None:
+            yield (
+                f"In every class the values of {shown} are mixed at least as evenly as {written(asked.entropy)} equally "
+                "frequent ones (entropy)."
+            )
+        if asked is not None and asked.recursive is not None:
+            factor, place = asked.recursive
+            yield (
+                f"In every class the most frequent value of {shown} is rarer than {written(factor)} times all values "
+                f"together from the one that is number {place} by frequency on."
+            )
+        if attribute.t_closeness is not None:
+            yield (
+                f"In every class the values of {shown} are at most {written(attribute.t_closeness)} away from those of all "
+                "records that were counted (earth mover's distance)."
+            )
 
 
 def _kept_columns(policy: Policy) -> Iterator[str]:
@@ -102,10 +164,12 @@ def _confidence(policy: Policy) -> str:
         "strict": f"Records that noise moved away from every original of their class were kept where {policy.k} others stay.",
         "suppress_zero": "Records that noise moved away from every original of their class were left out too.",
     }
+    counted = "records" if policy.person is None else "persons"
+    others = ", or if what stayed kept another promise about classes no more" if policy.diverse else ""
     return (
         f"Confident k: a record was left out if, at confidence {written(policy.confidence or 0)}, its published "
-        f"{_listed(policy.epsilon_quasis)} could be those of fewer than k = {policy.k} records of its class, and then its class if "
-        f"fewer than {policy.k} stayed. {beyond[policy.confidence_rule]} "
+        f"{_listed(policy.epsilon_quasis)} could be those of fewer than k = {policy.k} {counted} of its class, and then its "
+        f"class if fewer than {policy.k} {counted} stayed{others}. {beyond[policy.confidence_rule]} "
         "Who was left out depends on the true values of the class: it tells nothing beyond the noise of its records to an "
         "attacker who knows all of them, but may tell something about them to one who does not."
     )

@@ -171,6 +171,15 @@ class Policy(Specification):
         return tuple(name for name, attribute in self.attributes.items() if isinstance(attribute, Kept))
 
     @property
+    def sensitive(self) -> tuple[str, ...]:
+        """Kept columns whose values a person would not want known."""
+        return tuple(
+            name
+            for name, attribute in self.attributes.items()
+            if isinstance(attribute, Kept) and attribute.role == "sensitive"
+        )
+
+    @property
     def diverse(self) -> tuple[str, ...]:
         """Sensitive columns whose values every class has to meet a requirement about."""
         return tuple(

@@ -15,7 +15,7 @@ def laplace(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
     """What `laplace` promises for one ε-quasi, in a sentence that is true for the chosen range."""
     # With confidence only the noise itself keeps the promise: which records are left out depends on all true values.
     drawn = ", as drawn" if policy.confidence is not None else ""
-    epsilon = f"ε-indistinguishable (ε = {written(policy.epsilon)})"
+    epsilon = f"ε-indistinguishable (ε = {_epsilon_in_words(policy)})"
     if attribute.range == "class":
         return (
             f"{name}{drawn}: within its class, and for an attacker who knows the class and its range, any two values are "
@@ -38,13 +38,22 @@ def laplace(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
     )
 
 
+def _epsilon_in_words(policy: Policy) -> str:
+    """ε, and what one record spends of it where a person's records share it."""
+    most = policy.max_records_per_person
+    if policy.epsilon_per == "person" and most is not None and most > 1:
+        return f"{written(policy.epsilon)}/{most} for each record of a person"
+    return written(policy.epsilon)
+
+
 def _whatever_the_others_hold(policy: Policy) -> str:
     """How far the promise of declared bounds reaches, when no record is left out afterwards.
 
     An ε-quasi whose range comes from the records lets a record move that range, and so the noise, by its value there.
     """
     if all(isinstance(own.range, tuple) for own in policy.epsilon_quasis.values()):
-        return "a local promise for each record, whatever the others hold"
+        of = "person" if policy.draws_once_per_person else "record"
+        return f"a local promise for each {of}, whatever the others hold"
     return (
         "a promise about this attribute of each record, whatever the others hold, its values of the attributes whose range "
         "is not declared being what they are"

@@ -44,8 +44,21 @@ from kepsilon.predict.prediction import (
     Prediction,
     SmallNoise,
 )
-from kepsilon.predict.warnings import warnings_about_classes, warnings_about_labels
-from kepsilon.predict.whole_records import WholeLook, WholeTable, look_at_whole_records, who_knows_more, who_works_out
+from kepsilon.predict.persons import persons_of
+from kepsilon.predict.warnings import (
+    warnings_about_agreement,
+    warnings_about_classes,
+    warnings_about_labels,
+    warnings_about_namesakes,
+)
+from kepsilon.predict.whole_records import (
+    WholeLook,
+    WholeTable,
+    homogeneity_of,
+    look_at_whole_records,
+    who_knows_more,
+    who_works_out,
+)
 from kepsilon.table.classes import Recoding
 
 YARDSTICK = 0.05
@@ -164,6 +177,7 @@ def _prediction(
     if look is not None:
         kept_columns = kept_columns_of(look.found, policy, without=expected.links.fair.total / n)
         about_kept = tuple(notes_on_kept_columns(kept_columns, policy, measured_on=look.in_words))
+    agreeing = {} if look is None else homogeneity_of(look, policy)
     return Prediction(
         algorithm=policy.algorithm,
         k=policy.k,
@@ -173,6 +187,7 @@ def _prediction(
             suppressed_by_k=counted.n_staying - n,
             suppressed_missing=counted.left_out.missing,
             suppressed_unlisted=counted.left_out.unlisted,
+            suppressed_by_cap=counted.left_out.by_cap,
         ),
         n_combinations=counted.table.n_combinations,
         classes=_class_summary(recoding),
@@ -201,6 +216,8 @@ def _prediction(
         ),
         attackers=attackers,
         kept_columns=kept_columns,
+        homogeneity=agreeing,
+        persons=persons_of(partition.recoding, counted),
         confident_k=_expected_suppression(expected, n_counted=counted.n_staying),
         clipped=outlook.clipped,
         constant_classes=outlook.constant_classes,
@@ -208,7 +225,9 @@ def _prediction(
         outliers=outliers,
         distortion=_distortion(loss.by_attribute, expected.errors),
         warnings=(
+            *warnings_about_namesakes(counted),
             *about_kept,
+            *warnings_about_agreement(agreeing),
             *warnings_about_classes(outlook, recoding, small_noise=small_noise, outliers=outliers, policy=policy),
             *warnings,
         ),

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from kepsilon.errors import Problem
 from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.homogeneity import Homogeneity
 from kepsilon.evaluate.linking.attackers import Attacker, Headline, risk_in_words
 from kepsilon.json_values import FrozenMapping, Json, JsonValue, inline, left_out_if_none, written_as
 from kepsilon.policy.guarantee import matcher_in_words
@@ -28,11 +29,13 @@ class PredictedRecords(JsonValue):
     suppressed_by_k: int
     suppressed_missing: int
     suppressed_unlisted: int
+    suppressed_by_cap: int = 0
+    """Records of persons who have more than `max_records_per_person`, beyond that number."""
 
     @property
     def counted(self) -> int:
-        """Records that are left after those with missing or unlisted values were suppressed."""
-        return self.read - self.suppressed_missing - self.suppressed_unlisted
+        """Records that are left after those with missing or unlisted values, or above the cap, were suppressed."""
+        return self.read - self.suppressed_missing - self.suppressed_unlisted - self.suppressed_by_cap
 
     @property
     def entering(self) -> int:
@@ -48,6 +51,34 @@ class ClassSummary(JsonValue):
     smallest: int
     largest: int
     mean: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordsPerPerson(JsonValue):
+    """How many of the counted records one person has."""
+
+    mean: float
+    largest: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Persons(JsonValue):
+    """The persons whom the counted records are about."""
+
+    count: int
+    """Distinct persons."""
+    fewest_in_a_class: int
+    """Distinct persons of the class that has fewest; of a release, after confident k."""
+    records_per_person: RecordsPerPerson
+
+    @property
+    def in_words(self) -> str:
+        """Whom the records are about, in a line."""
+        each = self.records_per_person
+        return (
+            f"{self.count:,}, with {each.mean:g} records each on average and {each.largest:,} at most; "
+            f"at least {self.fewest_in_a_class:,} in every class"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,12 +243,16 @@ class SuppressedShares:
         return self.records.suppressed_unlisted / self.records.read
 
     @property
+    def by_cap(self) -> float:
+        return self.records.suppressed_by_cap / self.records.read
+
+    @property
     def by_k(self) -> float:
         return self.records.suppressed_by_k / self.records.read
 
     @property
     def before_counting(self) -> float:
-        """The share that leaves because a value is missing or unlisted, whatever k, ε and algorithm are."""
+        """The share that leaves as missing, unlisted or above the cap per person, whatever k, ε and algorithm are."""
         return (self.records.read - self.records.counted) / self.records.read
 
     @property
@@ -257,6 +292,10 @@ class Prediction(JsonValue):
     """What each kept column tells about the quasis."""
     confident_k: ExpectedSuppression | None = field(metadata=left_out_if_none())
     """None where no confidence is asked for."""
+    homogeneity: Mapping[str, Homogeneity]
+    """How far classes agree on a value, by sensitive column."""
+    persons: Persons | None = field(metadata=left_out_if_none())
+    """None where the policy names no column that says whom a record is about."""
     clipped: Mapping[str, int]
     """Values outside declared bounds, by ε-quasi."""
     constant_classes: Mapping[str, int]
@@ -271,7 +310,16 @@ class Prediction(JsonValue):
     """Facts that do not stop a release, but are worth knowing before it is published."""
 
     def __post_init__(self) -> None:
-        for name in ("levels", "error", "kept_columns", "clipped", "constant_classes", "small_noise", "outliers"):
+        for name in (
+            "levels",
+            "error",
+            "kept_columns",
+            "homogeneity",
+            "clipped",
+            "constant_classes",
+            "small_noise",
+            "outliers",
+        ):
             own = getattr(self, name)
             if own is not None:
                 object.__setattr__(self, name, FrozenMapping(own))

@@ -18,7 +18,7 @@ def above_total_suppression(
 ) -> Problem | None:
     """The problem that a larger share of records leaves than `max_total_suppression`; None if the cap is kept, or not stated.
 
-    Everything that leaves counts: for k, for confidence (expected), as missing and as unlisted.
+    Everything that leaves counts: for k, for confidence (expected), as missing, as unlisted and above the cap per person.
 
     The expected figure decides: to decide by the drawn one would be to select noise. `at` predicts for several smaller ε
     from one more pass over the classes, and is called only to word a refusal.
@@ -38,6 +38,9 @@ def above_total_suppression(
         causes.append(f"{shares.missing:.2%} lack a value")
     if shares.unlisted:
         causes.append(f"{shares.unlisted:.2%} hold an unlisted value")
+    if shares.by_cap:
+        causes.append(f"{shares.by_cap:.2%} are above max_records_per_person = {policy.max_records_per_person}")
+        ways.append("a larger max_records_per_person")
     what = ", and ".join(causes)
     if len(causes) > 1:
         what += f": {shares.together.total:.2%} together"

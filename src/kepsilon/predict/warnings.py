@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kepsilon.count import Counted
-from kepsilon.engines.protocol import Source
 from kepsilon.errors import Problem
+from kepsilon.evaluate.homogeneity import Homogeneity
 from kepsilon.evaluate.label_bounds import telling_bounds
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import written
@@ -47,28 +47,36 @@ def warnings_about_reading(counted: Counted, policy: Policy) -> tuple[Problem, .
     return (*counted.source.notes, *policy.notes, *_types(counted))
 
 
-def warnings_about_persons(source: Source, policy: Policy) -> tuple[Problem, ...]:
-    """Warnings about persons with several records. Identifiers are read for this purpose only."""
-    return tuple(_repeating_persons(source, policy))
+def warnings_about_namesakes(counted: Counted) -> tuple[Problem, ...]:
+    """A warning for each identifier of names that some records share."""
+    return tuple(
+        Problem(
+            where=f'column "{name}"',
+            what=f"{own.n_records:,} records hold only {'about ' * own.is_estimate}{own.n_distinct:,} identifiers.",
+            fix="Unless they are namesakes, some persons have several records. k then counts records, not persons: "
+            "a class of k records can hold fewer than k persons. State person in the policy if a column says whom a record "
+            "is about, or records_are_persons = true.",
+        )
+        for name, own in counted.namesakes.items()
+    )
+
+
+def warnings_about_agreement(found: Mapping[str, Homogeneity]) -> tuple[Problem, ...]:
+    """A warning for each sensitive column on whose values classes agree far more than chance would let them."""
+    return tuple(
+        Problem(
+            where=f'column "{name}"',
+            what=f"{own.in_words(name)}.",
+            fix="A requirement on its values keeps classes mixed: l_diversity or t_closeness.",
+        )
+        for name, own in found.items()
+        if own.is_notable
+    )
 
 
 def warnings_about_formulas(counted: Counted) -> tuple[Problem, ...]:
     """Warnings about column names and kept cells that are formulas; all kept columns are read for this purpose."""
     return tuple(_formulas(counted))
-
-
-def _repeating_persons(source: Source, policy: Policy) -> Iterator[Problem]:
-    """A warning for each identifier that some records share."""
-    for name in policy.identifiers:
-        found = source.repetition(name)
-        if found.n_distinct < found.n_records:
-            about = "about " * found.is_estimate
-            yield Problem(
-                where=f'column "{name}"',
-                what=f"{found.n_records:,} records hold only {about}{found.n_distinct:,} identifiers.",
-                fix="Unless they are namesakes, some persons have several records. k then counts records, not persons: "
-                "a class of k records can hold fewer than k persons.",
-            )
 
 
 def _formulas(counted: Counted) -> Iterator[Problem]:

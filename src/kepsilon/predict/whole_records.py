@@ -15,6 +15,7 @@ import numpy as np
 from kepsilon.count import Counted
 from kepsilon.engines.protocol import PublishedRecords
 from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.homogeneity import Homogeneity, homogeneity
 from kepsilon.evaluate.kept_columns.findings import KeptColumns
 from kepsilon.evaluate.kept_columns.look import FittedAttackers, fit_attackers, look_at_kept_columns
 from kepsilon.evaluate.linking.attackers import (
@@ -177,6 +178,14 @@ def noisy_classes(look: WholeLook, outlook: Outlook, policy: Policy) -> NoisyCla
         steps=steps_of(policy),
         is_sample=look.is_sample,
     )
+
+
+def homogeneity_of(look: WholeLook, policy: Policy) -> dict[str, Homogeneity]:
+    """How far the classes that were looked at agree on a value, by sensitive column."""
+    return {
+        name: homogeneity(look.class_ids, look.kept[name], measured_on=look.sample_in_words)
+        for name in policy.sensitive
+    }
 
 
 def who_works_out(look: WholeLook, policy: Policy) -> Attacker | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from kepsilon.errors import EngineError, Problem
+from kepsilon.evaluate.homogeneity import Homogeneity
 from kepsilon.evaluate.linking.attackers import Attacker, risk_in_words
 from kepsilon.evaluate.linking.reidentification import ClassSizes, Reidentification, reidentification
 from kepsilon.evaluate.tally import Tally
@@ -22,6 +23,7 @@ from kepsilon.predict.prediction import (
     ExpectedSuppression,
     Losses,
     OutlierRecovery,
+    Persons,
     Prediction,
     SmallNoise,
 )
@@ -64,10 +66,12 @@ class Fates(JsonValue):
     suppressed_by_confidence: int
     suppressed_missing: int
     suppressed_unlisted: int
+    suppressed_by_cap: int = 0
 
     def __post_init__(self) -> None:
         left_out = (self.suppressed_by_k, self.suppressed_by_confidence, self.left_before)
-        parts = (self.released, self.suppressed_missing, self.suppressed_unlisted, *left_out)
+        before = (self.suppressed_missing, self.suppressed_unlisted, self.suppressed_by_cap)
+        parts = (self.released, *before, *left_out)
         if min(parts) < 0 or self.released + sum(left_out) != self.read:
             raise EngineError(
                 Problem(
@@ -80,8 +84,8 @@ class Fates(JsonValue):
 
     @property
     def left_before(self) -> int:
-        """Number of records with a value missing or unlisted, which are left out before anything is counted."""
-        return self.suppressed_missing + self.suppressed_unlisted
+        """Number of records with a value missing or unlisted, or above the cap per person: they are never counted."""
+        return self.suppressed_missing + self.suppressed_unlisted + self.suppressed_by_cap
 
     @property
     def counted(self) -> int:
@@ -170,6 +174,10 @@ class Record(JsonMapping):
     """Who could link how many records, those who know least first."""
     kept_columns: Mapping[str, KeptColumn]
     """What each kept column tells about the quasis."""
+    homogeneity: Mapping[str, Homogeneity]
+    """By sensitive column: how far classes agree on a value, before confident k."""
+    persons: Persons | None = field(metadata=left_out_if_none())
+    """None where the policy names no column that says whom a record is about."""
     reidentification: Reidentification
     confident_k: ConfidentSuppression | None = field(metadata=left_out_if_none())
     """None if the policy states no confidence."""
@@ -178,7 +186,8 @@ class Record(JsonMapping):
 
     def __post_init__(self) -> None:
         for name in (
-            "clipped", "constant_classes", "small_noise", "outliers", "levels", "error", "kept_columns", "seconds",
+            "clipped", "constant_classes", "small_noise", "outliers", "levels", "error", "kept_columns", "homogeneity",
+            "seconds",
         ):  # fmt: skip
             own = getattr(self, name)
             if own is not None:
@@ -199,10 +208,12 @@ def record_of(
     seeded: bool,
     engine: str,
     seconds: Mapping[str, float],
+    persons: Persons | None = None,
 ) -> Record:
     """The record of a release, from what was predicted and what was drawn.
 
-    `attackers` are those of the prediction, with what those who know kept columns linked in the release.
+    `attackers` are those of the prediction, with what those who know kept columns linked in the release, and `persons` are
+    those of the released classes.
     """
     before, after = prediction.records, tally.realised
     fates = Fates(
@@ -212,6 +223,7 @@ def record_of(
         suppressed_by_confidence=tally.expected.n_records - after.sizes.n_records,
         suppressed_missing=before.suppressed_missing,
         suppressed_unlisted=before.suppressed_unlisted,
+        suppressed_by_cap=before.suppressed_by_cap,
     )
     return Record(
         kepsilon_version=__version__,
@@ -233,6 +245,8 @@ def record_of(
         linking_risk=_linking_risk(prediction, tally),
         attackers=tuple(_attackers(attackers, tally)),
         kept_columns=prediction.kept_columns,
+        homogeneity=prediction.homogeneity,
+        persons=persons,
         reidentification=reidentification(after.sizes),
         confident_k=_confident_k(prediction, fates, policy),
         seconds=seconds,

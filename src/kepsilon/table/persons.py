@@ -40,6 +40,17 @@ class PersonCounts:
         """Distinct persons of the table."""
         return int(self.single.sum()) + self.n_several
 
+    def in_classes(self, class_of: IntArray, *, n_classes: int) -> IntArray:
+        """Distinct persons of each class, shape (n_classes,).
+
+        `class_of` is the class of every combination, shape (n_combinations,), or −1 for one that is in none.
+        """
+        singles = np.bincount(class_of + 1, weights=self.single, minlength=n_classes + 1)[1:].astype(np.int64)
+        of_pair = class_of[self.combinations]
+        is_in_class = of_pair >= 0
+        pairs = np.unique(of_pair[is_in_class] * np.int64(max(1, self.n_several)) + self.persons[is_in_class])
+        return singles + np.bincount(pairs // max(1, self.n_several), minlength=n_classes)
+
 
 def count_persons(
     combinations: IntArray, persons: IntArray, *, n_combinations: int, counts: IntArray | None = None

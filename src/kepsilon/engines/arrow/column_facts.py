@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kepsilon.engines.arrow.coding import encode, holds_numbers, is_number_or_missing
 from kepsilon.engines.arrow.moving import stored
@@ -28,10 +29,11 @@ def repetition(parts: Iterable[pa.ChunkedArray], *, most: int) -> Repetition:
     each in all its records, so that repeated values still show; the number of distinct values is then an estimate.
     """
     followed = _Followed()
-    n_records = n_waiting = 0
+    n_records = n_waiting = n_with_blanks = 0
     for part in parts:
-        values = stored(part).drop_null()
+        values = present(part)
         n_records += len(values)
+        n_with_blanks += with_blanks_inside(values)
         if pa.types.is_nested(values.type) or pa.types.is_null(values.type):
             continue
         followed.add(_hashes(values))
@@ -41,7 +43,25 @@ def repetition(parts: Iterable[pa.ChunkedArray], *, most: int) -> Repetition:
             n_waiting = 0
     followed.shrink(most)
     n_distinct = max(min(1, n_records), n_records - followed.n_repeated)
-    return Repetition(n_distinct=n_distinct, n_records=n_records, is_estimate=followed.is_sample)
+    return Repetition(
+        n_distinct=n_distinct, n_records=n_records, n_with_blanks=n_with_blanks, is_estimate=followed.is_sample
+    )
+
+
+def present(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values of a column that are neither null nor blank."""
+    values = stored(column)
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    values = values.drop_null()
+    return values.filter(pc.match_substring_regex(values, r"\S")) if _is_text(values.type) else values
+
+
+def with_blanks_inside(values: pa.ChunkedArray) -> int:
+    """How many texts have a blank that is neither at their beginning nor at their end."""
+    if not _is_text(values.type):
+        return 0
+    return int(pc.sum(pc.match_substring_regex(values, r"\S\s+\S")).as_py() or 0)
 
 
 def offending(table: pa.Table, attribute: Attribute, source: str, reading: Reading) -> list[tuple[str, int]]:

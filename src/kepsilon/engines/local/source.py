@@ -6,8 +6,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kepsilon.engines.arrow.column_facts import offending
-from kepsilon.engines.arrow.moving import stored
+from kepsilon.engines.arrow.column_facts import offending, present, with_blanks_inside
 from kepsilon.engines.local.columns import LocalColumns
 from kepsilon.engines.protocol import Repetition
 from kepsilon.errors import DataError, Problem
@@ -36,13 +35,15 @@ class LocalSource:
         return LocalColumns(table, roles, self._source)
 
     def repetition(self, column: str) -> Repetition:
-        values = stored(movable(self._source.arrow_table([column])).column(0))
-        n_records = len(values) - values.null_count
+        values = present(movable(self._source.arrow_table([column])).column(0))
+        n_records = len(values)
         if pa.types.is_nested(values.type) or pa.types.is_null(values.type):
             return Repetition(n_distinct=n_records, n_records=n_records)
-        if pa.types.is_dictionary(values.type):
-            values = values.cast(values.type.value_type)
-        return Repetition(n_distinct=pc.count_distinct(values, mode="only_valid").as_py(), n_records=n_records)
+        return Repetition(
+            n_distinct=pc.count_distinct(values, mode="only_valid").as_py(),
+            n_records=n_records,
+            n_with_blanks=with_blanks_inside(values),
+        )
 
     def offending(self, column: str, attribute: Attribute, reading: Reading) -> list[tuple[str, int]]:
         return offending(self._source.arrow_table([column]), attribute, self.name, reading)

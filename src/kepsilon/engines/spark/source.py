@@ -42,11 +42,16 @@ class SparkSource:
 
         with settled(self._engine.session, self._table.settings):
             value = (frame := self._table.columns([column], rows=False))["c0"]
-            is_nested = pa.types.is_nested(self._table.schema.field(column).type)
-            distinct = f.count(value) if is_nested else f.count_distinct(value)
-            found = frame.agg(distinct.alias("distinct"), f.count(value).alias("valid")).toArrow()
-        n_distinct, n_records = (found.column(i).to_pylist()[0] for i in range(2))
-        return Repetition(n_distinct=n_distinct, n_records=n_records)
+            kind = self._table.schema.field(column).type
+            with_blanks = f.lit(0)
+            if _is_text(kind):
+                value = f.when(value.rlike(r"\S"), value)  # a blank text is no value
+                with_blanks = f.sum(f.when(value.rlike(r"\S\s+\S"), 1).otherwise(0))
+            distinct = f.count(value) if pa.types.is_nested(kind) else f.count_distinct(value)
+            figures = (distinct.alias("distinct"), f.count(value).alias("valid"), with_blanks.alias("blanks"))
+            found = frame.agg(*figures).toArrow()
+        n_distinct, n_records, n_with_blanks = (found.column(i).to_pylist()[0] or 0 for i in range(3))
+        return Repetition(n_distinct=n_distinct, n_records=n_records, n_with_blanks=n_with_blanks)
 
     def offending(self, column: str, attribute: Attribute, reading: Reading) -> list[tuple[str, int]]:
         """As `Source.offending`; the column has to fit into memory."""
@@ -54,3 +59,8 @@ class SparkSource:
             table = self._table.columns([column], rows=False).toArrow()
         kind = self._table.schema.field(column).type
         return offending(pa.table({column: as_input(table.column(0), kind)}), attribute, self.name, reading)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from kepsilon.pages.charts import Segment, share_bar
-from kepsilon.pages.charts.palette import GREEN, GREY, ORANGE, PURPLE, VERMILLION
+from kepsilon.pages.charts.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
 from kepsilon.pages.figures.figure import Figure, Table
 from kepsilon.pages.wording import NOTHING, percent
 from kepsilon.policy.choices import ALGORITHMS
@@ -23,6 +23,7 @@ def suppression_figure(record: Record) -> Figure:
         ("left out to hold k with confidence", counts.suppressed_by_confidence, ORANGE),
         ("a value that needs noise is missing", counts.suppressed_missing, PURPLE),
         ("a value is not in its hierarchy", counts.suppressed_unlisted, GREY),
+        ("the person has more records than one person may have", counts.suppressed_by_cap, BLUE),
     ]
     found = sorted((cause for cause in causes if cause[1]), key=lambda cause: -cause[1])
     are = "record read is" if counts.read == 1 else "records read are"
@@ -63,8 +64,9 @@ def suppression_figure(record: Record) -> Figure:
 
 
 def _counted(record: Record) -> str:
-    """The records that shares of suppression refer to, in words: those that are left after missing and unlisted values."""
+    """The records that shares of suppression refer to, in words: those that were not left out before counting."""
     counts = record.records
     if not counts.left_before:
         return "those read"
-    return f"the {counts.counted:,} with no value missing or unlisted"
+    capped = " and within the cap per person" if counts.suppressed_by_cap else ""
+    return f"the {counts.counted:,} with no value missing or unlisted{capped}"
