@@ -32,6 +32,7 @@ from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.predict.kept_columns import kept_columns_of, leaks, notes_on_kept_columns
 from kepsilon.predict.outlook import Outlook, outlook_of
+from kepsilon.predict.persons import persons_of
 from kepsilon.predict.prediction import (
     AttributeLosses,
     ClassSummary,
@@ -44,7 +45,6 @@ from kepsilon.predict.prediction import (
     Prediction,
     SmallNoise,
 )
-from kepsilon.predict.persons import persons_of
 from kepsilon.predict.warnings import (
     warnings_about_agreement,
     warnings_about_classes,
