@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.table.arrays import IntArray
+from kepsilon.table.keys import LARGEST_KEY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,15 +42,9 @@ class PersonCounts:
         return int(self.single.sum()) + self.n_several
 
     def in_classes(self, class_of: IntArray, *, n_classes: int) -> IntArray:
-        """Distinct persons of each class, shape (n_classes,).
-
-        `class_of` is the class of every combination, shape (n_combinations,), or −1 for one that is in none.
-        """
-        singles = np.bincount(class_of + 1, weights=self.single, minlength=n_classes + 1)[1:].astype(np.int64)
-        of_pair = class_of[self.combinations]
-        is_in_class = of_pair >= 0
-        pairs = np.unique(of_pair[is_in_class] * np.int64(max(1, self.n_several)) + self.persons[is_in_class])
-        return singles + np.bincount(pairs // max(1, self.n_several), minlength=n_classes)
+        """Distinct persons of each class, shape (n_classes,), from the class of every combination, or SUPPRESSED (−1)."""
+        of_single = np.bincount(class_of + 1, weights=self.single, minlength=n_classes + 1)[1:].astype(np.int64)
+        return of_single + persons_in_classes(class_of[self.combinations], self.persons, n_classes=n_classes)
 
 
 def count_persons(
@@ -74,3 +69,19 @@ def count_persons(
         most_records=int(n_of_person.max(initial=0)),
         n_records=int(n_of_person.sum()),
     )
+
+
+def persons_in_classes(class_ids: IntArray, persons: IntArray, *, n_classes: int) -> IntArray:
+    """Distinct persons of each class, shape (n_classes,), from the class and the person of every record.
+
+    Both have one shape; records of the class SUPPRESSED (−1) are in none. `persons` may be any numbers: two records are
+    about one person if theirs are equal.
+    """
+    is_counted = class_ids >= 0
+    if not is_counted.all():
+        class_ids, persons = class_ids[is_counted], persons[is_counted]
+    if len(persons) and (persons.min() < 0 or int(persons.max()) >= LARGEST_KEY // max(1, n_classes)):
+        persons = np.unique(persons, return_inverse=True)[1]
+    n_persons = int(persons.max(initial=-1)) + 1
+    pairs = np.unique(class_ids.astype(np.int64) * n_persons + persons)
+    return np.bincount(pairs // max(1, n_persons), minlength=n_classes)

@@ -4,6 +4,10 @@
 A requirement tells which classes meet it, whether a search may conclude from one node to others, and how a refusal is
 worded. Some requirements depend on a number that adds up over combinations, such as records; `class_sums` adds it up.
 Others, such as a number of distinct persons, need all combinations of a class.
+
+Confident k leaves out single records after noise was drawn, and a class that met a requirement may fail it then. So every
+requirement is asked again about the records that stay: it is bound to the table once, and then needs the records alone,
+also in another process.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import numpy as np
 
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import BoolArray, IntArray
+from kepsilon.table.class_members import ClassMembers
 from kepsilon.table.frequency import FrequencyTable
 
 
@@ -60,6 +65,12 @@ class Requirement(Protocol):
         combination that is in none of the classes asked about.
         """
 
+    def bound_to(self, table: FrequencyTable) -> Requirement:
+        """This requirement with everything that `met_by_records` needs of the table; a small value that can be pickled."""
+
+    def met_by_records(self, members: ClassMembers) -> BoolArray:
+        """Whether each class meets it, shape (n_classes,), from its records alone; only after `bound_to`."""
+
 
 class RequirementKind(Protocol):
     """An entry in the table of requirements; usually the Python class of the requirements themselves."""
@@ -68,8 +79,11 @@ class RequirementKind(Protocol):
     def name(self) -> str:
         """Its name in the table."""
 
-    def asked_by(self, policy: Policy, *, k: int) -> Requirement | None:
-        """The requirement that the policy asks for, with this k in place of its own; None if it does not ask for it."""
+    def asked_by(self, policy: Policy, *, k: int) -> tuple[Requirement, ...]:
+        """The requirements of this kind that the policy asks for, with this k in place of its own.
+
+        None at all if it does not ask for it; several if it asks for it in several columns.
+        """
 
 
 def class_sums(statistic: IntArray, class_of: IntArray, *, n_classes: int) -> IntArray:
@@ -87,3 +101,16 @@ def all_met(
     for requirement in requirements:
         met &= requirement.met_by(table, class_of, n_classes=n_classes)
     return met
+
+
+def all_met_by_records(requirements: Iterable[Requirement], members: ClassMembers) -> BoolArray:
+    """Whether each class meets every one of the requirements by its records, shape (n_classes,)."""
+    met: BoolArray = np.ones(members.n_classes, dtype=np.bool_)
+    for requirement in requirements:
+        met &= requirement.met_by_records(members)
+    return met
+
+
+def lacking(what: str) -> RuntimeError:
+    """The error for a requirement that is asked about something that nobody counted; it must not pass for want of that."""
+    return RuntimeError(f"{what} were not counted, but are asked about; this is a bug, and nothing may be released")
