@@ -41,7 +41,7 @@ def encounters(
     Heights are all different, so that a test can tell which record a value came from.
     """
     draw = random.Random(seed)
-    persons = [int(draw.paretovariate(0.6)) % 400 for _ in range(n)]
+    persons = [int(draw.paretovariate(0.35)) % 400 for _ in range(n)]
     columns: dict[str, Any] = {
         "name": _named(persons, naming, draw),
         "zip": [f"{draw.randrange(12):05d}" for _ in range(n)],

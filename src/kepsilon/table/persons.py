@@ -8,6 +8,7 @@ others are listed, one pair of combination and person after the other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,19 @@ class PersonCounts:
     def n_persons(self) -> int:
         """Distinct persons of the table."""
         return int(self.single.sum()) + self.n_several
+
+
+def joined(parts: Sequence[PersonCounts], *, n_combinations: int) -> PersonCounts:
+    """The persons of several parts of a table; nobody may be in two of them."""
+    starts = np.cumsum([0, *(own.n_several for own in parts)]).tolist()
+    none: list[IntArray] = [np.zeros(0, dtype=np.int64)]
+    return PersonCounts(
+        single=sum((own.single for own in parts), np.zeros(n_combinations, dtype=np.int64)),
+        combinations=np.concatenate([*none, *(own.combinations for own in parts)]),
+        persons=np.concatenate([*none, *(own.persons + first for own, first in zip(parts, starts[:-1], strict=True))]),
+        most_records=max((own.most_records for own in parts), default=0),
+        n_records=sum(own.n_records for own in parts),
+    )
 
 
 def count_persons(

@@ -28,7 +28,7 @@ class LocalSource:
         self.notes = source.notes
 
     def read(self, roles: ColumnRoles) -> LocalColumns:
-        """Reads the columns to publish; identifiers are not even taken from the file, but for the one that names persons."""
+        """Reads the columns to publish; of identifiers only the one that names persons is taken from the file."""
         table = self._source.arrow_table(roles.read, coded=roles.k_quasis)
         if table.num_rows == 0:
             raise DataError(Problem(where=self.name, what="has a header, but no records."))
