@@ -25,6 +25,18 @@ _BYTES_PER_RECORD = 120
 _BYTES_PER_VALUE = 120
 """What the kernels hold at most for a record, and for each of its ε-quasis; measured."""
 
+_BYTES_PER_DETAIL = 48
+"""What the kernels hold at most for the number of a person, or for the code of a sensitive value."""
+
+_BYTES_PER_PERSON_RECORD = 160
+"""What is held for a record while persons are counted; measured at about 110."""
+
+_BYTES_PER_PAIR = 64
+"""What a pair of a combination and a person, or a sensitive value, takes in the frequency table and in a search."""
+
+_BYTES_PER_SENSITIVE_VALUE = 200
+"""What a distinct value of a sensitive column takes, as text with its code."""
+
 _BYTES_WHILE_WRITING = 64
 """What is held of a record, besides its columns, while a bucket is shuffled and written."""
 
@@ -34,8 +46,8 @@ _BYTES_PER_DISTINCT = 160
 _BYTES_PER_K_VALUE = 800
 """What a distinct value of a k-quasi takes with its labels at all levels of the hierarchy; measured."""
 
-_VALUE_SHARE, _COMBINATION_SHARE = 2, 4
-"""Half of the memory is for values of k-quasis, and a quarter for their combinations."""
+_VALUE_SHARE, _COMBINATION_SHARE, _PAIR_SHARE = 2, 4, 8
+"""Half of the memory is for values of k-quasis, a quarter for their combinations, and an eighth for pairs of each kind."""
 
 _LARGEST_PART = 1 << 20
 """Records that are read and moved together at the most."""
@@ -97,6 +109,10 @@ class Room:
 
     They have to be where figures are simulated, which is done block by block.
     """
+    n_details: int = 0
+    """Numbers of a record beside its ε-quasis: that of the person, and a code for each sensitive column."""
+    has_persons: bool = False
+    """Whether figures are of persons, who may have several records in a class, so that no class is read in parts."""
 
     @property
     def records_per_part(self) -> int:
@@ -112,7 +128,7 @@ class Room:
     @property
     def bytes_per_record(self) -> int:
         """Bytes that the kernels hold for a record at most."""
-        return _BYTES_PER_RECORD + _BYTES_PER_VALUE * self.n_epsilon_quasis
+        return _BYTES_PER_RECORD + _BYTES_PER_VALUE * self.n_epsilon_quasis + _BYTES_PER_DETAIL * self.n_details
 
     @property
     def records_per_batch(self) -> int:
@@ -215,18 +231,81 @@ class Room:
         return planned
 
     def refuse_large_class(self, largest: int, source: str) -> None:
-        """Refuses a largest class, of `largest` records, that does not fit: several ε-quasis need all its records at once."""
-        if self.n_epsilon_quasis < 2 or largest <= self.records_per_batch:
+        """Refuses a largest class, of `largest` records, that does not fit where all its records are needed at once.
+
+        They are with several ε-quasis, and where figures are of persons.
+        """
+        if (self.n_epsilon_quasis < 2 and not self.has_persons) or largest <= self.records_per_batch:
             return
         needed = 2 * largest * self.bytes_per_record / 10**9
+        why = "several epsilon-quasis" if self.n_epsilon_quasis > 1 else "person"
         raise MemoryLimitError(
             Problem(
                 where=source,
-                what=f"the largest class has {largest:,} records, and with several epsilon-quasis the memory has room for "
+                what=f"the largest class has {largest:,} records, and with {why} the memory has room for "
                 f"{self.records_per_batch:,} at a time. No noise was drawn.",
                 fix=f"Give {needed:.1f}GB of memory, or coarsen less, so that classes are smaller.",
             )
         )
+
+    @property
+    def records_per_person_part(self) -> int:
+        """Records whose persons are counted together at the most."""
+        return max(1, self.memory // 2 // _BYTES_PER_PERSON_RECORD)
+
+    def refuse_large_person_part(self, n_records: int, source: str) -> None:
+        """Refuses more records of persons than can be counted together: parts are made by person, and one has too many."""
+        if n_records > self.records_per_person_part:
+            needed = bytes_in_words(2 * _BYTES_PER_PERSON_RECORD * n_records)
+            raise MemoryLimitError(
+                Problem(
+                    where=source,
+                    what=f"some persons have so many records that {n_records:,} have to be counted together, and the memory "
+                    f"has room for {self.records_per_person_part:,}. No noise was drawn.",
+                    fix=f"Give {needed} of memory, or see whether person names a column that says whom a record is about.",
+                )
+            )
+
+    def refuse_pairs(self, n_pairs: int, of: str, source: str) -> None:
+        """Refuses too many pairs of a combination and, in the words of `of`, something that it occurs with."""
+        most = self.memory // _PAIR_SHARE // _BYTES_PER_PAIR
+        if n_pairs > most:
+            needed = bytes_in_words(_PAIR_SHARE * _BYTES_PER_PAIR * n_pairs)
+            raise MemoryLimitError(
+                Problem(
+                    where=source,
+                    what=f"there are at least {n_pairs:,} pairs of a combination of k-quasis and {of}, and the memory has "
+                    f"room for {most:,}. No noise was drawn.",
+                    fix=f"Give at least {needed} of memory, or coarsen the k-quasis before anything else.",
+                )
+            )
+
+    def refuse_sensitive_values(self, n_values: int, name: str, source: str) -> None:
+        """Refuses too many distinct values of a sensitive column: their texts are held in memory."""
+        most = self.memory // _PAIR_SHARE // _BYTES_PER_SENSITIVE_VALUE
+        if n_values > most:
+            needed = bytes_in_words(_PAIR_SHARE * _BYTES_PER_SENSITIVE_VALUE * n_values)
+            raise MemoryLimitError(
+                Problem(
+                    where=f'{source}: column "{name}"',
+                    what=f"has at least {n_values:,} distinct values, and the memory has room for {most:,}. No noise was "
+                    "drawn.",
+                    fix=f"Give at least {needed} of memory, coarsen the values first, or ask nothing of this column.",
+                )
+            )
+
+    def refuse_marks(self, n_records: int, source: str) -> None:
+        """Refuses more records than memory has room for to mark each by one bit."""
+        if n_records // 8 > self.memory // _PAIR_SHARE:
+            needed = bytes_in_words(_PAIR_SHARE * n_records // 8)
+            raise MemoryLimitError(
+                Problem(
+                    where=source,
+                    what=f"with max_records_per_person a bit is held for each of {n_records:,} records, for which the "
+                    "memory has no room. No noise was drawn.",
+                    fix=f"Give at least {needed} of memory.",
+                )
+            )
 
 
 def least_memory(n_values: int, n_combinations: int, *, n_k_quasis: int) -> int:

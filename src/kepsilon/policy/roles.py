@@ -228,6 +228,11 @@ class ColumnRoles:
     diverse: tuple[str, ...] = ()
     """The sensitive columns, among those kept, whose values classes have to meet a requirement about."""
 
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The columns that are read: those to publish, and the one that says whom a record is about."""
+        return self.published if self.person is None else (*self.published, self.person)
+
     def reading(self, name: str) -> Reading:
         """How the cells of a quasi are read."""
         return self.readings.get(name, PLAIN)

@@ -8,6 +8,7 @@ others are listed, one pair of combination and person after the other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +46,19 @@ class PersonCounts:
         """Distinct persons of each class, shape (n_classes,), from the class of every combination, or SUPPRESSED (−1)."""
         of_single = np.bincount(class_of + 1, weights=self.single, minlength=n_classes + 1)[1:].astype(np.int64)
         return of_single + persons_in_classes(class_of[self.combinations], self.persons, n_classes=n_classes)
+
+
+def joined(parts: Sequence[PersonCounts], *, n_combinations: int) -> PersonCounts:
+    """The persons of several parts of a table; nobody may be in two of them."""
+    starts = np.cumsum([0, *(own.n_several for own in parts)]).tolist()
+    none: list[IntArray] = [np.zeros(0, dtype=np.int64)]
+    return PersonCounts(
+        single=sum((own.single for own in parts), np.zeros(n_combinations, dtype=np.int64)),
+        combinations=np.concatenate([*none, *(own.combinations for own in parts)]),
+        persons=np.concatenate([*none, *(own.persons + first for own, first in zip(parts, starts[:-1], strict=True))]),
+        most_records=max((own.most_records for own in parts), default=0),
+        n_records=sum(own.n_records for own in parts),
+    )
 
 
 def count_persons(

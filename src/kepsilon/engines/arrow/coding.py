@@ -24,6 +24,21 @@ from kepsilon.table.codes import Domain, Label, code_domain
 
 def encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Label, ...], IntArray]:
     """Distinct values as text (null last, as None), and the position of every record's value among them."""
+    array, listed = distinct_texts(column, name, source)
+    try:
+        texts: list[Label] = listed.to_pylist()
+    except UnicodeDecodeError:
+        raise not_text(name, source) from None
+    if pa.types.is_floating(array.dictionary.type):
+        texts = ["0" if text == "-0" else text for text in texts]  # equal, and grouped as one by every engine
+    # A dictionary may list a value twice, list null, or list values that no record holds.
+    positions: dict[Label, int] = {}
+    remap = np.array([positions.setdefault(text, len(positions)) for text in [*texts, None]], dtype=np.int32)
+    return only_occurring(tuple(positions), remap[to_positions(array.indices, null=len(texts))])
+
+
+def distinct_texts(column: pa.ChunkedArray, name: str, source: str) -> tuple[pa.DictionaryArray, pa.Array]:
+    """The column as a dictionary, and the entries of the dictionary as text; DataError where they are no single values."""
     if pa.types.is_nested(column.type):
         raise DataError(
             Problem(where=f'{source}: column "{name}"', what="holds lists or structures, not single values.")
@@ -32,17 +47,14 @@ def encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Label
     try:
         is_coded = pa.types.is_dictionary(column.type)
         array = in_one_piece(with_one_dictionary(column) if is_coded else column.dictionary_encode())
-        texts: list[Label] = array.dictionary.cast(pa.string()).to_pylist()
-        if pa.types.is_floating(array.dictionary.type):
-            texts = ["0" if text == "-0" else text for text in texts]  # equal, and grouped as one by every engine
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError):
-        raise DataError(
-            Problem(where=f'{source}: column "{name}"', what="holds values that are not text or numbers.")
-        ) from None
-    # A dictionary may list a value twice, list null, or list values that no record holds.
-    positions: dict[Label, int] = {}
-    remap = np.array([positions.setdefault(text, len(positions)) for text in [*texts, None]], dtype=np.int32)
-    return only_occurring(tuple(positions), remap[to_positions(array.indices, null=len(texts))])
+        return array, array.dictionary.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise not_text(name, source) from None
+
+
+def not_text(name: str, source: str) -> DataError:
+    """The error of a column whose values are not all text or numbers."""
+    return DataError(Problem(where=f'{source}: column "{name}"', what="holds values that are not text or numbers."))
 
 
 def only_occurring(values: tuple[Label, ...], codes: IntArray) -> tuple[tuple[Label, ...], IntArray]:

@@ -73,6 +73,17 @@ class CountedCombinations:
         self._stays = ~(unlisted | missing)
         return LeftOut(missing=int(self._counts[missing].sum()), unlisted=int(self._counts[unlisted].sum()))
 
+    def lose(self, n_lost: IntArray) -> int:
+        """Leaves out some records of each combination, shape (n_combinations,); how many they are. Called after `leave_out`."""
+        self._counts = self._counts - n_lost
+        self._stays &= self._counts > 0  # a value that only lost records hold occurs no more
+        return int(n_lost.sum())
+
+    def staying(self) -> IntArray:
+        """The number of every combination, shape (n_combinations,), with SUPPRESSED where it is left out."""
+        numbers: IntArray = np.arange(len(self._counts))
+        return np.where(self._stays, numbers, SUPPRESSED)
+
     def count(
         self, domains: Mapping[str, tuple[Domain, IntArray]], *, missing_in_class: Sequence[str]
     ) -> FrequencyTable:

@@ -25,6 +25,12 @@ class ColumnsInMemory(Protocol):
     def coded(self, records: IntArray) -> tuple[CodedValues, ...]:
         """The ε-quasis of some records, coded once for all recodings."""
 
+    def persons(self, records: IntArray) -> IntArray | None:
+        """Whom some records are about, as `Batch.persons`."""
+
+    def sensitive(self, records: IntArray) -> IntArray | None:
+        """Codes of sensitive values of some records, as `Batch.sensitive`."""
+
     def places_of(self, rows: IntArray) -> IntArray:
         """Positions among the records that were not left out, of records at some positions of the input."""
 
@@ -66,6 +72,8 @@ class LocalClasses:
                 class_ids=self._class_ids,
                 values=self._columns.epsilon_quasis(self._released),
                 coded=self._columns.coded(self._released),
+                persons=self._columns.persons(self._released),
+                sensitive=self._columns.sensitive(self._released),
             )
         return self._batch
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from kepsilon.engines.arrow.coding import as_doubles, encode, holds_numbers, mis
 from kepsilon.engines.arrow.formulas import n_formulas
 from kepsilon.engines.arrow.merging import merged_table
 from kepsilon.engines.arrow.moving import stored, taken, taken_as_is
+from kepsilon.engines.arrow.persons import Persons, code_persons
 from kepsilon.engines.arrow.whole_columns import taken_rows, whole_columns
 from kepsilon.engines.local.classes import LocalClasses
 from kepsilon.engines.local.merged import LocalMerged, ReleasedRecords
@@ -27,7 +29,10 @@ from kepsilon.table.classes import Recoding
 from kepsilon.table.coded_values import CodedValues, code_values
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.frequency import FrequencyTable, count_combinations
+from kepsilon.table.persons import count_persons
 from kepsilon.table.record_hashes import are_taken
+from kepsilon.table.records_per_person import are_beyond_cap
+from kepsilon.table.sensitive import SensitiveCounts, code_values_in_order, count_sensitive
 from kepsilon.table.type_changes import TypeChange
 from kepsilon.table.whole_records import WholeRecords, in_canonical_order
 
@@ -61,6 +66,11 @@ class LocalColumns:
         self._roles = roles
         self._source = source
         self.n_records: int = table.num_rows
+        self._persons: Persons | None = None
+        """Whom the records are about; None where the policy names no such column."""
+        if roles.person is not None:
+            self._persons = code_persons(self._table.column(roles.person), roles.person, source.name)
+            self._table = self._table.drop_columns([roles.person])
         self._distinct: dict[str, tuple[tuple[Label, ...], IntArray]] = {}
         """By k-quasi, its distinct values and the position of every record's value among them."""
         self._numbers: dict[str, FloatArray] = {}
@@ -72,6 +82,8 @@ class LocalColumns:
         self._coded: tuple[CodedValues, ...] | None = None
         self._combination: IntArray = np.zeros(0, dtype=np.int32)
         """Row of the frequency table of every record that is not left out; set by `count`."""
+        self._sensitive: IntArray | None = None
+        """Codes of the values of `roles.diverse`, of every record that is not left out; set by `count`."""
 
     def distinct(self, name: str) -> DistinctValues:
         if name not in self._distinct:
@@ -105,14 +117,29 @@ class LocalColumns:
         missing = np.zeros(self.n_records, dtype=np.bool_)
         for name in drop_missing:
             missing |= np.isnan(self.numbers(name))
+        if self._persons is not None:
+            missing |= ~self._persons.is_known
         missing &= ~unlisted  # records with both faults are reported once, as unlisted
-        if unlisted.any() or missing.any():
-            self._stays = np.flatnonzero(~(unlisted | missing))
+        stays = self._within_cap(np.flatnonzero(~(unlisted | missing)))
+        if len(stays) < self.n_records:
+            self._stays = stays
+            if self._persons is not None:
+                self._persons = Persons(numbers=self._persons.numbers[stays], is_known=self._persons.is_known[stays])
             self._numbers = {name: values[self._stays] for name, values in self._numbers.items()}
             self._distinct = {
                 name: only_occurring(values, codes[self._stays]) for name, (values, codes) in self._distinct.items()
             }
-        return LeftOut(missing=int(missing.sum()), unlisted=int(unlisted.sum()))
+        n_missing, n_unlisted = int(missing.sum()), int(unlisted.sum())
+        by_cap = self.n_records - n_missing - n_unlisted - len(stays)
+        return LeftOut(missing=n_missing, unlisted=n_unlisted, by_cap=by_cap)
+
+    def _within_cap(self, rows: IntArray) -> IntArray:
+        """The records at some positions, without those that a person has beyond the number that the policy allows."""
+        most = self._roles.max_records_per_person
+        if self._persons is None or most is None:
+            return rows
+        stays: IntArray = rows[~are_beyond_cap(self._persons.numbers[rows], rows, most=most)]
+        return stays
 
     def count(
         self, domains: Mapping[str, tuple[Domain, IntArray]], *, missing_in_class: Sequence[str]
@@ -129,7 +156,26 @@ class LocalColumns:
             columns.append(is_missing)
             all_domains.append(domain)
         table, self._combination = count_combinations(columns, all_domains, n_records=n_staying, rank=rank_by_hash)
+        if self._persons is not None:
+            persons = count_persons(self._combination, self._persons.numbers, n_combinations=table.n_combinations)
+            table = replace(table, persons=persons)
+        if self._roles.diverse:
+            table = replace(table, sensitive=self._count_sensitive())
         return table
+
+    def _count_sensitive(self) -> dict[str, SensitiveCounts]:
+        """The sensitive values of the records that are not left out, by column; their codes are held for the batches."""
+        found: dict[str, SensitiveCounts] = {}
+        codes = np.empty((len(self._combination), len(self._roles.diverse)), dtype=np.int64)
+        for j, name in enumerate(self._roles.diverse):
+            values, places = encode(self._table.column(name), name, self._source.name)
+            if self._stays is not None:
+                values, places = only_occurring(values, places[self._stays])
+            of_value, n_values, is_ordered = code_values_in_order(values)
+            codes[:, j] = of_value[places]
+            found[name] = count_sensitive(self._combination, codes[:, j], n_values=n_values, is_ordered=is_ordered)
+        self._sensitive = codes
+        return found
 
     def _by_class(self, recoding: Recoding) -> IntArray:
         """Class id of every record that is not left out, or SUPPRESSED, shape (n_staying,)."""
@@ -183,6 +229,14 @@ class LocalColumns:
         """Frees the memory that codes take; they are made anew if they are asked for again."""
         self._coded = None
 
+    def persons(self, records: IntArray) -> IntArray | None:
+        """Whom the records at some positions among those not left out are about, shape (n_records,)."""
+        return None if self._persons is None else self._persons.numbers[records]
+
+    def sensitive(self, records: IntArray) -> IntArray | None:
+        """Codes of the sensitive values of the records at some positions among those not left out."""
+        return None if self._sensitive is None else self._sensitive[records]
+
     def places_of(self, rows: IntArray) -> IntArray:
         """Positions among the records that were not left out, of records at some positions of the input."""
         return rows if self._stays is None else np.searchsorted(self._stays, rows)
@@ -203,7 +257,7 @@ class LocalColumns:
         value of a record that was left out.
         """
         self._numbers.clear()
-        self._coded = None
+        self._coded = self._persons = self._sensitive = None
         rows = released.records if self._stays is None else self._stays[released.records]
 
         def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:

@@ -27,11 +27,11 @@ class LocalSource:
         self.notes = source.notes
 
     def read(self, roles: ColumnRoles) -> LocalColumns:
-        """Reads the columns to publish; identifiers are not even taken from the file."""
-        table = self._source.arrow_table(roles.published, coded=roles.k_quasis)
+        """Reads the columns to publish; of identifiers only the one that names persons is taken from the file."""
+        table = self._source.arrow_table(roles.read, coded=roles.k_quasis)
         if table.num_rows == 0:
             raise DataError(Problem(where=self.name, what="has a header, but no records."))
-        refuse_other_types(table.schema, self.name)
+        refuse_other_types((table.schema.field(name) for name in roles.published), self.name)
         return LocalColumns(table, roles, self._source)
 
     def repetition(self, column: str) -> Repetition:

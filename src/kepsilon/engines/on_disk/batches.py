@@ -39,10 +39,13 @@ class StoredBatch:
         """The batch in memory, or a class to be read in parts where there is no room for it."""
         if self.bucket.n_records > room.records_per_batch:
             return StoredLargeClass(class_id=self.classes.start, bucket=self.bucket, room=room)
+        details = self.bucket.details()
         return Batch(
             classes=self.classes,
             class_ids=self.bucket.class_ids() - np.int32(self.classes.start),
             values=self.bucket.values(),
+            persons=None if details is None else details.persons,
+            sensitive=None if details is None else details.sensitive,
         )
 
 
@@ -62,10 +65,13 @@ class StoredLargeClass:
         step = self.room.records_per_part
         for first in range(0, self.bucket.n_records, step):
             values = self.bucket.values(first, first + step)
+            details = self.bucket.details(first, first + step)
             yield Batch(
                 classes=slice(self.class_id, self.class_id + 1),
                 class_ids=np.zeros(len(values), dtype=np.int32),
                 values=values,
+                persons=None if details is None else details.persons,
+                sensitive=None if details is None else details.sensitive,
             )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.arrow.moving import used_entries
+from kepsilon.engines.on_disk.details import Details
 from kepsilon.errors import EngineError, Problem
 from kepsilon.files.private_folders import chosen_place, closed, owner_only, worded
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -34,6 +35,8 @@ class Records:
     """Positions in the input, shape (n_records,); None where nobody will ask for the linkage."""
     kept: pa.Table
     """Kept columns, with a row for each record; without rows where no column is kept."""
+    details: Details | None = None
+    """Whom the records are about, and codes of their sensitive values; None where neither is asked for."""
 
     def take(self, order: IntArray) -> Records:
         """The records at some positions, in their order."""
@@ -42,6 +45,7 @@ class Records:
             values=self.values[order],
             rows=None if self.rows is None else self.rows[order],
             kept=self.kept.take(pa.array(order)) if self.kept.num_columns else self.kept,
+            details=None if self.details is None else self.details.take(order),
         )
 
     def part(self, first: int, last: int) -> Records:
@@ -51,14 +55,15 @@ class Records:
             values=self.values[first:last],
             rows=None if self.rows is None else self.rows[first:last],
             kept=self.kept.slice(first, last - first) if self.kept.num_columns else self.kept,
+            details=None if self.details is None else self.details.take(slice(first, last)),
         )
 
 
 class Bucket:
     """Records on disk that belong together, in files that only grow. No file stays open, so there may be many buckets.
 
-    A bucket has a file each for class ids (.c), ε-quasis (.e), positions in the input (.r), kept columns (.k), and the last
-    order of the released records (.o); the last three only where they are stored.
+    A bucket has a file each for class ids (.c), ε-quasis (.e), details (.d), positions in the input (.r), kept columns (.k),
+    and the last order of the released records (.o); the last four only where they are stored.
     """
 
     def __init__(self, folder: Path, number: int, *, n_values: int) -> None:
@@ -66,6 +71,7 @@ class Bucket:
         self._path = folder / str(number)
         self.n_values = n_values
         """How many ε-quasis a record has."""
+        self._n_details, self._has_persons = 0, False
         self._n_ordered = 0
         self._has_rows = False
         self.has_kept = False
@@ -73,9 +79,12 @@ class Bucket:
         self.n_records = 0
 
     def append(self, records: Records) -> None:
-        """Stores more records; rows and kept columns have to come with all records of a bucket or with none."""
+        """Stores more records; details, rows and kept columns have to come with all records of a bucket or with none."""
         self._append(".c", records.class_ids.astype(np.int32, copy=False))
         self._append(".e", records.values)
+        if records.details is not None:
+            self._append(".d", records.details.numbers)
+            self._n_details, self._has_persons = records.details.numbers.shape[1], records.details.has_persons
         if records.rows is not None:
             self._append(".r", records.rows)
             self._has_rows = True
@@ -94,6 +103,15 @@ class Bucket:
         end = self._end(last)
         values: FloatArray = self._read(".e", np.dtype(np.float64), first * self.n_values, end * self.n_values)
         return values.reshape(end - first, self.n_values)
+
+    def details(self, first: int = 0, last: int | None = None) -> Details | None:
+        """Details of the records from `first` up to, not including, `last`; None where not stored."""
+        self._refuse_closed()
+        if not self._n_details:
+            return None
+        end = self._end(last)
+        numbers = self._read(".d", np.dtype(np.int64), first * self._n_details, end * self._n_details)
+        return Details(numbers=numbers.reshape(end - first, self._n_details), has_persons=self._has_persons)
 
     def rows(self, first: int = 0, last: int | None = None) -> IntArray | None:
         """Positions in the input of the records from `first` up to, not including, `last`; None where not stored."""
@@ -146,7 +164,7 @@ class Bucket:
         order: IntArray = self._read(".o", np.dtype(np.int32), 0, self._n_ordered)
         return order
 
-    def remove(self, suffixes: Sequence[str] = (".c", ".e", ".r", ".k", ".o")) -> None:
+    def remove(self, suffixes: Sequence[str] = (".c", ".e", ".d", ".r", ".k", ".o")) -> None:
         """Removes all files of the bucket, or those with some suffixes."""
         for suffix in suffixes:
             self._path.with_suffix(suffix).unlink(missing_ok=True)

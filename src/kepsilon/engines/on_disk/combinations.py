@@ -75,12 +75,15 @@ class _Members:
             for first in range(0, bucket.n_records, step):
                 class_ids = self.class_of[bucket.class_ids(first, first + step)]
                 values = bucket.values(first, first + step)
+                details = bucket.details(first, first + step)
                 own = (class_ids >= self.classes.start) & (class_ids < self.classes.stop)
                 chosen = slice(None) if own.all() else np.flatnonzero(own)
                 yield Batch(
                     classes=self.classes,
                     class_ids=class_ids[chosen] - class_ids.dtype.type(self.classes.start),
                     values=values[chosen],
+                    persons=_chosen(None if details is None else details.persons, chosen),
+                    sensitive=_chosen(None if details is None else details.sensitive, chosen),
                 )
 
     def together(self, n_records: int) -> Batch:
@@ -88,13 +91,27 @@ class _Members:
         class_ids: IntArray = np.empty(n_records, dtype=np.int32)
         values = np.empty((n_records, self.buckets[0].n_values))
         done = 0
+        persons: list[IntArray] = []
+        sensitive: list[IntArray] = []
         for part in self.parts(1 << 20):
             until = done + len(part.class_ids)
             class_ids[done:until], values[done:until] = part.class_ids, part.values
+            persons += [] if part.persons is None else [part.persons]
+            sensitive += [] if part.sensitive is None else [part.sensitive]
             done = until
         if done != n_records:
             raise self.buckets[0].damaged()
-        return Batch(classes=self.classes, class_ids=class_ids, values=values)
+        return Batch(
+            classes=self.classes,
+            class_ids=class_ids,
+            values=values,
+            persons=np.concatenate(persons) if persons else None,
+            sensitive=np.concatenate(sensitive) if sensitive else None,
+        )
+
+
+def _chosen(numbers: IntArray | None, chosen: IntArray | slice) -> IntArray | None:
+    return None if numbers is None else numbers[chosen]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ import pyarrow as pa
 from kepsilon.engines.arrow.coding import holds_numbers
 from kepsilon.engines.counts.growing import GrowingCodes, GrowingCounts
 from kepsilon.engines.machine import refuse_full_disk
+from kepsilon.engines.on_disk.details import n_details
 from kepsilon.engines.on_disk.sizes import SpillSizes
 from kepsilon.engines.room import Advice, Room, bytes_in_words, least_memory
 from kepsilon.errors import DataError, Problem
@@ -96,6 +97,8 @@ class Foreseen:
             n_epsilon_quasis=len(roles.epsilon_quasis),
             in_blocks=roles.are_figures_simulated,
             record_width=sizes.record,
+            n_details=n_details(roles),
+            has_persons=roles.person is not None,
         )
         sample = sample_combinations(files, roles)
         disk = sizes.disk(self.room, at_once=at_once) if to_release else sizes.numbers

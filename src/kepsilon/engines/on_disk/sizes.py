@@ -11,6 +11,7 @@ import pyarrow as pa
 from kepsilon.engines.arrow.moving import with_one_dictionary
 from kepsilon.engines.arrow.numpy_arrays import to_positions
 from kepsilon.engines.on_disk.buckets import LARGE_DICTIONARY, stream_overhead
+from kepsilon.engines.on_disk.details import n_details
 from kepsilon.engines.room import LEAST_WIDTH, Room
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import in_one_piece, moved_schema
@@ -59,13 +60,18 @@ class SpillSizes:
         """`coded` names the columns that are read as dictionaries; with `linkage`, positions in the input are stored."""
         self._files, self._linkage = files, linkage
         self._numbers = 4 + 8 * len(roles.epsilon_quasis)  # bytes of the class id and the ε-quasis of a record
+        self._details = 8 * n_details(roles)
+        has_cap = roles.max_records_per_person is not None
+        self._of_persons = (
+            0 if roles.person is None else 12 + 8 * has_cap
+        )  # bytes of a record while persons are counted
         self._kept = _kept_columns(files, roles, coded)
         self._overhead = stream_overhead(_kept_schema(files, roles, coded)) if roles.kept else 0
 
     @property
     def record(self) -> int:
         """Bytes of a record in memory, with a margin for values longer than those of the sample."""
-        width = float(self._numbers + 8 * self._linkage)
+        width = float(self._numbers + self._details + 8 * self._linkage)
         for name, own in self._kept.items():
             is_fixed = own.counts is None and _is_fixed(self._files.schema.field(name).type)
             share = own.dictionary(_TOGETHER) / _TOGETHER
@@ -75,15 +81,15 @@ class SpillSizes:
 
     @property
     def numbers(self) -> int:
-        """Bytes of all records for a preview: the place of the combination and the ε-quasis of each."""
-        return self._files.n_records * self._numbers
+        """Bytes of all records for a preview: the place of the combination, the ε-quasis and the details of each."""
+        return self._files.n_records * max(self._numbers + self._details, self._of_persons)
 
     def disk(self, room: Room, *, at_once: bool = False) -> int:
         """Bytes that are on disk at the most at one time.
 
-        Class ids and ε-quasis are stored twice, by class and with noise. Kept columns move from one to the other a bucket
-        at a time, so the larger of the two counts, and one bucket more. Where all batches are given noise `at_once`, kept
-        columns stay by class until the last batch has its noise, so they are stored twice as well.
+        Class ids and ε-quasis are stored twice, by class and with noise; details only by class. Kept columns move from one
+        to the other a bucket at a time, so the larger of the two counts, and one bucket more. Where all batches are given
+        noise `at_once`, kept columns stay by class until the last batch has its noise, so they are stored twice as well.
         """
         n = self._files.n_records
         n_buckets = 1 + n // room.records_per_batch
@@ -92,7 +98,7 @@ class SpillSizes:
         n_parts = n_buckets * (1 + min(n, room.records_per_batch) // room.records_per_part)
         with_noise = self._kept_bytes(n_parts * room.n_noisy_buckets(n))
         kept = by_class + with_noise if at_once else max(by_class, with_noise) + by_class / n_buckets
-        return int(2 * n * self._numbers + kept)
+        return int(max(n * (2 * self._numbers + self._details) + kept, n * self._of_persons))
 
     def _kept_bytes(self, n_chunks: int) -> float:
         """Bytes of kept columns and positions in the input of all records, appended in `n_chunks` pieces."""

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 
+from kepsilon.engines.on_disk.details import n_details
 from kepsilon.engines.on_disk.needs import Foreseen, Needs
 from kepsilon.engines.room import LEAST_WIDTH, Advice, Room, no_advice
 from kepsilon.engines.spark.session import as_hadoop, settled, worded_spark
@@ -139,7 +140,7 @@ class FrameOnSpark:
     def room(self, roles: ColumnRoles, memory: int, folder: Path, *, linkage: bool) -> tuple[Room, Advice]:
         """As `SparkTable.room`, without a sample: values of no fixed width are taken for short texts."""
         del folder, linkage
-        width = 4 + 8 * len(roles.epsilon_quasis)
+        width = 4 + 8 * len(roles.epsilon_quasis) + 8 * n_details(roles)
         for name in roles.kept:
             kind = self.schema.field(name).type
             width += (kind.bit_width + 7) // 8 if pa.types.is_primitive(kind) else LEAST_WIDTH
@@ -148,6 +149,8 @@ class FrameOnSpark:
             n_epsilon_quasis=len(roles.epsilon_quasis),
             in_blocks=roles.are_figures_simulated,
             record_width=width,
+            n_details=n_details(roles),
+            has_persons=roles.person is not None,
         )
         return room, no_advice
 

@@ -7,10 +7,10 @@ records are stored to be released, or its place in the frequency table, where th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -18,16 +18,21 @@ import pyarrow as pa
 from kepsilon.engines.arrow.coding import WrongNumbers, read_doubles
 from kepsilon.engines.arrow.formulas import n_formulas
 from kepsilon.engines.arrow.moving import with_one_dictionary
+from kepsilon.engines.arrow.persons import Persons, code_persons, hash_persons
 from kepsilon.engines.arrow.whole_columns import taken_rows
 from kepsilon.engines.counts.combinations import CountedColumns, CountedCombinations
 from kepsilon.engines.counts.growing import CombinationIndex, GrowingCodes, GrowingCounts
+from kepsilon.engines.counts.sensitive import GrowingSensitive, SensitiveCodes
 from kepsilon.engines.on_disk.batches import StoredBatch
 from kepsilon.engines.on_disk.buckets import Bucket, Records, scatter
 from kepsilon.engines.on_disk.combinations import StoredCombinations, combinations_of_buckets
+from kepsilon.engines.on_disk.details import Details
 from kepsilon.engines.on_disk.needs import Foreseen
 from kepsilon.engines.on_disk.whole_records import whole_records
+from kepsilon.engines.protocol import LeftOut
 from kepsilon.engines.room import LEAST_WIDTH
 from kepsilon.engines.spilling.classes import SpilledClasses, SpilledPreview
+from kepsilon.engines.spilling.persons import Marks, PersonParts
 from kepsilon.errors import DataError
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
@@ -35,9 +40,12 @@ from kepsilon.sources.columns import without_dictionaries
 from kepsilon.sources.files import changed
 from kepsilon.sources.kept_types import type_changes
 from kepsilon.sources.protocol import SourceInParts
-from kepsilon.table.arrays import FloatArray, IntArray
-from kepsilon.table.classes import Recoding
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.classes import SUPPRESSED, Recoding
+from kepsilon.table.codes import Domain
+from kepsilon.table.frequency import FrequencyTable
 from kepsilon.table.record_hashes import are_taken
+from kepsilon.table.sensitive import SensitiveCounts
 from kepsilon.table.type_changes import TypeChange
 from kepsilon.table.whole_records import WholeRecords
 
@@ -75,28 +83,38 @@ class SpilledColumns(CountedColumns):
         self._values = {name: GrowingCodes(name, files.name) for name in roles.k_quasis}
         self._wrong = dict.fromkeys(roles.epsilon_quasis, WrongNumbers())
         self._largest = dict.fromkeys(roles.epsilon_quasis, 0.0)
-        self._has_missing = dict.fromkeys(roles.epsilon_quasis, False)
-        """By ε-quasi, whether any record misses it."""
+        self._flagged = (*roles.epsilon_quasis, *([] if roles.person is None else [roles.person]))
+        """The columns of which is counted whether a record misses them: ε-quasis, and whom it is about."""
+        self._has_missing = dict.fromkeys(self._flagged, False)
+        """By such a column, whether any record misses it."""
+        self._persons: PersonParts | None = None
+        """Between `leave_out` and `count`, whom records are about."""
+        self._beyond_cap: Marks | None = None
+        """The records that are left out because persons have too many; None where none is."""
+        self._sensitive: list[SensitiveCodes] = []
+        """Codes of the values of each of `roles.diverse`; set by `count`."""
         self._stored: tuple[SpillFolder, StoredCombinations] | None = None
         foreseen = engine.foresee(files, roles)
         self._coded, self._room, self._advise = foreseen.coded, foreseen.room, foreseen.advise
         self._columns, counts = self._count_all()
-        """Codes of all combinations, one array for each k-quasi, and one for each ε-quasi: 1 where it is missing."""
+        """Codes of all combinations, one array for each k-quasi, and one for each flagged column: 1 where it is missing."""
         n_k_quasis = len(roles.k_quasis)
         self._combinations = CountedCombinations(
             {name: own.values for name, own in self._values.items()},
             dict(zip(roles.k_quasis, self._columns[:n_k_quasis], strict=True)),
-            {n: own == 1 for n, own in zip(roles.epsilon_quasis, self._columns[n_k_quasis:], strict=True)},
+            {n: own == 1 for n, own in zip(self._flagged, self._columns[n_k_quasis:], strict=True)},
             counts,
         )
 
     def _count_all(self) -> tuple[tuple[IntArray, ...], IntArray]:
         """Reads all records; the codes of all combinations, one array per column, and their counts."""
-        names = (*self._roles.k_quasis, *self._roles.epsilon_quasis)
+        names = (*self._roles.k_quasis, *self._flagged)
         counts = GrowingCounts(len(names))
         for part in self._parts(names):
             columns = [self._values[name].learn(part.column(name)) for name in self._roles.k_quasis]
             columns += [self._learn(part.column(name), name) for name in self._roles.epsilon_quasis]
+            if self._roles.person is not None:
+                columns.append(self._learn_persons(part.column(self._roles.person), self._roles.person))
             sizes = [len(self._values[name]) for name in self._roles.k_quasis]
             counts.add(columns, [*sizes, *(1 + n for n in self._has_missing.values())], n_records=len(part))
             self._refuse_too_many(counts.n_combinations)
@@ -126,6 +144,72 @@ class SpilledColumns(CountedColumns):
         is_missing = np.isnan(values)
         self._has_missing[name] |= bool(is_missing.any())
         return is_missing.astype(np.int32)
+
+    def _learn_persons(self, column: pa.ChunkedArray, name: str) -> IntArray:
+        """1 where a record does not say whom it is about, else 0."""
+        is_unknown = ~code_persons(column, name, self._files.name).is_known
+        self._has_missing[name] |= bool(is_unknown.any())
+        return is_unknown.astype(np.int32)
+
+    def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
+        """As `Columns.leave_out`; where records are about persons, all records are read again, and stored by person."""
+        person, most = self._roles.person, self._roles.max_records_per_person
+        if person is None:
+            return super().leave_out(is_listed, drop_missing=drop_missing)
+        left_out = super().leave_out(is_listed, drop_missing=[*drop_missing, person])
+        combinations = self._combinations.staying()
+        records = self._records(self._index(combinations), beside=(), with_rows=most is not None, details="persons")
+        folder = SpillFolder(self._engine.folder)
+        try:
+            self._persons = PersonParts(
+                folder, records, n_records=self.n_records, room=self._room, source=self._files.name
+            )
+            if most is not None:
+                self._room.refuse_marks(self.n_records, self._files.name)
+                marks = Marks(self.n_records)
+                lost = self._persons.cap(most, marks, n_combinations=len(combinations))
+                left_out = replace(left_out, by_cap=self._combinations.lose(lost))
+                self._beyond_cap = marks if left_out.by_cap else None
+        except BaseException:
+            folder.close()
+            raise
+        return left_out
+
+    def count(
+        self, domains: Mapping[str, tuple[Domain, IntArray]], *, missing_in_class: Sequence[str]
+    ) -> FrequencyTable:
+        """As `Columns.count`; where something is asked of sensitive columns, all records are read again."""
+        try:
+            table = super().count(domains, missing_in_class=missing_in_class)
+            if self._persons is not None:
+                most = self._roles.max_records_per_person
+                row_of = self._combinations.row_in_table()
+                persons = self._persons.count(row_of, n_rows=table.n_combinations, most=most)
+                if persons.n_records != int(table.counts.sum()):
+                    raise changed(self._files.path)
+                table = replace(table, persons=persons)
+        finally:
+            if self._persons is not None:
+                self._persons.close()
+                self._persons = None
+        return replace(table, sensitive=self._count_sensitive(table)) if self._roles.diverse else table
+
+    def _count_sensitive(self, table: FrequencyTable) -> dict[str, SensitiveCounts]:
+        """Reads all records again; their sensitive values by combination, for each column. Sets the codes of the values."""
+        names, n_rows = self._roles.diverse, table.n_combinations
+        growing = [GrowingSensitive(name, self._files.name, n_rows=n_rows, room=self._room) for name in names]
+        found = np.zeros(n_rows + 1, dtype=np.int64)
+        index = self._index(self._combinations.row_in_table())
+        for records in self._records(index, beside=names, with_rows=False):
+            found += np.bincount(records.class_ids + 1, minlength=len(found))
+            stays = np.flatnonzero(records.class_ids != SUPPRESSED)
+            for own in growing:
+                own.add(records.class_ids[stays], records.kept.column(own.name).take(pa.array(stays)))
+        if not np.array_equal(found[1:], table.counts):
+            raise changed(self._files.path)
+        totals = [own.total() for own in growing]
+        self._sensitive = [codes for codes, _ in totals]
+        return {codes.name: counts for codes, counts in totals}
 
     def _parts(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """The named columns of all records, as many records at a time as there is room for."""
@@ -224,7 +308,7 @@ class SpilledColumns(CountedColumns):
         places = places.astype(np.uint16) if len(slices) < 1 << 16 else places
         found = np.zeros(len(sizes) + 1, dtype=np.int64)
         beside, with_rows = (self._roles.kept, self._engine.linkage) if to_release else ((), False)
-        for records in self._records(self._index(answers), beside=beside, with_rows=with_rows):
+        for records in self._records(self._index(answers), beside=beside, with_rows=with_rows, details="all"):
             found += np.bincount(records.class_ids + 1, minlength=len(found))
             scatter(records, places[records.class_ids], buckets)
         if not np.array_equal(found[1:], sizes):
@@ -233,16 +317,25 @@ class SpilledColumns(CountedColumns):
     def _index(self, answers: IntArray) -> CombinationIndex:
         """Finds the answer for the combination of a record."""
         sizes = [len(self._values[name]) for name in self._roles.k_quasis]
-        sizes += [1 + self._has_missing[name] for name in self._roles.epsilon_quasis]
+        sizes += [1 + self._has_missing[name] for name in self._flagged]
         return CombinationIndex(self._columns, sizes, answers, most_slots=self._room.most_slots)
 
-    def _records(self, index: CombinationIndex, *, beside: Sequence[str], with_rows: bool) -> Iterator[Records]:
+    def _records(
+        self,
+        index: CombinationIndex,
+        *,
+        beside: Sequence[str],
+        with_rows: bool,
+        details: Literal["none", "persons", "all"] = "none",
+    ) -> Iterator[Records]:
         """All records a part at a time, with the answer of their combination as class id.
 
-        `beside` names the columns that come with them as kept ones. Refused where a record was not there when combinations
-        were counted.
+        `beside` names the columns that come with them as kept ones. Records that a person has beyond the cap have SUPPRESSED
+        as class id. Refused where a record was not there when combinations were counted.
         """
-        names = (*self._roles.k_quasis, *self._roles.epsilon_quasis, *beside)
+        sensitive = self._sensitive if details == "all" else []
+        asked = [*self._roles.k_quasis, *self._flagged, *beside, *(own.name for own in sensitive)]
+        names = tuple(dict.fromkeys(asked))
         first = 0
         for part in self._parts(names):
             found = [
@@ -254,9 +347,14 @@ class SpilledColumns(CountedColumns):
             numbers = [own for own, _ in found]
             codes = [self._values[name].look_up(part.column(name)) for name in self._roles.k_quasis]
             codes += [np.isnan(own).astype(np.int32) for own in numbers]
+            persons = self._persons_of(part, with_numbers=details != "none")
+            codes += [] if persons is None else [(~persons.is_known).astype(np.int32)]
             class_ids = index.find(codes, n_records=len(part))
             if class_ids is None:
                 raise changed(self._files.path)
+            if self._beyond_cap is not None:
+                class_ids = class_ids.copy()
+                class_ids[self._beyond_cap.are_marked(first, len(part))] = SUPPRESSED
             values: FloatArray = np.column_stack(numbers) if numbers else np.zeros((len(part), 0))
             kept = part.select(list(beside))
             for i, field in enumerate(kept.schema):
@@ -264,4 +362,29 @@ class SpilledColumns(CountedColumns):
                     kept = kept.set_column(i, field, with_one_dictionary(kept.column(i)))
             rows = np.arange(first, first + len(part), dtype=np.int64) if with_rows else None
             first += len(part)
-            yield Records(class_ids=class_ids, values=values, rows=rows, kept=kept)
+            yield Records(
+                class_ids=class_ids,
+                values=values,
+                rows=rows,
+                kept=kept,
+                details=None if details == "none" else self._details_of(part, class_ids, persons, sensitive),
+            )
+
+    def _persons_of(self, part: pa.Table, *, with_numbers: bool) -> Persons | None:
+        """Whom records are about; without numbers that are the same in all parts, if they are not asked for."""
+        if self._roles.person is None:
+            return None
+        read = hash_persons if with_numbers else code_persons
+        return read(part.column(self._roles.person), self._roles.person, self._files.name)
+
+    def _details_of(
+        self, part: pa.Table, class_ids: IntArray, persons: Persons | None, sensitive: Sequence[SensitiveCodes]
+    ) -> Details | None:
+        """The details of some records; refused where one holds a sensitive value that was not there when these were counted."""
+        codes: list[IntArray] = []
+        for own in sensitive:
+            found = own.look_up(part.column(own.name), class_ids != SUPPRESSED)
+            if found is None:
+                raise changed(self._files.path)
+            codes.append(found)
+        return Details.of(None if persons is None else persons.numbers, codes)

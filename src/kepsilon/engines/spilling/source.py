@@ -29,7 +29,7 @@ class SpilledSource:
         self.notes: tuple[Problem, ...] = ()
 
     def read(self, roles: ColumnRoles) -> SpilledColumns:
-        """Reads and counts the columns to publish; identifiers are not even taken from the files."""
+        """Reads and counts the columns to publish; of identifiers only the one that names persons is taken from the files."""
         refuse_other_types((self._files.schema.field(name) for name in roles.published), self.name)
         return SpilledColumns(self._files, roles, self._engine)
 
