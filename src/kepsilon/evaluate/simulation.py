@@ -26,6 +26,8 @@ FEWEST_DRAWS = 64
 _FEWEST_OF_BLOCK = 2
 """Sampled records of one block, at least."""
 _SEED = 20160712
+PERSONS = 1
+"""The purpose of simulating classes in which a person has several records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +113,7 @@ class Strata:
                     values=np.ascontiguousarray(values[records].T),
                     class_ids=ids,
                     classes=classes,
+                    records=slice(done, done + len(records)),
                     draws=draws,
                     chosen=chosen,
                 )
@@ -126,15 +129,20 @@ class SampledClasses:
     class_ids: IntArray
     """The class of each record, counted from the first of `classes`."""
     classes: slice
+    records: slice
+    """Which records these are, where all records are in the order of their classes."""
     draws: BoolArray
     """Which draws of the strata fell on these classes, shaped like `Strata.chosen`."""
     chosen: IntArray
     """The sampled records, by position in `values`; a record may come several times."""
 
 
-def generator(stream: int) -> np.random.Generator:
-    """The random numbers of a block; every block has its own stream, so that errors of blocks are independent."""
-    return np.random.default_rng([_SEED, stream])
+def generator(stream: int, purpose: int | None = None) -> np.random.Generator:
+    """The random numbers of a block; every block has its own stream, so that errors of blocks are independent.
+
+    Where several figures of a block are added up, each has a purpose of its own, and random numbers of its own with it.
+    """
+    return np.random.default_rng([_SEED, stream] if purpose is None else [_SEED, stream, purpose])
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 
 Paper §V-C. Let ℓ_i be the number of originals of its class within r_c of the published value of record i; it is counted
 here for one ε-quasi, in `linking.several_attributes` for several. Records with 0 < ℓ_i < k are suppressed, and then every
-class of which fewer than k records are left. Departure: ℓ_i counts the originals around the published value, which is what the text
+class of which fewer than k records are left. Where a person may have several records, all three count persons
+(`persons_in_reach`). Departure: ℓ_i counts the originals around the published value, which is what the text
 means; the formula prints the original value, around which there is always at least the record itself.
 """
 
@@ -16,6 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from kepsilon.evaluate.noise_law import NoiseLaw
+from kepsilon.evaluate.originals.members import Members
 from kepsilon.evaluate.originals.sorted_classes import ROUNDING, SortedClasses
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
@@ -91,29 +93,50 @@ def originals_in_reach(
     an original that lies on one in decimals is not lost in binary; but no more than a part of the precision, which that
     width exceeds among large numbers.
     """
+    below, upto = values_in_reach(classes, published, linking_ranges=linking_ranges, precision=precision)
+    n_before = np.concatenate([[0], np.cumsum(classes.counts)])
+    in_reach = np.empty(len(below), dtype=np.int64)
+    in_reach[classes.order] = n_before[upto] - n_before[below]
+    return in_reach
+
+
+def values_in_reach(
+    classes: SortedClasses, published: FloatArray, *, linking_ranges: FloatArray, precision: Fraction | None
+) -> tuple[IntArray, IntArray]:
+    """The first distinct value in reach of each record, and the first beyond, as positions in `classes.values`.
+
+    Both in the sorted order of the classes, shape (n_records,); other arguments as for `originals_in_reach`.
+    """
     ids = classes.class_ids[classes.place]
     centre = without_missing(published)[classes.order]
     reach = without_missing(linking_ranges)[ids]
     slack = ROUNDING * (np.abs(centre) + np.where(np.isinf(reach), 0.0, reach))
     reach = reach + (slack if precision is None else np.minimum(slack, float(precision / 4)))
-    n_before = np.concatenate([[0], np.cumsum(classes.counts)])
     upto = classes.n_distinct_up_to(centre + reach, ids, include_equal=True)
     below = classes.n_distinct_up_to(centre - reach, ids, include_equal=False)
-    in_reach = np.empty(len(ids), dtype=np.int64)
-    in_reach[classes.order] = n_before[upto] - n_before[below]
-    return in_reach
+    return below, upto
 
 
 def suppressed_for_confidence(
-    in_reach: IntArray, class_ids: IntArray, *, k: int, n_classes: int, rule: ZeroRule = ZeroRule.TEXT
+    in_reach: IntArray,
+    class_ids: IntArray,
+    *,
+    k: int,
+    n_classes: int,
+    rule: ZeroRule = ZeroRule.TEXT,
+    members: Members | None = None,
 ) -> BoolArray:
     """Which records are suppressed, given every ℓ_i: those with 0 < ℓ_i < k, then whole classes left with fewer than k.
 
     `in_reach` (ℓ_i), `class_ids` and the result have shape (n_records,). One pass: ℓ_i is not counted again in a class that
-    lost records, because the attacker still holds their originals.
+    lost records, because the attacker still holds their originals. With `members`, ℓ_i counts persons, and a class goes if
+    fewer than k persons are left in it.
     """
     goes, counts_as_gone = goes_alone(in_reach, k=k, rule=rule)
-    n_left = np.bincount(class_ids[~counts_as_gone], minlength=n_classes)
+    if members is None:
+        n_left = np.bincount(class_ids[~counts_as_gone], minlength=n_classes)
+    else:
+        n_left = members.n_persons_among(~counts_as_gone)
     suppressed: BoolArray = goes | (n_left < k)[class_ids]
     return suppressed
 

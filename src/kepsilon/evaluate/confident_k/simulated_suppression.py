@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expected number of records suppressed for confident k, simulated with whole classes, and its variance.
 
-Worked out before noise is drawn. For exponential noise on several ε-quasis, and for every mechanism that has no closed form.
+Worked out before noise is drawn. For exponential noise on several ε-quasis, for every mechanism that has no closed form, and
+for classes in which a person has several records.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
 from kepsilon.evaluate.confident_k.confident_k import ZeroRule, suppressed_for_confidence
+from kepsilon.evaluate.confident_k.persons_in_reach import persons_in_boxes
+from kepsilon.evaluate.confident_k.simulated_noise import DrawnNoise, ExponentialNoise, Noise, Publishing
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.several_attributes import count_in_boxes, with_slack
 from kepsilon.evaluate.noise_law import ExponentialLaw, NoiseLaw
+from kepsilon.evaluate.originals.members import MemberPoints, Members, member_points, members_of
 from kepsilon.evaluate.originals.rings import Rings, lay_out_rings
-from kepsilon.evaluate.simulation import FEWEST_DRAWS, SampledClasses, SimulatedBytes, generator, sample_records
-from kepsilon.policy.roles import fraction
+from kepsilon.evaluate.simulation import FEWEST_DRAWS, PERSONS, SampledClasses, generator, sample_records
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
 
@@ -46,6 +47,28 @@ _AT_ONCE = 1 << 16
 Layouts = dict[int, Rings]
 """Rings of some classes of a block, by the first of these classes."""
 
+StillMeets = Callable[[IntArray, IntArray, int, BoolArray], BoolArray]
+"""Which classes meet all other requirements with the records that stay, shape (n_classes,).
+
+Called with positions of records, the class of each of them, the number of classes, and which of the records stay. A record
+may come in several classes, which are then drawn apart.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counting:
+    """Whom confident k counts in some classes, and what else these have to meet once records are suppressed."""
+
+    members: Members | None = None
+    """Who the records are about; None where every record counts by itself."""
+    draws_once: bool = False
+    """Whether all records of a person get one draw. Their values are equal then."""
+    still_meets: StillMeets | None = None
+    """Other requirements. Classes of more than 4,096 records are taken to meet them: so many rarely lose one."""
+
+
+_RECORDS = Counting()
+
 
 def expected_suppression(
     values: FloatArray,
@@ -62,6 +85,7 @@ def expected_suppression(
     precisions: Sequence[Fraction] | None = None,
     domains: Sequence[tuple[float, float] | None] | None = None,
     layouts: Layouts | None = None,
+    counting: Counting = _RECORDS,
 ) -> Estimate:
     """The expected number of suppressed records with exponential noise.
 
@@ -70,8 +94,8 @@ def expected_suppression(
     values are rounded and clamped as for publishing. A caller who asks about one block several times hands in
     `layouts`, empty at first, so that its classes are laid out once.
     """
-    publishing = _Publishing(precisions=precisions, domains=domains)
-    noise = _ExponentialNoise(law=law, ranges=ranges, epsilon=epsilon, publishing=publishing)
+    publishing = Publishing(precisions=precisions, domains=domains)
+    noise = ExponentialNoise(law=law, ranges=ranges, epsilon=epsilon, publishing=publishing)
     return _simulated(
         values,
         class_ids,
@@ -83,6 +107,7 @@ def expected_suppression(
         stream=stream,
         share=share,
         layouts={} if layouts is None else layouts,
+        counting=counting,
     )
 
 
@@ -100,12 +125,13 @@ def expected_suppression_by_draws(
     stream: int,
     share: float,
     steps: Sequence[Steps],
+    counting: Counting = _RECORDS,
 ) -> Estimate:
     """The expected number of suppressed records with the mechanism's own draws; arguments as for `expected_suppression`.
 
     `low` and `high` are the ends of the ranges that set the noise, shape (n_classes, n_attributes).
     """
-    noise = _DrawnNoise(mechanism=mechanism, low=low, high=high, epsilon=epsilon, steps=steps)
+    noise = DrawnNoise(mechanism=mechanism, low=low, high=high, epsilon=epsilon, steps=steps)
     return _simulated(
         values,
         class_ids,
@@ -117,13 +143,14 @@ def expected_suppression_by_draws(
         stream=stream,
         share=share,
         layouts={},
+        counting=counting,
     )
 
 
 def _simulated(
     values: FloatArray,
     class_ids: IntArray,
-    noise: _Noise,
+    noise: Noise,
     *,
     ranges: FloatArray,
     linking_ranges: FloatArray,
@@ -132,6 +159,7 @@ def _simulated(
     stream: int,
     share: float,
     layouts: Layouts,
+    counting: Counting,
 ) -> Estimate:
     """The expected number of suppressed records: those with too few originals in reach, and whole classes left with too few.
 
@@ -142,7 +170,8 @@ def _simulated(
     """
     if not len(class_ids):
         return Estimate()
-    rng, rng_beyond, trial = generator(stream).spawn(3)
+    # Blocks are simulated twice if some of their classes have several records of a person, and others do not.
+    rng, rng_beyond, trial = generator(stream, None if counting is _RECORDS else PERSONS).spawn(3)
     sizes = np.bincount(class_ids).astype(np.float64)
     seen = np.minimum(sizes, _WINDOW)
     affordable, fewest = _SIMULATED / (np.dot(sizes, seen) / len(class_ids)), FEWEST_DRAWS
@@ -155,7 +184,9 @@ def _simulated(
         shares = np.empty(strata.chosen.shape)
         n_compared = 0
         for part in strata.sampled_classes(values, class_ids, n_classes=len(ranges)):
-            noisy = _noisy_classes(part, ranges, linking_ranges, k=k, rule=rule, noise=noise, layouts=layouts)
+            noisy = _noisy_classes(
+                part, ranges, linking_ranges, k=k, rule=rule, noise=noise, layouts=layouts, counting=counting
+            )
             shares[part.draws], n_more = noisy.shares_gone(part.chosen, rng=rng, rng_beyond=rng_beyond)
             n_compared += n_more
         return strata.estimate(shares), n_compared / strata.chosen.size
@@ -170,97 +201,6 @@ def _simulated(
     return simulate(affordable, fewest, rng, rng_beyond)[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Publishing:
-    """How noisy values are rounded and clamped before they are published."""
-
-    precisions: Sequence[Fraction] | None
-    domains: Sequence[tuple[float, float] | None] | None
-
-    def apply(self, noisy: FloatArray) -> None:
-        """Rounds to whole units of the precision, and then clamps to the last ones inside the domain, in place."""
-        for j, values in enumerate(noisy):
-            domain = None if self.domains is None else self.domains[j]
-            if self.precisions is not None:
-                precision = self.precisions[j]
-                p, q = float(precision.numerator), float(precision.denominator)
-                values[:] = np.rint(values * q / p) * p / q
-                domain = None if domain is None else _whole_units(domain, precision)
-            if domain is not None:
-                np.clip(values, *domain, out=values)
-
-
-def _whole_units(domain: tuple[float, float], precision: Fraction) -> tuple[float, float]:
-    """The smallest and largest multiple of the precision inside the domain."""
-    low, high = (fraction(end) / precision for end in domain)
-    return float(math.ceil(low) * precision), float(math.floor(high) * precision)
-
-
-class _Noise(Protocol):
-    """Noise that is given to records in a simulation."""
-
-    @property
-    def precisions(self) -> Sequence[Fraction] | None:
-        """The precisions of published values; None where values are not rounded."""
-
-    def move(self, places: FloatArray, class_ids: IntArray, tells: BoolArray, rng: np.random.Generator) -> FloatArray:
-        """The published values of records whose values are `places`; both (n_attributes, n_records).
-
-        `class_ids` are those of the records, and `tells`, (n_records, n_attributes), says which attributes are active;
-        the others are 0 in `places` and in the result.
-        """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ExponentialNoise:
-    """Exponential noise in floating point, rounded and clamped as for publishing."""
-
-    law: ExponentialLaw
-    ranges: FloatArray
-    epsilon: float
-    publishing: _Publishing
-
-    @property
-    def precisions(self) -> Sequence[Fraction] | None:
-        return self.publishing.precisions
-
-    def move(self, places: FloatArray, class_ids: IntArray, tells: BoolArray, rng: np.random.Generator) -> FloatArray:
-        scales = np.where(tells, self.ranges[class_ids] / self.epsilon, 0.0)
-        moved: FloatArray = places + (self.law.unit_noise(scales > 0, rng) * scales).T
-        self.publishing.apply(moved)
-        return moved
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _DrawnNoise:
-    """Noise as the mechanism draws it for a release."""
-
-    mechanism: NoiseLaw
-    low: FloatArray
-    high: FloatArray
-    epsilon: float
-    steps: Sequence[Steps]
-
-    @property
-    def precisions(self) -> Sequence[Fraction]:
-        return [own.precision for own in self.steps]
-
-    def move(self, places: FloatArray, class_ids: IntArray, tells: BoolArray, rng: np.random.Generator) -> FloatArray:
-        classes, own = np.unique(class_ids, return_inverse=True)
-        told = np.zeros((len(classes), len(places)), dtype=np.bool_)
-        told[own] = tells
-        drawn = self.mechanism.draw(
-            np.ascontiguousarray(places.T),
-            own,
-            np.where(told, self.low[classes], 0.0),
-            np.where(told, self.high[classes], 0.0),
-            epsilon=fraction(self.epsilon),
-            steps=self.steps,
-            source=SimulatedBytes(rng),
-        )
-        return np.ascontiguousarray(drawn.T)
-
-
 def _noisy_classes(
     part: SampledClasses,
     ranges: FloatArray,
@@ -268,15 +208,21 @@ def _noisy_classes(
     *,
     k: int,
     rule: ZeroRule,
-    noise: _Noise,
+    noise: Noise,
     layouts: Layouts,
+    counting: Counting,
 ) -> _NoisyClasses:
     """The classes of a part, laid out in rings unless `layouts` holds these already."""
     tells, reach = ranges[part.classes] > 0, linking_ranges[part.classes]
     first = part.classes.start
+    places = np.where(tells[part.class_ids].T, part.values, 0.0)
     if first not in layouts:
-        places = np.where(tells[part.class_ids].T, part.values, 0.0)
         layouts[first] = lay_out_rings(places, part.class_ids, n_classes=len(tells))
+    members = None
+    if counting.members is not None:
+        members = members_of(
+            counting.members.of_record[part.records], part.class_ids, n_classes=part.classes.stop - part.classes.start
+        )
     return _NoisyClasses(
         classes=layouts[first],
         class_ids=part.class_ids,
@@ -287,6 +233,10 @@ def _noisy_classes(
         k=k,
         rule=rule,
         noise=noise,
+        counting=counting,
+        first_record=part.records.start,
+        members=members,
+        originals=None if members is None else member_points(places.T, members),
     )
 
 
@@ -307,7 +257,14 @@ class _NoisyClasses:
     """r_c, infinite where there is no noise; shaped like `tells`."""
     k: int
     rule: ZeroRule
-    noise: _Noise
+    noise: Noise
+    counting: Counting
+    first_record: int
+    """The number of the first of these records among all records of the block."""
+    members: Members | None
+    """Who these records are about; None where every record counts by itself."""
+    originals: MemberPoints | None
+    """The originals of each person; None where every record counts by itself."""
 
     def shares_gone(
         self, starts: IntArray, *, rng: np.random.Generator, rng_beyond: np.random.Generator
@@ -329,7 +286,11 @@ class _NoisyClasses:
             in_reach, n_more = self._in_reach(starts[draws], np.zeros(len(draws), dtype=np.int64), lengths, rng)
             n_compared += n_more
             numbers = np.repeat(np.arange(len(draws)), lengths)
-            gone = suppressed_for_confidence(in_reach, numbers, k=self.k, n_classes=len(draws), rule=self.rule)
+            records = self._records(starts[draws], np.zeros(len(draws), dtype=np.int64), lengths)
+            gone = self._suppressed(in_reach, records, numbers, n_classes=len(draws))
+            if self.counting.still_meets is not None:
+                meets = self.counting.still_meets(self.first_record + records, numbers, len(draws), ~gone)
+                gone |= ((lengths == sizes[draws]) & ~meets)[numbers]
             shares[draws] = np.add.reduceat(gone, firsts, dtype=np.float64) / lengths
             for i in np.flatnonzero((shares[draws] == 1) & (lengths < sizes[draws])):
                 window = in_reach[firsts[i] : firsts[i] + lengths[i]]
@@ -346,8 +307,8 @@ class _NoisyClasses:
         seen, size = len(in_reach), int(self.sizes[self.class_ids[start]])
         n_compared = 0
         while True:
-            ids = np.zeros(len(in_reach), dtype=np.int64)
-            gone = suppressed_for_confidence(in_reach, ids, k=self.k, n_classes=1, rule=self.rule)
+            records = self._records(np.array([start]), np.array([0]), np.array([len(in_reach)]))
+            gone = self._suppressed(in_reach, records, np.zeros(len(in_reach), dtype=np.int64), n_classes=1)
             if len(in_reach) == size or not gone.all():  # a record that stays shows that the class stays
                 return float(gone[:seen].mean()), n_compared
             length = min(len(in_reach), _AT_ONCE, size - len(in_reach))
@@ -355,20 +316,55 @@ class _NoisyClasses:
             in_reach = np.concatenate([in_reach, more])
             n_compared += n_more
 
-    def _in_reach(
-        self, starts: IntArray, offsets: IntArray, lengths: IntArray, rng: np.random.Generator
-    ) -> tuple[IntArray, int]:
-        """Gives noise to runs of records, and returns ℓ of each, up to k, and how many comparisons that took.
+    def _suppressed(self, in_reach: IntArray, records: IntArray, numbers: IntArray, *, n_classes: int) -> BoolArray:
+        """Which records of some runs go, given ℓ of each; `numbers` says which run each record is of."""
+        members = None if self.members is None else self.members.of(records, numbers, n_classes=n_classes)
+        return suppressed_for_confidence(
+            in_reach, numbers, k=self.k, n_classes=n_classes, rule=self.rule, members=members
+        )
+
+    def _records(self, starts: IntArray, offsets: IntArray, lengths: IntArray) -> IntArray:
+        """The records of some runs, one run after the other.
 
         Run i has `lengths[i]` records of the class of `starts[i]`, from the record `offsets[i]` after the start on.
         """
         along = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         own = np.repeat(self.class_ids[starts], lengths)
         firsts = (np.cumsum(self.sizes) - self.sizes)[own]
-        records = firsts + (np.repeat(starts + offsets, lengths) - firsts + along) % self.sizes[own]
+        records: IntArray = firsts + (np.repeat(starts + offsets, lengths) - firsts + along) % self.sizes[own]
+        return records
+
+    def _in_reach(
+        self, starts: IntArray, offsets: IntArray, lengths: IntArray, rng: np.random.Generator
+    ) -> tuple[IntArray, int]:
+        """Gives noise to the records of some runs, and returns ℓ of each, up to k, and how many comparisons that took.
+
+        Arguments as for `_records`.
+        """
+        own = np.repeat(self.class_ids[starts], lengths)
+        records = self._records(starts, offsets, lengths)
         points = self.classes.point_of[records]
         centres = self.noise.move(self.classes.points[:, points], self.first_class + own, self.tells[own], rng)
+        if self.members is not None and self.counting.draws_once:
+            centres = centres[:, _first_of_person(self.members.of_record[records], lengths)]
         reach = np.ascontiguousarray(self.reach[own].T)
         if self.noise.precisions is not None:
             reach = with_slack(reach, centres, self.noise.precisions)
-        return count_in_boxes(self.classes, points, centres, reach, cap=self.k)
+        if self.members is None or self.originals is None:
+            return count_in_boxes(self.classes, points, centres, reach, cap=self.k)
+        # As in `persons_in_reach_of_several`: so many originals are those of k persons.
+        enough = int(self.members.counts.max()) * (self.k - 1) + 1
+        counts, n_compared = count_in_boxes(self.classes, points, centres, reach, cap=enough)
+        is_open = (counts > 0) & (counts < enough)
+        counts[is_open] = persons_in_boxes(self.originals, own[is_open], centres[:, is_open], reach[:, is_open])
+        n_compared += int(self.originals.n_points[own[is_open]].sum())
+        return np.minimum(counts, self.k), n_compared
+
+
+def _first_of_person(members: IntArray, lengths: IntArray) -> IntArray:
+    """For each record of some runs, the first record of its person in its run; `members` has shape (n_records,)."""
+    runs = np.repeat(np.arange(len(lengths)), lengths)
+    keys = runs * (int(members.max(initial=0)) + 1) + members
+    _, first, own = np.unique(keys, return_index=True, return_inverse=True)
+    firsts: IntArray = first[own]
+    return firsts
