@@ -174,9 +174,9 @@ class Record(JsonMapping):
     """Who could link how many records, those who know least first."""
     kept_columns: Mapping[str, KeptColumn]
     """What each kept column tells about the quasis."""
-    homogeneity: Mapping[str, Homogeneity]
+    homogeneity: Mapping[str, Homogeneity] = field(default_factory=dict)
     """By sensitive column: how far classes agree on a value, before confident k."""
-    persons: Persons | None = field(metadata=left_out_if_none())
+    persons: Persons | None = field(default=None, metadata=left_out_if_none())
     """None where the policy names no column that says whom a record is about."""
     reidentification: Reidentification
     confident_k: ConfidentSuppression | None = field(metadata=left_out_if_none())
