@@ -9,7 +9,7 @@ others are listed, one pair of combination and person after the other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -58,6 +58,22 @@ def joined(parts: Sequence[PersonCounts], *, n_combinations: int) -> PersonCount
         persons=np.concatenate([*none, *(own.persons + first for own, first in zip(parts, starts[:-1], strict=True))]),
         most_records=max((own.most_records for own in parts), default=0),
         n_records=sum(own.n_records for own in parts),
+    )
+
+
+def regrouped(counts: PersonCounts, row_of: IntArray, *, n_rows: int) -> PersonCounts:
+    """The persons of a table whose rows each stand for some combinations; `row_of` is the row of every combination.
+
+    A person whose combinations are all in one row has a single one there.
+    """
+    several = count_persons(row_of[counts.combinations], counts.persons, n_combinations=n_rows)
+    occurring = np.flatnonzero(counts.single)
+    single = np.bincount(row_of[occurring], weights=counts.single[occurring], minlength=n_rows)
+    return replace(
+        counts,
+        single=single.astype(np.int64) + several.single,
+        combinations=several.combinations,
+        persons=several.persons,
     )
 
 
