@@ -20,6 +20,7 @@ from kepsilon.evaluate.linking.attackers import (
     Attacker,
     headline_of,
     known_by_class,
+    known_by_class_of_persons,
     known_by_matching,
     known_by_quasis,
 )
@@ -44,6 +45,7 @@ from kepsilon.predict.prediction import (
     Prediction,
     SmallNoise,
 )
+from kepsilon.predict.recheck import Recheck
 from kepsilon.predict.warnings import warnings_about_classes, warnings_about_labels
 from kepsilon.predict.whole_records import WholeLook, WholeTable, look_at_whole_records, who_knows_more, who_works_out
 from kepsilon.table.classes import Recoding
@@ -89,18 +91,24 @@ def predict(
     look: WholeLook | None = None,
     table: WholeTable | None = None,
     all_attackers: bool = True,
+    recheck: Recheck | None = None,
 ) -> Predicted:
     """Predictions of a policy for some classes, at its own ε or at each of several, from one pass over the records.
 
     `partition` says how the classes came about, and `preview` holds their records. `beside` are other ε, at which only the
     linking risk is wanted. `look` holds whole records of this partition, `table` those of all partitions, if they were
     looked at before. Without `all_attackers`, attackers who know kept columns too are left out, which takes less time; the
-    headline does not depend on them.
+    headline does not depend on them. Classes have to meet `recheck` after confident k.
     """
     asked = [policy.epsilon] if epsilons is None else list(epsilons)
     confident = ConfidentK.asked_by(policy)
     settings: list[NoiseSetting] = [(_of_a_record(policy, epsilon), confident) for epsilon in asked]
-    outlook = outlook_of(preview, policy, [*settings, *((_of_a_record(policy, epsilon), None) for epsilon in beside)])
+    outlook = outlook_of(
+        preview,
+        policy,
+        [*settings, *((_of_a_record(policy, epsilon), None) for epsilon in beside)],
+        recheck=recheck,
+    )
     loss = precision_loss(partition.recoding)
     about_labels = warnings_about_labels(partition.recoding, counted.table, policy)
     if look is None and (policy.kept or all_attackers):
@@ -232,7 +240,10 @@ def _attackers(
 ) -> Iterator[Attacker]:
     """Who could link how many records at one ε, those who know least first."""
     n = expected.n_records
-    yield known_by_class(n_classes=recoding.n_classes, n_records=n, smallest=int(recoding.sizes.min()))
+    if outlook.most_of_a_person is None:
+        yield known_by_class(n_classes=recoding.n_classes, n_records=n, smallest=int(recoding.sizes.min()))
+    else:
+        yield known_by_class_of_persons(outlook.most_of_a_person, sizes=recoding.sizes)
     yield known_by_quasis(policy, risk=expected.links.fair.per(n), largest=expected.largest_possible)
     if policy.epsilon_quasis:
         yield known_by_matching(policy, largest=expected.largest_possible_by_matching)

@@ -233,7 +233,7 @@ def record_of(
         linking_risk=_linking_risk(prediction, tally),
         attackers=tuple(_attackers(attackers, tally)),
         kept_columns=prediction.kept_columns,
-        reidentification=reidentification(after.sizes),
+        reidentification=reidentification(after.sizes, after.persons),
         confident_k=_confident_k(prediction, fates, policy),
         seconds=seconds,
     )
@@ -276,9 +276,9 @@ def _linking_risk(prediction: Prediction, tally: Tally) -> LinkingRisk:
 
 def _attackers(attackers: Sequence[Attacker], tally: Tally) -> Iterator[Attacker]:
     """The attackers with their realised links; the first two are known by class and by quasis."""
-    sizes, links = tally.realised.sizes, tally.realised.links
+    sizes, links, persons = tally.realised.sizes, tally.realised.links, tally.realised.persons
     by_class, by_quasis, *others = attackers
-    yield replace(by_class, realised=sizes.n_classes / sizes.n_records)
+    yield replace(by_class, realised=(sizes.n_classes if persons is None else persons.n_most) / sizes.n_records)
     yield replace(by_quasis, realised=links.fair / sizes.n_records)
     yield from others
 
