@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,13 +14,15 @@ import numpy as np
 from kepsilon.engines.protocol import Batch, Classes, LargeClass, Random, Store
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.large_class import LargeClassFigures, merge_counts, one_class
+from kepsilon.evaluate.linking.person_links import comparisons_of_a_record
 from kepsilon.evaluate.pictures import Bins, Sample, Spread, sample_positions, spread_of
 from kepsilon.evaluate.tally import Realised, realise
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.noise_ranges import clip
-from kepsilon.predict.outlook import Outlook, count_large
+from kepsilon.predict.outlook import Outlook, count_large, refuse_divided
+from kepsilon.predict.recheck import Recheck
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import steps_of
@@ -73,9 +76,18 @@ class Measured:
 
 
 def perturb_and_measure(
-    classes: Classes, outlook: Outlook, policy: Policy, *, random: Random, clock: Stopwatch
+    classes: Classes,
+    outlook: Outlook,
+    policy: Policy,
+    *,
+    random: Random,
+    clock: Stopwatch,
+    recheck: Recheck | None = None,
 ) -> Measured:
-    """Draws the noise of every record, once, and returns what it did. Algorithm 1, lines 6 and 7."""
+    """Draws the noise of every record, once, and returns what it did. Algorithm 1, lines 6 and 7.
+
+    Classes that fail `recheck` with what confident k leaves of them are not released.
+    """
     n_before = np.cumsum(classes.sizes) - classes.sizes
     draw = partial(
         perturb_batch,
@@ -85,6 +97,8 @@ def perturb_and_measure(
         mechanism=mechanism_of(policy),
         sampled=sample_positions(outlook.expected[0].n_records),
         n_before=n_before,
+        comparisons=comparisons_of_a_record(outlook.expected[0].n_records),
+        recheck=recheck,
     )
     measured = Measured(sizes=np.zeros_like(classes.sizes), spreads=[Spread()] * len(policy.epsilon_quasis))
     seconds: dict[str, float] = {}
@@ -109,15 +123,20 @@ def perturb_batch(
     mechanism: Mechanism,
     sampled: IntArray,
     n_before: IntArray,
+    comparisons: float = math.inf,
+    recheck: Recheck | None = None,
 ) -> BatchMeasured:
     """Draws the noise of one batch of classes, hands the records to `store`, and returns what the noise did.
 
     `low` and `high` are the ends of the ranges of all classes, and `n_before` says for each class how many records the
     classes before it have. `sampled` are the positions, among all records in the order of their classes, of those that
-    pictures show, rising.
+    pictures show, rising. `comparisons` as for `evaluate.tally.realise`.
     """
     clock = Stopwatch(ignore_step)
-    figures = None if isinstance(batch, Batch) else _figures_of_large(batch, low, high, policy, mechanism)
+    figures = None
+    if not isinstance(batch, Batch):
+        refuse_divided(policy, recheck)
+        figures = _figures_of_large(batch, low, high, policy, mechanism)
     own = batch.classes if isinstance(batch, Batch) else slice(batch.class_id, batch.class_id + 1)
     measured = BatchMeasured(
         classes=own,
@@ -133,7 +152,9 @@ def perturb_batch(
             noisy = _perturb(part, low[own], high[own], policy, mechanism, random=random)
         with clock.step("measure"):
             if figures is None:
-                stays, measured.realised = _realise(part, noisy, low[own], high[own], policy, mechanism)
+                stays, measured.realised = _realise(
+                    part, noisy, low[own], high[own], policy, mechanism, comparisons=comparisons, recheck=recheck
+                )
             else:
                 stays = figures.measure(noisy.values, noisy.columns, originals=noisy.originals)
             staying = part.class_ids if stays.all() else part.class_ids[stays]
@@ -187,9 +208,18 @@ def _perturb(
 
 
 def _realise(
-    part: Batch, noisy: _Noisy, low: FloatArray, high: FloatArray, policy: Policy, mechanism: Mechanism
+    part: Batch,
+    noisy: _Noisy,
+    low: FloatArray,
+    high: FloatArray,
+    policy: Policy,
+    mechanism: Mechanism,
+    *,
+    comparisons: float,
+    recheck: Recheck | None,
 ) -> tuple[BoolArray, Realised]:
     """Which records of a batch stay once confident k is applied, and the figures of those."""
+    confident = ConfidentK.asked_by(policy)
     return realise(
         noisy.values,
         noisy.columns,
@@ -199,8 +229,11 @@ def _realise(
         high=high,
         epsilon=float(policy.record_epsilon),
         steps=steps_of(policy),
-        confident=ConfidentK.asked_by(policy),
+        confident=confident,
         originals=noisy.originals,
+        persons=part.persons,
+        still_meets=None if recheck is None or confident is None else partial(recheck, part),
+        comparisons=comparisons,
     )
 
 

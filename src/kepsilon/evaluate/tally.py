@@ -7,23 +7,31 @@ the records that are released, which are fewer where confident k suppresses some
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK, originals_in_reach, suppressed_for_confidence
+from kepsilon.evaluate.confident_k.persons_in_reach import persons_in_reach, persons_in_reach_of_several
 from kepsilon.evaluate.error.relative_error import ErrorSums, realised_errors
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking import several_attributes
 from kepsilon.evaluate.linking.likelihood_links import Originals, weigh_originals
 from kepsilon.evaluate.linking.linking_risk import ExpectedLinks, LinkSums, link_sums
+from kepsilon.evaluate.linking.person_links import person_link_sums
 from kepsilon.evaluate.linking.reidentification import ClassSizes, class_sizes
 from kepsilon.evaluate.noise_law import NoiseLaw
+from kepsilon.evaluate.originals.members import Members, members_of
 from kepsilon.evaluate.originals.rings import lay_out_rings
 from kepsilon.evaluate.originals.sorted_classes import runs_of_classes, sort_classes
+from kepsilon.evaluate.released_persons import ReleasedPersons, released_persons
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
+
+StillMeets = Callable[[BoolArray], BoolArray]
+"""Which classes meet all further requirements, shape (n_classes,), given which records stay, shape (n_records,)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,12 +76,16 @@ class Realised:
     errors: tuple[ErrorSums, ...]
     """One per ε-quasi, of released records."""
     links: LinkSums
+    """To records; to persons, where it is known whom records are about."""
+    persons: ReleasedPersons | None = None
+    """The persons of released classes; None where it is not known whom records are about."""
 
     def __add__(self, other: Realised) -> Realised:
         return Realised(
             sizes=self.sizes + other.sizes,
             errors=_sum_errors(self.errors, other.errors),
             links=self.links + other.links,
+            persons=None if self.persons is None or other.persons is None else self.persons + other.persons,
         )
 
 
@@ -100,6 +112,9 @@ def realise(
     steps: Sequence[Steps],
     confident: ConfidentK | None = None,
     originals: FloatArray | None = None,
+    persons: IntArray | None = None,
+    still_meets: StillMeets | None = None,
+    comparisons: float = math.inf,
 ) -> tuple[BoolArray, Realised]:
     """Which records stay once confident k is applied, and the realised figures of those. Classes must be whole.
 
@@ -107,12 +122,36 @@ def realise(
     n_epsilon_quasis): the ends of the ranges that set the noise. `published` is one array per ε-quasi, as `steps`.
     `values` is what received noise: clipped values where bounds were declared, since an attacker cannot tell apart records
     that were clipped to one value. `originals` then holds the values before clipping, to which errors are relative.
+
+    `persons` says whom each record is about, shape (n_records,): confident k and links are by persons then, and
+    `comparisons` is as for `person_links.person_link_sums`. `still_meets` says, given which records stay after confident
+    k, which classes meet everything else that is required; the others go whole, and one pass is enough, because no class
+    loses some more of its records.
     """
     ranges = high - low
     reach = None if confident is None else confident.reach(mechanism, low, high, epsilon=epsilon)
-    if mechanism.exponential is None and published:
+    members = None if persons is None else members_of(persons, class_ids, n_classes=len(low))
+    if still_meets is not None or (members is not None and members.repeats.any()):
+        together = np.column_stack(published) if published else np.zeros((len(class_ids), 0))
+        stays = _staying(values, together, class_ids, reach, confident, members)
+        if still_meets is not None:
+            stays &= still_meets(stays)[class_ids]
+        links = _attack_persons(
+            values,
+            together,
+            class_ids,
+            stays,
+            members,
+            mechanism=mechanism,
+            low=low,
+            high=high,
+            epsilon=epsilon,
+            steps=steps,
+            comparisons=comparisons,
+        )
+    elif mechanism.exponential is None and published:
         together = np.column_stack(published)
-        stays = _staying(values, together, class_ids, reach, confident)
+        stays = _staying(values, together, class_ids, reach, confident, None)
         links = _attack_by_likelihood(
             values, together, class_ids, stays, mechanism=mechanism, low=low, high=high, epsilon=epsilon, steps=steps
         )
@@ -131,7 +170,12 @@ def realise(
     )
     sizes = np.bincount(class_ids, minlength=len(ranges))
     released = sizes if all_stay else np.bincount(class_ids[stays], minlength=len(ranges))
-    return stays, Realised(sizes=class_sizes(released, sizes), errors=errors, links=links)
+    return stays, Realised(
+        sizes=class_sizes(released, sizes),
+        errors=errors,
+        links=links,
+        persons=None if members is None else released_persons(members, stays),
+    )
 
 
 def attack_classes(
@@ -185,7 +229,7 @@ def _attack_several(
 ) -> tuple[BoolArray, LinkSums]:
     """Which records stay, and links of those, for several ε-quasis with exponential noise."""
     together = np.column_stack(published)
-    stays = _staying(values, together, class_ids, reach, confident)
+    stays = _staying(values, together, class_ids, reach, confident, None)
     found = several_attributes.nearest_originals(
         values, together, class_ids, ranges=ranges, epsilon=epsilon, stays=stays
     )
@@ -198,14 +242,81 @@ def _staying(
     class_ids: IntArray,
     reach: FloatArray | None,
     confident: ConfidentK | None,
+    members: Members | None,
 ) -> BoolArray:
     """Which records stay for confident k, for any number of ε-quasis."""
     if confident is None or reach is None:
         return np.ones(len(class_ids), dtype=np.bool_)
-    in_reach = several_attributes.originals_in_reach(
-        values, published, class_ids, linking_ranges=reach, cap=confident.k, precisions=confident.precisions
+    if members is None:
+        in_reach = several_attributes.originals_in_reach(
+            values, published, class_ids, linking_ranges=reach, cap=confident.k, precisions=confident.precisions
+        )
+    elif values.shape[1] == 1:
+        in_reach = persons_in_reach(
+            sort_classes(values[:, 0], class_ids, n_classes=len(reach)),
+            published[:, 0],
+            members,
+            linking_ranges=reach[:, 0],
+            precision=confident.precisions[0],
+        )
+    else:
+        in_reach = persons_in_reach_of_several(
+            values,
+            published,
+            class_ids,
+            members,
+            linking_ranges=reach,
+            cap=confident.k,
+            precisions=confident.precisions,
+        )
+    return ~suppressed_for_confidence(
+        in_reach, class_ids, k=confident.k, n_classes=len(reach), rule=confident.rule, members=members
     )
-    return ~suppressed_for_confidence(in_reach, class_ids, k=confident.k, n_classes=len(reach), rule=confident.rule)
+
+
+def _attack_persons(
+    values: FloatArray,
+    published: FloatArray,
+    class_ids: IntArray,
+    stays: BoolArray,
+    members: Members | None,
+    *,
+    mechanism: NoiseLaw,
+    low: FloatArray,
+    high: FloatArray,
+    epsilon: float,
+    steps: Sequence[Steps],
+    comparisons: float,
+) -> LinkSums:
+    """Links of the records that stay, to persons where somebody has two records in a class, and to records elsewhere."""
+    is_repeated = np.zeros(len(class_ids), dtype=np.bool_) if members is None else members.repeats[class_ids]
+    single, repeated = np.flatnonzero(~is_repeated), np.flatnonzero(is_repeated)
+    links = attack_classes(
+        values[single],
+        published[single],
+        class_ids[single],
+        stays[single],
+        mechanism=mechanism,
+        low=low,
+        high=high,
+        epsilon=epsilon,
+        steps=steps,
+    )
+    if members is None or not repeated.size:
+        return links
+    return links + person_link_sums(
+        values[repeated],
+        published[repeated],
+        class_ids[repeated],
+        stays[repeated],
+        members.of(repeated, class_ids[repeated], n_classes=len(low)),
+        mechanism=mechanism,
+        low=low,
+        high=high,
+        epsilon=epsilon,
+        steps=steps,
+        comparisons=comparisons,
+    )
 
 
 def _attack_by_likelihood(

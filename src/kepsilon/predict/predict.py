@@ -20,6 +20,7 @@ from kepsilon.evaluate.linking.attackers import (
     Attacker,
     headline_of,
     known_by_class,
+    known_by_class_of_persons,
     known_by_matching,
     known_by_quasis,
 )
@@ -45,6 +46,7 @@ from kepsilon.predict.prediction import (
     Prediction,
     SmallNoise,
 )
+from kepsilon.predict.recheck import recheck_of
 from kepsilon.predict.warnings import (
     warnings_about_agreement,
     warnings_about_classes,
@@ -113,7 +115,12 @@ def predict(
     asked = [policy.epsilon] if epsilons is None else list(epsilons)
     confident = ConfidentK.asked_by(policy)
     settings: list[NoiseSetting] = [(_of_a_record(policy, epsilon), confident) for epsilon in asked]
-    outlook = outlook_of(preview, policy, [*settings, *((_of_a_record(policy, epsilon), None) for epsilon in beside)])
+    outlook = outlook_of(
+        preview,
+        policy,
+        [*settings, *((_of_a_record(policy, epsilon), None) for epsilon in beside)],
+        recheck=recheck_of(policy, counted.table),
+    )
     loss = precision_loss(partition.recoding)
     about_labels = warnings_about_labels(partition.recoding, counted.table, policy)
     if look is None and (policy.kept or all_attackers):
@@ -251,7 +258,10 @@ def _attackers(
 ) -> Iterator[Attacker]:
     """Who could link how many records at one ε, those who know least first."""
     n = expected.n_records
-    yield known_by_class(n_classes=recoding.n_classes, n_records=n, smallest=int(recoding.sizes.min()))
+    if outlook.most_of_a_person is None:
+        yield known_by_class(n_classes=recoding.n_classes, n_records=n, smallest=int(recoding.sizes.min()))
+    else:
+        yield known_by_class_of_persons(outlook.most_of_a_person, sizes=recoding.sizes)
     yield known_by_quasis(policy, risk=expected.links.fair.per(n), largest=expected.largest_possible)
     if policy.epsilon_quasis:
         yield known_by_matching(policy, largest=expected.largest_possible_by_matching)

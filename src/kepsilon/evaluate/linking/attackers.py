@@ -11,11 +11,14 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.known_columns import SubsetAttacks
 from kepsilon.json_values import Json, JsonValue
 from kepsilon.policy.guarantee import shown_name
 from kepsilon.policy.policy import Policy
+from kepsilon.table.arrays import IntArray
 
 MOST_NAMES = 6
 """Columns that a sentence names one by one; of more it says how many there are."""
@@ -26,6 +29,8 @@ ONE_COLUMN, ANY_THREE, WORST_THREE, EVERYTHING = "one column", "any three", "wor
 
 OF_CLASS = "the class of a person"
 """What somebody knows who guesses among the records of a class."""
+OF_CLASS_OF_PERSONS = "the classes of everybody's records"
+"""What somebody knows who guesses among the persons of a class."""
 
 REAL = 5.0
 """Standard deviations above chance from which on a column counts as one that can be worked out from the quasis."""
@@ -133,12 +138,30 @@ def known_by_class(*, n_classes: int, n_records: int, smallest: int) -> Attacker
     )
 
 
+def known_by_class_of_persons(most: IntArray, *, sizes: IntArray) -> Attacker:
+    """Whoever knows which classes everybody's records are in, and names in each class the person with most of them.
+
+    `most` is the largest number of records of one person in each class, `sizes` the records of each class.
+    """
+    return Attacker(
+        name=BY_CLASS,
+        knows=OF_CLASS_OF_PERSONS,
+        how="names the person with most records of the class",
+        needs_only_quasis=True,
+        risk=Estimate(total=int(most.sum()) / int(sizes.sum())),
+        largest=float(np.max(most / sizes)),
+    )
+
+
 def known_by_quasis(policy: Policy, *, risk: Estimate | None, largest: float | None) -> Attacker:
-    """Whoever knows all quasis, and takes the nearest original of the class."""
+    """Whoever knows all quasis, and takes the nearest original of the class, or the person whose originals are likeliest."""
+    how = "takes the nearest original of the class" if policy.epsilon_quasis else "guesses within the class"
+    if policy.person is not None:
+        how = "names the person whose records of the class are together the likeliest"
     return Attacker(
         name=BY_QUASIS,
         knows=quasis_in_words(policy),
-        how="takes the nearest original of the class" if policy.epsilon_quasis else "guesses within the class",
+        how=how,
         needs_only_quasis=True,
         risk=risk,
         largest=largest,
