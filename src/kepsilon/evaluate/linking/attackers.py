@@ -198,6 +198,8 @@ def known_with_column(policy: Policy, *, column: str, risk: Estimate | None, lar
     nearest = (
         "takes the nearest original of the class with the same" if policy.epsilon_quasis else "guesses among the same"
     )
+    if policy.person is not None:
+        nearest = "names the likeliest person of the class with the same"
     return Attacker(
         name=ONE_COLUMN,
         knows=f"{quasis_in_words(policy)} and {column}",
@@ -209,20 +211,27 @@ def known_with_column(policy: Policy, *, column: str, risk: Estimate | None, lar
     )
 
 
-def known_by_three(found: SubsetAttacks, *, n_sampled: int | None) -> tuple[Attacker, Attacker]:
+def known_by_three(
+    found: SubsetAttacks, *, n_sampled: int | None, names_persons: bool = False
+) -> tuple[Attacker, Attacker]:
     """Whoever knows three attributes: on average over all sets of three that were tried, and by the worst set.
 
-    `n_sampled` is the number of records that were looked at, None where these are all.
+    `n_sampled` is the number of records that were looked at, None where these are all. `names_persons` says that persons
+    have several records, so that the attacker names one of them.
     """
     size = len(found.worst_names)
     tried = f"{found.n_tried:,} of {found.n_possible:,}" if found.n_tried < found.n_possible else f"{found.n_tried:,}"
-    sets = f"{tried} {'set' if found.n_possible == 1 else 'sets'} of {size} with at most one ε-quasi"
+    noisy = "with no ε-quasi" if names_persons else "with at most one ε-quasi"
+    sets = f"{tried} {'set' if found.n_possible == 1 else 'sets'} of {size} {noisy}"
+    guesses = (
+        "names the person with most of the records that fit" if names_persons else "guesses among the records that fit"
+    )
     among = "" if n_sampled is None else f"; among {n_sampled:,} sampled records, so at most"
     return (
         Attacker(
             name=ANY_THREE,
             knows=f"any {size} attributes of a person",
-            how=f"guesses among the records that fit (the mean of {sets}{among})",
+            how=f"{guesses} (the mean of {sets}{among})",
             needs_only_quasis=False,
             risk=Estimate(total=found.mean),
             largest=found.largest,
@@ -230,7 +239,7 @@ def known_by_three(found: SubsetAttacks, *, n_sampled: int | None) -> tuple[Atta
         Attacker(
             name=WORST_THREE,
             knows=names_in_words(found.worst_names),
-            how=f"guesses among the records that fit (the worst of {sets}{among})",
+            how=f"{guesses} (the worst of {sets}{among})",
             needs_only_quasis=False,
             risk=Estimate(total=found.worst),
             largest=None,
@@ -238,12 +247,14 @@ def known_by_three(found: SubsetAttacks, *, n_sampled: int | None) -> tuple[Atta
     )
 
 
-def known_by_everything(*, risk: Estimate | None, largest: float | None) -> Attacker:
-    """Whoever knows the whole original table."""
+def known_by_everything(*, risk: Estimate | None, largest: float | None, names_persons: bool = False) -> Attacker:
+    """Whoever knows the whole original table; `names_persons` as for `known_by_three`."""
     return Attacker(
         name=EVERYTHING,
         knows=EVERYTHING,
-        how="takes the nearest original of all columns",
+        how="names the likeliest person by all columns"
+        if names_persons
+        else "takes the nearest original of all columns",
         needs_only_quasis=False,
         risk=risk,
         largest=largest,
