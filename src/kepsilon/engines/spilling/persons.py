@@ -45,7 +45,8 @@ class PersonParts:
     def __init__(self, folder: Path, records: Iterable[Records], *, n_records: int, room: Room, source: str) -> None:
         """Stores `n_records` records or fewer in the private folder `folder`.
 
-        They come with their persons, and with their positions where there is a cap. The class id of a record is its combination, or SUPPRESSED where it is left out.
+        They come with their persons, and with their positions where there is a cap. The class id of a record is its
+        combination, or SUPPRESSED where it is left out.
         """
         self._room, self._source = room, source
         n_parts = 1 + _PARTS_PER_ROOM * n_records // room.records_per_person_part
