@@ -21,6 +21,7 @@ from kepsilon.errors import MemoryLimitError, Problem
 from kepsilon.evaluate.confident_k.simulated_suppression import Counting
 from kepsilon.evaluate.expectations import Expectations, NoiseSetting, expect, expect_of_counts
 from kepsilon.evaluate.large_class import TooManyValuesError, count_parts, merge_counts, one_class
+from kepsilon.evaluate.linking.joined_records import JoinedLinks
 from kepsilon.evaluate.originals.members import members_of
 from kepsilon.evaluate.outliers import OutlierSums, extremes_of, recoverable_outliers
 from kepsilon.evaluate.simulation import Blocks
@@ -31,6 +32,7 @@ from kepsilon.policy.guarantee import shown_name
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, fraction
 from kepsilon.predict.noise_ranges import NoiseRanges, clip_coded, constant_classes, ranges_of, refuse_too_fine
+from kepsilon.predict.persons import PersonLook, joined_links_of, look_at_persons
 from kepsilon.predict.recheck import Recheck, RecheckOfDraws
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.coded_values import CodedValues, code_values
@@ -57,6 +59,10 @@ class Outlook:
     """Distinct persons of every class, shape (n_classes,); None where the policy names no person."""
     most_of_a_person: IntArray | None = None
     """The largest number of records that one person has in each class, shaped like `n_persons`."""
+    look: PersonLook | None = None
+    """The persons of all classes together, where all records of a person get one draw; otherwise None."""
+    joined: tuple[JoinedLinks, ...] | None = None
+    """What whoever joins records with equal noisy values gains in each setting; None where there is no single draw."""
 
     @property
     def widths(self) -> FloatArray:
@@ -69,9 +75,13 @@ def outlook_of(
 ) -> Outlook:
     """Ranges of all classes, and expected figures in each setting.
 
-    Refuses precisions so fine that the grid of the noise would show. What confident k is expected to suppress includes
-    classes that fail `recheck` afterwards.
+    Refuses precisions so fine that the grid of the noise would show, and ε-quasis that differ between the records of a
+    person who is to get one draw. What confident k is expected to suppress includes classes that fail `recheck` afterwards.
     """
+    person_look = None
+    if policy.draws_once_per_person:
+        person_look = look_at_persons(classes, policy)
+        person_look.refuse_varying()
     low = np.empty((len(classes.sizes), len(policy.epsilon_quasis)))
     high = np.empty_like(low)
     clipped: dict[str, int] = {}
@@ -104,13 +114,18 @@ def outlook_of(
         expected=tuple(expected),
         n_persons=None if policy.person is None else n_persons,
         most_of_a_person=None if policy.person is None else most,
+        look=person_look,
+        joined=None
+        if person_look is None
+        else tuple(joined_links_of(person_look, policy, [epsilon for epsilon, _ in settings])),
     )
 
 
 def largest_posteriors_of(classes: Preview, policy: Policy, epsilons: Sequence[float]) -> list[float]:
     """The most that any published value can make a record's own original probable, in any class, for each ε.
 
-    To an attacker who considers one record at a time. It takes one pass over the classes, and no other figure is worked out.
+    To an attacker who considers one record at a time, or one person, where records with equal noisy values can be joined.
+    It takes one pass over the classes, or two, and no other figure is worked out.
     """
     look = partial(
         _largest_posteriors_of_batch,
@@ -122,6 +137,9 @@ def largest_posteriors_of(classes: Preview, policy: Policy, epsilons: Sequence[f
     largest = np.zeros(len(epsilons))
     for own in classes.each(look):
         np.maximum(largest, own, out=largest)
+    if policy.draws_once_per_person:
+        joined = joined_links_of(look_at_persons(classes, policy), policy, list(map(float, epsilons)))
+        np.maximum(largest, [own.largest for own in joined], out=largest)
     found: list[float] = largest.tolist()
     return found
 

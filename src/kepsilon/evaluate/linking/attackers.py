@@ -25,6 +25,7 @@ MOST_NAMES = 6
 
 BY_CLASS, BY_QUASIS, BY_MATCHING, WORKING_OUT = "class", "quasis", "matching", "working out"
 ONE_COLUMN, ANY_THREE, WORST_THREE, EVERYTHING = "one column", "any three", "worst three", "everything"
+BY_JOINING = "joins equal values"
 """Names of attackers: what each of them knows or does, in a word or two."""
 
 OF_CLASS = "the class of a person"
@@ -111,11 +112,15 @@ def headline_of(attackers: Iterable[Attacker]) -> Headline:
 
 
 def risk_in_words(attackers: Sequence[Attacker]) -> str:
-    """The share that whoever knows the quasis links, and the share by also working out a kept column, in sentences."""
+    """The share that whoever knows the quasis links, and what joining records or working out a kept column adds, in sentences."""
     nearest = next(own for own in attackers if own.name == BY_QUASIS)
     risk = nearest.risk or Estimate()
     sentences = [f"Whoever knows {nearest.knows} links {percent(risk.total)} of the records, on average."]
     for own in attackers:
+        if own.name == BY_JOINING and own.risk is not None:
+            sentences.append(
+                f"Whoever also joins records with equal noisy values links {percent_at_most(own.risk.at_most)} at most."
+            )
         if own.name == WORKING_OUT and own.risk is not None:
             share = percent(own.risk.total)
             sentences.append(
@@ -176,6 +181,18 @@ def known_by_matching(policy: Policy, *, largest: float | None) -> Attacker:
         how="matches a whole class one to one",
         needs_only_quasis=True,
         risk=None,
+        largest=largest,
+    )
+
+
+def known_by_joining(policy: Policy, *, risk: Estimate, largest: float) -> Attacker:
+    """Whoever knows all quasis of all records, and joins released records with equal noisy values."""
+    return Attacker(
+        name=BY_JOINING,
+        knows=f"{quasis_in_words(policy)} of all records of everybody",
+        how="joins records with equal noisy values; as if no two persons had equal ones, so at most",
+        needs_only_quasis=True,
+        risk=risk,
         largest=largest,
     )
 

@@ -17,13 +17,13 @@ import numpy as np
 from kepsilon.evaluate.confident_k.simulated_suppression import Counting
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.expectations import expect
+from kepsilon.evaluate.linking.class_attacks import attack_classes
 from kepsilon.evaluate.linking.largest_posterior import largest_of_one
 from kepsilon.evaluate.linking.linking_risk import link_gaps
 from kepsilon.evaluate.linking.person_links import person_link_sums
 from kepsilon.evaluate.noise_law import ExponentialLaw, NoiseLaw
 from kepsilon.evaluate.originals.class_values import count_values
 from kepsilon.evaluate.originals.members import members_of
-from kepsilon.evaluate.tally import attack_classes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.coded_values import CodedValues, code_values
 from kepsilon.table.keys import number
