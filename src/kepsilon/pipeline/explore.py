@@ -19,7 +19,7 @@ from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.predict import predict
-from kepsilon.predict.warnings import warnings_about_reading
+from kepsilon.predict.warnings import warnings_about_namesakes, warnings_about_reading
 from kepsilon.predict.whole_records import WholeTable, fit_whole_table
 from kepsilon.publish.inputs import inputs_of
 from kepsilon.stopwatch import Stopwatch, ignore_step
@@ -68,7 +68,7 @@ def explore(
     n_cells = len(policies) * len(ks) * len(epsilons)
     cells: list[Cell] = []
     with closing(counted.columns):
-        warnings = warnings_about_reading(counted, policy)
+        warnings = (*warnings_about_namesakes(counted), *warnings_about_reading(counted, policy))
         with clock.step("look at columns"):
             table = fit_whole_table(counted, policy) if policy.kept else None
         for name, own in policies.items():
