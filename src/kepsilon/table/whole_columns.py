@@ -18,6 +18,12 @@ from kepsilon.table.whole_records import MISSING, WholeColumn
 _LEAST_SHARE = 0.95
 """Share of the records that has to hold numbers, or dates, for texts to be taken as such."""
 
+_FEW_WORDS = 10
+_MANY_NUMBERS = 16
+_LEAST_BESIDE_WORDS = 0.2
+"""Texts are also taken as numbers, or dates, where no more words than this stand beside more different ones than this, if
+so large a share of the records holds them: “not done” and “>60” are what a laboratory writes instead of a number."""
+
 _PLACEHOLDERS = frozenset({"na", "n/a", "nan", "null", "none", "nil", "-", "--", ".", "?", "missing", "unknown"})
 """Words for a missing value, in lower case; they do not count when the share is worked out."""
 
@@ -70,7 +76,7 @@ def ranked_column(
 
 
 def text_column(texts: Sequence[str], codes: IntArray, *, are_read: bool = True) -> WholeColumn:
-    """The column of some texts, as numbers or dates where nearly all are written like numbers or like dates.
+    """The column of some texts, as numbers or dates where nearly all, or many beside a few words, are written like that.
 
     `texts` are the distinct values in any order, and `codes`, shape (n_records,), the position of each record's value
     among them, or MISSING. Blank text is missing. Unless `are_read`, texts are never taken for numbers or dates.
@@ -113,17 +119,25 @@ def _read(texts: Sequence[str], counts: IntArray) -> tuple[FloatArray | None, bo
 def _parsed(
     texts: Sequence[str], weights: IntArray, parse: Callable[[str], float | None], *, most_wrong: float
 ) -> tuple[FloatArray, int] | None:
-    """What `parse` makes of each text, NaN for nothing, and the weight of those; None where that exceeds `most_wrong`."""
+    """What `parse` makes of each text, NaN for nothing, and the weight of those; None where most are nothing.
+
+    That is, where their weight exceeds `most_wrong`, and they are not a few words beside many numbers.
+    """
     numbers = np.full(len(texts), np.nan)
-    wrong = 0
+    wrong = n_words = 0
     for i, (text, weight) in enumerate(zip(texts, weights.tolist(), strict=True)):
         number = parse(text)
         if number is None:
             wrong += weight
-            if wrong > most_wrong:
+            n_words += weight > 0
+            if wrong > most_wrong and n_words > _FEW_WORDS:
                 return None
         else:
             numbers[i] = number
+    if wrong > most_wrong:
+        are_many = len(np.unique(numbers[~np.isnan(numbers)])) > _MANY_NUMBERS
+        if not are_many or weights.sum() - wrong < _LEAST_BESIDE_WORDS * weights.sum():
+            return None
     return numbers, wrong
 
 

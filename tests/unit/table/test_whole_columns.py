@@ -44,15 +44,36 @@ def test_texts_that_are_numbers_are_ranked_as_numbers():
     assert column.codes.tolist() == [6, 5, 2, 1, 0, 3, 4, 7]
 
 
-@pytest.mark.parametrize(("n_words", "are_numbers"), [(5, True), (6, False)])
+@pytest.mark.parametrize(("n_words", "are_numbers"), [(15, True), (16, False)])
 def test_one_record_in_twenty_may_hold_a_word_among_numbers(n_words, are_numbers):
     """Some files have a remark here and there; such a value has a code, and no number."""
-    column = of_texts(*(str(i) for i in range(100 - n_words)), *["x"] * n_words)
+    column = of_texts(*(str(i) for i in range(300 - n_words)), *(f"x{i:02}" for i in range(n_words)))
     assert (column.numbers is not None) is are_numbers
     if column.numbers is not None:
-        assert column.texts[-1] == "x"
-        assert np.isnan(column.numbers[-1])
-        assert not np.isnan(column.numbers[:-1]).any()
+        assert column.texts[-1] == "x14"
+        assert np.isnan(column.numbers[-n_words:]).all()
+        assert not np.isnan(column.numbers[:-n_words]).any()
+
+
+@pytest.mark.parametrize(
+    ("words", "n_different", "are_numbers"),
+    [
+        pytest.param([">60"] * 80, 20, True, id="one word in most records"),
+        pytest.param([">60"] * 81, 19, False, id="one word in nearly all records"),
+        pytest.param([f"not {i % 10}" for i in range(50)], 50, True, id="ten words"),
+        pytest.param([f"not {i % 11}" for i in range(50)], 50, False, id="eleven words"),
+        pytest.param(["A", "B"] * 10, 16, False, id="few numbers, as of wards"),
+    ],
+)
+def test_a_few_words_may_stand_beside_many_numbers(words, n_different, are_numbers):
+    """A laboratory writes “not done”, or “>60”, in as many records as it wants; the others are numbers all the same."""
+    column = of_texts(*words, *(f"{i}.5" for i in range(n_different)))
+    assert (column.numbers is not None) is are_numbers
+
+
+def test_a_few_words_may_stand_beside_many_dates():
+    """As where a date is not known of half of the records."""
+    assert of_texts(*["not known"] * 30, *(f"2020-01-{1 + i:02}" for i in range(30))).is_date
 
 
 def test_words_for_missing_values_do_not_turn_numbers_into_text():

@@ -11,7 +11,7 @@ from kepsilon.evaluate.kept_columns.by_type import is_exact_date, is_free_text, 
 from kepsilon.evaluate.kept_columns.coding import bins_by_size, bins_by_value, is_measured, may_be_codes, unique_share
 from kepsilon.evaluate.kept_columns.guesses import Guess, formula_guesses
 from kepsilon.evaluate.kept_columns.identifiers_inside import Identifiers
-from kepsilon.evaluate.kept_columns.pairs import Measured, measured_of
+from kepsilon.evaluate.kept_columns.pairs import Measured, measured_of, measured_without_codes
 from kepsilon.evaluate.kept_columns.ratios import divisor_of, ratio_guesses
 from kepsilon.evaluate.kept_columns.two_folds import TwoFolds
 from kepsilon.table.arrays import IntArray
@@ -29,7 +29,7 @@ class FittedColumn:
     """Bins that are counted in tables: by value for all that may be codes."""
     guesses: tuple[Guess, ...]
     measured: Measured | None
-    """The column's numbers; None for categories."""
+    """The column's numbers, without codes such as 999; None for categories."""
     for_bits: tuple[OrderedCodes, ...]
     """Ways to look at the column for bits: by value where it may be codes, by size where it has many numbers."""
     unique: float
@@ -50,7 +50,8 @@ def fit_columns(
 ) -> Iterator[FittedColumn]:
     """The kept columns, fitted, in their order."""
     measured = {name: own for name, column in kept.items() if (own := measured_of(column)) is not None}
-    formulas = formula_guesses(measured, folds)
+    others = {name: own for name in measured if (own := measured_without_codes(kept[name])) is not None}
+    formulas = [formula_guesses(own, folds) for own in (measured, others)]
     divisors = [divisor for name, quasi in quasis.items() if (divisor := divisor_of(name, quasi)) is not None]
     for name, column in kept.items():
         by_value = bins_by_value(column) if may_be_codes(column) else None
@@ -60,8 +61,8 @@ def fit_columns(
             name=name,
             model_bins=bins[0],
             table_bins=bins[-1],
-            guesses=(*formulas.get(name, ()), *ratio_guesses(column, divisors)),
-            measured=measured.get(name),
+            guesses=(*(guess for own in formulas for guess in own.get(name, ())), *ratio_guesses(column, divisors)),
+            measured=others.get(name, measured.get(name)),
             for_bits=tuple(_for_bits(column, by_value)),
             unique=unique_share(column),
             is_date=is_exact_date(column),

@@ -77,6 +77,26 @@ REASONS = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("code", [999.0, -1.0, 0.0])
+def test_a_code_among_numbers_hides_no_leak(code):
+    """One BMI in twenty is 999, and a formula that is fitted to it as if it were a BMI would link nobody."""
+    made, _ = in_hospital()
+    is_code = np.random.default_rng(20).random(N) < 0.05
+    kept = {name: np.where(is_code, code, made.leaky[name]) for name in ("bmi", "height_in")}
+    kept |= {name: np.where(np.roll(is_code, 1), code, made.paired[name]) for name in ("lean_mass", "fat_mass")}
+    records = records_in_classes(
+        partitions(made.k_quasis)["Mondrian, k = 100"],
+        k_quasis=made.k_quasis,
+        epsilon_quasis=made.epsilon_quasis,
+        kept=kept,
+    )
+    bmi, height, lean, fat = look_at_kept_columns(records).columns
+    assert bmi.share_linked > 0.5
+    assert height.verdict == "alarm"
+    assert "pair" in lean.alarms
+    assert "pair" in fat.alarms
+
+
 def test_findings_say_who_links_and_what_is_told():
     """The attacker, the quasi that he uses, and how many he links."""
     made, attackers = in_hospital()
