@@ -193,6 +193,44 @@ def test_a_weak_correlation_in_large_classes_is_a_note():
     assert column.share_linked < 0.006
 
 
+@pytest.mark.parametrize("n_classes", [1, 20])
+@pytest.mark.parametrize(
+    "leak",
+    [
+        pytest.param(lambda age: 2026 - age, id="year of birth"),
+        pytest.param(lambda age: age * 1.25, id="other units"),
+        pytest.param(lambda age: age // 20, id="bands"),
+        pytest.param(lambda age: np.array([f"{own} years" for own in age]), id="text"),
+        pytest.param(lambda age: np.abs(age - 30) + 0.1 * (age > 30), id="neither rising nor falling"),
+        pytest.param(lambda age: np.where(np.arange(len(age)) % 20, age, 999), id="copy with a code"),
+    ],
+)
+def test_a_copy_in_large_classes_is_refused_though_many_share_a_value(leak, n_classes):
+    """It links one record in a hundred, because a hundred share an age; and yet everybody reads the ages from it."""
+    rng = np.random.default_rng(21)
+    n = 20_000
+    age = rng.integers(18, 90, n)
+    kept = {"leak": leak(age), "shuffled": rng.permutation(leak(age)), "other": age + rng.normal(0, 12, n).round()}
+    records = records_in_classes(
+        np.arange(n) % n_classes, epsilon_quasis={"age": age.astype(float)}, kept=kept, k_quasis={"sex": age % 2}
+    )
+    found, shuffled, other = look_at_kept_columns(records).columns
+    assert found.verdict == "alarm"
+    assert "alone" in found.alarms
+    assert found.told_of == "age"
+    assert shuffled.told < 0.05
+    assert 0.5 < other.told < 0.9
+    assert ("alone" in other.notes, other.alarms) == (True, ())
+
+
+def test_one_outlier_does_not_make_a_copy():
+    """Ranks count, so that a flag for the one huge value tells next to nothing of the others."""
+    income = np.append(np.random.default_rng(22).normal(size=999), 1e9)
+    records = records_in_classes(np.zeros(1_000), epsilon_quasis={"income": income}, kept={"rich": income > 1e8})
+    (column,) = look_at_kept_columns(records).columns
+    assert column.told < 0.1
+
+
 def test_a_fit_serves_every_partition():
     """What was found with a fit that is used again equals what a new fit finds."""
     made, _ = in_hospital()
