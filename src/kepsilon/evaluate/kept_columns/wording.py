@@ -23,9 +23,9 @@ def what_it_tells(
         f"{percent(found.share_linked)} of the records through it{beside}",
         "bits": f"whoever sees the release learns {percent(found.bits)} of what generalising hid of {found.bits_of} "
         f"from {name}",
-        "alone": f"whoever sees the release works out {found.told_of} from {name}, which tells {percent(found.told)} of how "
-        "it differs within a class",
-        "serial": f"{name} rises with the rows of the input: whoever knows their order "
+        "alone": f"whoever sees the release learns {percent(found.told)} of how {found.told_of} differs within a class from "
+        f"{name} alone",
+        "serial": f"{name} rises or falls with the rows of the input: whoever knows their order "
         + ("knows whose record is whose" if found.is_serial else "knows about where each record stood"),
         "identifiers": f"{percent(found.identifiers_inside)} of the texts of {name} hold an identifier of the same "
         "record: whoever reads the release reads who it is",
