@@ -108,9 +108,7 @@ def _who_know_more(case: AuditCase, looked: LookedAt) -> Iterator[Attacker]:
     if not looked.rows.size:
         return
     if looked.is_sample:
-        case.findings.note(
-            "attackers", f"those who know kept columns were tried on {looked.sample_in_words}."
-        )
+        case.findings.note("attackers", f"those who know kept columns were tried on {looked.sample_in_words}.")
     if policy.kept:
         name = worst_column(case, looked)
         links = attack_with_known(case, looked, [name])

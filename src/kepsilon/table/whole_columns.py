@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from datetime import date
-from functools import partial
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kepsilon.policy.numbers import parse_double
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.whole_records import MISSING, WholeColumn
+from kepsilon.table.written_numbers import (
+    Parse,
+    ways_to_read_around_numbers,
+    ways_to_read_dates,
+    ways_to_read_numbers,
+)
 
 _LEAST_SHARE = 0.95
 """Share of the records that has to hold numbers, or dates, for texts to be taken as such."""
@@ -26,16 +28,6 @@ so large a share of the records holds them: “not done” and “>60” are wha
 
 _PLACEHOLDERS = frozenset({"na", "n/a", "nan", "null", "none", "nil", "-", "--", ".", "?", "missing", "unknown"})
 """Words for a missing value, in lower case; they do not count when the share is worked out."""
-
-_DATE = re.compile(
-    r"([0-9]{1,4})([-./])([0-9]{1,2})\2([0-9]{1,4})"
-    r"(?:[T ]+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}(?:[.,][0-9]{1,9})?))?)? ?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2})?"
-)
-"""A date in figures, with the time of day or without; the zone is passed over."""
-
-_EPOCH = date(1970, 1, 1).toordinal()
-_DIGITS_OF_YEAR = 4
-_SECONDS_PER_DAY = 86_400
 
 
 def number_column(
@@ -101,23 +93,26 @@ def _read(texts: Sequence[str], counts: IntArray) -> tuple[FloatArray | None, bo
     most_wrong = (1 - _LEAST_SHARE) * weights.sum()
     if not weights.any():
         return None, False
-    found = _parsed(texts, weights, _number, most_wrong=most_wrong)
-    if found is not None:
-        return found[0], False
-    # 03/04/2026 is read with the month first, unless more of the dates can be read with the day first.
-    ways = (partial(_days, day_first=day_first) for day_first in (False, True))
-    best: tuple[FloatArray, int] | None = None
-    for parse in ways:
-        found = _parsed(texts, weights, parse, most_wrong=most_wrong)
-        if found is not None and (best is None or found[1] < best[1]):
-            best = found
-        if best is not None and best[1] == 0:
-            break
-    return (None, False) if best is None else (best[0], True)
+    ways = (
+        (ways_to_read_numbers(texts), False),
+        (ways_to_read_dates(), True),
+        (ways_to_read_around_numbers(texts), False),
+    )
+    for parsers, is_date in ways:
+        best: tuple[FloatArray, int] | None = None
+        for parse in parsers:
+            found = _parsed(texts, weights, parse, most_wrong=most_wrong)
+            if found is not None and (best is None or found[1] < best[1]):
+                best = found
+            if best is not None and best[1] == 0:
+                break
+        if best is not None:
+            return best[0], is_date
+    return None, False
 
 
 def _parsed(
-    texts: Sequence[str], weights: IntArray, parse: Callable[[str], float | None], *, most_wrong: float
+    texts: Sequence[str], weights: IntArray, parse: Parse, *, most_wrong: float
 ) -> tuple[FloatArray, int] | None:
     """What `parse` makes of each text, NaN for nothing, and the weight of those; None where most are nothing.
 
@@ -139,29 +134,3 @@ def _parsed(
         if not are_many or weights.sum() - wrong < _LEAST_BESIDE_WORDS * weights.sum():
             return None
     return numbers, wrong
-
-
-def _number(text: str) -> float | None:
-    """The number that a text is, with a decimal point or a decimal comma."""
-    number = parse_double(text)
-    return parse_double(text.replace(",", ".")) if number is None and text.count(",") == 1 else number
-
-
-def _days(text: str, *, day_first: bool) -> float | None:
-    """Days since 1970 of a date in figures; a year stands first or last, and with dots the day always before the month."""
-    found = _DATE.fullmatch(text.strip())
-    if found is None:
-        return None
-    first, mark, second, third, hour, minute, second_of_minute = found.groups()
-    if len(first) == _DIGITS_OF_YEAR:
-        year, month, day = first, second, third
-    elif len(third) == _DIGITS_OF_YEAR:
-        year, (day, month) = third, (first, second) if day_first or mark == "." else (second, first)
-    else:
-        return None
-    try:
-        days = date(int(year), int(month), int(day)).toordinal() - _EPOCH
-    except ValueError:
-        return None
-    seconds = 3600 * int(hour or 0) + 60 * int(minute or 0) + float((second_of_minute or "0").replace(",", "."))
-    return days + seconds / _SECONDS_PER_DAY

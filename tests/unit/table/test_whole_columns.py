@@ -84,11 +84,41 @@ def test_words_for_missing_values_do_not_turn_numbers_into_text():
     assert of_texts("NA", "?", "-").numbers is None
 
 
-@pytest.mark.parametrize("text", ["1_000", "0x10", "nan", "inf", "1e999", "٣", "3e41592653", "1,234,567"])
+@pytest.mark.parametrize("text", ["1_000", "0x10", "nan", "inf", "1e999", "٣", "3e41592653", "1,23,567"])
 def test_what_is_no_plain_number_stays_text(text):
     """Codes that Python would take for numbers must not be worked out."""
     assert of_texts(text, "a").numbers is None
     assert of_texts(text).numbers is None
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param(["950", "40,247", "1,052,310"], id="thousands"),
+        pytest.param(["$950", "$40,247", "$1,052,310"], id="currency"),
+        pytest.param(["950 EUR", "40247 EUR", "1052310.00 EUR"], id="unit"),
+        pytest.param(["950", "40 247", "1 052 310"], id="blanks"),
+        pytest.param(["950", "40\u202f247", "1\u202f052\u202f310"], id="narrow blanks"),
+        pytest.param(["950", "40'247", "1'052'310"], id="Swiss"),
+        pytest.param(["950,00", "40.247,00", "1.052.310,00"], id="German"),
+        pytest.param(["P950", "P40247", "P1052310"], id="codes"),
+    ],
+)
+def test_numbers_are_read_as_people_write_them(texts):
+    """A copy of an income is one with a currency too."""
+    assert numbers_of(of_texts(*texts)) == [950, 40_247, 1_052_310]
+
+
+def test_a_comma_before_three_digits_is_a_decimal_sign_where_all_have_one():
+    """1,234 may be either; which of the two does not matter, if it is the same everywhere."""
+    assert numbers_of(of_texts("1,234", "20,500")) == [1.234, 20.5]
+    assert numbers_of(of_texts("1,234", "20,5", "3")) == [1.234, 3, 20.5]
+
+
+@pytest.mark.parametrize("texts", [["E11.9", "I10", "F32"], ["12 kg", "12 lb", "3 oz"], ["1.2.3.4", "5.6.7.8"]])
+def test_different_letters_around_numbers_make_texts(texts):
+    """Codes of diseases are no numbers."""
+    assert of_texts(*texts).numbers is None
 
 
 @pytest.mark.parametrize(
@@ -101,8 +131,32 @@ def test_what_is_no_plain_number_stays_text(text):
         (["03/04/2020"], [(2020, 3, 4)]),
         (["03.04.2020"], [(2020, 4, 3)]),
         (["2020/02/29"], [(2020, 2, 29)]),
+        (["28FEB1977", "1mar2020"], [(1977, 2, 28), (2020, 3, 1)]),
+        (["28-Feb-1977", "1 March 2020"], [(1977, 2, 28), (2020, 3, 1)]),
+        (["February 28, 1977", "Mar. 1, 2020"], [(1977, 2, 28), (2020, 3, 1)]),
+        (["28. Februar 1977", "1. März 2020"], [(1977, 2, 28), (2020, 3, 1)]),
+        (["28/02/77", "29/01/20"], [(1977, 2, 28), (2020, 1, 29)]),
+        (["28.02.77", "29.01.20"], [(1977, 2, 28), (2020, 1, 29)]),
+        (["1977-02", "2020-3"], [(1977, 2, 1), (2020, 3, 1)]),
+        (["02/1977", "3/2020"], [(1977, 2, 1), (2020, 3, 1)]),
     ],
-    ids=["iso", "dots", "american", "day first", "either way", "dots either way", "year first"],
+    ids=[
+        "iso",
+        "dots",
+        "american",
+        "day first",
+        "either way",
+        "dots either way",
+        "year first",
+        "SAS",
+        "name of month",
+        "month first",
+        "German",
+        "two digits",
+        "two digits with dots",
+        "months",
+        "months before years",
+    ],
 )
 def test_dates_as_text_are_dates(texts, expected):
     """A birthday in a CSV file gives an age away as well as one in a column of dates."""

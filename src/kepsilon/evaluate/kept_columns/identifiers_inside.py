@@ -27,6 +27,7 @@ _WORD_BITS = 32
 _WORD_MASK = (1 << _WORD_BITS) - 1
 _SEED = 14_004
 _WORD = re.compile(r"[^\W_]{3,}")
+_BEGIN_NUMBERS = frozenset("0123456789+-. ")
 _NUMBER = re.compile(r"\d{4,}")
 
 
@@ -62,7 +63,9 @@ class Identifiers:
         name of a town may stand in an address and in a diagnosis.
         """
         is_read = _is_read(column.texts)
-        codes = column.codes if is_read.all() else np.where(np.append(is_read, False)[column.codes], column.codes, MISSING)
+        codes = (
+            column.codes if is_read.all() else np.where(np.append(is_read, False)[column.codes], column.codes, MISSING)
+        )
         n_present = int(np.count_nonzero(codes != MISSING))
         if not len(self._keys) or not n_present:
             return 0.0
@@ -105,7 +108,8 @@ def _keys(words: list[list[int]], codes: IntArray, records: IntArray) -> IntArra
 def _is_read(texts: Sequence[str]) -> BoolArray:
     """Which texts are read: all, or every second, third … of them where they have too many characters, (n_texts,)."""
     every = 1 + sum(map(len, texts)) // MOST_CHARACTERS
-    return np.arange(len(texts)) % every == 0
+    chosen: BoolArray = np.arange(len(texts)) % every == 0
+    return chosen
 
 
 def _words(
@@ -114,7 +118,7 @@ def _words(
     """The words of each code's value; a whole number is one word.
 
     Of numbers, only those `among` some are asked for, because most columns of numbers hold none of them. Where texts are
-    numbers, those that are none, and codes such as 00123, are read as texts.
+    numbers, those that are none, and codes such as 00123 and P-00123, are read as texts.
     """
     if column.numbers is None:
         for text, chosen in zip(column.texts, _is_read(column.texts) if is_read is None else is_read, strict=True):
@@ -129,8 +133,8 @@ def _words(
     for i in np.flatnonzero(is_word).tolist():
         words[i] = (str(int(sizes[i])),)
     for i, text in enumerate(column.texts):
-        is_padded = text[:1] == "0" and text[1:].isdecimal()
-        if not is_number[i] or is_padded:
+        is_code = text[:1] not in _BEGIN_NUMBERS or (text[:1] == "0" and text[1:].isdecimal())
+        if not is_number[i] or is_code:
             words[i] = (*words[i], *_words_of(text))
     yield from words
 

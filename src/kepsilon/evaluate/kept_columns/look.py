@@ -127,7 +127,8 @@ def look_at_kept_columns(records: RecordsInClasses) -> KeptColumns:
     """What every kept column tells about the records of some classes to whoever knows the quasis of all of them.
 
     For each column the links of the best of four attackers (`findings.Attacker`), the bits about generalised k-quasis,
-    how much of an ε-quasi it tells, and what it looks like; and pairs of columns that tell an ε-quasi. `verdicts.py` says what is an alarm and what a note.
+    how much of an ε-quasi it tells, and what it looks like; and pairs of columns that tell an ε-quasi.
+    `verdicts.py` says what is an alarm and what a note.
     """
     return fit_attackers(records).in_classes(records.class_ids)
 

@@ -14,9 +14,9 @@ Alarms:
 - serial: values in the order of the input bring its order back, which the release hides by shuffling. Whoever has the
   input's order, from another extract or from knowing who came first, has everybody.
 
-Notes: links, bits, pairs and what is told alone below that; columns with repeated values that the input is sorted by; values that are unique,
-exact dates and free text. These say nothing by themselves: they tell those who know them from elsewhere, which the curator
-can judge and a table cannot.
+Notes: links, bits, pairs and what is told alone below that; columns with repeated values that the input is sorted by;
+values that are unique, exact dates and free text. Values, dates and texts say nothing by themselves: they tell those who
+know them from elsewhere, which the curator can judge and a table cannot.
 """
 
 from __future__ import annotations
