@@ -24,7 +24,7 @@ _N_TRIED = 200
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _GROUPS = re.compile(r"[+-]?[0-9]{1,3}(?:[.,][0-9]{3}){2,}")
 _BETWEEN_DIGITS = re.compile(r"(?<=[0-9])[ '’\u00a0\u202f](?=[0-9]{3})")
-_AFFIXED = re.compile(r"([^0-9+.,-]{0,8})([+-]?[0-9](?:[0-9., '’\u00a0\u202f]*[0-9])?)([^0-9]{0,12})")
+_AFFIXED = re.compile(r"([^0-9+.,-]{0,4})([+-]?[0-9](?:[0-9., '’\u00a0\u202f]*[0-9])?)([^0-9]{0,12})")
 """A number with a unit, a currency or some letters before or after it."""
 
 _DATE = re.compile(
