@@ -19,6 +19,9 @@ from kepsilon.table.arrays import FloatArray, IntArray
 FEWEST_FREE = 50
 """So many records, at least, beyond the first of each class and value: with them, chance does not tell half of anything."""
 
+MOST_EMPTY = 8
+"""Numbers of groups for each record beyond which they are numbered anew, without gaps."""
+
 
 class RankCounter:
     """Ranks of all ε-quasis in one partition."""
@@ -27,6 +30,8 @@ class RankCounter:
         self._classes = classes
         ranks = {name: ranks_within(own, classes) for name, own in epsilon_quasis.items()}
         self._ranks = {name: own for name, own in ranks.items() if own.any()}
+        # Sums of products, because a dot product waits for threads, which takes longer than itself.
+        self._totals = {name: float((own * own).sum()) for name, own in self._ranks.items()}
 
     def largest(self, codings: Sequence[OrderedCodes]) -> tuple[float, str | None]:
         """The largest share of an ε-quasi that a column tells, and whose it is; 0 where there are too few records.
@@ -43,16 +48,18 @@ class RankCounter:
     def _shares(self, coding: OrderedCodes) -> dict[str, float]:
         """1 − V(rank | class, shown) / V(rank | class) for each ε-quasi, both without bias."""
         shown = coding.in_classes(self._classes)
-        groups = np.unique(self._classes.ids * (int(shown.max(initial=0)) + 1) + shown, return_inverse=True)[1]
+        groups: IntArray = self._classes.ids * (int(shown.max(initial=0)) + 1) + shown
+        if int(groups.max(initial=0)) > MOST_EMPTY * len(groups):
+            groups = np.unique(groups, return_inverse=True)[1]
         sizes = np.bincount(groups)
-        free = len(shown) - len(sizes)
+        free = len(shown) - int(np.count_nonzero(sizes))
         if free < FEWEST_FREE:
             return {}
         free_in_classes = len(shown) - self._classes.n_classes
         found = {}
         for name, ranks in self._ranks.items():
-            total = float(ranks @ ranks)
-            between = float(np.square(np.bincount(groups, weights=ranks)) @ (1 / sizes))
+            total = self._totals[name]
+            between = float((np.square(np.bincount(groups, weights=ranks)) / np.maximum(sizes, 1)).sum())
             found[name] = 1 - (max(total - between, 0.0) / free) / (total / free_in_classes)
         return found
 
