@@ -18,11 +18,9 @@ import kepsilon
 from kepsilon.count import Counted, read_and_count
 from kepsilon.engines.protocol import Batch
 from kepsilon.engines.spark.engine import SparkEngine
-from kepsilon.engines.spark.person_tasks import limits_of
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.classes import Recoding
 from kepsilon.table.persons import count_persons
-from kepsilon.table.records_per_person import n_within_cap
 from kepsilon.table.sensitive import count_sensitive
 from material.encounters import DIVERSE
 from material.engine_cases import SEED, document, spark_session
@@ -131,25 +129,3 @@ def test_a_dataframe_that_is_computed_in_other_pieces_keeps_the_same_records(ses
     assert one.persons.single.tolist() == other.persons.single.tolist()
     for name in DIVERSE:
         assert one.sensitive[name].counts.tolist() == other.sensitive[name].counts.tolist()
-
-
-def test_limits_let_through_as_many_records_as_may_stay():
-    """Against a loop over persons, with records that share a hash."""
-    draw = np.random.default_rng(SEED)
-    for most in (1, 2, 5):
-        entries = np.unique(draw.integers(0, [20, 9], (60, 2)), axis=0)
-        persons, hashes, counts = entries[:, 0], entries[:, 1] - 4, draw.integers(1, 4, len(entries))
-        staying = n_within_cap(persons, hashes, counts, most=most)
-        limits = limits_of(persons, hashes, counts, staying)
-        limit_of = dict(
-            zip(limits.persons.tolist(), zip(limits.hashes, limits.n_staying, limits.n_there, strict=True), strict=True)
-        )
-        for person in np.unique(persons).tolist():
-            own = [(h, n) for p, h, n in zip(persons, hashes, counts, strict=True) if p == person]
-            total = sum(n for _, n in own)
-            assert staying[persons == person].sum() == min(most, total)
-            assert (person in limit_of) == (total > most)
-            if person in limit_of:
-                limit, n_at, n_there = limit_of[person]
-                assert sum(n for h, n in own if h < limit) + n_at == most
-                assert dict(own)[limit] == n_there
