@@ -72,7 +72,8 @@ class Grid(JsonValue):
     page: Callable[[Grid, Choice], str] = field(compare=False, repr=False)
     """Makes one HTML page from a grid and the choice that was made from it."""
     warnings: tuple[Problem, ...] = ()
-    """What is worth knowing of how the files were read and which types change; the same for every cell."""
+    """What is worth knowing of how the files were read, which types change, and which leaks the policy accepts; said once
+    for all cells."""
     inputs: tuple[Input, ...] = field(default=(), compare=False, repr=False)
     """What was read; none of it is ever overwritten."""
 

@@ -18,6 +18,7 @@ from kepsilon.grid.grid import ExploredRecords, Grid
 from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
+from kepsilon.predict.kept_columns import notes_on_accepted_leaks
 from kepsilon.predict.predict import predict
 from kepsilon.predict.warnings import warnings_about_namesakes, warnings_about_reading
 from kepsilon.predict.whole_records import WholeTable, fit_whole_table
@@ -82,6 +83,7 @@ def explore(
                 partition = partitions.get(own_k) or _too_few(counted.n_staying, own_k)
                 with clock.step("expect", shown=f"cells {len(cells):,} of {n_cells:,}"):
                     cells += _cells_of(partition, own.with_changes(k=own_k), epsilons, counted, table)
+    looked_at = [(cell.name, cell.prediction.kept_columns) for cell in cells if cell.prediction is not None]
     return Grid(
         cells=tuple(cells),
         policy=policy,
@@ -93,7 +95,7 @@ def explore(
         ),
         seconds=clock.seconds,
         page=_page,
-        warnings=warnings,
+        warnings=(*warnings, *notes_on_accepted_leaks(looked_at, policy)),
         inputs=inputs_of(source, policy=policy),
     )
 

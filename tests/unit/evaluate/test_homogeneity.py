@@ -9,6 +9,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+
 from kepsilon.evaluate.homogeneity import Homogeneity, homogeneity
 
 NOBODY = -1

@@ -10,8 +10,8 @@ from kepsilon.engines.on_disk.needs import Needs
 from kepsilon.engines.protocol import Repetition
 from kepsilon.engines.spark.columns import Cluster, SparkColumns
 from kepsilon.engines.spark.session import settled
+from kepsilon.engines.spark.storing import as_input
 from kepsilon.engines.spark.tables import SparkTable
-from kepsilon.engines.spark.tasks import as_input
 from kepsilon.errors import Problem
 from kepsilon.policy.reading import Reading
 from kepsilon.policy.roles import Attribute, ColumnRoles
@@ -28,7 +28,7 @@ class SparkSource:
         self.notes: tuple[Problem, ...] = ()
 
     def read(self, roles: ColumnRoles) -> SparkColumns:
-        """Counts the columns to publish on the cluster; identifiers are not even taken from the files."""
+        """Counts the columns to publish on the cluster; of identifiers only the one that names persons is read."""
         refuse_other_types((self._table.schema.field(name) for name in roles.published), self.name)
         return SparkColumns(self._table, roles, self._engine)
 

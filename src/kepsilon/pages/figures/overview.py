@@ -109,8 +109,7 @@ def sections(record: Record, pictures: Pictures) -> Iterator[Section]:
         *kept_columns_figures(record),
         linking_figure(record, pictures),
         *sensitive_figures(record),
-        # By records: with several records of a person it would not be the chance of finding that person.
-        *([reidentification_figure(record)] if record.persons is None else []),
+        reidentification_figure(record),
         *outlier_figures(record),
     ]
     yield Section(title="What risk is left", figures=risk)

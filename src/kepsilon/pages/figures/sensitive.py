@@ -20,11 +20,12 @@ def sensitive_figures(record: Record) -> Iterator[Figure]:
     if not record.homogeneity:
         return
     columns = sorted(record.homogeneity.items(), key=lambda pair: -pair[1].one_value)
-    sentences = [
+    explained = (
         "Whoever knows the class of a person, and nothing else, knows a sensitive value too where all records of the class "
         "agree on it. A value that most records hold fills some classes by chance alone, so what chance would do stands "
         "beside each figure."
-    ]
+    )
+    sentences = [explained]
     sentences += [f"{words[:1].upper()}{words[1:]}." for words in (own.in_words(name) for name, own in columns)]
     sentences += [f"{name}: {own.measured_on}." for name, own in columns if own.measured_on is not None][:1]
     yield Figure(

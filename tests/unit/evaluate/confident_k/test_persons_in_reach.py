@@ -73,7 +73,7 @@ def test_persons_in_reach_of_several_attributes_equal_brute_force(case, cap, few
 @given(records_of_persons(n_attributes=1), st.integers(2, 4), st.sampled_from(ZeroRule))
 def test_who_is_suppressed_equals_brute_force(case, k, rule):
     """By all three rules for records that noise moved away from everybody."""
-    values, published, ids, persons, reach = case
+    _, _, ids, persons, reach = case
     counts = np.array(counted_slowly(case))
     members = members_of(persons, ids, n_classes=len(reach))
     found = suppressed_for_confidence(counts, ids, k=k, n_classes=len(reach), rule=rule, members=members)
