@@ -47,7 +47,13 @@ def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Sto
     with clock.step("read"):
         opened = engine.open_source(source)
         roles = classify(opened.column_names, policy, source=opened.name)
-        is_simulated = len(policy.epsilon_quasis) > 1 or mechanism_of(policy).exponential is None
+        # Where a person has several records in a class, or classes are checked again after confident k, too.
+        is_simulated = (
+            len(policy.epsilon_quasis) > 1
+            or mechanism_of(policy).exponential is None
+            or policy.person is not None
+            or (policy.confidence is not None and bool(policy.diverse))
+        )
         roles = replace(roles, are_figures_simulated=is_simulated)
         columns = opened.read(roles)
     with clock.step("count"):

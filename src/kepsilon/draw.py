@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,13 +14,16 @@ import numpy as np
 from kepsilon.engines.protocol import Batch, Classes, LargeClass, Random, Store
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.large_class import LargeClassFigures, merge_counts, one_class
+from kepsilon.evaluate.linking.person_links import comparisons_of_a_record
 from kepsilon.evaluate.pictures import Bins, Sample, Spread, sample_positions, spread_of
 from kepsilon.evaluate.tally import Realised, realise
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.noise_ranges import clip
-from kepsilon.predict.outlook import Outlook, count_large
+from kepsilon.predict.outlook import Outlook, count_large, refuse_divided
+from kepsilon.predict.persons import PersonLook, declared_ends
+from kepsilon.predict.recheck import Recheck
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import steps_of
@@ -73,9 +77,23 @@ class Measured:
 
 
 def perturb_and_measure(
-    classes: Classes, outlook: Outlook, policy: Policy, *, random: Random, clock: Stopwatch
+    classes: Classes,
+    outlook: Outlook,
+    policy: Policy,
+    *,
+    random: Random,
+    clock: Stopwatch,
+    recheck: Recheck | None = None,
 ) -> Measured:
-    """Draws the noise of every record, once, and returns what it did. Algorithm 1, lines 6 and 7."""
+    """Draws the noise of every record, once, and returns what it did. Algorithm 1, lines 6 and 7.
+
+    Classes that fail `recheck` with what confident k leaves of them are not released. Where all records of a person get one
+    draw, that is drawn for all persons before anything else.
+    """
+    drawn = None
+    if policy.draws_once_per_person and outlook.look is not None:
+        with clock.step("perturb"):
+            drawn = draw_persons(outlook.look, policy, random=random)
     n_before = np.cumsum(classes.sizes) - classes.sizes
     draw = partial(
         perturb_batch,
@@ -85,6 +103,9 @@ def perturb_and_measure(
         mechanism=mechanism_of(policy),
         sampled=sample_positions(outlook.expected[0].n_records),
         n_before=n_before,
+        comparisons=comparisons_of_a_record(outlook.expected[0].n_records),
+        recheck=recheck,
+        drawn=drawn,
     )
     measured = Measured(sizes=np.zeros_like(classes.sizes), spreads=[Spread()] * len(policy.epsilon_quasis))
     seconds: dict[str, float] = {}
@@ -109,15 +130,24 @@ def perturb_batch(
     mechanism: Mechanism,
     sampled: IntArray,
     n_before: IntArray,
+    comparisons: float = math.inf,
+    recheck: Recheck | None = None,
+    drawn: DrawnPersons | None = None,
 ) -> BatchMeasured:
     """Draws the noise of one batch of classes, hands the records to `store`, and returns what the noise did.
 
     `low` and `high` are the ends of the ranges of all classes, and `n_before` says for each class how many records the
     classes before it have. `sampled` are the positions, among all records in the order of their classes, of those that
-    pictures show, rising.
+    pictures show, rising. `comparisons` as for `evaluate.tally.realise`. `drawn` holds what is published of each person, where
+    all records of a person get one draw.
     """
+    if policy.draws_once_per_person and drawn is None:
+        raise ValueError("all records of a person get one draw, but nothing was drawn for persons")
     clock = Stopwatch(ignore_step)
-    figures = None if isinstance(batch, Batch) else _figures_of_large(batch, low, high, policy, mechanism)
+    figures = None
+    if not isinstance(batch, Batch):
+        refuse_divided(policy, recheck)
+        figures = _figures_of_large(batch, low, high, policy, mechanism)
     own = batch.classes if isinstance(batch, Batch) else slice(batch.class_id, batch.class_id + 1)
     measured = BatchMeasured(
         classes=own,
@@ -130,10 +160,16 @@ def perturb_batch(
     n_passed = int(n_before[own.start])
     for part in _parts(batch):
         with clock.step("perturb"):
-            noisy = _perturb(part, low[own], high[own], policy, mechanism, random=random)
+            noisy = (
+                _perturb(part, low[own], high[own], policy, mechanism, random=random)
+                if drawn is None
+                else _take_drawn(part, drawn, policy)
+            )
         with clock.step("measure"):
             if figures is None:
-                stays, measured.realised = _realise(part, noisy, low[own], high[own], policy, mechanism)
+                stays, measured.realised = _realise(
+                    part, noisy, low[own], high[own], policy, mechanism, comparisons=comparisons, recheck=recheck
+                )
             else:
                 stays = figures.measure(noisy.values, noisy.columns, originals=noisy.originals)
             staying = part.class_ids if stays.all() else part.class_ids[stays]
@@ -186,10 +222,66 @@ def _perturb(
     return _Noisy(values=values, originals=part.values if any(clipped.values()) else None, published=published)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnPersons:
+    """What is published of every person, where all records of a person get one draw."""
+
+    persons: IntArray
+    """The number of every person, rising, shape (n_persons,)."""
+    values: FloatArray
+    """What noise was drawn for, shape (n_persons, n_epsilon_quasis)."""
+    published: FloatArray
+    """Shaped like `values`."""
+
+
+def draw_persons(look: PersonLook, policy: Policy, *, random: Random) -> DrawnPersons:
+    """Draws noise for every person, once: a person spends ε once, whatever number of records and classes.
+
+    The range is the declared one in every class: if one draw were scaled by the ranges of two classes, both published values
+    together would give the true one away.
+    """
+    look.refuse_varying()
+    low, high = declared_ends(policy)
+    published = mechanism_of(policy).draw(
+        look.values,
+        np.zeros(look.n_persons, dtype=np.int64),
+        low[np.newaxis],
+        high[np.newaxis],
+        epsilon=policy.record_epsilon,
+        steps=steps_of(policy),
+        source=random,
+    )
+    return DrawnPersons(persons=look.persons, values=look.values, published=published)
+
+
+def _take_drawn(part: Batch, drawn: DrawnPersons, policy: Policy) -> _Noisy:
+    """What was drawn for the persons whom some records are about."""
+    if part.persons is None:
+        raise ValueError("the records do not say whom they are about")
+    values, clipped = clip(part.values, policy)
+    places = np.minimum(np.searchsorted(drawn.persons, part.persons), len(drawn.persons) - 1)
+    if not np.array_equal(drawn.persons[places], part.persons) or not np.array_equal(values, drawn.values[places]):
+        raise ValueError("some records are not those that noise was drawn for")
+    return _Noisy(
+        values=values,
+        originals=part.values if any(clipped.values()) else None,
+        published=drawn.published[places],
+    )
+
+
 def _realise(
-    part: Batch, noisy: _Noisy, low: FloatArray, high: FloatArray, policy: Policy, mechanism: Mechanism
+    part: Batch,
+    noisy: _Noisy,
+    low: FloatArray,
+    high: FloatArray,
+    policy: Policy,
+    mechanism: Mechanism,
+    *,
+    comparisons: float,
+    recheck: Recheck | None,
 ) -> tuple[BoolArray, Realised]:
     """Which records of a batch stay once confident k is applied, and the figures of those."""
+    confident = ConfidentK.asked_by(policy)
     return realise(
         noisy.values,
         noisy.columns,
@@ -199,8 +291,11 @@ def _realise(
         high=high,
         epsilon=float(policy.record_epsilon),
         steps=steps_of(policy),
-        confident=ConfidentK.asked_by(policy),
+        confident=confident,
         originals=noisy.originals,
+        persons=part.persons,
+        still_meets=None if recheck is None or confident is None else partial(recheck, part),
+        comparisons=comparisons,
     )
 
 

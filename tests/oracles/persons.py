@@ -12,9 +12,7 @@ def persons_in_reach(values, published, class_ids, persons, i, *, reach):
     """Persons with an original of the class within reach of the record's published value; by attribute, any number."""
 
     def is_near(j):
-        return all(
-            abs(exact(v) - exact(x)) <= exact(r) for v, x, r in zip(values[j], published[i], reach, strict=True)
-        )
+        return all(abs(exact(v) - exact(x)) <= exact(r) for v, x, r in zip(values[j], published[i], reach, strict=True))
 
     return len({persons[j] for j in range(len(values)) if class_ids[j] == class_ids[i] and is_near(j)})
 

@@ -215,7 +215,12 @@ def _bounds(policy: Policy, sizes: IntArray) -> Json:
         most += (
             most / 2**60
         )  # noise is drawn on a grid of 2^32 steps, whose sum is that little larger than the integral
-    links = sum((times * min(most, Fraction(size)) for size, times in _counts(sizes).items()), Fraction(0))
+    # Whoever names persons adds up the originals of one; a class of at least k persons leaves so many records for one of them.
+    cap = policy.max_records_per_person or int(sizes.max())
+    links = Fraction(0)
+    for size, times in _counts(sizes).items():
+        of_one = 1 if policy.person is None else max(1, min(cap, size - (policy.k - 1)))
+        links += times * min(most * of_one, Fraction(size))
     noise = {}
     for name, attribute in policy.epsilon_quasis.items():
         if isinstance(attribute.range, tuple):

@@ -294,6 +294,20 @@ class Room:
                 )
             )
 
+    def refuse_capped_persons(self, n_persons: int, source: str) -> None:
+        """Refuses too many persons who have more records than may stay: for each it is held which records stay."""
+        most = self.memory // _PAIR_SHARE // _BYTES_PER_PAIR
+        if n_persons > most:
+            needed = bytes_in_words(_PAIR_SHARE * _BYTES_PER_PAIR * n_persons)
+            raise MemoryLimitError(
+                Problem(
+                    where=source,
+                    what=f"at least {n_persons:,} persons have more records than max_records_per_person, and the memory has "
+                    f"room for {most:,} such persons. No noise was drawn.",
+                    fix=f"Give at least {needed} of memory, or allow more records per person.",
+                )
+            )
+
     def refuse_marks(self, n_records: int, source: str) -> None:
         """Refuses more records than memory has room for to mark each by one bit."""
         if n_records // 8 > self.memory // _PAIR_SHARE:

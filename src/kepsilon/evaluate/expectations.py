@@ -7,6 +7,7 @@ mechanism's own draws (`simulated_figures`).
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,6 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK
+from kepsilon.evaluate.confident_k.simulated_suppression import Counting
 from kepsilon.evaluate.error.expected_errors import NoisyRows, expect_errors
 from kepsilon.evaluate.error.relative_error import ErrorSums
 from kepsilon.evaluate.estimate import Estimate
@@ -22,6 +24,8 @@ from kepsilon.evaluate.large_class import one_class
 from kepsilon.evaluate.linking.linking_risk import ExpectedLinks
 from kepsilon.evaluate.noise_law import NoiseLaw
 from kepsilon.evaluate.originals.class_values import ClassValues, count_values
+from kepsilon.evaluate.originals.members import members_of
+from kepsilon.evaluate.person_figures import PersonBlock, PersonFigures, person_blocks
 from kepsilon.evaluate.simulated_figures import Drawing, SimulatedOne, SimulatedSeveral
 from kepsilon.evaluate.simulation import Blocks
 from kepsilon.evaluate.tally import Expected
@@ -96,13 +100,84 @@ def expect(
     steps: Sequence[Steps],
     originals: FloatArray | None = None,
     blocks: Blocks | None = None,
+    counting: Counting | None = None,
 ) -> Expectations:
     """What to expect of whole classes, known by their records; arguments as for `tally.realise`.
 
     `coded` is the only ε-quasi, coded once for all recodings; it is empty with several ε-quasis, or none. With several,
     records have to be in the order of their classes. `blocks` divides these classes for simulation; it may be left out
-    where there are no other classes.
+    where there are no other classes. With `counting`, links, posteriors and confident k are by persons, and what confident
+    k leaves of a class has to meet further requirements, where there are any; records then have to be in the order of
+    their classes too.
     """
+    by_record = _expect_records(
+        values,
+        coded,
+        class_ids,
+        mechanism=mechanism,
+        low=low,
+        high=high,
+        steps=steps,
+        originals=originals,
+        blocks=blocks,
+    )
+    if counting is None:
+        return by_record
+    if np.any(class_ids[1:] < class_ids[:-1]):
+        raise ValueError("records are not in the order of their classes")
+    drawing = Drawing(mechanism=mechanism, low=low, high=high, steps=steps)
+    repeats = np.zeros(len(low), dtype=np.bool_)
+    if counting.persons is not None:
+        repeats = members_of(counting.persons, class_ids, n_classes=len(low)).repeats
+    if counting.still_meets is None and not repeats.any():
+        return by_record
+    own_blocks = blocks or Blocks.of(np.bincount(class_ids, minlength=len(low)))
+    is_repeated = repeats[class_ids]
+    single: ExpectedFigures | None = None
+    if not is_repeated.any():
+        single = by_record.figures
+    elif not is_repeated.all():
+        others = np.flatnonzero(~is_repeated)
+        single = _expect_records(
+            values[others],
+            [own.of(others) for own in coded],
+            class_ids[others],
+            mechanism=mechanism,
+            low=low,
+            high=high,
+            steps=steps,
+            originals=None if originals is None else originals[others],
+            blocks=own_blocks,
+        ).figures
+    only = coded[0] if coded and values.shape[1] == 1 else None
+
+    def blocks_of(chosen: IntArray, counted: Counting) -> tuple[PersonBlock, ...]:
+        return tuple(
+            person_blocks(values, only, class_ids, chosen, drawing=drawing, counting=counted, blocks=own_blocks)
+        )
+
+    figures = PersonFigures(
+        by_record=by_record.figures,
+        single=single,
+        repeated=blocks_of(np.flatnonzero(is_repeated), dataclasses.replace(counting, still_meets=None)),
+        rechecked=None if counting.still_meets is None else blocks_of(np.arange(len(class_ids)), counting),
+    )
+    return Expectations(n_records=len(class_ids), figures=figures)
+
+
+def _expect_records(
+    values: FloatArray,
+    coded: Sequence[CodedValues],
+    class_ids: IntArray,
+    *,
+    mechanism: NoiseLaw,
+    low: FloatArray,
+    high: FloatArray,
+    steps: Sequence[Steps],
+    originals: FloatArray | None,
+    blocks: Blocks | None,
+) -> Expectations:
+    """What to expect of whole classes by records; arguments as for `expect`."""
     unclipped = values if originals is None else originals
     law = mechanism.exponential
     drawing = Drawing(mechanism=mechanism, low=low, high=high, steps=steps)

@@ -74,7 +74,8 @@ def homogeneity(class_ids: IntArray, codes: IntArray, *, measured_on: str | None
     pairs, counts = np.unique(class_ids * np.int64(n_values) + codes, return_counts=True)
     most: IntArray = np.zeros(len(sizes), dtype=np.int64)
     np.maximum.at(most, pairs // n_values, counts)
-    shares = np.sort(np.bincount(codes) / n)[::-1][:_MOST_FREQUENT]
+    held = np.bincount(codes)
+    shares = np.sort(held[held > 0] / n)[::-1][:_MOST_FREQUENT]
     occurring, n_classes = np.unique(sizes[sizes > 0], return_counts=True)
     records: IntArray = occurring * n_classes
     return Homogeneity(

@@ -7,23 +7,29 @@ the records that are released, which are fewer where confident k suppresses some
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK, originals_in_reach, suppressed_for_confidence
+from kepsilon.evaluate.confident_k.persons_in_reach import persons_in_reach, persons_in_reach_of_several
 from kepsilon.evaluate.error.relative_error import ErrorSums, realised_errors
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking import several_attributes
-from kepsilon.evaluate.linking.likelihood_links import Originals, weigh_originals
+from kepsilon.evaluate.linking.class_attacks import attack_by_likelihood, attack_persons, only_attribute
 from kepsilon.evaluate.linking.linking_risk import ExpectedLinks, LinkSums, link_sums
 from kepsilon.evaluate.linking.reidentification import ClassSizes, class_sizes
 from kepsilon.evaluate.noise_law import NoiseLaw
-from kepsilon.evaluate.originals.rings import lay_out_rings
+from kepsilon.evaluate.originals.members import Members, members_of
 from kepsilon.evaluate.originals.sorted_classes import runs_of_classes, sort_classes
+from kepsilon.evaluate.released_persons import ReleasedPersons, released_persons
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
+
+StillMeets = Callable[[BoolArray], BoolArray]
+"""Which classes meet all further requirements, shape (n_classes,), given which records stay, shape (n_records,)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,12 +74,16 @@ class Realised:
     errors: tuple[ErrorSums, ...]
     """One per ε-quasi, of released records."""
     links: LinkSums
+    """To records; to persons, where it is known whom records are about."""
+    persons: ReleasedPersons | None = None
+    """The persons of released classes; None where it is not known whom records are about."""
 
     def __add__(self, other: Realised) -> Realised:
         return Realised(
             sizes=self.sizes + other.sizes,
             errors=_sum_errors(self.errors, other.errors),
             links=self.links + other.links,
+            persons=None if self.persons is None or other.persons is None else self.persons + other.persons,
         )
 
 
@@ -100,6 +110,9 @@ def realise(
     steps: Sequence[Steps],
     confident: ConfidentK | None = None,
     originals: FloatArray | None = None,
+    persons: IntArray | None = None,
+    still_meets: StillMeets | None = None,
+    comparisons: float = math.inf,
 ) -> tuple[BoolArray, Realised]:
     """Which records stay once confident k is applied, and the realised figures of those. Classes must be whole.
 
@@ -107,13 +120,37 @@ def realise(
     n_epsilon_quasis): the ends of the ranges that set the noise. `published` is one array per ε-quasi, as `steps`.
     `values` is what received noise: clipped values where bounds were declared, since an attacker cannot tell apart records
     that were clipped to one value. `originals` then holds the values before clipping, to which errors are relative.
+
+    `persons` says whom each record is about, shape (n_records,): confident k and links are by persons then, and
+    `comparisons` is as for `person_links.person_link_sums`. `still_meets` says, given which records stay after confident
+    k, which classes meet everything else that is required; the others go whole, and one pass is enough, because no class
+    loses some more of its records.
     """
     ranges = high - low
     reach = None if confident is None else confident.reach(mechanism, low, high, epsilon=epsilon)
-    if mechanism.exponential is None and published:
+    members = None if persons is None else members_of(persons, class_ids, n_classes=len(low))
+    if still_meets is not None or (members is not None and members.repeats.any()):
+        together = np.column_stack(published) if published else np.zeros((len(class_ids), 0))
+        stays = _staying(values, together, class_ids, reach, confident, members)
+        if still_meets is not None:
+            stays &= still_meets(stays)[class_ids]
+        links = attack_persons(
+            values,
+            together,
+            class_ids,
+            stays,
+            members,
+            mechanism=mechanism,
+            low=low,
+            high=high,
+            epsilon=epsilon,
+            steps=steps,
+            comparisons=comparisons,
+        )
+    elif mechanism.exponential is None and published:
         together = np.column_stack(published)
-        stays = _staying(values, together, class_ids, reach, confident)
-        links = _attack_by_likelihood(
+        stays = _staying(values, together, class_ids, reach, confident, None)
+        links = attack_by_likelihood(
             values, together, class_ids, stays, mechanism=mechanism, low=low, high=high, epsilon=epsilon, steps=steps
         )
     else:
@@ -131,46 +168,12 @@ def realise(
     )
     sizes = np.bincount(class_ids, minlength=len(ranges))
     released = sizes if all_stay else np.bincount(class_ids[stays], minlength=len(ranges))
-    return stays, Realised(sizes=class_sizes(released, sizes), errors=errors, links=links)
-
-
-def attack_classes(
-    values: FloatArray,
-    published: FloatArray,
-    class_ids: IntArray,
-    stays: BoolArray,
-    *,
-    mechanism: NoiseLaw,
-    low: FloatArray,
-    high: FloatArray,
-    epsilon: float,
-    steps: Sequence[Steps],
-) -> LinkSums:
-    """Links of the records that stay, with originals of the same class as candidates; arguments as for `realise`.
-
-    A class may also be a part of one, such as its records with one kept value; the ends are those of the whole class then.
-    `published` has the shape of `values`.
-    """
-    if mechanism.exponential is None and values.shape[1]:
-        return _attack_by_likelihood(
-            values, published, class_ids, stays, mechanism=mechanism, low=low, high=high, epsilon=epsilon, steps=steps
-        )
-    if values.shape[1] > 1:
-        return several_attributes.nearest_originals(
-            values, published, class_ids, ranges=high - low, epsilon=epsilon, stays=stays
-        ).sums()
-    links, ranges, columns = LinkSums(), high - low, [published[:, j] for j in range(published.shape[1])]
-    for records, own_ids, block in runs_of_classes(class_ids, n_classes=len(low)):
-        n_own = block.stop - block.start
-        own_values, own_published = _only_attribute(values, columns, records)
-        links += link_sums(
-            sort_classes(own_values, own_ids, n_classes=n_own),
-            own_published,
-            ranges=ranges[block, 0] if ranges.shape[1] else np.zeros(n_own),
-            epsilon=epsilon,
-            stays=stays[records],
-        )
-    return links
+    return stays, Realised(
+        sizes=class_sizes(released, sizes),
+        errors=errors,
+        links=links,
+        persons=None if members is None else released_persons(members, stays),
+    )
 
 
 def _attack_several(
@@ -185,7 +188,7 @@ def _attack_several(
 ) -> tuple[BoolArray, LinkSums]:
     """Which records stay, and links of those, for several ε-quasis with exponential noise."""
     together = np.column_stack(published)
-    stays = _staying(values, together, class_ids, reach, confident)
+    stays = _staying(values, together, class_ids, reach, confident, None)
     found = several_attributes.nearest_originals(
         values, together, class_ids, ranges=ranges, epsilon=epsilon, stays=stays
     )
@@ -198,45 +201,36 @@ def _staying(
     class_ids: IntArray,
     reach: FloatArray | None,
     confident: ConfidentK | None,
+    members: Members | None,
 ) -> BoolArray:
     """Which records stay for confident k, for any number of ε-quasis."""
     if confident is None or reach is None:
         return np.ones(len(class_ids), dtype=np.bool_)
-    in_reach = several_attributes.originals_in_reach(
-        values, published, class_ids, linking_ranges=reach, cap=confident.k, precisions=confident.precisions
+    if members is None:
+        in_reach = several_attributes.originals_in_reach(
+            values, published, class_ids, linking_ranges=reach, cap=confident.k, precisions=confident.precisions
+        )
+    elif values.shape[1] == 1:
+        in_reach = persons_in_reach(
+            sort_classes(values[:, 0], class_ids, n_classes=len(reach)),
+            published[:, 0],
+            members,
+            linking_ranges=reach[:, 0],
+            precision=confident.precisions[0],
+        )
+    else:
+        in_reach = persons_in_reach_of_several(
+            values,
+            published,
+            class_ids,
+            members,
+            linking_ranges=reach,
+            cap=confident.k,
+            precisions=confident.precisions,
+        )
+    return ~suppressed_for_confidence(
+        in_reach, class_ids, k=confident.k, n_classes=len(reach), rule=confident.rule, members=members
     )
-    return ~suppressed_for_confidence(in_reach, class_ids, k=confident.k, n_classes=len(reach), rule=confident.rule)
-
-
-def _attack_by_likelihood(
-    values: FloatArray,
-    published: FloatArray,
-    class_ids: IntArray,
-    stays: BoolArray,
-    *,
-    mechanism: NoiseLaw,
-    low: FloatArray,
-    high: FloatArray,
-    epsilon: float,
-    steps: Sequence[Steps],
-) -> LinkSums:
-    """Links of the records that stay, by the mechanism's own likelihood, a few whole classes at a time."""
-    links = LinkSums()
-    for records, own_ids, block in runs_of_classes(class_ids, n_classes=len(low)):
-        released = np.flatnonzero(stays[records])
-        if not released.size:
-            continue
-        classes = lay_out_rings(np.nan_to_num(values[records].T), own_ids, n_classes=block.stop - block.start)
-        links += weigh_originals(
-            Originals.of_several(classes, low[block], high[block]),
-            published[records[released]],
-            own_ids[released],
-            classes.point_of[released],
-            mechanism=mechanism,
-            epsilon=epsilon,
-            steps=steps,
-        ).sums()
-    return links
 
 
 def _attack_one(
@@ -255,7 +249,7 @@ def _attack_one(
     links = LinkSums()
     for records, own_ids, block in runs_of_classes(class_ids, n_classes=n_classes):
         n_own = block.stop - block.start
-        own_values, own_published = _only_attribute(values, published, records)
+        own_values, own_published = only_attribute(values, published, records)
         classes = sort_classes(own_values, own_ids, n_classes=n_own)
         staying = None
         if confident is not None and reach is not None:
@@ -273,15 +267,6 @@ def _attack_one(
             largest_elsewhere=links.largest,
         )
     return stays, links
-
-
-def _only_attribute(
-    values: FloatArray, published: Sequence[FloatArray], records: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    """Values of the only ε-quasi, true and published; without one all are 0, since records of a class look alike."""
-    if not published:
-        return np.zeros(len(records)), np.zeros(len(records))
-    return values[records, 0], published[0][records]
 
 
 def _sum_errors(mine: tuple[ErrorSums, ...], theirs: tuple[ErrorSums, ...]) -> tuple[ErrorSums, ...]:

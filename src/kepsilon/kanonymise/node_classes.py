@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -12,7 +13,10 @@ from kepsilon.kanonymise.node_counts import NodeCounter, NodeSummary
 from kepsilon.kanonymise.requirements.protocol import Requirement, class_sums
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.frequency import FrequencyTable
-from kepsilon.table.keys import number
+from kepsilon.table.keys import number, pack
+
+_SLOTS_PER_COMBINATION = 4
+"""Empty slots cost less than numbering the classes, up to so many slots per combination; measured."""
 
 
 def classes_at(table: FrequencyTable, node: Node) -> tuple[list[IntArray], IntArray, int]:
@@ -27,6 +31,22 @@ def classes_at(table: FrequencyTable, node: Node) -> tuple[list[IntArray], IntAr
     n_labels = [len(domain.levels[level]) for domain, level in zip(table.domains, node, strict=True)]
     class_of, n_classes = number(codes, sizes=n_labels, length=table.n_combinations)
     return codes, class_of, n_classes
+
+
+def slots_at(table: FrequencyTable, node: Node) -> tuple[IntArray, int]:
+    """The class of every combination at a node, shape (n_combinations,), and a bound above all; some classes may be empty.
+
+    This is faster than `classes_at` where only sums by class are wanted.
+    """
+    codes, sizes = [], []
+    for domain, level, column in zip(table.domains, node, table.codes, strict=True):
+        n_labels = len(domain.levels[level])
+        if n_labels > 1:
+            codes.append(domain.at_level(level).astype(np.int32)[column])
+            sizes.append(n_labels)
+    if math.prod(sizes) > _SLOTS_PER_COMBINATION * table.n_combinations:
+        return number(codes, sizes=sizes, length=table.n_combinations)
+    return pack(codes, sizes=sizes, length=table.n_combinations)
 
 
 class RequirementCounter:
@@ -49,6 +69,18 @@ class RequirementCounter:
     def n_counted(self) -> int:
         """Number of nodes whose classes were counted so far."""
         return self._counter.n_counted
+
+    def passing(self, node: Node, *, max_suppressed: int) -> dict[int, bool]:
+        """By k: whether no more records than that are in classes that are smaller than k or fail a requirement."""
+        by_records = self._counter.passing(node, max_suppressed=max_suppressed)
+        if not any(by_records.values()):
+            return by_records  # what is left out for its size alone is too much
+        return {k: suppressed <= max_suppressed for k, suppressed in self.summary(node).suppressed.items()}
+
+    def outcome(self, node: Node, *, k: int) -> tuple[int, int]:
+        """Records in classes that are smaller than k or fail a requirement, and the number of other classes."""
+        summary = self.summary(node)
+        return summary.suppressed[k], summary.n_classes[k]
 
     def summary(self, node: Node) -> NodeSummary:
         """Records suppressed and classes released at a node, for every k, and its DM*, which counts all classes."""

@@ -101,6 +101,15 @@ class NodeCounter:
             self._summaries[node] = summarise(sizes, ks=self._ks)
         return self._summaries[node]
 
+    def passing(self, node: Node, *, max_suppressed: int) -> dict[int, bool]:
+        """By k: whether no more records than that are in classes smaller than k."""
+        return {k: suppressed <= max_suppressed for k, suppressed in self.summary(node).suppressed.items()}
+
+    def outcome(self, node: Node, *, k: int) -> tuple[int, int]:
+        """Records in classes smaller than k, and the number of other classes."""
+        summary = self.summary(node)
+        return summary.suppressed[k], summary.n_classes[k]
+
     def is_dense(self, node: Node) -> bool:
         """Whether the class sizes of a node are a dense cube."""
         return not isinstance(self._counts(node), _Sparse)

@@ -24,6 +24,7 @@ from kepsilon.policy.roles import fraction, written
 from kepsilon.predict.limits import refuse_outside_limits
 from kepsilon.predict.predict import Predicted, predict
 from kepsilon.predict.prediction import Prediction
+from kepsilon.predict.recheck import recheck_of
 from kepsilon.predict.warnings import warnings_about_reading
 from kepsilon.predict.whole_records import realised_attackers
 from kepsilon.publish.inputs import inputs_of
@@ -121,7 +122,14 @@ def _release(
     with clock.step("expect"):
         predicted = predict(classes, anonymous, counted, policy, beside=_other_epsilons(policy))
         refuse_outside_limits(predicted, classes, anonymous, counted, policy)
-    measured = perturb_and_measure(classes, predicted.outlook, policy, random=random, clock=clock)
+    measured = perturb_and_measure(
+        classes,
+        predicted.outlook,
+        policy,
+        random=random,
+        clock=clock,
+        recheck=recheck_of(policy, counted.table),
+    )
     if measured.realised is None or not measured.realised.sizes.n_records:
         raise _nobody_left(policy)
     recoding, new_ids = only_released(anonymous.recoding, measured.sizes)

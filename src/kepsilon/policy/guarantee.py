@@ -137,13 +137,15 @@ def _kept_columns(policy: Policy) -> Iterator[str]:
 
 def attacker_in_words(policy: Policy) -> str:
     """Whom the bound on the linking risk in a manifest is about."""
-    knows = "knows every true value of the quasi-identifiers, guesses the original of one released record at a time"
+    guesses = "guesses the original of" if policy.person is None else "names the person behind"
+    knows = f"knows every true value of the quasi-identifiers, {guesses} one released record at a time"
     rest = (
         "; for noise as drawn, if confident k had left nobody out of these classes"
         if policy.confidence is not None
         else ""
     )
-    return f"an attacker who {knows} and uses no other column{rest}"
+    joins = ", and does not join records with equal noisy values" if policy.draws_once_per_person else ""
+    return f"an attacker who {knows} and uses no other column{joins}{rest}"
 
 
 def matcher_in_words(quasis: Iterable[str]) -> str:

@@ -2,7 +2,8 @@
 """The ranges and expected figures of all classes, found a batch at a time, before noise is drawn.
 
 A class that is too large for a batch comes in parts. With at most one ε-quasi its distinct values with counts stand for
-it, and give the same figures; with several ε-quasis engines never divide a class.
+it, and give the same figures. With several ε-quasis engines never divide a class, and where it matters whom records are
+about, or what confident k leaves of a class, a divided class is refused.
 """
 
 from __future__ import annotations
@@ -17,16 +18,22 @@ import numpy as np
 
 from kepsilon.engines.protocol import Batch, LargeClass, Preview
 from kepsilon.errors import MemoryLimitError, Problem
+from kepsilon.evaluate.confident_k.simulated_suppression import Counting
 from kepsilon.evaluate.expectations import Expectations, NoiseSetting, expect, expect_of_counts
 from kepsilon.evaluate.large_class import TooManyValuesError, count_parts, merge_counts, one_class
+from kepsilon.evaluate.linking.joined_records import JoinedLinks
+from kepsilon.evaluate.originals.members import members_of
 from kepsilon.evaluate.outliers import OutlierSums, extremes_of, recoverable_outliers
 from kepsilon.evaluate.simulation import Blocks
 from kepsilon.evaluate.tally import Expected
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
+from kepsilon.policy.guarantee import shown_name
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, fraction
 from kepsilon.predict.noise_ranges import NoiseRanges, clip_coded, constant_classes, ranges_of, refuse_too_fine
+from kepsilon.predict.persons import PersonLook, joined_links_of, look_at_persons
+from kepsilon.predict.recheck import Recheck, RecheckOfDraws
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.coded_values import CodedValues, code_values
 from kepsilon.table.steps import steps_of
@@ -48,6 +55,14 @@ class Outlook:
     declared bounds are not in it."""
     expected: tuple[Expected, ...]
     """Expected figures, one for each setting asked about."""
+    n_persons: IntArray | None = None
+    """Distinct persons of every class, shape (n_classes,); None where the policy names no person."""
+    most_of_a_person: IntArray | None = None
+    """The largest number of records that one person has in each class, shaped like `n_persons`."""
+    look: PersonLook | None = None
+    """The persons of all classes together, where all records of a person get one draw; otherwise None."""
+    joined: tuple[JoinedLinks, ...] | None = None
+    """What whoever joins records with equal noisy values gains in each setting; None where there is no single draw."""
 
     @property
     def widths(self) -> FloatArray:
@@ -55,11 +70,18 @@ class Outlook:
         return self.high - self.low
 
 
-def outlook_of(classes: Preview, policy: Policy, settings: Sequence[NoiseSetting]) -> Outlook:
+def outlook_of(
+    classes: Preview, policy: Policy, settings: Sequence[NoiseSetting], *, recheck: Recheck | None = None
+) -> Outlook:
     """Ranges of all classes, and expected figures in each setting.
 
-    Refuses precisions so fine that the grid of the noise would show.
+    Refuses precisions so fine that the grid of the noise would show, and ε-quasis that differ between the records of a
+    person who is to get one draw. What confident k is expected to suppress includes classes that fail `recheck` afterwards.
     """
+    person_look = None
+    if policy.draws_once_per_person:
+        person_look = look_at_persons(classes, policy)
+        person_look.refuse_varying()
     low = np.empty((len(classes.sizes), len(policy.epsilon_quasis)))
     high = np.empty_like(low)
     clipped: dict[str, int] = {}
@@ -71,8 +93,12 @@ def outlook_of(classes: Preview, policy: Policy, settings: Sequence[NoiseSetting
         settings=tuple(settings),
         mechanism=mechanism_of(policy),
         blocks=Blocks.of(classes.sizes),
+        recheck=recheck,
     )
+    n_persons, most = np.zeros((2, len(classes.sizes)), dtype=np.int64)
     for own in classes.each(look):
+        if own.n_persons is not None and own.most_of_a_person is not None:
+            n_persons[own.classes], most[own.classes] = own.n_persons, own.most_of_a_person
         low[own.classes], high[own.classes] = own.low, own.high
         clipped = {name: clipped.get(name, 0) + n for name, n in own.clipped.items()}
         outliers = {name: outliers.get(name, OutlierSums()) + more for name, more in own.outliers.items()}
@@ -86,13 +112,20 @@ def outlook_of(classes: Preview, policy: Policy, settings: Sequence[NoiseSetting
         constant_classes=constant_classes(low, high, policy),
         outliers=outliers,
         expected=tuple(expected),
+        n_persons=None if policy.person is None else n_persons,
+        most_of_a_person=None if policy.person is None else most,
+        look=person_look,
+        joined=None
+        if person_look is None
+        else tuple(joined_links_of(person_look, policy, [epsilon for epsilon, _ in settings])),
     )
 
 
 def largest_posteriors_of(classes: Preview, policy: Policy, epsilons: Sequence[float]) -> list[float]:
     """The most that any published value can make a record's own original probable, in any class, for each ε.
 
-    To an attacker who considers one record at a time. It takes one pass over the classes, and no other figure is worked out.
+    To an attacker who considers one record at a time, or one person, where records with equal noisy values can be joined.
+    It takes one pass over the classes, or two, and no other figure is worked out.
     """
     look = partial(
         _largest_posteriors_of_batch,
@@ -104,6 +137,9 @@ def largest_posteriors_of(classes: Preview, policy: Policy, epsilons: Sequence[f
     largest = np.zeros(len(epsilons))
     for own in classes.each(look):
         np.maximum(largest, own, out=largest)
+    if policy.draws_once_per_person:
+        joined = joined_links_of(look_at_persons(classes, policy), policy, list(map(float, epsilons)))
+        np.maximum(largest, [own.largest for own in joined], out=largest)
     found: list[float] = largest.tolist()
     return found
 
@@ -115,6 +151,7 @@ def _largest_posteriors_of_batch(
     if isinstance(batch, Batch):
         _, expectations = expect_batch(batch, policy, mechanism, blocks.within(batch.classes))
     else:
+        refuse_divided(policy)
         own = slice(batch.class_id, batch.class_id + 1)
         _, _, expectations = _expect_large(batch, policy, mechanism, blocks.within(own))
     return list(expectations.figures.largest(epsilons))
@@ -130,17 +167,29 @@ class BatchOutlook:
     clipped: dict[str, int]
     outliers: dict[str, OutlierSums]
     expected: tuple[Expected, ...]
+    n_persons: IntArray | None = None
+    most_of_a_person: IntArray | None = None
 
 
 def outlook_of_batch(
-    batch: Batch | LargeClass, *, policy: Policy, settings: Sequence[NoiseSetting], mechanism: Mechanism, blocks: Blocks
+    batch: Batch | LargeClass,
+    *,
+    policy: Policy,
+    settings: Sequence[NoiseSetting],
+    mechanism: Mechanism,
+    blocks: Blocks,
+    recheck: Recheck | None = None,
 ) -> BatchOutlook:
     """Ranges and expected figures of one batch; `blocks` divides all classes, not only those of the batch."""
+    members = None
     if isinstance(batch, Batch):
         own = batch.classes
-        ranges, expectations = expect_batch(batch, policy, mechanism, blocks.within(own))
+        ranges, expectations = expect_batch(batch, policy, mechanism, blocks.within(own), recheck=recheck)
         counts = None
+        if batch.persons is not None:
+            members = members_of(batch.persons, batch.class_ids, n_classes=own.stop - own.start)
     else:
+        refuse_divided(policy, recheck)
         own = slice(batch.class_id, batch.class_id + 1)
         ranges, counts, expectations = _expect_large(batch, policy, mechanism, blocks.within(own))
     return BatchOutlook(
@@ -150,6 +199,8 @@ def outlook_of_batch(
         clipped=ranges.clipped,
         outliers={} if mechanism.exponential is None else outliers_of(ranges, policy, counts=counts),
         expected=tuple(expectations.at_each(settings)),
+        n_persons=None if members is None else members.n_persons,
+        most_of_a_person=None if members is None else members.most,
     )
 
 
@@ -176,13 +227,25 @@ def outliers_of(ranges: NoiseRanges, policy: Policy, *, counts: IntArray | None 
 
 
 def expect_batch(
-    batch: Batch, policy: Policy, mechanism: Mechanism, blocks: Blocks | None = None
+    batch: Batch,
+    policy: Policy,
+    mechanism: Mechanism,
+    blocks: Blocks | None = None,
+    *,
+    recheck: Recheck | None = None,
 ) -> tuple[NoiseRanges, Expectations]:
     """The ranges of some whole classes, and their expected figures for any ε."""
     n_classes = batch.classes.stop - batch.classes.start
     is_several = len(policy.epsilon_quasis) > 1
-    if is_several:
+    counting = None
+    if is_several or batch.persons is not None or recheck is not None:
         batch = _in_order(batch, policy)
+    if batch.persons is not None or recheck is not None:
+        counting = Counting(
+            persons=batch.persons,
+            draws_once=policy.draws_once_per_person,
+            still_meets=None if recheck is None else RecheckOfDraws(recheck=recheck, batch=batch),
+        )
     ranges = ranges_of(batch.values, batch.class_ids, n_classes=n_classes, policy=policy)
     if is_several:
         coded: Sequence[CodedValues] = ()
@@ -203,15 +266,16 @@ def expect_batch(
         steps=steps_of(policy),
         originals=ranges.unclipped,
         blocks=blocks,
+        counting=counting,
     )
     return ranges, expectations
 
 
 def _in_order(batch: Batch, policy: Policy) -> Batch:
-    """The batch with its records sorted by class and values.
+    """The batch with its records sorted by class, values and persons.
 
-    With several ε-quasis figures are simulated from records that are sampled by position. These have to be the same records
-    whatever order an engine holds them in, or `check` could refuse what `anonymise` releases.
+    With several ε-quasis, or persons, figures are simulated from records that are sampled by position. These have to be the
+    same records whatever order an engine holds them in, or `check` could refuse what `anonymise` releases.
     """
     coded = _coded(batch.values, policy) if batch.coded is None else batch.coded
     sizes = [len(own.distinct) for own in coded]
@@ -222,10 +286,22 @@ def _in_order(batch: Batch, policy: Policy) -> Batch:
         for n_values, own in zip(sizes, coded, strict=True):
             keys *= n_values
             keys += own.codes
-        order = np.argsort(keys)
+        if batch.persons is None:
+            order = np.argsort(keys)
+        else:
+            order = np.argsort(batch.persons, kind="stable")
+            order = order[np.argsort(keys[order], kind="stable")]
     else:
-        order = np.lexsort((*(own.codes for own in reversed(coded)), batch.class_ids))
-    return dataclasses.replace(batch, class_ids=batch.class_ids[order], values=batch.values[order], coded=None)
+        persons = () if batch.persons is None else (batch.persons,)
+        order = np.lexsort((*persons, *(own.codes for own in reversed(coded)), batch.class_ids))
+    return dataclasses.replace(
+        batch,
+        class_ids=batch.class_ids[order],
+        values=batch.values[order],
+        coded=None if len(coded) > 1 else tuple(own.of(order) for own in coded),
+        persons=None if batch.persons is None else batch.persons[order],
+        sensitive=None if batch.sensitive is None else batch.sensitive[order],
+    )
 
 
 def _coded(values: FloatArray, policy: Policy) -> tuple[CodedValues, ...]:
@@ -260,6 +336,24 @@ def _expect_large(
     )
     n_clipped = int(counts[(values < moved) | (values > moved)].sum())
     return dataclasses.replace(ranges, clipped=dict.fromkeys(ranges.clipped, n_clipped)), counts, expectations
+
+
+def refuse_divided(policy: Policy, recheck: Recheck | None = None) -> None:
+    """Refuses a class that memory has no room for, where distinct values and their counts do not say enough about it."""
+    if policy.person is None and (recheck is None or policy.confidence is None):
+        return
+    why = (
+        f'whom its records are about ("{shown_name(policy.person)}")'
+        if policy.person is not None
+        else "what confidence leaves of it"
+    )
+    raise MemoryLimitError(
+        Problem(
+            where="",
+            what=f"a class is too large to be held in memory, which is needed to see {why}. No noise was drawn.",
+            fix="Give more memory, or coarsen less, so that classes are smaller.",
+        )
+    )
 
 
 def count_large(batch: LargeClass, policy: Policy) -> tuple[FloatArray, IntArray]:

@@ -20,9 +20,12 @@ from kepsilon.evaluate.linking.attackers import (
     Attacker,
     headline_of,
     known_by_class,
+    known_by_class_of_persons,
+    known_by_joining,
     known_by_matching,
     known_by_quasis,
 )
+from kepsilon.evaluate.linking.joined_records import JoinedLinks
 from kepsilon.evaluate.loss.precision_loss import PrecisionLoss, precision_loss
 from kepsilon.evaluate.outliers import WITHIN, OutlierSums
 from kepsilon.evaluate.tally import Expected
@@ -32,7 +35,7 @@ from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.predict.kept_columns import kept_columns_of, leaks, notes_on_kept_columns
 from kepsilon.predict.outlook import Outlook, outlook_of
-from kepsilon.predict.persons import persons_of
+from kepsilon.predict.persons_in_classes import persons_of
 from kepsilon.predict.prediction import (
     AttributeLosses,
     ClassSummary,
@@ -45,6 +48,7 @@ from kepsilon.predict.prediction import (
     Prediction,
     SmallNoise,
 )
+from kepsilon.predict.recheck import recheck_of
 from kepsilon.predict.warnings import (
     warnings_about_agreement,
     warnings_about_classes,
@@ -113,7 +117,12 @@ def predict(
     asked = [policy.epsilon] if epsilons is None else list(epsilons)
     confident = ConfidentK.asked_by(policy)
     settings: list[NoiseSetting] = [(_of_a_record(policy, epsilon), confident) for epsilon in asked]
-    outlook = outlook_of(preview, policy, [*settings, *((_of_a_record(policy, epsilon), None) for epsilon in beside)])
+    outlook = outlook_of(
+        preview,
+        policy,
+        [*settings, *((_of_a_record(policy, epsilon), None) for epsilon in beside)],
+        recheck=recheck_of(policy, counted.table),
+    )
     loss = precision_loss(partition.recoding)
     about_labels = warnings_about_labels(partition.recoding, counted.table, policy)
     if look is None and (policy.kept or all_attackers):
@@ -127,13 +136,16 @@ def predict(
                 outlook,
                 counted,
                 policy,
+                joined=joined,
                 epsilon=epsilon,
                 loss=loss,
                 warnings=about_labels,
                 look=look,
                 all_attackers=all_attackers,
             )
-            for epsilon, expected in zip(asked, outlook.expected, strict=False)
+            for epsilon, expected, joined in zip(
+                asked, outlook.expected, outlook.joined or [None] * len(asked), strict=False
+            )
         ),
         risk_beside=tuple(
             (epsilon, expected.links.fair.total / expected.n_records)
@@ -150,13 +162,17 @@ def _prediction(
     counted: Counted,
     policy: Policy,
     *,
+    joined: JoinedLinks | None,
     epsilon: float,
     loss: PrecisionLoss,
     warnings: tuple[Problem, ...],
     look: WholeLook | None,
     all_attackers: bool,
 ) -> Prediction:
-    """The prediction at one ε; `warnings` are those that do not depend on it."""
+    """The prediction at one ε; `warnings` are those that do not depend on it.
+
+    `joined` is what whoever joins records with equal noisy values gains; None where nobody can.
+    """
     names, recoding = counted.roles.k_quasis, partition.recoding
     n = expected.n_records
     small_noise = _small_noise(outlook, recoding, policy, epsilon=_of_a_record(policy, epsilon))
@@ -167,6 +183,7 @@ def _prediction(
             expected,
             outlook,
             policy,
+            joined=joined,
             epsilon=_of_a_record(policy, epsilon),
             look=look,
             all_attackers=all_attackers,
@@ -212,7 +229,7 @@ def _prediction(
             fair=expected.links.fair.per(n),
             paper_ties=expected.links.paper.per(n),
             largest_possible=expected.largest_possible,
-            largest_possible_by_matching=expected.largest_possible_by_matching,
+            largest_possible_by_matching=_largest_by_matching(expected, joined),
         ),
         attackers=attackers,
         kept_columns=kept_columns,
@@ -245,16 +262,22 @@ def _attackers(
     outlook: Outlook,
     policy: Policy,
     *,
+    joined: JoinedLinks | None,
     epsilon: float,
     look: WholeLook | None,
     all_attackers: bool,
 ) -> Iterator[Attacker]:
     """Who could link how many records at one ε, those who know least first."""
     n = expected.n_records
-    yield known_by_class(n_classes=recoding.n_classes, n_records=n, smallest=int(recoding.sizes.min()))
+    if outlook.most_of_a_person is None:
+        yield known_by_class(n_classes=recoding.n_classes, n_records=n, smallest=int(recoding.sizes.min()))
+    else:
+        yield known_by_class_of_persons(outlook.most_of_a_person, sizes=recoding.sizes)
     yield known_by_quasis(policy, risk=expected.links.fair.per(n), largest=expected.largest_possible)
     if policy.epsilon_quasis:
-        yield known_by_matching(policy, largest=expected.largest_possible_by_matching)
+        yield known_by_matching(policy, largest=_largest_by_matching(expected, joined))
+    if joined is not None:
+        yield known_by_joining(policy, risk=joined.share, largest=joined.largest)
     if look is None:
         return
     formula = who_works_out(look, policy)
@@ -262,6 +285,12 @@ def _attackers(
         yield formula
     if all_attackers:
         yield from who_knows_more(look, outlook, policy, epsilon=epsilon)
+
+
+def _largest_by_matching(expected: Expected, joined: JoinedLinks | None) -> float:
+    """How sure whoever matches one to one can be of any record: a class, or, where records can be joined, persons."""
+    by_class = expected.largest_possible_by_matching
+    return by_class if joined is None else max(by_class, joined.largest_by_matching)
 
 
 def _small_noise(outlook: Outlook, recoding: Recoding, policy: Policy, *, epsilon: float) -> dict[str, SmallNoise]:

@@ -292,9 +292,9 @@ class Prediction(JsonValue):
     """What each kept column tells about the quasis."""
     confident_k: ExpectedSuppression | None = field(metadata=left_out_if_none())
     """None where no confidence is asked for."""
-    homogeneity: Mapping[str, Homogeneity]
+    homogeneity: Mapping[str, Homogeneity] = field(default_factory=dict)
     """How far classes agree on a value, by sensitive column."""
-    persons: Persons | None = field(metadata=left_out_if_none())
+    persons: Persons | None = field(default=None, metadata=left_out_if_none())
     """None where the policy names no column that says whom a record is about."""
     clipped: Mapping[str, int]
     """Values outside declared bounds, by ε-quasi."""

@@ -45,7 +45,7 @@ from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.chosen_classes import choose_classes, in_classes
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.steps import steps_of
-from kepsilon.table.whole_records import WholeRecords
+from kepsilon.table.whole_records import WholeColumn, WholeRecords
 
 MOST_VALUES = 1_000_000
 """Values of kept columns that are looked at, about; more take seconds longer and show little more."""
@@ -77,8 +77,10 @@ class WholeLook:
     """By kept column, the code of each record's value."""
     rows: IntArray | None
     """Position of each record in the input; None where the input has no order."""
+    persons: IntArray | None
+    """Whom each record is about, shape (n_records,); None where the policy does not say what a person is."""
     found: KeptColumns
-    """What the kept columns tell."""
+    """What the kept columns tell: of one record of each person in each class, where it is known who these are."""
     n_all: int
     """Records of all classes of the partition."""
     is_thinned: bool
@@ -110,9 +112,9 @@ def fit_whole_table(counted: Counted, policy: Policy) -> WholeTable | None:
     """All records of a table, with attackers that serve every partition of it; None where it has too many records.
 
     Attackers are fitted to all counted records, also those that a partition suppresses: whoever attacks could not do
-    better.
+    better. None also where persons have several records: one of each person in a class is looked at, and classes differ.
     """
-    if counted.n_staying > _most_records(policy):
+    if counted.n_staying > _most_records(policy) or policy.person is not None:
         return None
     everybody = Recoding(
         class_of=np.zeros(counted.table.n_combinations, dtype=np.int64),
@@ -137,7 +139,8 @@ def look_at_whole_records(
     else:
         shares = choose_classes(recoding, most=_most_records(policy), largest=MOST_RECORDS)
         whole = counted.columns.whole_records(shares, identifiers=_identifiers(policy))
-        found = look_at_kept_columns(in_classes(whole, recoding, counted.table, counted.roles))
+        one_each = _one_of_each_person(whole, recoding, policy)
+        found = look_at_kept_columns(in_classes(one_each, recoding, counted.table, counted.roles))
     class_of_record = recoding.class_of[whole.combinations]
     stays = np.flatnonzero(class_of_record != SUPPRESSED)
     classes, class_ids = np.unique(class_of_record[stays], return_inverse=True)
@@ -151,6 +154,7 @@ def look_at_whole_records(
         },
         kept={name: own.codes[stays] for name, own in whole.kept.items()},
         rows=None if whole.rows is None else whole.rows[stays],
+        persons=None if policy.person is None else _persons(whole.identifiers[policy.person])[stays],
         found=found,
         n_all=int(recoding.sizes.sum()),
         is_thinned=bool(np.any(np.bincount(class_ids, minlength=len(classes)) < recoding.sizes[classes])),
@@ -163,8 +167,29 @@ def _most_records(policy: Policy) -> int:
 
 
 def _identifiers(policy: Policy) -> tuple[str, ...]:
-    """Identifiers that are read for the records looked at, to see whether a kept text repeats them."""
-    return policy.identifiers if policy.kept else ()
+    """Identifiers that are read for the records looked at, to see whether a kept text repeats them, and whose they are."""
+    if policy.kept:
+        return policy.identifiers
+    return () if policy.person is None else (policy.person,)
+
+
+def _persons(column: WholeColumn) -> IntArray:
+    """Whom each record is about, as a number: texts that differ in blanks around them alone name one person."""
+    if not column.texts:
+        return column.codes
+    _, person_of_code = np.unique([text.strip() for text in column.texts], return_inverse=True)
+    persons: IntArray = person_of_code[column.codes]
+    return persons
+
+
+def _one_of_each_person(whole: WholeRecords, recoding: Recoding, policy: Policy) -> WholeRecords:
+    """The records, only the first of each person in each class: whoever links another one of them is right too."""
+    if policy.person is None:
+        return whole
+    class_of_record = recoding.class_of[whole.combinations]
+    persons = _persons(whole.identifiers[policy.person])
+    pairs = class_of_record * np.int64(int(persons.max(initial=0)) + 1) + persons
+    return whole.of(np.sort(np.unique(pairs, return_index=True)[1]))
 
 
 def noisy_classes(look: WholeLook, outlook: Outlook, policy: Policy) -> NoisyClasses:
@@ -177,6 +202,7 @@ def noisy_classes(look: WholeLook, outlook: Outlook, policy: Policy) -> NoisyCla
         mechanism=mechanism_of(policy),
         steps=steps_of(policy),
         is_sample=look.is_sample,
+        persons=look.persons,
     )
 
 
@@ -210,9 +236,10 @@ def who_knows_more(look: WholeLook, outlook: Outlook, policy: Policy, *, epsilon
         yield replace(own, measured_on=look.sample_in_words)
     three = attack_with_three(classes, {**look.labels, **kept}, list(policy.epsilon_quasis), epsilon=epsilon)
     if three is not None:
-        yield from known_by_three(three, n_sampled=len(look.class_ids) if look.is_sample else None)
+        n_sampled = len(look.class_ids) if look.is_sample else None
+        yield from known_by_three(three, n_sampled=n_sampled, names_persons=look.persons is not None)
     (attack,) = attack_with_known(classes, list(kept.values()), epsilons=[epsilon])
-    everything = known_by_everything(risk=attack.share, largest=attack.largest)
+    everything = known_by_everything(risk=attack.share, largest=attack.largest, names_persons=look.persons is not None)
     yield replace(everything, measured_on=look.sample_in_words)
 
 

@@ -64,11 +64,28 @@ def most_links(policy: Policy) -> Fraction:
 
 
 def _linking_bound(policy: Policy, sizes: IntArray) -> float:
-    """Σ_c min(m_c, most links)/n, rounded up; worked out exactly, so that it does not depend on the order of classes."""
+    """Σ_c min(m_c, r_c·most links)/n, rounded up; worked out exactly, so that it does not depend on the order of classes.
+
+    r_c is how many records of the class one person can have: 1 where every record is a person. Whoever names persons adds
+    up the likelihoods of at most so many originals, so that Σ_x max_p Σ_{v of p} P(x|v) ≤ r_c·Σ_x max_v P(x|v).
+    """
     most = most_links(policy)
-    is_small = sizes <= math.floor(most)
-    links = int(sizes[is_small].sum()) + most * int(np.count_nonzero(~is_small))
+    distinct, times = np.unique(sizes, return_counts=True)
+    links = sum(
+        (
+            n * min(Fraction(m), most_of_a_person(policy, m) * most)
+            for m, n in zip(distinct.tolist(), times.tolist(), strict=True)
+        ),
+        Fraction(0),
+    )
     return math.ceil(links / int(sizes.sum()) * STEPS_PER_UNIT) / STEPS_PER_UNIT
+
+
+def most_of_a_person(policy: Policy, size: int) -> int:
+    """The most records that one person can have in a released class of this size, which has at least k persons."""
+    if policy.person is None:
+        return 1
+    return max(1, min(size - policy.k + 1, policy.max_records_per_person or size))
 
 
 def _noise(policy: Policy) -> dict[str, float]:

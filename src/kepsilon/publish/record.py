@@ -174,9 +174,9 @@ class Record(JsonMapping):
     """Who could link how many records, those who know least first."""
     kept_columns: Mapping[str, KeptColumn]
     """What each kept column tells about the quasis."""
-    homogeneity: Mapping[str, Homogeneity]
+    homogeneity: Mapping[str, Homogeneity] = field(default_factory=dict)
     """By sensitive column: how far classes agree on a value, before confident k."""
-    persons: Persons | None = field(metadata=left_out_if_none())
+    persons: Persons | None = field(default=None, metadata=left_out_if_none())
     """None where the policy names no column that says whom a record is about."""
     reidentification: Reidentification
     confident_k: ConfidentSuppression | None = field(metadata=left_out_if_none())
@@ -208,12 +208,10 @@ def record_of(
     seeded: bool,
     engine: str,
     seconds: Mapping[str, float],
-    persons: Persons | None = None,
 ) -> Record:
     """The record of a release, from what was predicted and what was drawn.
 
-    `attackers` are those of the prediction, with what those who know kept columns linked in the release, and `persons` are
-    those of the released classes.
+    `attackers` are those of the prediction, with what those who know kept columns linked in the release.
     """
     before, after = prediction.records, tally.realised
     fates = Fates(
@@ -246,11 +244,19 @@ def record_of(
         attackers=tuple(_attackers(attackers, tally)),
         kept_columns=prediction.kept_columns,
         homogeneity=prediction.homogeneity,
-        persons=persons,
-        reidentification=reidentification(after.sizes),
+        persons=_persons(prediction, tally),
+        reidentification=reidentification(after.sizes, after.persons),
         confident_k=_confident_k(prediction, fates, policy),
         seconds=seconds,
     )
+
+
+def _persons(prediction: Prediction, tally: Tally) -> Persons | None:
+    """The persons of the prediction, with the fewest of a released class, which confident k may have made fewer."""
+    released = tally.realised.persons
+    if prediction.persons is None or released is None or released.fewest is None:
+        return prediction.persons
+    return replace(prediction.persons, fewest_in_a_class=released.fewest)
 
 
 def _classes(sizes: ClassSizes) -> ClassSummary:
@@ -290,9 +296,9 @@ def _linking_risk(prediction: Prediction, tally: Tally) -> LinkingRisk:
 
 def _attackers(attackers: Sequence[Attacker], tally: Tally) -> Iterator[Attacker]:
     """The attackers with their realised links; the first two are known by class and by quasis."""
-    sizes, links = tally.realised.sizes, tally.realised.links
+    sizes, links, persons = tally.realised.sizes, tally.realised.links, tally.realised.persons
     by_class, by_quasis, *others = attackers
-    yield replace(by_class, realised=sizes.n_classes / sizes.n_records)
+    yield replace(by_class, realised=(sizes.n_classes if persons is None else persons.n_most) / sizes.n_records)
     yield replace(by_quasis, realised=links.fair / sizes.n_records)
     yield from others
 

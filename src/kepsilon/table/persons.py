@@ -9,12 +9,12 @@ others are listed, one pair of combination and person after the other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kepsilon.table.arrays import IntArray
-from kepsilon.table.keys import LARGEST_KEY
+from kepsilon.table.keys import LARGEST_KEY, distinct
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,22 @@ def joined(parts: Sequence[PersonCounts], *, n_combinations: int) -> PersonCount
     )
 
 
+def regrouped(counts: PersonCounts, row_of: IntArray, *, n_rows: int) -> PersonCounts:
+    """The persons of a table whose rows each stand for some combinations; `row_of` is the row of every combination.
+
+    A person whose combinations are all in one row has a single one there.
+    """
+    several = count_persons(row_of[counts.combinations], counts.persons, n_combinations=n_rows)
+    occurring = np.flatnonzero(counts.single)
+    single = np.bincount(row_of[occurring], weights=counts.single[occurring], minlength=n_rows)
+    return replace(
+        counts,
+        single=single.astype(np.int64) + several.single,
+        combinations=several.combinations,
+        persons=several.persons,
+    )
+
+
 def count_persons(
     combinations: IntArray, persons: IntArray, *, n_combinations: int, counts: IntArray | None = None
 ) -> PersonCounts:
@@ -69,11 +85,11 @@ def count_persons(
     Two records are about one person if their entries of `persons` are equal; which numbers these are does not matter. With
     `counts`, each entry stands for so many records.
     """
-    distinct, person = np.unique(persons, return_inverse=True)
-    n_of_person = np.bincount(person, weights=counts, minlength=len(distinct)).astype(np.int64)
-    pairs = np.unique(person * np.int64(n_combinations) + combinations)
-    pair_person, pair_combination = np.divmod(pairs, n_combinations)
-    has_several = np.bincount(pair_person, minlength=len(distinct)) > 1
+    numbers, person = np.unique(persons, return_inverse=True)
+    n_of_person = np.bincount(person, weights=counts, minlength=len(numbers)).astype(np.int64)
+    pairs = distinct(combinations * np.int64(max(1, len(numbers))) + person)
+    pair_combination, pair_person = np.divmod(pairs, max(1, len(numbers)))
+    has_several = np.bincount(pair_person, minlength=len(numbers)) > 1
     is_several = has_several[pair_person]
     number = np.cumsum(has_several) - 1
     return PersonCounts(
@@ -97,5 +113,5 @@ def persons_in_classes(class_ids: IntArray, persons: IntArray, *, n_classes: int
     if len(persons) and (persons.min() < 0 or int(persons.max()) >= LARGEST_KEY // max(1, n_classes)):
         persons = np.unique(persons, return_inverse=True)[1]
     n_persons = int(persons.max(initial=-1)) + 1
-    pairs = np.unique(class_ids.astype(np.int64) * n_persons + persons)
+    pairs = distinct(class_ids.astype(np.int64) * n_persons + persons)
     return np.bincount(pairs // max(1, n_persons), minlength=n_classes)

@@ -7,7 +7,8 @@ stored to be released, or its place in the frequency table, where they are store
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,13 +19,17 @@ from kepsilon.engines.arrow.coding import WrongNumbers, encode, read_doubles
 from kepsilon.engines.arrow.formulas import may_hold_text
 from kepsilon.engines.arrow.numpy_arrays import to_doubles, to_positions
 from kepsilon.engines.counts.combinations import CountedColumns, CountedCombinations
+from kepsilon.engines.counts.sensitive import SensitiveCodes
 from kepsilon.engines.on_disk.batches import StoredBatch
 from kepsilon.engines.on_disk.buckets import Bucket
 from kepsilon.engines.on_disk.combinations import StoredCombinations, combinations_of_buckets
 from kepsilon.engines.on_disk.whole_records import whole_records
+from kepsilon.engines.protocol import LeftOut
 from kepsilon.engines.spark.classes import BATCHES_PER_TASK, SparkClasses, SparkPreview
 from kepsilon.engines.spark.jobs import Workers
 from kepsilon.engines.spark.joining import CombinationKeys, in_batches
+from kepsilon.engines.spark.person_tasks import CountPersons, Limits
+from kepsilon.engines.spark.persons import CapOnSpark, count_on_cluster, read_columns
 from kepsilon.engines.spark.sampling import LIMIT, sampled
 from kepsilon.engines.spark.session import as_hadoop, parallelism, settled
 from kepsilon.engines.spark.tables import ROW, SparkTable
@@ -35,6 +40,7 @@ from kepsilon.engines.spark.tasks import (
     StoreCounts,
     as_input,
     count_formulas,
+    own_folder,
     read_counts,
 )
 from kepsilon.errors import DataError, EngineError, Problem
@@ -43,10 +49,14 @@ from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import in_one_piece, moved_schema, moved_type
 from kepsilon.sources.files import changed
 from kepsilon.sources.kept_types import type_changes
-from kepsilon.table.arrays import FloatArray, IntArray
-from kepsilon.table.classes import Recoding
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.classes import SUPPRESSED, Recoding
+from kepsilon.table.codes import Domain
+from kepsilon.table.frequency import FrequencyTable
 from kepsilon.table.keys import number
+from kepsilon.table.persons import PersonCounts, regrouped
 from kepsilon.table.record_hashes import hash_limits
+from kepsilon.table.sensitive import SensitiveCounts
 from kepsilon.table.type_changes import TypeChange
 from kepsilon.table.whole_records import WholeRecords
 
@@ -81,15 +91,23 @@ class SparkColumns(CountedColumns):
         self._table, self._engine = table, engine
         self._with_rows = engine.linkage and table.has_rows
         self.type_changes: tuple[TypeChange, ...] = type_changes(table.schema.field(name) for name in roles.kept)
-        for name in roles.k_quasis:
+        for name in (*roles.k_quasis, *roles.diverse, *([] if roles.person is None else [roles.person])):
             if pa.types.is_nested(table.schema.field(name).type):
                 encode(pa.chunked_array([], type=table.schema.field(name).type), name, table.name)  # refuses
+        self._flagged = (*roles.epsilon_quasis, *([] if roles.person is None else [roles.person]))
+        """The columns of which is counted whether a record misses them: ε-quasis, and whom it is about."""
+        self._persons: PersonCounts | None = None
+        """Between `leave_out` and `count`, the persons of counted combinations."""
+        self._cap: CapOnSpark | None = None
+        """Leaves out what persons have too many of; None where nobody has."""
+        self._sensitive: tuple[SensitiveCodes, ...] = ()
+        """Codes of the values of each of `roles.diverse`; set by `count`."""
         self._parsed = tuple(name for name in roles.epsilon_quasis if self._is_parsed(name))
         self._stored: tuple[SpillFolder, Workers, StoredCombinations] | None = None
         self._room, self._advise = table.room(roles, engine.memory, engine.staging, linkage=engine.linkage)
         values = self._count_all()
-        self._may_miss = tuple(bool(self._is_missing[name].any()) for name in roles.epsilon_quasis)
-        """Whether any record misses each ε-quasi."""
+        self._may_miss = tuple(bool(self._is_missing[name].any()) for name in self._flagged)
+        """Whether any record misses each flagged column."""
         self._keys = CombinationKeys(values=values, n_k_quasis=len(roles.k_quasis), may_miss=self._may_miss)
         self.n_records = int(self._counts.sum())
         table.refuse_changed(self.n_records)
@@ -106,12 +124,13 @@ class SparkColumns(CountedColumns):
             self._refused[name] = error
         return name not in self._refused and (_is_text(kind) or self._roles.reading(name).concerns_numbers)
 
-    def _columns(self, names: Sequence[str], *, rows: bool) -> Any:
-        """A Spark frame of the named columns as c0, c1 …, with ε-quasis as doubles.
+    def _columns(self, names: Sequence[str], *, rows: bool, hashes: bool = False) -> Any:
+        """A Spark frame of the named columns as c0, c1 …, with ε-quasis as doubles and persons as numbers.
 
-        Beside them are the counts of `ReadNumbers` for ε-quasis that workers read, and the position in the input if `rows`.
+        Beside them are the counts of `ReadNumbers` for ε-quasis that workers read, the position in the input if `rows`, and
+        the hash by which records within the cap are chosen if `hashes`.
         """
-        frame = self._table.columns(names, rows=rows)
+        frame = read_columns(self._table, self._roles, names, rows=rows, hashes=hashes)
         parsed = [name for name in names if name in self._parsed]
         if parsed:
             places = tuple(names.index(name) for name in parsed)
@@ -128,7 +147,8 @@ class SparkColumns(CountedColumns):
         from pyspark.sql import functions as f
 
         k_quasis, epsilon_quasis = self._roles.k_quasis, self._usable()
-        names = (*k_quasis, *epsilon_quasis)
+        persons = self._flagged[len(self._roles.epsilon_quasis) :]
+        names = (*k_quasis, *epsilon_quasis, *persons)
         folder = SpillFolder(self._engine.staging)
         try:
             workers = Workers(self._engine.session, folder.path)
@@ -147,6 +167,10 @@ class SparkColumns(CountedColumns):
                         at = len(names) + 2 * self._parsed.index(name)
                         figures.append(f.sum(f"wrong{at}").alias(f"texts{j}"))
                         figures.append(f.sum(f"wrong{at + 1}").alias(f"not_finite_texts{j}"))
+                n_quasis = len(k_quasis) + len(epsilon_quasis)
+                keys += [
+                    frame[f"c{n_quasis + i}"].isNull().alias(f"m{len(epsilon_quasis) + i}") for i in range(len(persons))
+                ]
                 counted = frame.groupBy(*keys).agg(*figures)
                 found = workers.collect(counted, StoreCounts(parent=folder.path))
             return self._read_counted([path for path in found if path.stat().st_size], epsilon_quasis)
@@ -186,11 +210,13 @@ class SparkColumns(CountedColumns):
                     n_texts=_total(table, f"texts{j}"), n_not_finite=_total(table, f"not_finite_texts{j}")
                 )
             self._wrong[name] = wrong
+        flagged = [name for name in self._flagged if name not in self._refused]
+        for j, name in enumerate(flagged):
             flags = in_one_piece(table.column(f"m{j}")).cast(pa.int8())
             is_missing[name] = to_positions(flags, null=0) == 1
         for name in self._refused:
             is_missing[name] = np.zeros(len(table), dtype=np.bool_)
-        self._is_missing = {name: is_missing[name] for name in self._roles.epsilon_quasis}
+        self._is_missing = {name: is_missing[name] for name in self._flagged}
         columns = [*codes.values(), *(flags.astype(np.int32) for flags in self._is_missing.values())]
         sizes = [*(len(own) for own in values.values()), *(2 for _ in self._is_missing)]
         if number(columns, sizes=sizes, length=len(table))[1] != len(table):
@@ -199,7 +225,123 @@ class SparkColumns(CountedColumns):
                 Problem(where="spark", what="some combinations were counted twice; nothing was released.")
             )
         self._combinations = CountedCombinations(values, codes, self._is_missing, self._counts)
-        return table.select([*(f"c{i}" for i in range(len(k_quasis))), *(f"m{j}" for j in range(len(epsilon_quasis)))])
+        return table.select([*(f"c{i}" for i in range(len(k_quasis))), *(f"m{j}" for j in range(len(flagged)))])
+
+    def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
+        """As `Columns.leave_out`; where records are about persons, the cluster counts these."""
+        person = self._roles.person
+        if person is None:
+            return super().leave_out(is_listed, drop_missing=drop_missing)
+        left_out = super().leave_out(is_listed, drop_missing=[*drop_missing, person])
+        numbers = self._combinations.staying()
+        folder = SpillFolder(self._engine.staging)
+        try:
+            self._persons, n_lost, limits = self._count_persons(numbers, Workers(self._engine.session, folder.path))
+        finally:
+            folder.close()
+        self._table.refuse_changed(self.n_records)
+        self._cap = CapOnSpark(limits) if len(limits.persons) else None
+        return replace(left_out, by_cap=self._combinations.lose(n_lost))
+
+    def _count_persons(self, numbers: IntArray, workers: Workers) -> tuple[PersonCounts, IntArray, Limits]:
+        """As `count_on_cluster`; `numbers` are those of the combinations, SUPPRESSED where one is left out."""
+        most = self._roles.max_records_per_person
+        lookup = workers.folder / "0.parquet"
+        self._keys.write(lookup, {"combination": numbers}, only=np.flatnonzero(numbers != SUPPRESSED))
+        with settled(self._engine.session, self._table.settings):
+            frame = self._columns((*self._roles.k_quasis, *self._flagged), rows=False, hashes=most is not None)
+            combinations = self._engine.session.read.parquet(as_hadoop(lookup))
+            return count_on_cluster(
+                frame,
+                combinations,
+                self._keys.are_same(frame, combinations),
+                workers,
+                place=self._person_place,
+                n_records=self.n_records,
+                n_tasks=parallelism(self._engine.session),
+                task=CountPersons(
+                    parent=workers.folder,
+                    n_combinations=len(numbers),
+                    most=most,
+                    room=self._room,
+                    source=self._table.name,
+                ),
+            )
+
+    @property
+    def _person_place(self) -> int:
+        """The position of the person among k-quasis and flagged columns."""
+        return len(self._roles.k_quasis) + len(self._roles.epsilon_quasis)
+
+    def _within_cap(self, frame: Any, limits: Path) -> Any:
+        """The records of a frame without those beyond the cap; `limits` is the file to write to which they are joined."""
+        if self._cap is None:
+            return frame
+        self._cap.write(limits)
+        read = self._engine.session.read.parquet(as_hadoop(limits))
+        return self._cap.within(frame, read, place=self._person_place)
+
+    def count(
+        self, domains: Mapping[str, tuple[Domain, IntArray]], *, missing_in_class: Sequence[str]
+    ) -> FrequencyTable:
+        """As `Columns.count`; where something is asked of sensitive columns, the cluster counts their values."""
+        table = super().count(domains, missing_in_class=missing_in_class)
+        if self._persons is not None:
+            persons = regrouped(self._persons, self._combinations.row_in_table(), n_rows=table.n_combinations)
+            if persons.n_records != int(table.counts.sum()):
+                raise changed(self._table.name)
+            table = replace(table, persons=persons)
+            self._persons = None
+        return replace(table, sensitive=self._count_sensitive(table)) if self._roles.diverse else table
+
+    def _count_sensitive(self, table: FrequencyTable) -> dict[str, SensitiveCounts]:
+        """Sensitive values by combination, for each column. Sets the codes of the values."""
+        folder = SpillFolder(self._engine.staging)
+        try:
+            found = {
+                name: self._sensitive_values(name, Workers(self._engine.session, folder.path))
+                for name in self._roles.diverse
+            }
+        finally:
+            folder.close()
+        self._table.refuse_changed(self.n_records)
+        counted: dict[str, SensitiveCounts] = {}
+        for name, values in found.items():
+            rows, counts = (to_positions(in_one_piece(values.column(i)), null=0).astype(np.int64) for i in (0, 2))
+            if not np.array_equal(np.bincount(rows, weights=counts, minlength=len(table.counts)), table.counts):
+                raise changed(self._table.name)
+            column = as_input(values.column(1), moved_type(self._table.schema.field(name).type))
+            texts, places = encode(column, name, self._table.name)
+            self._room.refuse_sensitive_values(len(texts), name, self._table.name)
+            codes = SensitiveCodes.of(texts, name=name, source=self._table.name)
+            counted[name] = codes.count(rows, [texts[i] for i in places.tolist()], counts)
+            self._sensitive = (*self._sensitive, codes)
+        return counted
+
+    def _sensitive_values(self, name: str, workers: Workers) -> pa.Table:
+        """Row of the frequency table, value of a sensitive column, and how many records have both, counted on the cluster."""
+        from pyspark.sql import functions as f
+
+        folder = own_folder(workers.folder)
+        lookup = folder / "0.parquet"
+        rows = self._combinations.row_in_table()
+        self._keys.write(lookup, {"class_id": rows}, only=np.flatnonzero(rows != SUPPRESSED))
+        names = (*self._roles.k_quasis, *self._flagged, name)
+        with settled(self._engine.session, self._table.settings):
+            frame = self._within_cap(
+                self._columns(names, rows=False, hashes=self._cap is not None), folder / "1.parquet"
+            )
+            known = self._engine.session.read.parquet(as_hadoop(lookup))
+            joined = frame.join(f.broadcast(known), self._keys.are_same(frame, known))
+            values = joined.groupBy(known["class_id"], frame[f"c{len(names) - 1}"].alias("value"))
+            found = workers.collect(values.agg(f.count(f.lit(1)).alias("n")), StoreCounts(parent=folder))
+        parts: list[pa.Table] = []
+        for path in found:
+            if path.stat().st_size:
+                parts.append(read_counts(path))
+                n_pairs = sum(len(own) for own in parts)
+                self._room.refuse_pairs(n_pairs, f'a value of "{name}"', self._table.name)
+        return pa.concat_tables(parts)
 
     def preview(self, recoding: Recoding) -> SparkPreview:
         """As `Columns.preview`; the first call has the cluster store the ε-quasis of all records by combination."""
@@ -236,7 +378,7 @@ class SparkColumns(CountedColumns):
         beside = (*self._roles.kept, *identifiers)
         folder = SpillFolder(self._engine.staging)
         try:
-            found = self._taken(shares, identifiers, folder.path / "0.parquet")
+            found = self._taken(shares, identifiers, folder.path)
         finally:
             folder.close()
         self._table.refuse_changed(self.n_records)
@@ -247,31 +389,40 @@ class SparkColumns(CountedColumns):
             raise changed(self._table.name)
         return whole_records([records], kept=self._roles.kept, identifiers=identifiers)
 
-    def _taken(self, shares: FloatArray, identifiers: Sequence[str], lookup: Path) -> pa.Table:
+    def _taken(self, shares: FloatArray, identifiers: Sequence[str], folder: Path) -> pa.Table:
         """The records to take with all their columns, the row of the frequency table as class id; columns as in `RecordColumns`.
 
-        `lookup` is the file to write the combinations to that Spark joins to the records.
+        `folder` is where files are written to that Spark joins to the records.
         """
         from pyspark.sql import functions as f
 
+        lookup, limits_file = folder / "0.parquet", folder / "1.parquet"
         row_of = self._combinations.row_in_table()
         is_asked_for = np.append(shares, 0.0)[row_of] > 0  # SUPPRESSED, which is −1, finds the last entry
         limits = np.append(hash_limits(shares), 0)[row_of]
         numbers: dict[str, IntArray] = {"class_id": row_of.astype(np.int32), LIMIT: limits}
         self._keys.write(lookup, numbers, only=np.flatnonzero(is_asked_for))
         first = len(self._roles.k_quasis)
-        first_beside = first + len(self._roles.epsilon_quasis)
-        names = (*self._roles.k_quasis, *self._roles.epsilon_quasis, *self._roles.kept, *identifiers)
+        first_beside = first + len(self._flagged)
+        names = (*self._roles.k_quasis, *self._flagged, *self._roles.kept, *identifiers)
         with_rows = self._table.has_rows
         with settled(self._engine.session, self._table.settings):
-            frame = self._columns(names, rows=with_rows)
+            frame = self._columns(names, rows=with_rows, hashes=self._cap is not None)
+            if self._cap is not None:
+                self._cap.write(limits_file)
+                capped = self._engine.session.read.parquet(as_hadoop(limits_file))
+                frame = self._cap.marked(frame, capped, place=self._person_place)
             asked_for = self._engine.session.read.parquet(as_hadoop(lookup))
             taken = frame.join(f.broadcast(asked_for), self._keys.are_same(frame, asked_for))
             if ((shares > 0) & (shares < 1)).any():
                 taken = sampled(taken, n_columns=len(names), rows=with_rows, has_identifiers=bool(identifiers))
             columns = [f"c{i}" for i in range(len(names))]
             rows = [ROW] if with_rows else []
-            return taken.select("class_id", *columns[first:first_beside], *rows, *columns[first_beside:]).toArrow()
+            marks = () if self._cap is None else self._cap.marks
+            found = taken.select(
+                "class_id", *columns[first:first_beside], *rows, *columns[first_beside:], *marks
+            ).toArrow()
+        return found if self._cap is None else self._cap.without_surplus(found)
 
     def classes(self, recoding: Recoding) -> SparkClasses:
         """As `Columns.classes`; has the cluster store all records, those of a batch of classes in one bucket."""
@@ -317,9 +468,10 @@ class SparkColumns(CountedColumns):
     ) -> list[Bucket]:
         """Has the cluster store all records, and returns a bucket for each slice of answers; refused if the table has changed."""
         starts = np.array([own.start for own in slices], dtype=np.int64)
-        kept, with_rows = (self._roles.kept, self._with_rows) if to_release else ((), False)
-        names = (*self._roles.k_quasis, *self._roles.epsilon_quasis, *kept)
+        kept, with_rows = (self._roles.kept, self._with_rows) if to_release else (self._roles.diverse, False)
+        names = (*self._roles.k_quasis, *self._flagged, *kept)
         columns = self._record_columns(kept, coded=tuple(self._table.coded(kept)), rows=with_rows)
+        columns = replace(columns, sensitive=self._sensitive, stores_kept=to_release)
         work = BringTogether(parent=workers.folder, starts=starts, columns=columns)
         class_of = answers.astype(np.int32)
         batch = (np.searchsorted(starts, class_of, side="right") - 1).astype(np.int32)
@@ -329,7 +481,8 @@ class SparkColumns(CountedColumns):
         settings = {**self._table.settings, "spark.sql.execution.arrow.maxRecordsPerBatch": per_batch}
         n_tasks = parallelism(self._engine.session)
         with settled(self._engine.session, settings):
-            frame = self._columns(names, rows=with_rows)
+            frame = self._columns(names, rows=with_rows, hashes=self._cap is not None)
+            frame = self._within_cap(frame, workers.folder / "1.parquet")
             # As many tasks as cores or more, and none so large that it takes long to repeat if a worker is lost.
             n_parts = max(n_tasks, -(-self.n_records * self._room.record_width // _PART_BYTES))
             classes = self._engine.session.read.parquet(as_hadoop(lookup))
@@ -347,11 +500,12 @@ class SparkColumns(CountedColumns):
         """The columns of a frame of records, with those named by `beside` as kept ones."""
         return RecordColumns(
             epsilon_quasis=self._roles.epsilon_quasis,
-            may_miss=self._may_miss,
+            may_miss=self._may_miss[: len(self._roles.epsilon_quasis)],
             has_rows=rows,
             kept=moved_schema(pa.schema([self._table.schema.field(name) for name in beside])),
             coded=coded,
             source=self._table.name,
+            has_persons=self._roles.person is not None,
         )
 
 

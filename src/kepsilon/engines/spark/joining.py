@@ -23,10 +23,10 @@ class CombinationKeys:
     """The values that tell counted combinations apart, and the file and the condition that records are joined by."""
 
     values: pa.Table
-    """k-quasis as c0, c1 … and flags of missing ε-quasis as m0, m1 …, as Spark returned them; a row for each combination."""
+    """k-quasis as c0, c1 … and flags of what is missing as m0, m1 …, as Spark returned them; a row for each combination."""
     n_k_quasis: int
     may_miss: tuple[bool, ...]
-    """Whether any record missed each ε-quasi when combinations were counted."""
+    """Whether any record missed each ε-quasi, or the person if records have one, when combinations were counted."""
 
     def write(self, target: Path, numbers: Mapping[str, IntArray], *, only: IntArray | None = None) -> None:
         """Writes a file of the combinations with some numbers for each; of those at the positions `only`, if given."""
@@ -50,9 +50,9 @@ class CombinationKeys:
         return are_same
 
     def by_class(self, frame: Any, combinations: Any, *, n_kept: int, rows: bool) -> Any:
-        """A Spark frame of class id, batch, ε-quasis, position in the input if `rows`, and kept columns; of no suppressed record.
+        """A Spark frame of class id, batch, ε-quasis, person, position in the input if `rows`, and kept columns.
 
-        `combinations` were read from such a file, with class and batch of each.
+        It has no suppressed record, and a person only if records have one. `combinations` were read from such a file, with class and batch of each.
         """
         from pyspark.sql import functions as f
 

@@ -24,7 +24,7 @@ def sampled(frame: Any, *, n_columns: int, rows: bool, has_identifiers: bool) ->
 
     if rows:
         return frame.where(f.xxhash64(f.col(ROW)) <= f.col(LIMIT))
-    values = [_hashable(frame, f"c{i}") for i in range(n_columns)]
+    values = [hashable(frame, f"c{i}") for i in range(n_columns)]
     frame = frame.withColumn("of_values", f.xxhash64(f.lit(0), *values))
     if has_identifiers:
         return frame.where(f.col("of_values") <= f.col(LIMIT))
@@ -32,7 +32,7 @@ def sampled(frame: Any, *, n_columns: int, rows: bool, has_identifiers: bool) ->
     return frame.withColumn("number", number).where(f.xxhash64("of_values", "number") <= f.col(LIMIT))
 
 
-def _hashable(frame: Any, name: str) -> Any:
+def hashable(frame: Any, name: str) -> Any:
     """A column that Spark can hash: maps, at any depth, as text."""
     column = frame[name]
     return column.cast("string") if "map<" in frame.schema[name].dataType.simpleString() else column

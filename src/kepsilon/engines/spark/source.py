@@ -28,7 +28,7 @@ class SparkSource:
         self.notes: tuple[Problem, ...] = ()
 
     def read(self, roles: ColumnRoles) -> SparkColumns:
-        """Counts the columns to publish on the cluster; identifiers are not even taken from the files."""
+        """Counts the columns to publish on the cluster; of identifiers only the one that names persons is read."""
         refuse_other_types((self._table.schema.field(name) for name in roles.published), self.name)
         return SparkColumns(self._table, roles, self._engine)
 

@@ -23,9 +23,11 @@ from kepsilon.engines.arrow.coding import as_doubles, read_doubles
 from kepsilon.engines.arrow.formulas import n_formulas
 from kepsilon.engines.arrow.merging import linkage_table
 from kepsilon.engines.arrow.numpy_arrays import from_numpy, to_positions
+from kepsilon.engines.counts.sensitive import SensitiveCodes
 from kepsilon.engines.on_disk.batches import NoisyBuckets, NoisyRecords, StoredBatch
 from kepsilon.engines.on_disk.buckets import Bucket, Records, scatter
 from kepsilon.engines.on_disk.combinations import StoredCombinations
+from kepsilon.engines.on_disk.details import Details
 from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
 from kepsilon.engines.room import Room
 from kepsilon.errors import AnonymisationError, EngineError, Problem
@@ -152,7 +154,10 @@ def read_counts(path: Path) -> pa.Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordColumns:
-    """Which columns a Spark frame of records has: class id, ε-quasis, position in the input if `has_rows`, kept columns."""
+    """Which columns a Spark frame of records has: class id, ε-quasis, person, position in the input, kept columns.
+
+    The person and the position are there only if `has_persons` and `has_rows`.
+    """
 
     epsilon_quasis: tuple[str, ...]
     may_miss: tuple[bool, ...]
@@ -164,6 +169,11 @@ class RecordColumns:
     """Kept columns that are stored as dictionaries."""
     source: str
     """The name of the table, for error messages."""
+    has_persons: bool = False
+    sensitive: tuple[SensitiveCodes, ...] = ()
+    """Codes of those kept columns of which codes are asked for."""
+    stores_kept: bool = True
+    """Whether kept columns are stored, or only read for their codes."""
 
     def records(self, table: pa.Table) -> Records:
         """Records that Spark returned; refused where one was not there when combinations were counted."""
@@ -176,7 +186,7 @@ class RecordColumns:
             is_new |= not may_miss and np.isnan(values[:, j]).any()
         if is_new:
             raise changed(self.source)
-        first_kept = 1 + len(self.epsilon_quasis) + self.has_rows
+        first_kept = 1 + len(self.epsilon_quasis) + self.has_persons + self.has_rows
         rows = to_positions(in_one_piece(table.column(first_kept - 1)), null=-1) if self.has_rows else None
         columns, fields = [], []
         for i, field in enumerate(self.kept):
@@ -186,7 +196,30 @@ class RecordColumns:
             columns.append(column)
             fields.append(pa.field(field.name, column.type, metadata=CODED_TEXT if is_coded else field.metadata))
         kept = pa.Table.from_arrays(columns, schema=pa.schema(fields)) if fields else pa.table({})
-        return Records(class_ids=class_ids, values=values, rows=rows, kept=kept)
+        details = self._details(table, kept)
+        return Records(
+            class_ids=class_ids,
+            values=values,
+            rows=rows,
+            kept=kept if self.stores_kept else pa.table({}),
+            details=details,
+        )
+
+    def _details(self, table: pa.Table, kept: pa.Table) -> Details | None:
+        """The details of records that Spark returned; refused where they were not there when these were counted."""
+        persons = None
+        if self.has_persons:
+            numbers = in_one_piece(table.column(1 + len(self.epsilon_quasis)))
+            if numbers.null_count:
+                raise changed(self.source)
+            persons = to_positions(numbers, null=0)
+        codes: list[IntArray] = []
+        for own in self.sensitive:
+            found = own.look_up(kept.column(own.name), np.ones(len(kept), dtype=np.bool_))
+            if found is None:
+                raise changed(self.source)
+            codes.append(found)
+        return Details.of(persons, codes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,6 +44,7 @@ from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
+from kepsilon.table.persons import PersonCounts, regrouped
 from kepsilon.table.record_hashes import are_taken
 from kepsilon.table.sensitive import SensitiveCounts
 from kepsilon.table.type_changes import TypeChange
@@ -87,8 +88,8 @@ class SpilledColumns(CountedColumns):
         """The columns of which is counted whether a record misses them: ε-quasis, and whom it is about."""
         self._has_missing = dict.fromkeys(self._flagged, False)
         """By such a column, whether any record misses it."""
-        self._persons: PersonParts | None = None
-        """Between `leave_out` and `count`, whom records are about."""
+        self._persons: PersonCounts | None = None
+        """Between `leave_out` and `count`, the persons of counted combinations."""
         self._beyond_cap: Marks | None = None
         """The records that are left out because persons have too many; None where none is."""
         self._sensitive: list[SensitiveCodes] = []
@@ -159,39 +160,32 @@ class SpilledColumns(CountedColumns):
         left_out = super().leave_out(is_listed, drop_missing=[*drop_missing, person])
         combinations = self._combinations.staying()
         records = self._records(self._index(combinations), beside=(), with_rows=most is not None, details="persons")
+        if most is not None:
+            self._room.refuse_marks(self.n_records, self._files.name)
+        marks = None if most is None else Marks(self.n_records)
         folder = SpillFolder(self._engine.folder)
         try:
-            self._persons = PersonParts(
-                folder, records, n_records=self.n_records, room=self._room, source=self._files.name
+            parts = PersonParts(
+                folder.path, records, n_records=self.n_records, room=self._room, source=self._files.name
             )
-            if most is not None:
-                self._room.refuse_marks(self.n_records, self._files.name)
-                marks = Marks(self.n_records)
-                lost = self._persons.cap(most, marks, n_combinations=len(combinations))
-                left_out = replace(left_out, by_cap=self._combinations.lose(lost))
-                self._beyond_cap = marks if left_out.by_cap else None
-        except BaseException:
+            self._persons, n_lost = parts.count(n_combinations=len(combinations), most=most, marks=marks)
+        finally:
             folder.close()
-            raise
+        left_out = replace(left_out, by_cap=self._combinations.lose(n_lost))
+        self._beyond_cap = marks if left_out.by_cap else None
         return left_out
 
     def count(
         self, domains: Mapping[str, tuple[Domain, IntArray]], *, missing_in_class: Sequence[str]
     ) -> FrequencyTable:
         """As `Columns.count`; where something is asked of sensitive columns, all records are read again."""
-        try:
-            table = super().count(domains, missing_in_class=missing_in_class)
-            if self._persons is not None:
-                most = self._roles.max_records_per_person
-                row_of = self._combinations.row_in_table()
-                persons = self._persons.count(row_of, n_rows=table.n_combinations, most=most)
-                if persons.n_records != int(table.counts.sum()):
-                    raise changed(self._files.path)
-                table = replace(table, persons=persons)
-        finally:
-            if self._persons is not None:
-                self._persons.close()
-                self._persons = None
+        table = super().count(domains, missing_in_class=missing_in_class)
+        if self._persons is not None:
+            persons = regrouped(self._persons, self._combinations.row_in_table(), n_rows=table.n_combinations)
+            if persons.n_records != int(table.counts.sum()):
+                raise changed(self._files.path)
+            table = replace(table, persons=persons)
+            self._persons = None
         return replace(table, sensitive=self._count_sensitive(table)) if self._roles.diverse else table
 
     def _count_sensitive(self, table: FrequencyTable) -> dict[str, SensitiveCounts]:

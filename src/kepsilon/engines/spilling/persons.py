@@ -8,12 +8,12 @@ records a person has too many of.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 
 from kepsilon.engines.on_disk.buckets import Bucket, Records, scatter
 from kepsilon.engines.room import Room
-from kepsilon.files.private_folders import SpillFolder
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.persons import PersonCounts, count_persons, joined
 from kepsilon.table.records_per_person import are_beyond_cap
@@ -42,51 +42,44 @@ class Marks:
 class PersonParts:
     """The combination and the person of every record that stays, on disk."""
 
-    def __init__(
-        self, folder: SpillFolder, records: Iterable[Records], *, n_records: int, room: Room, source: str
-    ) -> None:
-        """Stores `n_records` records or fewer, with their persons, and with their positions where there is a cap.
+    def __init__(self, folder: Path, records: Iterable[Records], *, n_records: int, room: Room, source: str) -> None:
+        """Stores `n_records` records or fewer in the private folder `folder`.
 
-        The class id of a record is its combination, or SUPPRESSED where it is left out.
+        They come with their persons, and with their positions where there is a cap. The class id of a record is its
+        combination, or SUPPRESSED where it is left out.
         """
-        self._folder, self._room = folder, room
+        self._room, self._source = room, source
         n_parts = 1 + _PARTS_PER_ROOM * n_records // room.records_per_person_part
-        self._buckets = [Bucket(folder.path, i, n_values=0) for i in range(n_parts)]
+        self._buckets = [Bucket(folder, i, n_values=0) for i in range(n_parts)]
         for part in records:
             staying = part.take(np.flatnonzero(part.class_ids >= 0))
             scatter(staying, _persons(staying) % n_parts, self._buckets)
         room.refuse_large_person_part(max(own.n_records for own in self._buckets), source)
-        self._source = source
 
-    def cap(self, most: int, marks: Marks, *, n_combinations: int) -> IntArray:
-        """Marks records beyond the first `most` of each person; how many of each combination they are, shape (n_combinations,)."""
+    def count(self, *, n_combinations: int, most: int | None, marks: Marks | None) -> tuple[PersonCounts, IntArray]:
+        """The persons of all combinations, and how many records of each combination a person has too many of.
+
+        Only `most` records of each person count, unless that is None; the others are marked.
+        """
+        found = joined([], n_combinations=n_combinations)
         n_lost: IntArray = np.zeros(n_combinations, dtype=np.int64)
-        for bucket in self._filled():
-            beyond, rows = _beyond(bucket, most)
-            marks.mark(rows[beyond])
-            n_lost += np.bincount(bucket.class_ids()[beyond], minlength=n_combinations)
-        return n_lost
-
-    def count(self, row_of: IntArray, *, n_rows: int, most: int | None) -> PersonCounts:
-        """The persons of the frequency table of `n_rows` rows; `row_of` is the row of every combination."""
-        parts: list[PersonCounts] = []
-        for bucket in self._filled():
-            combinations, persons = bucket.class_ids(), _persons_in(bucket)
-            if most is not None:
-                stays = ~_beyond(bucket, most)[0]
-                combinations, persons = combinations[stays], persons[stays]
-            parts.append(count_persons(row_of[combinations], persons, n_combinations=n_rows))
-            # Held as one, so that parts do not each hold an array of all combinations.
-            parts = [joined(parts, n_combinations=n_rows)]
-            self._room.refuse_pairs(len(parts[0].persons), "a person who has several", self._source)
-        return joined(parts, n_combinations=n_rows)
-
-    def close(self) -> None:
-        """Removes what is on disk."""
-        self._folder.close()
-
-    def _filled(self) -> list[Bucket]:
-        return [own for own in self._buckets if own.n_records]
+        for bucket in self._buckets:
+            if not bucket.n_records:
+                continue
+            combinations, persons = bucket.class_ids().astype(np.int64), _persons_in(bucket)
+            if most is not None and marks is not None:
+                rows = bucket.rows()
+                if rows is None:
+                    raise bucket.damaged()
+                beyond = are_beyond_cap(persons, rows, most=most)
+                marks.mark(rows[beyond])
+                n_lost += np.bincount(combinations[beyond], minlength=n_combinations)
+                combinations, persons = combinations[~beyond], persons[~beyond]
+            more = count_persons(combinations, persons, n_combinations=n_combinations)
+            found = joined([found, more], n_combinations=n_combinations)
+            self._room.refuse_pairs(len(found.persons), "a person who has several", self._source)
+            bucket.remove()
+        return found, n_lost
 
 
 def _persons(records: Records) -> IntArray:
@@ -99,11 +92,3 @@ def _persons_in(bucket: Bucket) -> IntArray:
     if details is None or details.persons is None:
         raise bucket.damaged()
     return details.persons
-
-
-def _beyond(bucket: Bucket, most: int) -> tuple[BoolArray, IntArray]:
-    """Which records of a bucket are beyond the cap, and the positions in the input of all."""
-    rows = bucket.rows()
-    if rows is None:
-        raise bucket.damaged()
-    return are_beyond_cap(_persons_in(bucket), rows, most=most), rows

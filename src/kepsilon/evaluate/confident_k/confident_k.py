@@ -133,6 +133,7 @@ def suppressed_for_confidence(
     fewer than k persons are left in it.
     """
     goes, counts_as_gone = goes_alone(in_reach, k=k, rule=rule)
+    n_left: IntArray
     if members is None:
         n_left = np.bincount(class_ids[~counts_as_gone], minlength=n_classes)
     else:

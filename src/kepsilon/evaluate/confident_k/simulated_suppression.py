@@ -59,8 +59,8 @@ may come in several classes, which are then drawn apart.
 class Counting:
     """Whom confident k counts in some classes, and what else these have to meet once records are suppressed."""
 
-    members: Members | None = None
-    """Who the records are about; None where every record counts by itself."""
+    persons: IntArray | None = None
+    """Whom each record is about, shape (n_records,); None where every record counts by itself."""
     draws_once: bool = False
     """Whether all records of a person get one draw. Their values are equal then."""
     still_meets: StillMeets | None = None
@@ -215,14 +215,13 @@ def _noisy_classes(
     """The classes of a part, laid out in rings unless `layouts` holds these already."""
     tells, reach = ranges[part.classes] > 0, linking_ranges[part.classes]
     first = part.classes.start
-    places = np.where(tells[part.class_ids].T, part.values, 0.0)
     if first not in layouts:
+        places = np.where(tells[part.class_ids].T, part.values, 0.0)
         layouts[first] = lay_out_rings(places, part.class_ids, n_classes=len(tells))
-    members = None
-    if counting.members is not None:
-        members = members_of(
-            counting.members.of_record[part.records], part.class_ids, n_classes=part.classes.stop - part.classes.start
-        )
+    members = originals = None
+    if counting.persons is not None:
+        members = members_of(counting.persons[part.records], part.class_ids, n_classes=len(tells))
+        originals = member_points(np.where(tells[part.class_ids], part.values.T, 0.0), members)
     return _NoisyClasses(
         classes=layouts[first],
         class_ids=part.class_ids,
@@ -236,7 +235,7 @@ def _noisy_classes(
         counting=counting,
         first_record=part.records.start,
         members=members,
-        originals=None if members is None else member_points(places.T, members),
+        originals=originals,
     )
 
 

@@ -11,21 +11,27 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.known_columns import SubsetAttacks
 from kepsilon.json_values import Json, JsonValue
 from kepsilon.policy.guarantee import shown_name
 from kepsilon.policy.policy import Policy
+from kepsilon.table.arrays import IntArray
 
 MOST_NAMES = 6
 """Columns that a sentence names one by one; of more it says how many there are."""
 
 BY_CLASS, BY_QUASIS, BY_MATCHING, WORKING_OUT = "class", "quasis", "matching", "working out"
 ONE_COLUMN, ANY_THREE, WORST_THREE, EVERYTHING = "one column", "any three", "worst three", "everything"
+BY_JOINING = "joins equal values"
 """Names of attackers: what each of them knows or does, in a word or two."""
 
 OF_CLASS = "the class of a person"
 """What somebody knows who guesses among the records of a class."""
+OF_CLASS_OF_PERSONS = "the classes of everybody's records"
+"""What somebody knows who guesses among the persons of a class."""
 
 REAL = 5.0
 """Standard deviations above chance from which on a column counts as one that can be worked out from the quasis."""
@@ -106,11 +112,15 @@ def headline_of(attackers: Iterable[Attacker]) -> Headline:
 
 
 def risk_in_words(attackers: Sequence[Attacker]) -> str:
-    """The share that whoever knows the quasis links, and the share by also working out a kept column, in sentences."""
+    """The share that whoever knows the quasis links, and what joining records or working out a kept column adds, in sentences."""
     nearest = next(own for own in attackers if own.name == BY_QUASIS)
     risk = nearest.risk or Estimate()
     sentences = [f"Whoever knows {nearest.knows} links {percent(risk.total)} of the records, on average."]
     for own in attackers:
+        if own.name == BY_JOINING and own.risk is not None:
+            sentences.append(
+                f"Whoever also joins records with equal noisy values links {percent_at_most(own.risk.at_most)} at most."
+            )
         if own.name == WORKING_OUT and own.risk is not None:
             share = percent(own.risk.total)
             sentences.append(
@@ -133,12 +143,30 @@ def known_by_class(*, n_classes: int, n_records: int, smallest: int) -> Attacker
     )
 
 
+def known_by_class_of_persons(most: IntArray, *, sizes: IntArray) -> Attacker:
+    """Whoever knows which classes everybody's records are in, and names in each class the person with most of them.
+
+    `most` is the largest number of records of one person in each class, `sizes` the records of each class.
+    """
+    return Attacker(
+        name=BY_CLASS,
+        knows=OF_CLASS_OF_PERSONS,
+        how="names the person with most records of the class",
+        needs_only_quasis=True,
+        risk=Estimate(total=int(most.sum()) / int(sizes.sum())),
+        largest=float(np.max(most / sizes)),
+    )
+
+
 def known_by_quasis(policy: Policy, *, risk: Estimate | None, largest: float | None) -> Attacker:
-    """Whoever knows all quasis, and takes the nearest original of the class."""
+    """Whoever knows all quasis, and takes the nearest original of the class, or the person whose originals are likeliest."""
+    how = "takes the nearest original of the class" if policy.epsilon_quasis else "guesses within the class"
+    if policy.person is not None:
+        how = "names the person whose records of the class are together the likeliest"
     return Attacker(
         name=BY_QUASIS,
         knows=quasis_in_words(policy),
-        how="takes the nearest original of the class" if policy.epsilon_quasis else "guesses within the class",
+        how=how,
         needs_only_quasis=True,
         risk=risk,
         largest=largest,
@@ -153,6 +181,18 @@ def known_by_matching(policy: Policy, *, largest: float | None) -> Attacker:
         how="matches a whole class one to one",
         needs_only_quasis=True,
         risk=None,
+        largest=largest,
+    )
+
+
+def known_by_joining(policy: Policy, *, risk: Estimate, largest: float) -> Attacker:
+    """Whoever knows all quasis of all records, and joins released records with equal noisy values."""
+    return Attacker(
+        name=BY_JOINING,
+        knows=f"{quasis_in_words(policy)} of all records of everybody",
+        how="joins records with equal noisy values; as if no two persons had equal ones, so at most",
+        needs_only_quasis=True,
+        risk=risk,
         largest=largest,
     )
 
@@ -175,6 +215,8 @@ def known_with_column(policy: Policy, *, column: str, risk: Estimate | None, lar
     nearest = (
         "takes the nearest original of the class with the same" if policy.epsilon_quasis else "guesses among the same"
     )
+    if policy.person is not None:
+        nearest = "names the likeliest person of the class with the same"
     return Attacker(
         name=ONE_COLUMN,
         knows=f"{quasis_in_words(policy)} and {column}",
@@ -186,20 +228,27 @@ def known_with_column(policy: Policy, *, column: str, risk: Estimate | None, lar
     )
 
 
-def known_by_three(found: SubsetAttacks, *, n_sampled: int | None) -> tuple[Attacker, Attacker]:
+def known_by_three(
+    found: SubsetAttacks, *, n_sampled: int | None, names_persons: bool = False
+) -> tuple[Attacker, Attacker]:
     """Whoever knows three attributes: on average over all sets of three that were tried, and by the worst set.
 
-    `n_sampled` is the number of records that were looked at, None where these are all.
+    `n_sampled` is the number of records that were looked at, None where these are all. `names_persons` says that persons
+    have several records, so that the attacker names one of them.
     """
     size = len(found.worst_names)
     tried = f"{found.n_tried:,} of {found.n_possible:,}" if found.n_tried < found.n_possible else f"{found.n_tried:,}"
-    sets = f"{tried} {'set' if found.n_possible == 1 else 'sets'} of {size} with at most one ε-quasi"
+    noisy = "with no ε-quasi" if names_persons else "with at most one ε-quasi"
+    sets = f"{tried} {'set' if found.n_possible == 1 else 'sets'} of {size} {noisy}"
+    guesses = (
+        "names the person with most of the records that fit" if names_persons else "guesses among the records that fit"
+    )
     among = "" if n_sampled is None else f"; among {n_sampled:,} sampled records, so at most"
     return (
         Attacker(
             name=ANY_THREE,
             knows=f"any {size} attributes of a person",
-            how=f"guesses among the records that fit (the mean of {sets}{among})",
+            how=f"{guesses} (the mean of {sets}{among})",
             needs_only_quasis=False,
             risk=Estimate(total=found.mean),
             largest=found.largest,
@@ -207,7 +256,7 @@ def known_by_three(found: SubsetAttacks, *, n_sampled: int | None) -> tuple[Atta
         Attacker(
             name=WORST_THREE,
             knows=names_in_words(found.worst_names),
-            how=f"guesses among the records that fit (the worst of {sets}{among})",
+            how=f"{guesses} (the worst of {sets}{among})",
             needs_only_quasis=False,
             risk=Estimate(total=found.worst),
             largest=None,
@@ -215,12 +264,14 @@ def known_by_three(found: SubsetAttacks, *, n_sampled: int | None) -> tuple[Atta
     )
 
 
-def known_by_everything(*, risk: Estimate | None, largest: float | None) -> Attacker:
-    """Whoever knows the whole original table."""
+def known_by_everything(*, risk: Estimate | None, largest: float | None, names_persons: bool = False) -> Attacker:
+    """Whoever knows the whole original table; `names_persons` as for `known_by_three`."""
     return Attacker(
         name=EVERYTHING,
         knows=EVERYTHING,
-        how="takes the nearest original of all columns",
+        how="names the likeliest person by all columns"
+        if names_persons
+        else "takes the nearest original of all columns",
         needs_only_quasis=False,
         risk=risk,
         largest=largest,

@@ -14,13 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kepsilon.evaluate.confident_k.simulated_suppression import Counting
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.expectations import expect
+from kepsilon.evaluate.linking.class_attacks import attack_classes
 from kepsilon.evaluate.linking.largest_posterior import largest_of_one
 from kepsilon.evaluate.linking.linking_risk import link_gaps
+from kepsilon.evaluate.linking.person_links import person_link_sums
 from kepsilon.evaluate.noise_law import ExponentialLaw, NoiseLaw
 from kepsilon.evaluate.originals.class_values import count_values
-from kepsilon.evaluate.tally import attack_classes
+from kepsilon.evaluate.originals.members import members_of
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.coded_values import CodedValues, code_values
 from kepsilon.table.keys import number
@@ -57,6 +60,8 @@ class NoisyClasses:
     steps: Sequence[Steps]
     is_sample: bool
     """Whether these are only some of the classes that will be released."""
+    persons: IntArray | None = None
+    """Whom each record is about, shape (n_records,): attackers name persons then; None where every record is a person."""
 
     @property
     def n_classes(self) -> int:
@@ -72,7 +77,7 @@ def attack_with_known(classes: NoisyClasses, known: Sequence[IntArray], *, epsil
     low, high = classes.low[class_of_group], classes.high[class_of_group]
     law, n_attributes = classes.mechanism.exponential, classes.values.shape[1]
     n = len(group_ids)
-    if n_attributes > 1 or (law is None and n_attributes):
+    if classes.persons is not None or n_attributes > 1 or (law is None and n_attributes):
         order = np.argsort(group_ids, kind="stable")
         figures = expect(
             classes.values[order],
@@ -82,6 +87,7 @@ def attack_with_known(classes: NoisyClasses, known: Sequence[IntArray], *, epsil
             low=low,
             high=high,
             steps=classes.steps,
+            counting=None if classes.persons is None else Counting(persons=classes.persons[order]),
         ).figures
         found = zip(figures.links(epsilons), figures.largest(epsilons), strict=True)
         return [Attack(share=_with_sampling(links.fair.per(n), classes), largest=largest) for links, largest in found]
@@ -116,6 +122,20 @@ def realised_with_known(
     if not stays.any():
         return None
     group_ids, class_of_group = _groups(classes.class_ids, known)
+    if classes.persons is not None:
+        named = person_link_sums(
+            classes.values,
+            published,
+            group_ids,
+            stays,
+            members_of(classes.persons, group_ids, n_classes=len(class_of_group)),
+            mechanism=classes.mechanism,
+            low=classes.low[class_of_group],
+            high=classes.high[class_of_group],
+            epsilon=epsilon,
+            steps=classes.steps,
+        )
+        return named.fair / int(np.count_nonzero(stays))
     links = attack_classes(
         classes.values,
         published,
@@ -190,10 +210,12 @@ def attack_with_three(
 
     `columns` holds the codes of what is published without noise: labels of k-quasis and kept columns. A candidate is
     every record that shows the same. `epsilon_quasis` names those of `classes.values`; a set has at most one of them,
-    because noise of several is drawn together, and is judged by the law of one. None where nothing can be known.
+    because noise of several is drawn together, and is judged by the law of one. Where persons have several records, sets
+    have none, and whoever looks names the person with most records among those that fit. None where nothing can be known.
     """
     law = classes.mechanism.exponential
-    noisy = {name: j for j, name in enumerate(epsilon_quasis)} if law is not None else {}
+    is_by_record = classes.persons is None
+    noisy = {name: j for j, name in enumerate(epsilon_quasis)} if law is not None and is_by_record else {}
     if not columns and not noisy:
         return None
     subsets, n_possible = chosen_subsets(list(columns), list(noisy))
@@ -205,7 +227,7 @@ def attack_with_three(
             sizes=[int(columns[name].max(initial=0)) + 2 for name in subset if name in columns],
             length=len(classes.class_ids),
         )
-        chances = 1 / np.bincount(alike)[alike]
+        chances = _chances_of_the_most_frequent(alike, classes.persons)
         attribute = next((noisy[name] for name in subset if name in noisy), None)
         if attribute is not None and law is not None:
             chances = _chances_among(classes, alike, attribute, epsilon=epsilon, law=law)
@@ -221,6 +243,16 @@ def attack_with_three(
         worst_names=subsets[worst],
         largest=max(largest, default=None),
     )
+
+
+def _chances_of_the_most_frequent(alike: IntArray, persons: IntArray | None) -> FloatArray:
+    """The chance that whoever sees records that look alike is right about one of them, for each record."""
+    if persons is None:
+        chances: FloatArray = 1 / np.bincount(alike)[alike]
+        return chances
+    members = members_of(persons, alike, n_classes=int(alike.max(initial=-1)) + 1)
+    of_group: FloatArray = members.most / members.sizes
+    return of_group[alike]
 
 
 def chosen_subsets(exact: Sequence[str], noisy: Sequence[str]) -> tuple[list[tuple[str, ...]], int]:

@@ -109,9 +109,7 @@ class PersonAttack:
         """ln P(published | original) of pairs, less what all originals of a class share; from (n_pairs, …) to (n_pairs,)."""
         low, high = self.low[class_ids], self.high[class_ids]
         if self.mechanism.exponential is None and published.shape[1]:
-            return self.mechanism.log_likelihoods(
-                published, originals, low, high, epsilon=epsilon, steps=self.steps
-            )
+            return self.mechanism.log_likelihoods(published, originals, low, high, epsilon=epsilon, steps=self.steps)
         places = np.zeros(published.shape)
         with np.errstate(over="ignore"):  # a range next to nothing
             np.divide(np.abs(published - originals), high - low, out=places, where=high > low)

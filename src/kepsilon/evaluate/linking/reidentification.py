@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kepsilon.evaluate.released_persons import LargestShare, ReleasedPersons
 from kepsilon.json_values import JsonValue, left_out_if_none
 from kepsilon.table.arrays import IntArray
 
@@ -93,10 +94,17 @@ class Reidentification(JsonValue):
     marketer: float | None = field(metadata=left_out_if_none())
 
 
-def reidentification(sizes: ClassSizes) -> Reidentification:
-    """The risks from the three standard attackers."""
+def reidentification(sizes: ClassSizes, persons: ReleasedPersons | None = None) -> Reidentification:
+    """The risks from the three standard attackers; with `persons`, who name in each class the person with most records."""
     if sizes.smallest is None or sizes.smallest_original is None:
         raise ValueError("there is no record whose risk could be stated")
+    if persons is not None:
+        marketer = persons.original_sum / sizes.n_records
+        return Reidentification(
+            prosecutor=_chance_of_person(persons.largest, persons.n_most / sizes.n_records, sizes.n_records),
+            journalist=_chance_of_person(persons.largest_original, marketer, sizes.n_records),
+            marketer=marketer,
+        )
     marketer = sizes.shares_sum / sizes.n_records
     return Reidentification(
         prosecutor=_chance(sizes.smallest, average=sizes.n_classes / sizes.n_records, n_records=sizes.n_records),
@@ -108,6 +116,11 @@ def reidentification(sizes: ClassSizes) -> Reidentification:
 def _chance(smallest: Smallest, *, average: float, n_records: int) -> ChanceOfFinding:
     """The chance of an attacker whose best guess is in the smallest class."""
     return ChanceOfFinding(highest=1 / smallest.size, average=average, share_at_highest=smallest.n_records / n_records)
+
+
+def _chance_of_person(largest: LargestShare, average: float, n_records: int) -> ChanceOfFinding:
+    """The chance of an attacker whose best guess is in the class of which one person has the largest share."""
+    return ChanceOfFinding(highest=largest.share, average=average, share_at_highest=largest.n_records / n_records)
 
 
 def _smallest(sizes: IntArray, released: IntArray) -> Smallest:

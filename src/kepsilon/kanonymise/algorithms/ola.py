@@ -35,6 +35,8 @@ from kepsilon.kanonymise.lattice import (
 from kepsilon.kanonymise.losses import LOSSES
 from kepsilon.kanonymise.node_classes import RequirementCounter, classes_at
 from kepsilon.kanonymise.node_counts import MAX_SLOTS, NodeCounter
+from kepsilon.kanonymise.person_counts import PersonCounter
+from kepsilon.kanonymise.requirements.k_persons import KPersons
 from kepsilon.kanonymise.requirements.protocol import Requirement, all_met
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, AttributeLabels, Recoding
@@ -44,7 +46,7 @@ from kepsilon.table.keys import rank
 MAX_NODES = 1 << 24
 """Most nodes of a lattice that is searched; the search needs two bytes per node and k."""
 
-_Counter = NodeCounter | RequirementCounter
+_Counter = NodeCounter | PersonCounter | RequirementCounter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +110,7 @@ def search(
         raise LatticeTooLargeError(lattice.n_nodes)
     by_k = {k: tuple((further or {}).get(k, ())) for k in ks}
     sizes = NodeCounter(table, ks=ks, max_slots=max_slots)
-    counter = RequirementCounter(table, sizes, further=by_k) if any(by_k.values()) else sizes
+    counter = _counter(table, sizes, further=by_k)
     tags = {k: _Tags(lattice) for k in ks}
     may_conclude = may_tag(itertools.chain(*by_k.values()), max_suppressed=max_suppressed)
     if may_conclude:
@@ -122,28 +124,38 @@ def search(
         k_minimal = minimal_nodes(passing if may_conclude else closed_upwards(passing))
         if not k_minimal:
             results[k] = Unmet(
-                suppressed=counter.summary(lattice.top).suppressed[k],
+                suppressed=counter.outcome(lattice.top, k=k)[0],
                 n_labels=tuple(len(domain.levels[-1]) for domain in table.domains),
                 nodes_counted=counter.n_counted,
             )
             continue
         # A minimal node was counted: no passing node lies below it from which it could have been tagged.
         candidates = k_minimal if may_conclude else tuple(map(tuple, np.argwhere(passing).tolist()))
-        _, suppressed_records, _, node = min(
-            (node_loss(node, summary), summary.suppressed[k], height(node), node)
-            for node, summary in ((node, counter.summary(node)) for node in candidates)
+        losses = {node: node_loss(node, sizes.summary(node)) for node in candidates}
+        least = min(losses.values())
+        # How many records are left out can be costly to count, so only nodes that tie are asked.
+        suppressed, _, node = min(
+            (counter.outcome(node, k=k)[0], height(node), node) for node in candidates if losses[node] == least
         )
-        summary = counter.summary(node)
         results[k] = OlaResult(
             node=node,
-            suppressed=suppressed_records,
-            n_classes=summary.n_classes[k],
-            loss=node_loss(node, summary),
-            dm_star=summary.dm_star,
+            suppressed=suppressed,
+            n_classes=counter.outcome(node, k=k)[1],
+            loss=least,
+            dm_star=sizes.summary(node).dm_star,
             k_minimal=k_minimal,
             nodes_counted=counter.n_counted,
         )
     return results
+
+
+def _counter(table: FrequencyTable, sizes: NodeCounter, *, further: Mapping[int, Sequence[Requirement]]) -> _Counter:
+    """The fastest counter that knows all requirements; `further` has those beyond k records for every k."""
+    if not any(further.values()):
+        return sizes
+    if table.persons is not None and all(own == (KPersons(k=k),) for k, own in further.items()):
+        return PersonCounter(table, table.persons, sizes, ks=tuple(further))
+    return RequirementCounter(table, sizes, further=further)
 
 
 def may_tag(requirements: Iterable[Requirement], *, max_suppressed: int) -> bool:
@@ -166,18 +178,18 @@ def _bisect(lattice: Lattice, counter: _Counter, tags: Mapping[int, _Tags], *, m
             low, high = 0, len(chain)
             while low < high:
                 middle = (low + high) // 2
-                suppressed = counter.summary(chain[middle]).suppressed
+                passing = counter.passing(chain[middle], max_suppressed=max_suppressed)
                 for other_k, others in tags.items():
-                    others.tag(chain[middle], passes=suppressed[other_k] <= max_suppressed)
-                low, high = (low, middle) if suppressed[k] <= max_suppressed else (middle + 1, high)
+                    others.tag(chain[middle], passes=passing[other_k])
+                low, high = (low, middle) if passing[k] else (middle + 1, high)
 
 
 def _count_all(lattice: Lattice, counter: _Counter, tags: Mapping[int, _Tags], *, max_suppressed: int) -> None:
     """Counts every node, and marks for every k the nodes that pass."""
     for node in lattice.nodes():
-        suppressed = counter.summary(node).suppressed
+        passing = counter.passing(node, max_suppressed=max_suppressed)
         for k, tags_of_k in tags.items():
-            tags_of_k.passes[node] = suppressed[k] <= max_suppressed
+            tags_of_k.passes[node] = passing[k]
 
 
 class _Tags:

@@ -6,13 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from kepsilon.kanonymise.requirements.protocol import class_sums, lacking
+from kepsilon.kanonymise.requirements.protocol import lacking
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.class_members import ClassMembers
 from kepsilon.table.frequency import FrequencyTable
+from kepsilon.table.person_bounds import PersonBounds
 from kepsilon.table.persons import persons_in_classes
 
 
@@ -46,21 +45,11 @@ class KPersons:
         return self
 
     def met_by(self, table: FrequencyTable, class_of: IntArray, *, n_classes: int) -> BoolArray:
-        """Whether each class has k persons.
-
-        Persons with several combinations are counted only in classes where they decide: where those with a single one are
-        fewer than k, and would be enough if no person were counted twice.
-        """
-        persons = table.persons
-        if persons is None:
+        if table.persons is None:
             raise lacking("persons")
-        single = class_sums(persons.single, class_of, n_classes=n_classes)
-        class_of_pair = class_of[persons.combinations]
-        n_pairs = class_sums(np.ones_like(class_of_pair), class_of_pair, n_classes=n_classes)
-        is_open = np.append((single < self.k) & (single + n_pairs >= self.k), False)  # the last entry is of SUPPRESSED
-        is_counted = is_open[class_of_pair]
-        several = persons_in_classes(class_of_pair[is_counted], persons.persons[is_counted], n_classes=n_classes)
-        return single + several >= self.k
+        # Classes are shifted by one, because SUPPRESSED is −1.
+        bounds = PersonBounds(table.persons).of_classes(class_of + 1, n_classes=n_classes + 1)
+        return bounds.have([self.k])[self.k][1:]
 
     def met_by_records(self, members: ClassMembers) -> BoolArray:
         if members.persons is None:

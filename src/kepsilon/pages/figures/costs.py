@@ -24,11 +24,15 @@ def class_size_figures(record: Record, pictures: Pictures) -> Iterator[Figure]:
         f"{one.smallest:,}–{one.largest:,}" if one.largest > one.smallest else f"{one.smallest:,}" for one in sizes
     ]
     mean = f" The average class has {number(record.classes.mean)}."
+    among = f"{record.guarantee.k} records that look"
+    if record.persons is not None:
+        among = f"{record.guarantee.k} persons whose records look"
+        mean = f" The average class has {number(record.classes.mean)} records."
     yield Figure(
         title="Class sizes",
         sentences=[
             (
-                f"Everybody hides among at least {record.guarantee.k} records that look the same in all generalised "
+                f"Everybody hides among at least {among} the same in all generalised "
                 f"attributes.{mean} The longer the lower bars, the more records are in a larger class than promised."
             )
         ],

@@ -12,6 +12,7 @@ from kepsilon.pages.figures.costs import class_size_figures, error_figure, not_g
 from kepsilon.pages.figures.figure import Section, Table, Tile, and_more
 from kepsilon.pages.figures.left_out import released_words, suppression_figure
 from kepsilon.pages.figures.risks import linking_figure, outlier_figures, reidentification_figure
+from kepsilon.pages.figures.sensitive import sensitive_figures
 from kepsilon.pages.wording import exact, out_of, percent, plural
 from kepsilon.predict.kept_columns import ALARM
 from kepsilon.publish.record import Record
@@ -24,7 +25,12 @@ def tiles(record: Record) -> Iterator[Tile]:
     are = "record read is" if counts.read == 1 else "records read are"
     yield Tile(value=released_words(record), meaning=f"{are} released; {share} left out")
     has_k_quasis = bool(record.policy.attributes_with_role("k-quasi"))
-    if has_k_quasis:
+    if has_k_quasis and record.persons is not None:
+        yield Tile(
+            value=f"{record.persons.fewest_in_a_class:,}",
+            meaning=f"persons share the rarest published combination; promised: {exact(record.guarantee.k)}",
+        )
+    elif has_k_quasis:
         yield Tile(
             value=f"{record.classes.smallest:,}",
             meaning=f"records share the rarest published combination; promised: {exact(record.guarantee.k)}",
@@ -102,6 +108,7 @@ def sections(record: Record, pictures: Pictures) -> Iterator[Section]:
         attackers_figure(record),
         *kept_columns_figures(record),
         linking_figure(record, pictures),
+        *sensitive_figures(record),
         reidentification_figure(record),
         *outlier_figures(record),
     ]

@@ -220,4 +220,8 @@ def _who(voters: Voters, draws: Draws) -> Columns:
 def _policy(*, identifiers: tuple[str, ...], k_quasis: Mapping[str, Mapping[str, Any]], epsilon_quasi: str) -> Json:
     roles = dict.fromkeys(identifiers, IDENTIFIER) | {**k_quasis, epsilon_quasi: MEASURED}
     # Copies, so that a changed document changes no other data set's.
-    return {"max_suppression": MAX_SUPPRESSION, "attributes": {name: deepcopy(role) for name, role in roles.items()}}
+    return {
+        "max_suppression": MAX_SUPPRESSION,
+        "records_are_persons": True,  # made-up e-mails and telephone numbers repeat, voters and respondents do not
+        "attributes": {name: deepcopy(role) for name, role in roles.items()},
+    }

@@ -51,13 +51,13 @@ def test_persons_in_reach_of_one_attribute_equal_brute_force(case):
     members = members_of(persons, ids, n_classes=len(reach))
     classes = sort_classes(values[:, 0], ids, n_classes=len(reach))
     for precision in (None, Fraction(1, 10)):
-        found = persons_in_reach(
-            classes, published[:, 0], members, linking_ranges=reach[:, 0], precision=precision
-        )
+        found = persons_in_reach(classes, published[:, 0], members, linking_ranges=reach[:, 0], precision=precision)
         assert found.tolist() == counted_slowly(case)
 
 
-@given(st.sampled_from([1, 2, 3]).flatmap(lambda d: records_of_persons(n_attributes=d)), st.integers(1, 5), st.booleans())
+@given(
+    st.sampled_from([1, 2, 3]).flatmap(lambda d: records_of_persons(n_attributes=d)), st.integers(1, 5), st.booleans()
+)
 def test_persons_in_reach_of_several_attributes_equal_brute_force(case, cap, few_at_once):
     """Up to the cap, beyond which nobody asks; however many pairs are compared at once."""
     values, published, ids, persons, reach = case
@@ -73,7 +73,7 @@ def test_persons_in_reach_of_several_attributes_equal_brute_force(case, cap, few
 @given(records_of_persons(n_attributes=1), st.integers(2, 4), st.sampled_from(ZeroRule))
 def test_who_is_suppressed_equals_brute_force(case, k, rule):
     """By all three rules for records that noise moved away from everybody."""
-    values, published, ids, persons, reach = case
+    _, _, ids, persons, reach = case
     counts = np.array(counted_slowly(case))
     members = members_of(persons, ids, n_classes=len(reach))
     found = suppressed_for_confidence(counts, ids, k=k, n_classes=len(reach), rule=rule, members=members)
@@ -110,9 +110,10 @@ def test_without_repetition_persons_are_records():
     found = persons_in_reach(
         classes, published, members_of(persons, ids, n_classes=40), linking_ranges=reach, precision=Fraction(1, 10)
     )
-    assert found.tolist() == originals_in_reach(
-        classes, published, linking_ranges=reach, precision=Fraction(1, 10)
-    ).tolist()
+    assert (
+        found.tolist()
+        == originals_in_reach(classes, published, linking_ranges=reach, precision=Fraction(1, 10)).tolist()
+    )
 
 
 def test_missing_values_and_infinite_reach_count_all_persons_of_the_class():

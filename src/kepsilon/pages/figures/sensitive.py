@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figure of the report about sensitive columns: how far classes agree on a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kepsilon.pages.charts import Bar, Segment, bar_chart
+from kepsilon.pages.charts.axes import percent as axis_percent
+from kepsilon.pages.charts.palette import BLUE
+from kepsilon.pages.figures.figure import Figure, Table
+from kepsilon.pages.wording import percent
+from kepsilon.publish.record import Record
+
+_MOST_BARS = 10
+
+
+def sensitive_figures(record: Record) -> Iterator[Figure]:
+    """How many records are in classes that agree on a sensitive value, the worst column first."""
+    if not record.homogeneity:
+        return
+    columns = sorted(record.homogeneity.items(), key=lambda pair: -pair[1].one_value)
+    explained = (
+        "Whoever knows the class of a person, and nothing else, knows a sensitive value too where all records of the class "
+        "agree on it. A value that most records hold fills some classes by chance alone, so what chance would do stands "
+        "beside each figure."
+    )
+    sentences = [explained]
+    sentences += [f"{words[:1].upper()}{words[1:]}." for words in (own.in_words(name) for name, own in columns)]
+    sentences += [f"{name}: {own.measured_on}." for name, own in columns if own.measured_on is not None][:1]
+    yield Figure(
+        title="What classes tell of sensitive values",
+        sentences=sentences,
+        drawing=bar_chart(
+            [
+                Bar(
+                    name,
+                    [Segment("in classes of one value", own.one_value, BLUE)],
+                    f"{percent(own.one_value)}, by chance {percent(own.one_value_by_chance)}",
+                )
+                for name, own in columns[:_MOST_BARS]
+            ],
+            title="Share of the records in classes that agree on one value",
+            label="records in classes of one value",
+            axis_words=axis_percent,
+        ),
+        table=Table(
+            headers=["column", "one value", "by chance", "nine tenths one value", "by chance"],
+            rows=[
+                [
+                    name,
+                    percent(own.one_value),
+                    percent(own.one_value_by_chance),
+                    percent(own.nearly_one_value),
+                    percent(own.nearly_one_value_by_chance),
+                ]
+                for name, own in columns
+            ],
+        ),
+    )
