@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.classes import NOWHERE
 from kepsilon.auditing.findings import counted
 from kepsilon.auditing.tables import NOBODY
 from kepsilon.table.arrays import BoolArray
@@ -47,7 +48,7 @@ def check_one_draw(case: AuditCase) -> None:
         "originals are equal: averaging them takes noise away.",
     )
     if n_unlike:
-        findings.warning(
+        findings.broken(
             "one draw",
             f"{counted(n_unlike, 'person has', 'persons have')} records whose originals differ; one draw does not cover "
             "these.",
@@ -63,12 +64,14 @@ def _equal(one: np.ndarray, other: np.ndarray) -> BoolArray:
 def has_own_draw(case: AuditCase) -> BoolArray:
     """Whether each original is one that the tests of noise look at, shape (n_originals,).
 
-    These are all, unless records of a person share one draw: then the first of each person that stays.
+    These are all, unless records of a person share one draw: then the first of each person that stays. Without confident k
+    it is the first in a released class, for then noise does not decide which classes these are.
     """
     original = case.original
     if not case.policy.draws_once_per_person or original.persons is None:
         return np.ones(original.n_records, dtype=np.bool_)
-    rows = np.flatnonzero(original.stays)
+    is_there = case.policy.confidence is not None or case.classes.of_original != NOWHERE
+    rows = np.flatnonzero(original.stays & is_there)
     chosen = np.zeros(original.n_records, dtype=np.bool_)
     chosen[rows[np.unique(original.persons[rows], return_index=True)[1]]] = True
     return chosen
