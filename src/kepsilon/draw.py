@@ -21,7 +21,7 @@ from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.noise_ranges import clip
-from kepsilon.predict.outlook import Outlook, count_large, refuse_divided
+from kepsilon.predict.outlook import Outlook, count_large, refuse_divided, require_persons
 from kepsilon.predict.persons import PersonLook, declared_ends
 from kepsilon.predict.recheck import Recheck
 from kepsilon.stopwatch import Stopwatch, ignore_step
@@ -159,6 +159,7 @@ def perturb_batch(
     )
     n_passed = int(n_before[own.start])
     for part in _parts(batch):
+        require_persons(part, policy)
         with clock.step("perturb"):
             noisy = (
                 _perturb(part, low[own], high[own], policy, mechanism, random=random)
@@ -256,11 +257,10 @@ def draw_persons(look: PersonLook, policy: Policy, *, random: Random) -> DrawnPe
 
 def _take_drawn(part: Batch, drawn: DrawnPersons, policy: Policy) -> _Noisy:
     """What was drawn for the persons whom some records are about."""
-    if part.persons is None:
-        raise ValueError("the records do not say whom they are about")
     values, clipped = clip(part.values, policy)
-    places = np.minimum(np.searchsorted(drawn.persons, part.persons), len(drawn.persons) - 1)
-    if not np.array_equal(drawn.persons[places], part.persons) or not np.array_equal(values, drawn.values[places]):
+    persons = np.zeros(0, dtype=np.int64) if part.persons is None else part.persons
+    places = np.minimum(np.searchsorted(drawn.persons, persons), len(drawn.persons) - 1)
+    if not np.array_equal(drawn.persons[places], persons) or not np.array_equal(values, drawn.values[places]):
         raise ValueError("some records are not those that noise was drawn for")
     return _Noisy(
         values=values,
