@@ -186,6 +186,21 @@ def test_one_draw_scaled_by_two_ranges_gives_the_value_away():
     )
 
 
+@pytest.mark.parametrize("names", [["height"], ["height", "weight"]])
+def test_what_joining_links_as_drawn_is_what_was_expected(names):
+    """Within five standard deviations of a share of 400 patients; None where confident k leaves records out."""
+    classes = encounters(n_patients=400, d=len(names))
+    classes.class_ids[:] = 0
+    outlook, measured = draw(classes, policy_of(*names, epsilon=8))
+    (expected,) = outlook.joined
+    look = outlook.look
+    off = np.sqrt(expected.share.total * np.sum(look.signatures.n_records.astype(float) ** 2)) / len(classes.persons)
+    assert abs(measured.joined_share - expected.share.total) < 5 * np.hypot(off, expected.share.standard_error)
+    assert 0.02 < measured.joined_share < 0.9
+    _, confident = draw(classes, policy_of(*names, epsilon=8, confidence=0.9))
+    assert confident.joined_share is None
+
+
 def test_one_person_in_a_signature_is_known_for_sure_whatever_epsilon_is():
     """A limit on single risks has to see it: in every class the patient is one of many."""
     classes, policy = encounters(), policy_of("height", epsilon=0.1)
