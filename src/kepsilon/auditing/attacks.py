@@ -24,6 +24,7 @@ from kepsilon.auditing.nearest_links import (
     n_with_own_value,
     nearest_links,
 )
+from kepsilon.auditing.person_figures import reidentification_of_persons
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
 from kepsilon.evaluate.linking.small_classes import MOST, attack_small_classes
@@ -91,7 +92,7 @@ def check_attacks(case: AuditCase) -> None:
     expected = _expected_share(case) if why is None else None
     findings.figures = replace(
         findings.figures,
-        reidentification=_reidentification(classes),
+        reidentification=_reidentification(classes) if policy.person is None else reidentification_of_persons(case),
         one_over_k=1 / policy.k,
         expected_nearest_neighbour=expected,
     )

@@ -19,13 +19,21 @@ from kepsilon.auditing.curators_record import check_record
 from kepsilon.auditing.false_alarms import FALSE_ALARM, FalseAlarms
 from kepsilon.auditing.few_records import check_exact_values
 from kepsilon.auditing.file_bytes import check_bytes
-from kepsilon.auditing.findings import Audit, Findings
+from kepsilon.auditing.findings import Audit, AuditFinding, Findings
 from kepsilon.auditing.label_tightness import check_label_tightness
 from kepsilon.auditing.linkage import Linkage, read_linkage
 from kepsilon.auditing.noise import check_linked_noise
 from kepsilon.auditing.noise_law import claimed_noise
 from kepsilon.auditing.noise_unlinked import check_unlinked_noise
+from kepsilon.auditing.one_draw import check_one_draw
 from kepsilon.auditing.order import check_order
+from kepsilon.auditing.persons import (
+    check_cap,
+    check_persons,
+    check_repeated_codes,
+    check_sensitive_values,
+    settled,
+)
 from kepsilon.auditing.public_manifest import check_manifest, stated_levels
 from kepsilon.auditing.published_values import check_published_values
 from kepsilon.auditing.readings import find_classes
@@ -54,7 +62,7 @@ from kepsilon.stopwatch import ignore_step
 FEWEST_CONTRADICTIONS = 20
 """Released records that a linkage contradicts, at least, if it is that of another release."""
 
-INDEPENDENT_OF_READING = ("k",)
+INDEPENDENT_OF_READING = ("k", "k persons", "cap")
 """Checks that count released records by their labels alone, whatever the labels stand for."""
 
 NOT_A_RELEASE = "The release lacks what a release under this policy has; what could be checked without it is below."
@@ -62,6 +70,7 @@ NOT_A_RELEASE = "The release lacks what a release under this policy has; what co
 Checks = tuple[Callable[[AuditCase], None], ...]
 
 CHECKS_OF_NOISE: Checks = (
+    check_one_draw,
     check_linked_noise,
     check_exact_values,
     check_unlinked_noise,
@@ -83,6 +92,9 @@ def check_noise(case: AuditCase) -> None:
 
 CHECKS_OF_CLASSES: Checks = (
     check_counts,
+    check_persons,
+    check_cap,
+    check_sensitive_values,
     check_linked_classes,
     check_linked_labels,
     check_label_tightness,
@@ -130,6 +142,8 @@ class _Cases:
 
     tried: tuple[AuditCase, ...]
     n_possible: int
+    original: Original
+    """The original as it is known without a linkage."""
     before: FalseAlarms
     """What tests that need no reading of the labels were given."""
 
@@ -154,6 +168,7 @@ def _open_cases(
     check_bytes(original, table, policy, findings, before)
     on_step("identifiers")
     check_identifiers(original, table, policy, findings)
+    check_repeated_codes(original, policy, findings)
     if released is None:
         return None
     check_published_numbers(released, policy, findings)
@@ -162,11 +177,25 @@ def _open_cases(
         links = read_linkage(linkage, n_originals=original.n_records, n_released=released.n_records, findings=findings)
     on_step("classes")
     stated = stated_levels(table.path) if table.path is not None else {}
-    readings = find_classes(original, released, policy, findings, linkage=links, stated=stated)
+    known = settled(original, policy, links)
+    found = Findings()
+    readings = find_classes(known, released, policy, found, linkage=links, stated=stated)
+    findings.found += _not_sure(found.found) if known.has_open_labels else found.found
     if readings is None:
         return None
-    tried = tuple(_case_of(original, released, policy, classes, linkage=links) for classes in readings.tried)
-    return _Cases(tried=tried, n_possible=readings.n_possible, before=before)
+    tried = tuple(_case_of(known, released, policy, classes, linkage=links) for classes in readings.tried)
+    n_possible = readings.n_possible + known.has_open_labels
+    return _Cases(tried=tried, n_possible=n_possible, original=original, before=before)
+
+
+def _not_sure(found: list[AuditFinding]) -> list[AuditFinding]:
+    """Findings of which those that depend on how labels are read accuse nobody."""
+    return [
+        replace(finding, severity="warning")
+        if finding.severity == "broken" and finding.check not in INDEPENDENT_OF_READING
+        else finding
+        for finding in found
+    ]
 
 
 def _case_of(
@@ -194,7 +223,7 @@ def _check_readings(cases: _Cases, path: Path | None, findings: Findings, on_ste
     """
     tried = []
     for candidate in cases.tried:
-        case = _without_foreign_linkage(candidate)
+        case = _without_foreign_linkage(candidate, cases.original)
         _check_all(case, path, on_step)
         case.findings.figures = replace(case.findings.figures, false_alarm=cases.before.spent + case.false_alarms.spent)
         tried.append(case)
@@ -205,27 +234,24 @@ def _check_readings(cases: _Cases, path: Path | None, findings: Findings, on_ste
     on_step("whole records")
     report_whole_records(chosen, path)  # once, because it accuses nobody and so does not decide which way is right
     if best.has_broken and cases.n_possible > len(cases.tried):
-        best.found = [
-            replace(finding, severity="warning")
-            if finding.severity == "broken" and finding.check not in INDEPENDENT_OF_READING
-            else finding
-            for finding in best.found
-        ]
+        best.found = _not_sure(best.found)
         best.warning(
             "labels",
             f"the labels can be read in {cases.n_possible:,} ways, because they stand at several levels of their "
-            f"hierarchies; {len(cases.tried):,} were tried and none fits, and the others were not looked at. What depends on "
+            f"hierarchies{', or depend on which records the cap left out' * cases.original.has_open_labels}; "
+            f"{len(cases.tried):,} were tried and none fits, and the others were not looked at. What depends on "
             "the way is not called broken. Levels that the curator's record beside the release states are tried first.",
         )
     findings.found += best.found
     findings.headline, findings.figures = best.headline, best.figures
 
 
-def _without_foreign_linkage(case: AuditCase) -> AuditCase:
+def _without_foreign_linkage(case: AuditCase, original: Original) -> AuditCase:
     """The case without its linkage, if that is the linkage of another release; otherwise the case as it is.
 
     A foreign linkage contradicts the release almost as often as rows drawn at random, and without it the release has no
-    fault. A few wrong rows, or a release that is broken without any linkage, are left to the other checks.
+    fault. A few wrong rows, or a release that is broken without any linkage, are left to the other checks. `original` is
+    what is known without a linkage.
     """
     if case.linkage is None:
         return case
@@ -235,9 +261,9 @@ def _without_foreign_linkage(case: AuditCase) -> AuditCase:
     any_rows = np.random.default_rng(0).permutation(case.linkage.original_row)
     if contradicted < share_contradicted(case, any_rows) / 2:
         return case
-    readings = find_classes(case.original, case.released, case.policy, Findings(), linkage=None)
+    readings = find_classes(original, case.released, case.policy, Findings(), linkage=None)
     for classes in () if readings is None else readings.tried:
-        unlinked = _case_of(case.original, case.released, case.policy, classes, linkage=None)
+        unlinked = _case_of(original, case.released, case.policy, classes, linkage=None)
         for check in CHECKS_OF_CLASSES:
             check(unlinked)
         if not unlinked.findings.has_broken:

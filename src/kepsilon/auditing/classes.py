@@ -82,9 +82,9 @@ class ReconstructedClasses:
     is_known: BoolArray
     """Whether it is known which originals are in the class, shape (n_classes,)."""
     n_suppressed: int | None
-    """Originals in classes of fewer than k; None where that is not known (Mondrian)."""
+    """Originals in classes of fewer than k, or that fail else what is asked of classes; None where not known (Mondrian)."""
     absent: IntArray
-    """Sizes of the classes of k originals or more that are not in the release; empty where not known (Mondrian)."""
+    """Sizes of the other classes that are not in the release; empty where not known (Mondrian)."""
     dm_star: int | None
     """DM*, from the sizes of all classes before any record is left out; None where they are not known."""
     node: tuple[int, ...] | None
@@ -95,7 +95,10 @@ class ReconstructedClasses:
     """Mean precision loss of each k-quasi over the originals of the classes; NaN where a label can be read in two ways."""
 
     of_node: IntArray | None = None
-    """Class of every original at the levels of the release, released or not (OLA), or NOWHERE; shape (n_originals,)."""
+    """Class of every original at the levels of the release, released or not (OLA), or NOWHERE; shape (n_originals,).
+
+    None where it is not known which records were counted.
+    """
     cover: Cover | None = None
     """What the labels cover (Mondrian); None for OLA."""
 
@@ -187,9 +190,8 @@ def classes_by_cover(
     example[of_released] = np.arange(released.n_records)
     keys = [column[example] for column in columns]
     is_narrow = _is_narrow(readings, keys, n_classes)
-    by_labels = _cover(
-        original, readings, keys, policy, sizes=in_release if releases_all(policy) else None, is_narrow=is_narrow
-    )
+    has_all = releases_all(policy) and original.is_exact
+    by_labels = _cover(original, readings, keys, policy, sizes=in_release if has_all else None, is_narrow=is_narrow)
     of_original: IntArray = by_labels.of_original
     originals, is_known = by_labels.n_originals, by_labels.is_known
     if linkage is not None and policy.confidence is None:
@@ -294,8 +296,10 @@ def _cover(
             class_of[inside_of[c]] = c
         class_of[times != 1] = NOWHERE
         originals = covered
+        n_open = np.bincount(combination_of, weights=~original.is_sure[stays], minlength=n_combinations)
+        is_sure = (times == 1) & (n_open == 0)
         is_known = np.array(
-            [narrow and bool((times[own] == 1).all()) for narrow, own in zip(is_narrow, inside_of, strict=True)],
+            [narrow and bool(is_sure[own].all()) for narrow, own in zip(is_narrow, inside_of, strict=True)],
             dtype=np.bool_,
         )
     else:

@@ -36,7 +36,7 @@ PROMISED = {
 
 FIGURES = (
     "digest", "guarantee", "records", "classes", "levels", "clipped", "constant_classes", "reidentification", "loss",
-    "error", "linking_risk",
+    "error", "linking_risk", "persons",
 )  # fmt: skip
 """Keys whose figures are compared, to nine digits."""
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks confident k: each published value has k originals of its class in reach, at the confidence of the policy."""
+"""Checks confident k: each published value has k originals of its class in reach, at the confidence of the policy.
+
+Where the policy names persons, it is k persons who have an original in reach.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.findings import counted
 from kepsilon.auditing.noise_law import radius_quantile
+from kepsilon.auditing.tables import n_persons
 from kepsilon.policy.roles import fraction
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 BINARY_ERROR = 4 * np.finfo(np.float64).eps
 """Relative error of a distance between two decimals that are held as doubles."""
@@ -25,6 +29,7 @@ def check_confident_k(case: AuditCase) -> None:
     if confidence is None:
         return
     rule = policy.confidence_rule
+    what = "originals" if policy.person is None else "persons"
     reach = _originals_in_reach(case, confidence=confidence)
     seen = classes.is_known[classes.of_released]
     if not seen.any():
@@ -37,9 +42,9 @@ def check_confident_k(case: AuditCase) -> None:
         n_few == 0,
         "confident k",
         right=f"in the {counted(n_known, 'class', 'classes')} whose originals are known no published value has 1 to "
-        f"{policy.k - 1} originals in reach at confidence {confidence}; {counted(n_zero, 'has', 'have')} none in reach"
+        f"{policy.k - 1} {what} in reach at confidence {confidence}; {counted(n_zero, 'has', 'have')} none in reach"
         + ("." if rule == "suppress_zero" or not n_zero else f", which the rule {rule} allows."),
-        wrong=f"{counted(n_few, 'published value has', 'published values have')} fewer than k = {policy.k} originals of "
+        wrong=f"{counted(n_few, 'published value has', 'published values have')} fewer than k = {policy.k} {what} of "
         "their class in reach at confidence "
         f"{confidence}, and should have been left out.",
     )
@@ -50,12 +55,17 @@ def check_confident_k(case: AuditCase) -> None:
             "left out.",
         )
     if rule == "strict":
-        near = np.bincount(classes.of_released[reach >= policy.k], minlength=classes.n_classes)
+        is_near = reach >= policy.k
+        near = np.bincount(classes.of_released[is_near], minlength=classes.n_classes)
+        if case.original.persons is not None and case.linkage is not None:
+            persons = case.original.persons[case.linkage.original_row]
+            near = n_persons(classes.of_released[is_near], persons[is_near], n_classes=classes.n_classes)
         n_thin = int(np.count_nonzero(near[classes.is_known] < policy.k))
         if n_thin:
             findings.broken(
                 "confident k",
-                f"{counted(n_thin, 'class has', 'classes have')} fewer than k records with k originals in reach.",
+                f"{counted(n_thin, 'class has', 'classes have')} fewer than k {'records' if policy.person is None else 'persons'} "
+                f"with k {what} in reach.",
             )
     if not classes.all_known:
         findings.note("confident k", "classes whose originals are not known were not looked at.")
@@ -64,7 +74,8 @@ def check_confident_k(case: AuditCase) -> None:
 def _originals_in_reach(case: AuditCase, *, confidence: float) -> IntArray:
     """Originals of its class that lie within the linking range of each released record, in all ε-quasis together.
 
-    Shape (n_released,); 0 for records of classes whose originals are not known.
+    Shape (n_released,); 0 for records of classes whose originals are not known. Where the policy names persons, the number
+    of persons who have such an original; k for all who have k and more.
     """
     policy, noise = case.policy, case.noise
     names = list(policy.epsilon_quasis)
@@ -82,15 +93,48 @@ def _originals_in_reach(case: AuditCase, *, confidence: float) -> IntArray:
             counts[records] = np.searchsorted(ordered, own[:, 0] + reach[c, 0] + slack, side="right") - np.searchsorted(
                 ordered, own[:, 0] - reach[c, 0] - slack, side="left"
             )
-            continue
-        at_once = max(1, PAIRS_AT_ONCE // max(1, len(originals)))
-        for start in range(0, len(records), at_once):
-            counts[records[start : start + at_once]] = _within(own[start : start + at_once], values, reach[c], half)
+        else:
+            at_once = max(1, PAIRS_AT_ONCE // max(1, len(originals)))
+            for start in range(0, len(records), at_once):
+                near = _are_within(own[start : start + at_once], values, reach[c], half)
+                counts[records[start : start + at_once]] = np.count_nonzero(near, axis=1)
+        if case.original.persons is not None:
+            persons = case.original.persons[originals]
+            counts[records] = _persons_within(counts[records], own, values, persons, reach[c], half, enough=policy.k)
     return counts
 
 
-def _within(published: FloatArray, values: FloatArray, reach: FloatArray, half: FloatArray) -> IntArray:
-    """Number of `values` within `reach` of each published record, shape (n_published,).
+def _persons_within(
+    n_near: IntArray,
+    published: FloatArray,
+    values: FloatArray,
+    persons: IntArray,
+    reach: FloatArray,
+    half: FloatArray,
+    *,
+    enough: int,
+) -> IntArray:
+    """Persons who have one of `values` within `reach` of each published record, shape (n_published,), `enough` at most.
+
+    `n_near` is the number of values in reach. Whoever has more of them there than `enough` − 1 persons have in all needs no
+    further look.
+    """
+    _, persons, sizes = np.unique(persons, return_inverse=True, return_counts=True)
+    most = int(np.sort(sizes)[::-1][: enough - 1].sum())
+    found = np.where(n_near > most, enough, np.minimum(n_near, enough))
+    is_open = np.flatnonzero((n_near > 0) & (n_near <= most))
+    order = np.argsort(persons, kind="stable")
+    starts = np.flatnonzero(np.diff(persons[order], prepend=-1))
+    at_once = max(1, PAIRS_AT_ONCE // max(1, len(values)))
+    for begin in range(0, len(is_open), at_once):
+        rows = is_open[begin : begin + at_once]
+        near = _are_within(published[rows], values[order], reach, half)
+        found[rows] = np.minimum(np.logical_or.reduceat(near, starts, axis=1).sum(axis=1), enough)
+    return found
+
+
+def _are_within(published: FloatArray, values: FloatArray, reach: FloatArray, half: FloatArray) -> BoolArray:
+    """Whether each of `values` is within `reach` of each published record, shape (n_published, n_values).
 
     `reach` and `half`, half the precision, have one entry per ε-quasi. Where `reach` is NaN, because the class has no
     noise on the attribute or misses it, the attribute rules nobody out.
@@ -103,5 +147,4 @@ def _within(published: FloatArray, values: FloatArray, reach: FloatArray, half: 
         near &= distance <= reach[j] + np.minimum(
             BINARY_ERROR * (np.abs(published[:, j, np.newaxis]) + reach[j]), half[j] / 2
         )
-    counts: IntArray = np.count_nonzero(near, axis=1)
-    return counts
+    return near

@@ -59,7 +59,9 @@ def check_counts(case: AuditCase) -> None:
         findings.passed("counts", "no class has more records than there are originals that its labels cover.")
     if classes.n_suppressed is None and n_unclear:
         why = "cover originals of others"
-        if not releases_all(policy):
+        if not original.is_exact:
+            why = "may cover records that the cap left out, or originals of other classes"
+        elif not releases_all(policy):
             by = "confident k took out" if has_confidence else "were left out"
             why = f"may cover originals of classes that {by}"
         findings.note(
@@ -91,6 +93,7 @@ def _check_suppression(case: AuditCase) -> bool:
     """Whether only classes below k are left out, and within the limit, where the classes left out are known too (OLA)."""
     policy, original, classes, findings = case.policy, case.original, case.classes, case.findings
     n_below, n_absent = int(classes.n_suppressed or 0), int(classes.absent.sum())
+    below = "below k" if policy.person is None and not policy.diverse else "that fail what the policy asks of them"
     limit = _limit(case)
     if policy.confidence is None and n_absent and n_below + n_absent > limit:
         findings.broken(
@@ -102,9 +105,9 @@ def _check_suppression(case: AuditCase) -> bool:
     findings.require(
         n_below <= limit,
         "suppression",
-        right=f"{counted(n_below, 'record', 'records')} in classes below k left out ({share(n_below, original.n_staying)}), "
+        right=f"{counted(n_below, 'record', 'records')} in classes {below} left out ({share(n_below, original.n_staying)}), "
         f"at most {limit:,} allowed.",
-        wrong=f"{counted(n_below, 'record is', 'records are')} in classes below k at these levels, but at most {limit:,} may "
+        wrong=f"{counted(n_below, 'record is', 'records are')} in classes {below} at these levels, but at most {limit:,} may "
         "be left out.",
     )
     if n_absent and policy.confidence is None:

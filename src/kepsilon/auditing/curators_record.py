@@ -19,6 +19,7 @@ from kepsilon.auditing.classes import NOWHERE
 from kepsilon.auditing.comparison import Between, Comparison, compare
 from kepsilon.auditing.digests import digest_of
 from kepsilon.auditing.findings import quoted
+from kepsilon.auditing.person_figures import compare_homogeneity, known_persons
 from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.single_risk import ROUNDING
 from kepsilon.auditing.stated_attackers import compare_attackers
@@ -60,7 +61,8 @@ def check_record(case: AuditCase, path: Path) -> None:
         )
     known = _recomputed(case)
     known["digest"] = digest_of(path)
-    known["reidentification"] = json_of(findings.figures.reidentification)
+    if findings.figures.reidentification is not None:
+        known["reidentification"] = json_of(findings.figures.reidentification)
     attacks = findings.figures.attacks
     if (
         "expected" in known.get("linking_risk", {})
@@ -85,6 +87,8 @@ def check_record(case: AuditCase, path: Path) -> None:
             }
         known["linking_risk"]["per_original"]["realised"] = nearest * per_original
     found = compare(document, known, case.policy)
+    _compare_form_of_persons(case, document, found)
+    compare_homogeneity(case, document, found)
     compare_attackers(case, document, known, found)
     _hold_against_largest(case, document, found)
     named = ", ".join(quoted(path, most=80) for path in found.wrong[:MOST_NAMED])
@@ -95,6 +99,20 @@ def check_record(case: AuditCase, path: Path) -> None:
         "curator",
         right=f"the curator's record holds as far as it was compared: {', '.join(found.compared)}.",
         wrong=f"the curator's record is wrong about {named}.",
+    )
+
+
+def _compare_form_of_persons(case: AuditCase, document: Json, found: Comparison) -> None:
+    """Requires figures of persons where the policy names them, and none where it does not."""
+    stated = document.get("persons")
+    if case.policy.person is None:
+        found.require(stated is None, "persons")
+        return
+    found.require(isinstance(stated, Mapping) and {"count", "fewest_in_a_class", "records_per_person"} <= set(stated), "persons")
+    case.findings.note(
+        "curator",
+        "not tried: links to persons in linking_risk and in the table of attackers. The audit's own attackers link a record "
+        "to its original.",
     )
 
 
@@ -163,7 +181,9 @@ def _recomputed(case: AuditCase) -> Json:
             **_suppressed(case),
             "suppressed_missing": original.n_missing,
             "suppressed_unlisted": original.n_unlisted,
+            "suppressed_by_cap": original.n_by_cap,
         },
+        "persons": known_persons(case),
         "classes": {
             "count": classes.n_classes,
             "smallest": int(sizes.min()),
@@ -181,7 +201,9 @@ def _recomputed(case: AuditCase) -> Json:
     if classes.levels is not None:
         known["levels"] = dict(zip(original.domains, classes.levels, strict=True))
     is_unambiguous = is_complete if classes.levels is None else all(len(levels) == 1 for levels in classes.levels)
-    if policy.confidence is None and classes.levels is None:
+    if not original.is_exact and (classes.levels is None or original.has_open_labels):
+        is_unambiguous = False  # how much a label loses depends on which values were counted
+    if policy.confidence is None and classes.levels is None and original.is_exact:
         is_unambiguous = True  # classes are released whole, so that labels tell all
     if is_unambiguous and not np.isnan(classes.losses).any():
         mean = sum(classes.losses) / len(classes.losses) if classes.losses else 0.0
@@ -228,7 +250,7 @@ def _figures_of_noise(case: AuditCase) -> Json:
             figures["expected_relative"] = relative
             if relative is not None:
                 figures["uniform_equivalent"] = 2 * relative
-                figures["epsilon_for_uniform_5_percent"] = relative * case.epsilon / 0.025
+                figures["epsilon_for_uniform_5_percent"] = relative * policy.epsilon / 0.025
             figures["range_relative"] = _over(_mean(expected[present]), width)
         if linkage is not None and has_digits:
             before, after = original.numbers[name][linkage.original_row], case.released.numbers[name]
@@ -246,6 +268,8 @@ def _figures_of_noise(case: AuditCase) -> Json:
             name: int(np.count_nonzero(noise.ranges[:, j] == 0)) for j, name in enumerate(policy.epsilon_quasis)
         },
     }
+    if policy.person is not None:
+        return known  # links are to persons
     if len(policy.epsilon_quasis) == 1 and is_stated:
         links, paper = expected_links(case)
         n = int(classes.n_originals.sum())  # expected figures are means over the records that get noise

@@ -10,6 +10,7 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.findings import counted
 from kepsilon.auditing.noise_law import LATTICE, Rounding, marginal_cdf
+from kepsilon.auditing.one_draw import has_own_draw, most_with_one_draw
 from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.tail_bounds import chernoff_bound
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -31,6 +32,7 @@ def check_exact_values(case: AuditCase) -> None:
     for j, (name, attribute) in enumerate(case.policy.epsilon_quasis.items()):
         rounding = Rounding.of(attribute)
         originals = classes.known_originals
+        originals = originals[has_own_draw(case)[originals]]
         originals = originals[np.nan_to_num(noise.ranges[classes.of_original[originals], j]) > 0]
         is_own = np.zeros(case.original.n_records, dtype=np.bool_)
         is_own[linkage.original_row] = _is_unmoved(
@@ -88,10 +90,11 @@ def check_links(case: AuditCase, *, realised: float, expected: float) -> None:
     """Compares the links of an attacker who attacks each record by itself with the number that claimed noise allows.
 
     `expected` leaves out rounding and clamping. They can only take links away, because nobody links more than an attacker
-    who sees values before they are rounded and clamped.
+    who sees values before they are rounded and clamped. Where m records carry one draw, at most, their links count for one
+    in units of m.
     """
-    n = case.released.n_records
-    if chernoff_bound(realised, expected) < case.false_alarms.level("links", n_tests=1):
+    n, most = case.released.n_records, most_with_one_draw(case)
+    if chernoff_bound(realised / most, expected / most) < case.false_alarms.level("links", n_tests=1):
         case.findings.broken(
             "attacks",
             f"a nearest-neighbour attacker links {realised / n:.2%} of the records, where the claimed noise leaves "

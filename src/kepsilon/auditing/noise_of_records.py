@@ -14,6 +14,7 @@ import numpy as np
 
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.noise_law import Rounding, radius_beyond
+from kepsilon.auditing.one_draw import has_own_draw
 from kepsilon.auditing.residuals import GONE, n_taken_out_with_class, released_as
 from kepsilon.auditing.tail_bounds import exponential_tails, linear_bound, sign_bound
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -35,6 +36,7 @@ def check_noise_of_records(case: AuditCase, *, has_more: bool, level: float) -> 
     """
     classes, noise = case.classes, case.noise
     chosen = classes.known_originals
+    chosen = chosen[has_own_draw(case)[chosen]]
     chosen = chosen[noise.n_active[classes.of_original[chosen]] > 1]
     if not chosen.size:
         return

@@ -105,7 +105,8 @@ def _within_classes(case: AuditCase, residuals: Residuals, observed: Observed) -
     """Noise shared by records of a class, in pairs of opposite sign, or smaller in some classes."""
     # Classes that are not in the release were taken out by their noise; they have at least k records each.
     n_absent = residuals.n_elsewhere // case.policy.k
-    ids, k = residuals.class_ids, case.policy.k
+    # But not k draws, where records of a person share one.
+    ids, k = residuals.class_ids, 2 if case.policy.draws_once_per_person else case.policy.k
     direction, size = observed.direction, observed.size
     return {
         "records of a class share it": shared_probability(direction, ids, n_absent=n_absent, least=k),

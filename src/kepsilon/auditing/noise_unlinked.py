@@ -15,6 +15,7 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import as_one_class
 from kepsilon.auditing.noise_law import Rounding, claimed_noise, marginal_cdf
+from kepsilon.auditing.one_draw import most_with_one_draw
 from kepsilon.auditing.order import sorting_ranks
 from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.tables import codes_of_both
@@ -63,6 +64,10 @@ class BinnedValues:
     """Mean of each score of each original under the claim, shape (n_originals, 3)."""
     spreads: FloatArray
     """Variance of each score of each original under the claim, shape (n_originals, 3)."""
+    most: int
+    """Originals that carry one draw, at most; 1 unless all records of a person do."""
+    variance: FloatArray
+    """Variance under the claim of the sum of each score over all classes, at most, shape (3,)."""
     records: IntArray
     """Rows of the released records of these classes, shape (n_seen,)."""
     found: FloatArray
@@ -84,7 +89,8 @@ def check_unlinked_noise(case: AuditCase) -> None:
     if case.linkage is not None or not case.policy.epsilon_quasis:
         return
     policy, original, released = case.policy, case.original, case.released
-    if not case.classes.all_known and _all_ranges_declared(policy) and original.n_staying == released.n_records:
+    has_all = original.is_exact and original.n_staying == released.n_records
+    if not case.classes.all_known and _all_ranges_declared(policy) and has_all:
         # Every record is released and has the same range, so that it does not matter who is in which class.
         one_class = as_one_class(original, case.classes)
         case = replace(case, classes=one_class, noise=claimed_noise(original, one_class, policy))
@@ -107,7 +113,7 @@ def check_unlinked_noise(case: AuditCase) -> None:
         n_elsewhere = n_taken_out_with_class(case)
         n_gone = int((classes.n_originals - classes.n_released)[usable].sum()) + n_elsewhere
         _judge(case, binned, name, n_gone=n_gone, n_elsewhere=n_elsewhere, level=level)
-        if policy.confidence is None and not n_gone:
+        if policy.confidence is None and not n_gone and not policy.draws_once_per_person:
             by_kept_value[name] = _against_kept_columns(case, binned)
     n_tests = sum(map(len, by_kept_value.values()))
     level = case.false_alarms.level("patterns", n_tests=n_tests)
@@ -120,6 +126,8 @@ def check_unlinked_noise(case: AuditCase) -> None:
 def _judge(case: AuditCase, binned: BinnedValues, name: str, *, n_gone: int, n_elsewhere: int, level: float) -> None:
     """Adds the finding on the noise of one ε-quasi: its first fault, or that it is as claimed."""
     findings, n_seen, n_released = case.findings, binned.n_seen, case.released.n_records
+    # Whether classes move depends on who is in them, and persons with one draw may be in several.
+    by_class = not n_gone and not case.policy.draws_once_per_person
     if _tail(binned, HALF, n_gone, n_elsewhere) < level:
         findings.broken("noise", f"{name} has less noise than claimed: {n_seen:,} values lie too near their originals.")
     elif _tail(binned, DOUBLE, n_gone, n_elsewhere) < level:
@@ -128,12 +136,12 @@ def _judge(case: AuditCase, binned: BinnedValues, name: str, *, n_gone: int, n_e
         )
     elif not n_gone and _off_centre(binned) < level:
         findings.broken("noise", f"the noise on {name} is not centred: it moves values one way more than the other.")
-    elif not n_gone and moved_probability(binned.excess(PLACE), binned.variances[:, PLACE]) < level:
+    elif by_class and moved_probability(binned.excess(PLACE), binned.variances[:, PLACE]) < level:
         findings.broken(
             "noise",
             f"the noise on {name} is not drawn anew for every record: classes move as a whole, or records share it.",
         )
-    elif not n_gone and unmoved_probability(binned.excess(PLACE), binned.variances[:, PLACE]) < level:
+    elif by_class and unmoved_probability(binned.excess(PLACE), binned.variances[:, PLACE]) < level:
         findings.broken(
             "noise",
             f"the noise on {name} is not drawn anew for every record: within classes it cancels, as it does in pairs of "
@@ -237,14 +245,16 @@ def _tail(binned: BinnedValues, score: int, n_gone: int, n_elsewhere: int) -> fl
     """
     largest = 2 * LARGEST_SCORE
     excess = float(binned.excess(score).sum()) - n_gone * largest
-    variance = float(binned.variances[:, score].sum()) + n_elsewhere * LARGEST_SCORE**2
-    return bernstein_bound(excess, variance=variance, largest=largest)
+    variance = float(binned.variance[score]) + n_elsewhere * binned.most * LARGEST_SCORE**2
+    if n_elsewhere and binned.most > 1:
+        variance *= 2  # a draw may be of records on both sides, and (a + b)² ≤ 2(a² + b²)
+    return bernstein_bound(excess, variance=variance, largest=largest * binned.most)
 
 
 def _off_centre(binned: BinnedValues) -> float:
     """Bound on the probability, under the claim, that values lie so far to one side."""
     excess = abs(float(binned.excess(PLACE).sum()))
-    return 2 * bernstein_bound(excess, variance=float(binned.variances[:, PLACE].sum()), largest=2.0)
+    return 2 * bernstein_bound(excess, variance=float(binned.variance[PLACE]), largest=2.0 * binned.most)
 
 
 def moved_probability(excess: FloatArray, variance: FloatArray) -> float:
@@ -338,9 +348,24 @@ def _binned(case: AuditCase, j: int, chosen: IntArray) -> BinnedValues:
         originals=members,
         means=means,
         spreads=spreads,
+        most=most_with_one_draw(case),
+        variance=_variance(case, members, spreads),
         records=sees,
         found=scores[own_class, bins],
     )
+
+
+def _variance(case: AuditCase, members: IntArray, spreads: FloatArray) -> FloatArray:
+    """Variance of the sum of each score, at most, shape (3,).
+
+    Scores of records with one draw may go together: the deviation of their sum is at most the sum of their deviations.
+    """
+    persons = case.original.persons
+    if not case.policy.draws_once_per_person or persons is None:
+        return np.asarray(spreads.sum(axis=0))
+    deviations = np.sqrt(np.maximum(0.0, spreads))
+    sums = [np.bincount(persons[members], weights=deviations[:, score]) for score in range(spreads.shape[1])]
+    return np.array([float(own @ own) for own in sums])
 
 
 def _edges(low: FloatArray, high: FloatArray, scale: FloatArray, rounding: Rounding) -> FloatArray:

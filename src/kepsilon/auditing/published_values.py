@@ -17,6 +17,7 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.noise_law import LATTICE, Rounding, marginal_cdf
 from kepsilon.auditing.noise_patterns import N_BLOCKS, evidence_bound, last_digits
+from kepsilon.auditing.one_draw import has_own_draw
 from kepsilon.auditing.tail_bounds import chernoff_bound
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
@@ -61,10 +62,13 @@ class PublishedValues:
 def check_published_values(case: AuditCase) -> None:
     """Tests the last digits and the frequencies of the values that are published of each ε-quasi.
 
-    Where confident k takes records out by their noise, nothing is tested.
+    Where confident k takes records out by their noise, nothing is tested; nor is it without a linkage where all records of
+    a person carry one draw.
     """
     if not case.policy.epsilon_quasis or case.policy.confidence is not None:
         return
+    if case.policy.draws_once_per_person and case.linkage is None:
+        return  # `check_one_draw` says so
     found: dict[str, dict[str, float]] = {}
     n_tested: dict[str, int] = {}
     for j, name in enumerate(case.policy.epsilon_quasis):
@@ -82,7 +86,7 @@ def check_published_values(case: AuditCase) -> None:
             case.findings.broken(
                 "noise", f"published values of {name} are not original plus noise, rounded: {'; '.join(faults)}."
             )
-        elif n_tested[name] == case.released.n_records:
+        elif n_tested[name] == case.released.n_records or case.policy.draws_once_per_person:
             case.findings.passed(
                 "noise",
                 f"{name}: last digits and frequencies of published values tell nothing in {len(suspicions)} ways.",
@@ -98,6 +102,8 @@ def _published(case: AuditCase, j: int) -> PublishedValues:
     has_digits = np.fmax(np.abs(noise.low[:, j]), np.abs(noise.high[:, j])) + 800 * ranges / case.epsilon
     usable = classes.is_known & (ranges > 0) & (has_digits < LARGEST_UNITS * rounding.step)
     records = np.flatnonzero(usable[classes.of_released])
+    if case.linkage is not None:
+        records = records[has_own_draw(case)[case.linkage.original_row[records]]]
     own = classes.of_released[records]
     units = np.rint(values[records] / rounding.step)
     is_inside = (values[records] > rounding.low) & (values[records] < rounding.high)
@@ -162,7 +168,7 @@ def _frequent(case: AuditCase, j: int, published: PublishedValues) -> dict[str, 
         usable = np.zeros(classes.n_classes, dtype=np.bool_)
         usable[classes.of_released[published.records]] = True
         originals = classes.known_originals
-        originals = originals[usable[classes.of_original[originals]]]
+        originals = originals[usable[classes.of_original[originals]] & has_own_draw(case)[originals]]
         ids, centre = classes.of_original[originals], noise.values[originals, j]
         scale, n_active = noise.ranges[ids, j] / case.epsilon, noise.n_active[ids]
         for value, count in zip(values[chosen].tolist(), counts[chosen].tolist(), strict=True):

@@ -14,9 +14,11 @@ from kepsilon.auditing.classes import NOWHERE, ReconstructedClasses, classes_by_
 from kepsilon.auditing.findings import Findings
 from kepsilon.auditing.labels import label_of_values, levels_of
 from kepsilon.auditing.linkage import Linkage
-from kepsilon.auditing.tables import Original, Released
+from kepsilon.auditing.sensitive_values import not_meeting
+from kepsilon.auditing.tables import Original, Released, n_persons
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
+from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.keys import number
 
 MOST_READINGS = 64
@@ -88,7 +90,7 @@ def _by_level(
     if not all(levels):
         return None
     tried = [
-        replace(_at_node(node, original, released, policy), levels=tuple(levels))
+        replace(_at_node(node, original, released, policy, linkage), levels=tuple(levels))
         for node in itertools.islice(itertools.product(*ways), MOST_READINGS)
     ]
 
@@ -104,8 +106,14 @@ def _by_level(
     return Readings(tried=tuple(sorted(tried, key=unlikely)), n_possible=math.prod(map(len, ways)))
 
 
-def _at_node(node: tuple[int, ...], original: Original, released: Released, policy: Policy) -> ReconstructedClasses:
-    """Classes of the release and of the originals, both with the labels of this node."""
+def _at_node(
+    node: tuple[int, ...], original: Original, released: Released, policy: Policy, linkage: Linkage | None
+) -> ReconstructedClasses:
+    """Classes of the release and of the originals, both with the labels of this node.
+
+    Where it is not known which records the cap left out, the originals of a class are known if none of them can be one of
+    those. With a linkage, and without confident k, the originals of released classes are those that it names.
+    """
     stays = np.flatnonzero(original.stays)
     columns, sizes = [], []
     for level, (name, domain) in zip(node, original.domains.items(), strict=True):
@@ -120,26 +128,38 @@ def _at_node(node: tuple[int, ...], original: Original, released: Released, poli
         sizes.append(2)
     n_released = released.n_records
     numbers, n_found = number(columns, sizes=sizes, length=n_released + len(stays))
+    own = numbers[n_released:].astype(np.int64)
     in_release = np.bincount(numbers[:n_released], minlength=n_found)
-    in_original = np.bincount(numbers[n_released:], minlength=n_found)
     shown = in_release > 0
+    n_covered = np.bincount(own, minlength=n_found)
+    is_open = ~original.is_sure[stays]
+    are_named = linkage is not None and policy.confidence is None
+    belongs = shown[own] & ~(is_open & are_named)
+    in_original = np.bincount(own[belongs], minlength=n_found)
+    is_doubtful = np.bincount(own[belongs & is_open], minlength=n_found) > 0
     new = np.full(n_found, NOWHERE, dtype=np.int64)
     new[shown] = np.arange(np.count_nonzero(shown))
     of_original = np.full(original.n_records, NOWHERE, dtype=np.int64)
-    of_original[stays] = new[numbers[n_released:]]
-    of_node = np.full(original.n_records, NOWHERE, dtype=np.int64)
-    of_node[stays] = numbers[n_released:]
-    not_shown = in_original[~shown]
+    of_original[stays[belongs]] = new[own[belongs]]
+    of_node, n_suppressed, dm_star = None, None, None
+    absent = np.zeros(0, dtype=np.int64)
+    if original.is_exact:
+        of_node = np.full(original.n_records, NOWHERE, dtype=np.int64)
+        of_node[stays] = own
+        fails = ~shown & _fails(original, policy, of_node, n_covered)
+        n_suppressed = int(n_covered[fails].sum())
+        absent = n_covered[~shown & ~fails]
+        dm_star = int(np.sum(n_covered.astype(object) ** 2)) if len(n_covered) else 0
     return ReconstructedClasses(
         of_released=new[numbers[:n_released]],
         of_original=of_original,
         n_released=in_release[shown],
-        n_covered=in_original[shown],
+        n_covered=n_covered[shown],
         n_originals=in_original[shown],
-        is_known=in_original[shown] >= in_release[shown],
-        n_suppressed=int(not_shown[not_shown < policy.k].sum()),
-        absent=not_shown[not_shown >= policy.k],
-        dm_star=int(np.sum(in_original.astype(object) ** 2)) if len(in_original) else 0,
+        is_known=(in_original >= in_release)[shown] & ~is_doubtful[shown],
+        n_suppressed=n_suppressed,
+        absent=absent,
+        dm_star=dm_star,
         node=node,
         levels=None,
         of_node=of_node,
@@ -147,3 +167,13 @@ def _at_node(node: tuple[int, ...], original: Original, released: Released, poli
             level / max(1, domain.n_levels - 1) for level, domain in zip(node, original.domains.values(), strict=True)
         ),
     )
+
+
+def _fails(original: Original, policy: Policy, of_node: IntArray, sizes: IntArray) -> BoolArray:
+    """Which classes at the levels of the release fail what the policy asks of every class, shape (n_classes,)."""
+    fails: BoolArray = sizes < policy.k
+    if original.persons is not None:
+        fails = fails | (n_persons(of_node, original.persons, n_classes=len(sizes)) < policy.k)
+    if policy.diverse:
+        fails = fails | not_meeting(original, policy, of_node, n_classes=len(sizes))
+    return fails

@@ -20,6 +20,7 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
 from kepsilon.auditing.noise_law import Rounding, extremes, marginal_cdf, range_of
+from kepsilon.auditing.one_draw import has_own_draw
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 SEED = 20_090_801
@@ -31,7 +32,10 @@ GONE = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Residuals:
-    """Noise on one ε-quasi, over all originals of the known classes in which it has noise, sorted by class and row."""
+    """Noise on one ε-quasi, over all originals of the known classes in which it has noise, sorted by class and row.
+
+    Where all records of a person carry one draw, one original stands for each person.
+    """
 
     rows: IntArray
     """Row of each original in the input, shape (n_originals,)."""
@@ -95,6 +99,7 @@ def residuals_of(case: AuditCase, j: int, rng: np.random.Generator) -> Residuals
     name, attribute = list(case.policy.epsilon_quasis.items())[j]
     of_original = released_as(case)
     chosen = classes.known_originals
+    chosen = chosen[has_own_draw(case)[chosen]]
     chosen = chosen[np.nan_to_num(noise.ranges[classes.of_original[chosen], j]) > 0]
     chosen = chosen[np.argsort(classes.of_original[chosen], kind="stable")]
     ids = classes.of_original[chosen]
@@ -127,6 +132,7 @@ def _elsewhere(case: AuditCase, j: int) -> IntArray:
     Together with the rows of released classes they are the same originals whatever the noise was, which the tests need.
     """
     classes, noise, stays = case.classes, case.noise, case.original.stays
+    stays = stays & has_own_draw(case)
     may_be = stays & (classes.of_original == NOWHERE)
     if classes.of_node is None:
         has_none = np.append(np.nan_to_num(noise.ranges[:, j]) == 0, True)

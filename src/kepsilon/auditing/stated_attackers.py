@@ -6,9 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
+import numpy as np
+
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.comparison import Between, Comparison, agree, compare_figures
 from kepsilon.auditing.known_columns import LinksWithKnown, attack_with_known, expected_share
+from kepsilon.auditing.person_figures import most_of_one, most_of_originals, persons_of_released
 from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.auditing.whole_records import MOST_RECORDS, LookedAt, look_at_whole_records
@@ -17,6 +20,7 @@ from kepsilon.evaluate.linking.attackers import (
     EVERYTHING,
     Attacker,
     known_by_class,
+    known_by_class_of_persons,
     known_by_everything,
     known_by_matching,
     known_by_quasis,
@@ -46,6 +50,11 @@ def compare_attackers(case: AuditCase, document: Json, known: Json, found: Compa
     if not isinstance(rows, Sequence) or not rows or not all(isinstance(row, Mapping) for row in rows):
         found.require(False, KEY)
         return
+    if case.policy.person is not None:
+        _compare_by_class_of_persons(case, rows, found)
+        if headline is not None:
+            _compare_headline(headline, rows, found)
+        return
     _compare_words(case, rows, found)
     _compare_those_without_kept(case, rows, known, found)
     if _all_were_looked_at(case):
@@ -74,6 +83,25 @@ def _compare_words(case: AuditCase, rows: Sequence[Json], found: Comparison) -> 
             else known_with_column(policy, column=str(column), risk=None, largest=None)
         )
         found.require(_is_about(row, own), f"{KEY}.{i}.how")
+
+
+def _compare_by_class_of_persons(case: AuditCase, rows: Sequence[Json], found: Comparison) -> None:
+    """Compares whoever names in each class the person with most records; what others link to persons is not tried."""
+    one = np.ones(1, dtype=np.int64)
+    own = known_by_class_of_persons(one, sizes=one)
+    place = next((i for i, row in enumerate(rows) if _is_about(row, own)), None)
+    if place is None:
+        found.require(False, f"{KEY} (one who {own.how} is not there)")
+        return
+    figures: Json = {}
+    released, most = persons_of_released(case), most_of_originals(case)
+    n_classes = case.classes.n_classes
+    if released is not None:
+        figures["realised"] = int(most_of_one(*released, n_classes=n_classes).sum()) / case.released.n_records
+    if most is not None and _is_complete(case):
+        sizes = case.classes.n_originals
+        figures |= {"expected": int(most.sum()) / int(sizes.sum()), "largest": float((most / sizes).max())}
+    compare_figures(rows[place], figures, f"{KEY}.{place}", found)
 
 
 def _compare_those_without_kept(case: AuditCase, rows: Sequence[Json], known: Json, found: Comparison) -> None:

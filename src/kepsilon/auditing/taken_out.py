@@ -30,7 +30,7 @@ def check_taken_out(case: AuditCase) -> None:
     if policy.confidence is None:
         return
     of_node = classes.of_node
-    if of_node is None or len(policy.epsilon_quasis) != 1:
+    if of_node is None or len(policy.epsilon_quasis) != 1 or policy.person is not None or policy.diverse:
         findings.note("suppression", "how many records confident k should have taken out was not worked out.")
         return
     belongs = np.flatnonzero(of_node != NOWHERE)

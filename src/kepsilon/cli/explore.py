@@ -172,11 +172,11 @@ def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> 
     for cell in refusals.values():
         show_wrapped(f"refused: {cell.name}: {cell.refused}")
     show_wrapped(grid.about_single_risk)
-    n_left = grid.records.missing + grid.records.unlisted
+    n_left = grid.records.read - grid.records.counted
     if n_left:
         show_wrapped(
-            f"In every cell {n_left / grid.records.read:.2%} of the records are left out because a value is missing or "
-            "unlisted. They are included in what is left out."
+            f"In every cell {n_left / grid.records.read:.2%} of the records are left out because "
+            f"{grid.records.why_not_counted}. They are included in what is left out."
         )
     for line in choice.in_words():
         show_wrapped(line)

@@ -37,13 +37,28 @@ class ExploredRecords(JsonValue):
     read: int
     missing: int
     unlisted: int
+    by_cap: int = 0
+    """Records beyond those that one person may have."""
 
     @property
     def counted(self) -> int:
-        return self.read - self.missing - self.unlisted
+        return self.read - self.missing - self.unlisted - self.by_cap
+
+    @property
+    def why_not_counted(self) -> str:
+        """Why records are left out before anything is counted, in words."""
+        if not self.by_cap:
+            return "a value is missing or unlisted"
+        return "a value is missing or unlisted, or a person has more records than max_records_per_person"
 
     def to_json(self) -> Json:
-        return {"read": self.read, "counted": self.counted, "missing": self.missing, "unlisted": self.unlisted}
+        return {
+            "read": self.read,
+            "counted": self.counted,
+            "missing": self.missing,
+            "unlisted": self.unlisted,
+            "by_cap": self.by_cap,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

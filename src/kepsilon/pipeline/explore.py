@@ -88,7 +88,10 @@ def explore(
         cells=tuple(cells),
         policy=policy,
         records=ExploredRecords(
-            read=counted.columns.n_records, missing=counted.left_out.missing, unlisted=counted.left_out.unlisted
+            read=counted.columns.n_records,
+            missing=counted.left_out.missing,
+            unlisted=counted.left_out.unlisted,
+            by_cap=counted.left_out.by_cap,
         ),
         seconds=clock.seconds,
         page=_page,
