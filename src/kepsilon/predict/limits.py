@@ -18,12 +18,7 @@ from kepsilon.predict.total_suppression import above_total_suppression
 
 
 def refuse_outside_limits(
-    predicted: Predicted,
-    preview: Preview,
-    partition: KAnonymised,
-    counted: Counted,
-    policy: Policy,
-    *,
+    predicted: Predicted, preview: Preview, partition: KAnonymised, counted: Counted, policy: Policy
 ) -> None:
     """Raises UnsatisfiableError that names every kept column that gives people away, and every limit that is not kept.
 
@@ -33,13 +28,7 @@ def refuse_outside_limits(
 
     def at(epsilons: Sequence[float]) -> Sequence[Prediction]:
         again = predict(
-            preview,
-            partition,
-            counted,
-            policy,
-            epsilons=epsilons,
-            look=predicted.look,
-            all_attackers=False,
+            preview, partition, counted, policy, epsilons=epsilons, look=predicted.look, all_attackers=False
         )
         return again.predictions
 
