@@ -147,6 +147,20 @@ def test_a_sample_is_said_and_not_compared(tmp_path, monkeypatch):
     assert "of 600 records, in whole classes" in said
     looked_at = int(said.split("tried on ")[1].split(" of ")[0])
     assert 30 * 5 <= looked_at < 600, "at least 30 classes"
+    rows = [own for own in audited.figures.attackers if own.column is not None or own.name == EVERYTHING]
+    assert {own.measured_on for own in rows} == {f"measured on {said.split('tried on ')[1].rstrip('.')}"}
+
+
+def test_classes_of_which_only_some_records_were_looked_at_are_not_said_to_be_whole(tmp_path, monkeypatch):
+    """Of a very large class a part is looked at. Its records had too few candidates, so that shares are bounds."""
+    monkeypatch.setattr(whole_records, "LARGEST_CLASS", 5)
+    monkeypatch.setattr(stated_attackers, "MOST_RECORDS", 100)
+    original = write_leaky_release(tmp_path)
+    audited = ke.audit(original, tmp_path / "release.csv", leaky_policy(), linkage=tmp_path / "linkage.csv")
+    (said,) = [finding.what for finding in audited.of("note") if finding.check == "attackers"]
+    assert "whole classes" not in said
+    assert "of a class above 5 records only some, so that shares are at most these" in said
+    assert "so that shares are at most these" in audited.figures.attackers[-1].figures_in_words
 
 
 @pytest.fixture

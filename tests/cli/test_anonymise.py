@@ -336,8 +336,8 @@ def test_overwrite_replaces_when_asked(case, kepsilon_command):
 
 
 def test_check_says_what_a_policy_achieves(case, kepsilon_command):
-    """It tells the release's node and suppression, without writing anything; repeated identifiers are pointed out."""
-    table = people()
+    """It tells the release's node and suppression, without writing anything; repeated names are pointed out."""
+    table = [{**person, "name": person["name"].replace("-", " ")} for person in people()]
     table[1]["name"] = table[0]["name"]
     write_csv(case / "people.csv", table)
     outcome = kepsilon_command("check", case / "people.csv", "-p", case / "policy.toml", "--json")
@@ -349,6 +349,31 @@ def test_check_says_what_a_policy_achieves(case, kepsilon_command):
     plain = kepsilon_command("check", case / "people.csv", "-p", case / "policy.toml")
     assert "k then counts records, not persons" in " ".join(plain.out.split())
     assert "CANARY" not in plain.out + plain.err
+
+
+@pytest.mark.parametrize("command", ["check", "anonymise", "explore"])
+@pytest.mark.parametrize(
+    ("stated", "code"),
+    [("", 3), ("records_are_persons = true\n", 0), ('person = "name"\nepsilon_per = "record"\n', 0)],
+    ids=["nothing", "records are persons", "person"],
+)
+def test_repeated_codes_are_refused_unless_the_policy_says_what_a_person_is(
+    case, kepsilon_command, command, stated, code
+):
+    """A class of k records could be one person's, and nobody would have said so."""
+    table = people()
+    table[1]["name"] = table[0]["name"]
+    write_csv(case / "people.csv", table)
+    policy = case / "policy.toml"
+    policy.write_text(stated + policy.read_text(encoding="utf-8"), encoding="utf-8")
+    output = ["-o", case / "out.csv"] if command == "anonymise" else []
+    outcome = kepsilon_command(command, case / "people.csv", "-p", policy, *output)
+    assert outcome.code == code, outcome.err
+    assert (case / "out.csv").exists() is (command == "anonymise" and code == 0)
+    said = " ".join(outcome.err.split())
+    assert ('State person = "name" in the policy' in said) is (code == 3)
+    assert ("records_are_persons = true" in said) is (code == 3)
+    assert "CANARY" not in outcome.out + outcome.err
 
 
 def test_schema_is_json(kepsilon_command):

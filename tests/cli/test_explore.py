@@ -43,9 +43,27 @@ def test_a_limit_on_one_record_chooses_and_its_attacker_is_named(kepsilon_comman
     assert "whoever knows zip, year, sex, height of everybody and matches a whole class one to one, without" in said
     refused = explore(kepsilon_command, case, "--max-individual-risk", "0.01")
     assert refused.code == 3
-    assert "max_individual_risk = 0.01 is kept by no cell; the least largest single risk is" in " ".join(
-        refused.err.split()
+    assert (
+        "max_individual_risk = 0.01 is kept by no cell; the cell where the largest single risk is smallest is"
+        in " ".join(refused.err.split())
     )
+
+
+def test_an_accepted_leak_is_printed_once_with_its_reason(kepsilon_command, case):
+    """Whoever chooses among cells should know what all of them publish; on stderr, after the other notes."""
+    lines = (case / "people.csv").read_text(encoding="utf-8").splitlines()
+    serial = ["nr", *map(str, range(1, len(lines)))]
+    text = "\n".join(f"{line},{nr}" for line, nr in zip(lines, serial, strict=True))
+    (case / "people.csv").write_text(text + "\n", encoding="utf-8")
+    with (case / "policy.toml").open("a", encoding="utf-8") as file:
+        file.write('\n[attributes.nr]\nrole = "insensitive"\naccept_leak = "The numbers are public."\n')
+    for how in ((), ("--json",)):
+        outcome = explore(kepsilon_command, case, *how)
+        assert outcome.code == 0, outcome.err
+        words = " ".join(outcome.err.split())
+        assert words.count('note: column "nr": is published though it may give people away') == 1
+        assert words.endswith("The reason that the policy states: The numbers are public.")
+        assert 'note: column "nr"' not in outcome.out
 
 
 def test_the_policy_that_is_written_is_the_chosen_one(kepsilon_command, case):

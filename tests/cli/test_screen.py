@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import re
 
 import pytest
 
@@ -35,6 +36,20 @@ def test_a_long_name_is_shown_on_a_narrow_screen(kepsilon_command, case, monkeyp
     outcome = kepsilon_command(command, case / "people.csv", "-p", case / "policy.toml", *output)
     assert outcome.code == 0, outcome.err
     assert LONG in outcome.out
+
+
+@pytest.mark.parametrize("command", ["check", "anonymise"])
+def test_one_figure_has_one_rounding(kepsilon_command, case, monkeypatch, command):
+    """The largest single risk stands in a line of its own and beside its attacker; two roundings would look like two figures."""
+    monkeypatch.setenv("COLUMNS", "400")
+    output = () if command == "check" else ("-o", case / "out.csv")
+    outcome = kepsilon_command(command, case / "people.csv", "-p", case / "policy.toml", *output)
+    assert outcome.code == 0, outcome.err
+    words = " ".join(outcome.out.split())
+    shown = re.findall(r"match\w+ a whole class one to one.*?at most (\S+ ?%) sure of any one record", words)
+    assert len(shown) == 2
+    assert len(set(shown)) == 1
+    assert re.fullmatch(r"\d+\.\d %", shown[0]), "a round figure would not show it"
 
 
 def test_a_name_cannot_forge_a_promise(kepsilon_command, case):

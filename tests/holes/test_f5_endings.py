@@ -13,11 +13,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 import kepsilon as ke
+from kepsilon.cli.main import commands
 from material.people import WITHOUT_NOTES, people
 from material.refusals import change_policy, refused
 
@@ -84,10 +86,48 @@ def test_f5_names_that_are_not_text(case, kepsilon_command):
     assert r"a\nkepsilon: all is well.csv: exists already" in message
 
 
+@pytest.mark.parametrize("option", ["-o", "--linkage", "--report", "--spill-folder", "-p", "INPUT"])
+@pytest.mark.parametrize("source", ["people.csv", "parts/*.parquet"])
+def test_f5_a_null_character_in_a_path_of_the_command(case, kepsilon_command, monkeypatch, source, option):
+    """No shell can hand one over; a program that calls the command in its own process can."""
+    monkeypatch.chdir(case)
+    (case / "parts").mkdir()
+    parquet.write_table(pa.Table.from_pylist(people()), case / "parts" / "1.parquet")
+    words = {"INPUT": source, "-p": "policy.toml", "-o": "out.csv"} | {option: "a\0b.csv"}
+    given = [words.pop("INPUT"), *(word for pair in words.items() for word in pair)]
+    message = ends(case, kepsilon_command, "anonymise", *given)
+    assert message == "kepsilon: a\\0b.csv: holds a character that no name can have.\n"
+
+
+PATHS = [
+    (name, one)
+    for name, command in commands.commands.items()
+    for one in command.params
+    if isinstance(one.type, click.Path)
+]
+
+
+@pytest.mark.parametrize(("name", "one"), PATHS, ids=[f"{name} {one.name}" for name, one in PATHS])
+def test_f5_a_null_character_in_any_path_of_any_command(tmp_path, kepsilon_command, monkeypatch, name, one):
+    """Every command reads its paths in the same way, before it does anything."""
+    monkeypatch.chdir(tmp_path)
+    others = [o for o in commands.commands[name].params if o.required and o is not one]
+    given = [word for o in (*others, one) for word in (*o.opts[-1:] * (o.param_type_name == "option"), "a\0.csv")]
+    assert "holds a character that no name can have" in ends(tmp_path, kepsilon_command, name, *given)
+
+
 def test_f5_a_null_character_in_a_path_of_the_python_functions(case):
     """The system has no such names; the error is one of ours."""
     release = ke.anonymise(case / "people.csv", ke.Policy.from_file(case / "policy.toml"))
-    for call in (lambda: release.write("a\0.csv"), lambda: ke.Policy.from_file("a\0.toml")):
+    for call in (
+        lambda: release.write("a\0.csv"),
+        lambda: release.write(case / "out.csv", linkage="a\0.csv"),
+        lambda: release.write(case / "out.csv", report="a\0.html"),
+        lambda: ke.Policy.from_file("a\0.toml"),
+        lambda: ke.check_new_policy(Path("a\0.toml")),
+        lambda: ke.write_new_policy(Path("a\0.toml"), "k = 3\n"),
+        lambda: ke.refuse_input(Path("a\0.csv"), ke.inputs_of(case / "*.parquet")),
+    ):
         with pytest.raises(ke.AnonymisationError, match="name can have"):
             call()
 

@@ -293,6 +293,14 @@ def _more(*words: str) -> Callable[..., list[str]]:
     return lambda arguments, places, rng: [*arguments, *(word.format(**places) for word in words)]
 
 
+def _spill_folder_alone(arguments: list[str], places: dict[str, str], rng: random.Random) -> list[str]:
+    """A folder to spill to, and no limit on memory beyond which anything is spilled; some cases have one of their own."""
+    if "--memory" in arguments:
+        at = arguments.index("--memory")
+        arguments = [*arguments[:at], *arguments[at + 2 :]]
+    return [*arguments, "--spill-folder", places["folder"]]
+
+
 IN_ARGUMENTS = (
     Fault(name="output there already", spoil=_there_already),
     Fault(name="output is a folder", spoil=_is_a_folder),
@@ -314,7 +322,7 @@ IN_ARGUMENTS = (
     Fault(name="memory that is no size", spoil=_more("--memory", "much")),
     Fault(name="too little memory", spoil=_more("--memory", "3MB")),
     Fault(name="memory of many digits", spoil=_more("--memory", "9" * 400)),
-    Fault(name="spill folder alone", spoil=_more("--spill-folder", "{folder}")),
+    Fault(name="spill folder alone", spoil=_spill_folder_alone),
     Fault(name="spill folder that is not there", spoil=_more("--memory", "200MB", "--spill-folder", "{folder}/no")),
     Fault(name="master alone", spoil=_more("--master", "local[2]")),
     Fault(name="negative seed", spoil=_more("--unsafe-seed", "-1")),

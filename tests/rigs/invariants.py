@@ -173,7 +173,7 @@ def _n_left_before(case: Case) -> int:
 def _lists(text: str | None, attribute: Mapping[str, Any], case: Case) -> bool:
     """Whether a k-quasi places a value: its hierarchy lists it, or it is a number where there is a step to cut on."""
     hierarchy = attribute.get("hierarchy", {"type": ""})
-    if "step" in attribute and number_of(text) is None:
+    if "step" in attribute and not _can_be_cut(text):
         return False
     if hierarchy["type"] == "mask":
         return len(text or "") <= hierarchy.get("length", math.inf)
@@ -187,8 +187,14 @@ def _lists(text: str | None, attribute: Mapping[str, Any], case: Case) -> bool:
         mark = ";" if ";" in content.partition("\n")[0] else ","
         return any(row and row[0] == text for row in csv.reader(io.StringIO(content), delimiter=mark))
     if hierarchy["type"] == "intervals":
-        return number_of(text) is not None
+        return _can_be_cut(text)
     return moment_of(text, hierarchy) is not None if hierarchy["type"] == "dates" else True
+
+
+def _can_be_cut(text: str | None) -> bool:
+    """Whether a text is a number that intervals can hold; one of 2⁵³ or more is a code."""
+    number = number_of(text)
+    return number is not None and abs(number) < 2**53
 
 
 def _labels(case: Case, published: Published, pairs: Sequence[tuple[int, int]]) -> Iterator[str]:

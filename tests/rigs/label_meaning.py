@@ -6,9 +6,10 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -102,15 +103,20 @@ def _members(label: str) -> list[str | None]:
         return []
 
 
+WRITTEN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+
+
 def number_of(value: Any) -> Fraction | None:
-    """A value or a text as an exact number; a double stands for the shortest decimal that gives it."""
-    try:
-        number = Decimal(str(value).strip())
-    except InvalidOperation:
+    """A value or a text as an exact number; a double stands for the shortest decimal that gives it.
+
+    docs/policy.md says what a number is; Python takes more texts for numbers, such as 1_000 and digits of other scripts.
+    An exponent of many digits is text, because the number would fill the memory.
+    """
+    text = str(value).strip()
+    if len(text) > 300 or WRITTEN_NUMBER.fullmatch(text) is None:
         return None
-    # An exponent of many digits is text: the number would fill the memory.
-    is_plain = number.is_finite() and abs(number.adjusted()) < 1000
-    return Fraction(number) if is_plain else None
+    exponent = int(text.lower().partition("e")[2] or 0)
+    return Fraction(text) if abs(exponent) < 400 and math.isfinite(float(text)) else None
 
 
 def moment_of(value: Any, hierarchy: Hierarchy | None) -> datetime | None:

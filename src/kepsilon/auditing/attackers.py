@@ -63,7 +63,7 @@ def _attackers(case: AuditCase, looked: LookedAt, found: KeptColumns | None) -> 
         if policy.epsilon_quasis and figures.largest_risks is not None:
             yield known_by_matching(policy, largest=figures.largest_risks.by_matching)
     if found is not None:
-        yield from _by_working_out(case, found)
+        yield from _by_working_out(case, looked, found)
     if why_not_judged(policy) is None:
         yield from _who_know_more(case, looked)
 
@@ -89,14 +89,15 @@ def _by_quasis(case: AuditCase) -> Attacker:
     return replace(own, realised=realised)
 
 
-def _by_working_out(case: AuditCase, found: KeptColumns) -> Iterator[Attacker]:
+def _by_working_out(case: AuditCase, looked: LookedAt, found: KeptColumns) -> Iterator[Attacker]:
     """Whoever works out the kept column through which most records are linked; nobody where that could be chance."""
     real = [own for own in found.columns if own.z >= REAL]
     if real:
         worst = max(real, key=lambda own: own.share_linked)
         own = known_by_working_out(case.policy, column=worst.column, risk=Estimate(total=worst.share_linked))
         # Nothing is drawn in what this attacker does: unless records were left out, what is expected is what happens.
-        yield replace(own, realised=worst.share_linked if case.policy.confidence is None else None)
+        realised = worst.share_linked if case.policy.confidence is None else None
+        yield replace(own, realised=realised, measured_on=_measured_on(looked))
 
 
 def _who_know_more(case: AuditCase, looked: LookedAt) -> Iterator[Attacker]:
@@ -107,21 +108,25 @@ def _who_know_more(case: AuditCase, looked: LookedAt) -> Iterator[Attacker]:
     if not looked.rows.size:
         return
     if looked.is_sample:
-        case.findings.note(
-            "attackers", f"those who know kept columns were tried on {looked.in_words}, in whole classes."
-        )
+        case.findings.note("attackers", f"those who know kept columns were tried on {looked.sample_in_words}.")
     if policy.kept:
         name = worst_column(case, looked)
         links = attack_with_known(case, looked, [name])
         own = known_with_column(policy, column=name, risk=_estimate(links.expected), largest=links.largest)
-        yield replace(own, realised=links.realised)
+        yield replace(own, realised=links.realised, measured_on=_measured_on(looked))
     three = attack_with_three(case, looked)
     if three is not None:
         mean, worst = known_by_three(three.expected, n_sampled=len(looked.rows) if looked.is_sample else None)
         yield replace(mean, realised=three.realised)
         yield replace(worst, realised=three.realised_by_worst)
     links = attack_with_known(case, looked, policy.kept)
-    yield replace(known_by_everything(risk=_estimate(links.expected), largest=links.largest), realised=links.realised)
+    everything = known_by_everything(risk=_estimate(links.expected), largest=links.largest)
+    yield replace(everything, realised=links.realised, measured_on=_measured_on(looked))
+
+
+def _measured_on(looked: LookedAt) -> str | None:
+    """Which records a figure was found on, in words; None where on all."""
+    return None if looked.sample_in_words is None else f"measured on {looked.sample_in_words}"
 
 
 def _estimate(share: float | None) -> Estimate | None:

@@ -38,6 +38,8 @@ class LookedAt:
     kept: Mapping[str, WholeColumn]
     n_all: int
     """Originals of all released classes, as far as they are known."""
+    is_thinned: bool
+    """Whether only some originals of a very large class were looked at, so that its records had too few candidates."""
 
     @property
     def is_sample(self) -> bool:
@@ -49,6 +51,14 @@ class LookedAt:
         """How many records were looked at."""
         n = len(self.rows)
         return f"{n:,} of {self.n_all:,} records" if self.is_sample else f"all {n:,} records"
+
+    @property
+    def sample_in_words(self) -> str | None:
+        """How many records were looked at, and in what classes; None where all were."""
+        if not self.is_sample:
+            return None
+        whole = f"; of a class above {LARGEST_CLASS:,} records only some, so that shares are at most these"
+        return f"{self.in_words}{whole if self.is_thinned else ', in whole classes'}"
 
     def groups(self, names: Sequence[str]) -> IntArray:
         """Group of each record, shape (n_records,): those of one class that agree on some kept columns."""
@@ -72,12 +82,13 @@ def look_at_whole_records(case: AuditCase, *, only_known: bool) -> LookedAt:
     sizes = np.bincount(of_original[rows], minlength=classes.n_classes)
     recoding = Recoding(class_of=np.arange(classes.n_classes), sizes=sizes, attributes=())
     shares = choose_classes(recoding, most=MOST_RECORDS, largest=LARGEST_CLASS)[of_original[rows]]
-    chosen = rows[(shares >= 1) | (np.random.default_rng(SEED).random(len(rows)) < shares)]
+    chosen: IntArray = rows[(shares >= 1) | (np.random.default_rng(SEED).random(len(rows)) < shares)]
     return LookedAt(
         rows=chosen,
         class_ids=of_original[chosen],
         kept=case.original.table.whole_columns(case.policy.kept, chosen),
         n_all=len(rows),
+        is_thinned=bool(np.any((shares > 0) & (shares < 1))),
     )
 
 

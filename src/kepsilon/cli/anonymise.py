@@ -12,32 +12,31 @@ import click
 
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
+from kepsilon.cli.paths import AnyPath
 from kepsilon.cli.screen import note, progress, show_record, shown
 from kepsilon.cli.surroundings import RunState, say, showing
 
 
 @click.command()
-@click.argument("input_path", metavar="INPUT", type=click.Path(path_type=Path))
-@click.option(
-    "-p", "--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (TOML)."
-)
+@click.argument("input_path", metavar="INPUT", type=AnyPath())
+@click.option("-p", "--policy", "policy_path", required=True, type=AnyPath(), help="The policy file (TOML).")
 @click.option(
     "-o",
     "--output",
     required=True,
-    type=click.Path(path_type=Path),
+    type=AnyPath(),
     help="Where to write the release. The suffix chooses CSV, Parquet or Arrow; without suffix it is a folder of Parquet "
     "files.",
 )
 @click.option(
     "--linkage",
-    type=click.Path(path_type=Path),
+    type=AnyPath(),
     help="Also write which original record (counted from 0, without blank lines) each released record was. For you only; "
     "never give it away.",
 )
 @click.option(
     "--report",
-    type=click.Path(path_type=Path),
+    type=AnyPath(),
     metavar="R.html",
     help="Also write a page with charts of what changed, what it cost and what risk is left. For you only.",
 )

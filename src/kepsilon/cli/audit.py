@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 import kepsilon
+from kepsilon.cli.paths import AnyPath
 from kepsilon.cli.screen import progress, show_attackers
 from kepsilon.cli.surroundings import showing
 
@@ -18,14 +19,12 @@ COLOURS = {"broken": "red", "warning": "yellow", "note": "cyan", "passed": "gree
 
 
 @click.command()
-@click.argument("original_path", metavar="ORIGINAL", type=click.Path(path_type=Path))
-@click.argument("release_path", metavar="RELEASE", type=click.Path(path_type=Path))
-@click.option(
-    "-p", "--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (TOML)."
-)
+@click.argument("original_path", metavar="ORIGINAL", type=AnyPath())
+@click.argument("release_path", metavar="RELEASE", type=AnyPath())
+@click.option("-p", "--policy", "policy_path", required=True, type=AnyPath(), help="The policy file (TOML).")
 @click.option(
     "--linkage",
-    type=click.Path(path_type=Path),
+    type=AnyPath(),
     help="The file that `anonymise --linkage` wrote: which original record each released one was. It allows more checks.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")

@@ -10,15 +10,14 @@ import click
 
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
+from kepsilon.cli.paths import AnyPath
 from kepsilon.cli.screen import note, progress, show_attackers, show_lines
 from kepsilon.cli.surroundings import showing
 
 
 @click.command()
-@click.argument("input_path", metavar="INPUT", type=click.Path(path_type=Path))
-@click.option(
-    "-p", "--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (TOML)."
-)
+@click.argument("input_path", metavar="INPUT", type=AnyPath())
+@click.option("-p", "--policy", "policy_path", required=True, type=AnyPath(), help="The policy file (TOML).")
 @click.option(
     "--show-values",
     metavar="COLUMN",

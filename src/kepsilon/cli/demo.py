@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 import kepsilon
+from kepsilon.cli.paths import AnyPath
 from kepsilon.cli.screen import progress, show_record
 from kepsilon.cli.surroundings import RunState, showing
 
@@ -25,7 +26,7 @@ N_SHOWN = 3
     "-o",
     "--output",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=AnyPath(file_okay=False),
     default=Path("kepsilon-demo"),
     show_default=True,
     help="The folder to write to; it is created if it does not exist.",

@@ -10,6 +10,7 @@ from typing import Any, TypedDict, TypeVar
 import click
 
 import kepsilon
+from kepsilon.cli.paths import AnyPath
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -37,7 +38,7 @@ def engine_options(beside: str) -> Callable[[Command], Command]:
         ),
         click.option(
             "--spill-folder",
-            type=click.Path(path_type=Path),
+            type=AnyPath(),
             metavar="FOLDER",
             help=f"With --memory: put records into this folder instead of {beside}. With --engine spark: a folder that all "
             "workers can reach by the same name, if they cannot reach the default one.",

@@ -12,15 +12,14 @@ import click
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
 from kepsilon.cli.listed import Listed
+from kepsilon.cli.paths import AnyPath
 from kepsilon.cli.screen import note, progress, show_table, show_wrapped
 from kepsilon.cli.surroundings import say, showing
 
 
 @click.command()
-@click.argument("input_path", metavar="INPUT", type=click.Path(path_type=Path))
-@click.option(
-    "-p", "--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (TOML)."
-)
+@click.argument("input_path", metavar="INPUT", type=AnyPath())
+@click.option("-p", "--policy", "policy_path", required=True, type=AnyPath(), help="The policy file (TOML).")
 @click.option("--k", "ks", type=Listed("whole numbers", int), metavar="LIST", help="Compare these k, such as 5,10,20.")
 @click.option("--epsilon", "epsilons", type=Listed("numbers"), metavar="LIST", help="Compare these ε, such as 0.5,1,2.")
 @click.option(
@@ -55,14 +54,14 @@ from kepsilon.cli.surroundings import say, showing
 @click.option("--max-error", type=float, metavar="SHARE", help="Largest expected relative error of any epsilon-quasi.")
 @click.option(
     "--write-policy",
-    type=click.Path(path_type=Path),
+    type=AnyPath(),
     metavar="P.toml",
     help="Write a copy of your policy with the k, epsilon and algorithm of the chosen cell.",
 )
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=AnyPath(),
     help="Also write the grid as a page (.html), a table (.csv) or JSON (.json).",
 )
 @engine_options("in the system's folder for temporary files")
@@ -173,11 +172,11 @@ def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> 
     for cell in refusals.values():
         show_wrapped(f"refused: {cell.name}: {cell.refused}")
     show_wrapped(grid.about_single_risk)
-    n_left = grid.records.missing + grid.records.unlisted
+    n_left = grid.records.read - grid.records.counted
     if n_left:
         show_wrapped(
-            f"In every cell {n_left / grid.records.read:.2%} of the records are left out because a value is missing or "
-            "unlisted. They are included in what is left out."
+            f"In every cell {n_left / grid.records.read:.2%} of the records are left out because "
+            f"{grid.records.why_not_counted}. They are included in what is left out."
         )
     for line in choice.in_words():
         show_wrapped(line)

@@ -8,15 +8,14 @@ from pathlib import Path
 import click
 
 import kepsilon
+from kepsilon.cli.paths import AnyPath
 from kepsilon.cli.screen import progress
 from kepsilon.cli.surroundings import say, showing
 
 
 @click.command()
-@click.argument("input_path", metavar="INPUT", type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Write the policy to this file instead of the screen."
-)
+@click.argument("input_path", metavar="INPUT", type=AnyPath())
+@click.option("-o", "--output", type=AnyPath(), help="Write the policy to this file instead of the screen.")
 def init(input_path: Path, output: Path | None) -> None:
     """Propose a policy for INPUT.
 

@@ -8,16 +8,15 @@ from pathlib import Path
 import click
 
 import kepsilon
+from kepsilon.cli.paths import AnyPath
 from kepsilon.cli.screen import note, progress
 from kepsilon.cli.surroundings import say, showing
 
 
 @click.command()
-@click.argument("release_path", metavar="RELEASE", type=click.Path(path_type=Path))
-@click.option(
-    "-p", "--policy", "policy_path", required=True, type=click.Path(path_type=Path), help="The policy file (TOML)."
-)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the manifest to this file instead.")
+@click.argument("release_path", metavar="RELEASE", type=AnyPath())
+@click.option("-p", "--policy", "policy_path", required=True, type=AnyPath(), help="The policy file (TOML).")
+@click.option("-o", "--output", type=AnyPath(), help="Write the manifest to this file instead.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing manifest; no other file is replaced.")
 def manifest(release_path: Path, policy_path: Path, output: Path | None, overwrite: bool) -> None:
     """Print the public manifest of RELEASE as JSON.

@@ -11,6 +11,7 @@ import click
 
 import kepsilon
 from kepsilon.cli.listed import Listed
+from kepsilon.cli.paths import AnyPath
 from kepsilon.cli.screen import progress_bar, show_table, show_wrapped
 from kepsilon.cli.surroundings import say, showing
 
@@ -22,14 +23,14 @@ INTERRUPTED = 130
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=AnyPath(),
     default=Path("reproduction"),
     show_default=True,
     help="The folder to write to; an interrupted run is continued there.",
 )
 @click.option(
     "--data",
-    type=click.Path(path_type=Path),
+    type=AnyPath(),
     envvar="KEPSILON_DATA",
     help="The folder (or file) with the data set Adult of UCI; can also be set as KEPSILON_DATA.",
 )

@@ -26,7 +26,7 @@ _BYTES_PER_VALUE = 120
 """What the kernels hold at most for a record, and for each of its ε-quasis; measured."""
 
 _BYTES_PER_DETAIL = 48
-"""What the kernels hold at most for the number of a person, or for the code of a sensitive value."""
+"""What is reckoned for the number of a person, or for the code of a sensitive value: itself, and five numbers to sort it by."""
 
 _BYTES_PER_PERSON_RECORD = 160
 """What is held for a record while persons are counted; measured at about 110."""
@@ -34,8 +34,8 @@ _BYTES_PER_PERSON_RECORD = 160
 _BYTES_PER_PAIR = 64
 """What a pair of a combination and a person, or a sensitive value, takes in the frequency table and in a search."""
 
-_BYTES_PER_SENSITIVE_VALUE = 200
-"""What a distinct value of a sensitive column takes, as text with its code."""
+_BYTES_PER_SENSITIVE_VALUE = 400
+"""What a distinct value of a sensitive column takes, as text with its code; measured."""
 
 _BYTES_WHILE_WRITING = 64
 """What is held of a record, besides its columns, while a bucket is shuffled and written."""

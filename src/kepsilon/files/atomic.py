@@ -222,6 +222,11 @@ def refuse_nameless(path: Path) -> None:
         raise EngineError(
             Problem(where=str(path), what="is a folder, and names no file.", fix="Give the file a name of its own.")
         )
+    refuse_unnameable(path)
+
+
+def refuse_unnameable(path: Path) -> None:
+    """Refuses a path that no file can have; Python raises a ValueError wherever the system is asked about one."""
     if "\0" in str(path):
         raise EngineError(
             Problem(where=str(path).replace("\0", "\\0"), what="holds a character that no name can have.")

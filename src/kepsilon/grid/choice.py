@@ -160,7 +160,8 @@ def _why_none(cells: Sequence[Cell], candidates: Sequence[Cell], limits: Limits)
         least = min(candidates, key=lambda cell: _limited(cell, name).at_most)
         if name in limits.broken_by(least):
             parts.append(
-                f"{name} = {limit:g} is kept by no cell; the least {WORDS[name]} is {_shown(least, name)} ({least.name})"
+                f"{name} = {limit:g} is kept by no cell; the cell where the {WORDS[name]} is smallest is {least.name}, "
+                f"with {_shown(least, name)}"
             )
     if parts:
         return f"no cell of the grid keeps the limits: {'; '.join(parts)}."

@@ -37,13 +37,28 @@ class ExploredRecords(JsonValue):
     read: int
     missing: int
     unlisted: int
+    by_cap: int = 0
+    """Records beyond those that one person may have."""
 
     @property
     def counted(self) -> int:
-        return self.read - self.missing - self.unlisted
+        return self.read - self.missing - self.unlisted - self.by_cap
+
+    @property
+    def why_not_counted(self) -> str:
+        """Why records are left out before anything is counted, in words."""
+        if not self.by_cap:
+            return "a value is missing or unlisted"
+        return "a value is missing or unlisted, or a person has more records than max_records_per_person"
 
     def to_json(self) -> Json:
-        return {"read": self.read, "counted": self.counted, "missing": self.missing, "unlisted": self.unlisted}
+        return {
+            "read": self.read,
+            "counted": self.counted,
+            "missing": self.missing,
+            "unlisted": self.unlisted,
+            "by_cap": self.by_cap,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +72,8 @@ class Grid(JsonValue):
     page: Callable[[Grid, Choice], str] = field(compare=False, repr=False)
     """Makes one HTML page from a grid and the choice that was made from it."""
     warnings: tuple[Problem, ...] = ()
-    """What is worth knowing of how the files were read and which types change; the same for every cell."""
+    """What is worth knowing of how the files were read, which types change, and which leaks the policy accepts; said once
+    for all cells."""
     inputs: tuple[Input, ...] = field(default=(), compare=False, repr=False)
     """What was read; none of it is ever overwritten."""
 

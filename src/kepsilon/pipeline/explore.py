@@ -18,8 +18,9 @@ from kepsilon.grid.grid import ExploredRecords, Grid
 from kepsilon.kanonymise.algorithms import KAnonymised, for_every_k
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
+from kepsilon.predict.kept_columns import notes_on_accepted_leaks
 from kepsilon.predict.predict import predict
-from kepsilon.predict.warnings import warnings_about_reading
+from kepsilon.predict.warnings import warnings_about_namesakes, warnings_about_reading
 from kepsilon.predict.whole_records import WholeTable, fit_whole_table
 from kepsilon.publish.inputs import inputs_of
 from kepsilon.stopwatch import Stopwatch, ignore_step
@@ -68,7 +69,7 @@ def explore(
     n_cells = len(policies) * len(ks) * len(epsilons)
     cells: list[Cell] = []
     with closing(counted.columns):
-        warnings = warnings_about_reading(counted, policy)
+        warnings = (*warnings_about_namesakes(counted), *warnings_about_reading(counted, policy))
         with clock.step("look at columns"):
             table = fit_whole_table(counted, policy) if policy.kept else None
         for name, own in policies.items():
@@ -82,15 +83,19 @@ def explore(
                 partition = partitions.get(own_k) or _too_few(counted.n_staying, own_k)
                 with clock.step("expect", shown=f"cells {len(cells):,} of {n_cells:,}"):
                     cells += _cells_of(partition, own.with_changes(k=own_k), epsilons, counted, table)
+    looked_at = [(cell.name, cell.prediction.kept_columns) for cell in cells if cell.prediction is not None]
     return Grid(
         cells=tuple(cells),
         policy=policy,
         records=ExploredRecords(
-            read=counted.columns.n_records, missing=counted.left_out.missing, unlisted=counted.left_out.unlisted
+            read=counted.columns.n_records,
+            missing=counted.left_out.missing,
+            unlisted=counted.left_out.unlisted,
+            by_cap=counted.left_out.by_cap,
         ),
         seconds=clock.seconds,
         page=_page,
-        warnings=warnings,
+        warnings=(*warnings, *notes_on_accepted_leaks(looked_at, policy)),
         inputs=inputs_of(source, policy=policy),
     )
 

@@ -60,6 +60,10 @@ def write_new_policy(path: Path, text: str) -> None:
 @guarded
 def check_new_policy(path: Path) -> None:
     """Refuses a path where no new policy can be written, before any data is read; no existing file is replaced."""
+    if "\0" in str(path):
+        raise EngineError(
+            Problem(where=str(path).replace("\0", "\\0"), what="holds a character that no name can have.")
+        )
     if os.path.lexists(path):
         raise _exists(path)
     if not path.parent.is_dir():

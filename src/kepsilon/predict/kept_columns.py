@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kepsilon.errors import Problem
@@ -80,7 +80,7 @@ def notes_on_kept_columns(columns: Mapping[str, KeptColumn], policy: Policy, *, 
             yield Problem(
                 where=f'column "{name}"',
                 what=f"gives people away, which the policy accepts: {'; '.join(own.in_words)} ({measured_on}).",
-                fix=f"The reason that the policy states: {accepted.get(name) or 'that of the other column'}",
+                fix=_stated(name, policy),
             )
         elif own.verdict == NOTE:
             yield Problem(
@@ -89,8 +89,42 @@ def notes_on_kept_columns(columns: Mapping[str, KeptColumn], policy: Policy, *, 
                 fix="It is published as it is. If that is too much, drop it, coarsen it, or make it a quasi.",
             )
         elif name in accepted:
+            yield _not_needed(name)
+
+
+def notes_on_accepted_leaks(found: Iterable[tuple[str, Mapping[str, KeptColumn]]], policy: Policy) -> Iterator[Problem]:
+    """Warnings of leaks that were accepted, each said once for many predictions, in the words of the one that links most.
+
+    `found` holds a name of each prediction, and what it found of the kept columns.
+    """
+    worst: dict[str, tuple[str, KeptColumn]] = {}
+    looked_at: set[str] = set()
+    for where, columns in found:
+        looked_at |= columns.keys()
+        for name, own in columns.items():
+            if own.verdict == ALARM and (name not in worst or own.share_linked > worst[name][1].share_linked):
+                worst[name] = where, own
+    for name in policy.kept:
+        if name in worst:
+            where, own = worst[name]
             yield Problem(
-                where=f"attributes.{name}.accept_leak",
-                what="is stated, but nothing was found that the column gives away.",
-                fix="The manifest prints the reason all the same; take it out if it is not needed.",
+                where=f'column "{name}"',
+                what=f"is published though it may give people away, which the policy accepts: {'; '.join(own.in_words)} "
+                f"({where}).",
+                fix=_stated(name, policy),
             )
+        elif name in policy.accepted_leaks and name in looked_at:
+            yield _not_needed(name)
+
+
+def _stated(name: str, policy: Policy) -> str:
+    """The curator's reason for publishing a column that gives people away, or one of two that do so together."""
+    return f"The reason that the policy states: {policy.accepted_leaks.get(name) or 'that of the other column'}"
+
+
+def _not_needed(name: str) -> Problem:
+    return Problem(
+        where=f"attributes.{name}.accept_leak",
+        what="is stated, but nothing was found that the column gives away.",
+        fix="The manifest prints the reason all the same; take it out if it is not needed.",
+    )

@@ -8,14 +8,13 @@ Shares are 0 to 1.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kepsilon.errors import Problem
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.homogeneity import Homogeneity
-from kepsilon.evaluate.linking.attackers import Attacker, Headline, risk_in_words
+from kepsilon.evaluate.linking.attackers import Attacker, Headline, percent_at_most, risk_in_words
 from kepsilon.json_values import FrozenMapping, Json, JsonValue, inline, left_out_if_none, written_as
 from kepsilon.policy.guarantee import matcher_in_words
 from kepsilon.predict.kept_columns import KeptColumn
@@ -170,11 +169,6 @@ class ExpectedSuppression(JsonValue):
             "expected_standard_error": self.of_entering.standard_error,
             "total_expected": self.total_expected,
         }
-
-
-def percent_at_most(share: float) -> str:
-    """A share in per cent with one decimal, rounded up: what is said to be at most this much is no more."""
-    return f"{math.ceil(1000 * share - 1e-9) / 1000:.1%}"
 
 
 def share_in_words(share: float) -> str:

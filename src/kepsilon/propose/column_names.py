@@ -30,7 +30,7 @@ WHOLE_NAMES = {
         "|nhs( number| no)?|passport( number| no)?|tax ?id|driving licence|drivers? licen[cs]e|licen[cs]e plate|iban"
         "|uuid|guid|user ?name|login"
         "|(patient|persons?|personal|customer|client|member|subject|participant|respondent|user|employee|student|pupil"
-        "|voter|citizen|insurance|insured|account|card|payer) ?(id|no|nr|num|number|key|code|identifier)"
+        "|voter|citizen|insurance|insured|account|card|payer) ?(id|no|nr|nbr|num|number|key|code|identifier)"
     ),
     Meaning.NAME: (
         "(sur|last|first|full|fore|middle|given|family|maiden|birth|patient|person|customer|client|doctor|physician)? ?names?"
@@ -41,7 +41,7 @@ WHOLE_NAMES = {
         "|(.* )?(address|street|strasse|adresse|direccion)( line)?( [0-9])?|ip|url|website"
     ),
     Meaning.FREE_TEXT: "(.* )?(notes?|comments?|remarks?|free ?text|narrative|anamnesis)",
-    Meaning.RECORD_ID: "(.* )?(id|ids|identifier|key|index|rowid|serial|no|nr|number)|row|record|unnamed 0",
+    Meaning.RECORD_ID: "(.* )?(id|ids|identifier|key|index|rowid|serial|no|nr|nbr|number)|row|record|unnamed 0",
     Meaning.POSTCODE: "(.* )?(zip|zip ?code|post(al)? ?code|postal|plz|postleitzahl|zcta|code postal|eircode)",
     Meaning.YEAR: "(.* )?(year|yr|yob|jahr|annee)( .*)?",
     Meaning.AGE: "(.* )?(age|alter)( (in )?(years|yrs))?",

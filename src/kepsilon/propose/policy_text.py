@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
-from collections.abc import Iterator, Sequence
-from decimal import Decimal
 
 from kepsilon.engines.arrow.profile import profile_columns
 from kepsilon.errors import guarded
 from kepsilon.propose.hierarchies import SHARED_BY_MANY, public_step
 from kepsilon.propose.leaks import with_leaks
+from kepsilon.propose.persons import lines_about_persons
 from kepsilon.propose.rules import Proposal, propose_role
+from kepsilon.propose.toml_text import WIDTH, comment, toml_key, toml_string, toml_value
 
-WIDTH = 116
 EDIT_ME = "edit me: must not come from the data"
 MANY = 6
 """With more k-quasis than this, the text warns that most combinations will be rare."""
@@ -68,6 +66,9 @@ MANY_QUASIS = """\
 DECIMAL_COMMA = """\
 decimal = ","               # numbers are written with a decimal comma throughout; the release has points
 """
+DIVERSITY = """\
+# l_diversity = { distinct = 3 }   # asks every class for 3 different values; t_closeness = 0.3: for about the table's mixture
+"""
 QUASIS = ("k-quasi", "epsilon-quasi")
 NOTHING_TO_PROTECT = """\
 # ATTENTION: no column looks like a k-quasi or an epsilon-quasi. A policy without any is refused, because nothing
@@ -83,10 +84,11 @@ def propose_policy(source: object) -> str:
     head = HEADER.format(source=toml_string(name), n_records=columns[0].n_records)
     n_grouped, n_noisy = (sum(p.role == role for p in proposals) for role in ("k-quasi", "epsilon-quasi"))
     explained = ROLES + (MANY_QUASIS.format(n=n_grouped) if n_grouped > MANY else "")
-    read = [_comment(f"ATTENTION: the data {note.what} {note.fix}") for note in notes]
+    read = [comment(f"ATTENTION: the data {note.what} {note.fix}") for note in notes]
     quasis = [proposal for proposal in proposals if proposal.role in QUASIS]
     signs = [DECIMAL_COMMA] if any(proposal.column.has_commas for proposal in quasis) else []
-    parts = [head, *signs, *read, *_attentions(proposals), explained]
+    parts = [head, *signs, *read, *lines_about_persons(proposals)]
+    parts += [explained] if quasis else [NOTHING_TO_PROTECT, explained]
     if n_noisy:
         parts.append(RANGES + (TOGETHER.format(n=n_noisy) if n_noisy > 1 else ""))
     if any(proposal.groups for proposal in proposals):
@@ -94,39 +96,14 @@ def propose_policy(source: object) -> str:
     return "\n".join([*parts, *(_section(proposal) for proposal in proposals)])
 
 
-def _attentions(proposals: Sequence[Proposal]) -> Iterator[str]:
-    identifiers = [p for p in proposals if p.role == "identifier"]
-    # If a column with a number of each person never repeats, a name that repeats belongs to several persons.
-    tells_apart = any(p.names_a_person and not p.column.n_repeated for p in identifiers)
-    repeating = [p for p in identifiers if p.column.n_repeated and (p.names_a_person or not tells_apart)]
-    if repeating:
-        lines = [_comment(_repeats(proposal)) for proposal in repeating]
-        consequence = (
-            "Where several records belong to one person, k counts records, not persons: a class of k records can "
-        )
-        yield "".join(
-            [*lines, _comment(consequence + "hold fewer than k persons. Bring each person's records into one first.")]
-        )
-    if not any(p.role in QUASIS for p in proposals):
-        yield NOTHING_TO_PROTECT
-
-
-def _repeats(proposal: Proposal) -> str:
-    column = proposal.column
-    if proposal.names_a_person:
-        return f"ATTENTION: {column.n_repeated:,} persons have several records, going by column {toml_string(column.name)}."
-    return (
-        f"ATTENTION: {column.n_repeated:,} values of column {toml_string(column.name)} occur in several records: namesakes, "
-        "households, or persons with several records."
-    )
-
-
 def _section(proposal: Proposal) -> str:
     header = f"[attributes.{toml_key(proposal.column.name)}]\n"
-    comments = _comment(proposal.reason) + "".join(_comment(note) for note in proposal.notes)
+    comments = comment(proposal.reason) + "".join(comment(note) for note in proposal.notes)
     if proposal.role is None:
         return f'{comments}# {header}# role = "identifier"   # or "sensitive"\n'
     lines = [f'role = "{proposal.role}"\n']
+    if proposal.role == "sensitive":
+        lines.append(DIVERSITY)
     if proposal.hierarchy is not None:
         has_length = f"   # {EDIT_ME}: the length such a code can have" if "length" in proposal.hierarchy else ""
         lines.append(f"hierarchy = {toml_value(proposal.hierarchy)}{has_length}\n")
@@ -159,29 +136,4 @@ def _groups(proposal: Proposal) -> str:
         )
         lines += [f"    {line}" for line in listed] + ["]"]
     lines[-1] += " } ] }"
-    return _comment(why) + "".join(f"# {line}\n" for line in lines)
-
-
-def _comment(text: str) -> str:
-    return "".join(f"# {line}\n" for line in textwrap.wrap(text, WIDTH - 2, break_on_hyphens=False))
-
-
-def toml_key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_string(name)
-
-
-def toml_string(text: str) -> str:
-    """The text as a TOML string; invisible characters are escaped, so that no name can end a comment or hide in the file."""
-    escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-    shown = (escapes.get(c, c if c.isprintable() else f"\\U{ord(c):08X}") for c in text)
-    return f'"{"".join(shown)}"'
-
-
-def toml_value(value: object) -> str:
-    if isinstance(value, str):
-        return toml_string(value)
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{toml_key(key)} = {toml_value(item)}" for key, item in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(toml_value, value)) + "]"
-    return f"{Decimal(repr(value)):f}"
+    return comment(why) + "".join(f"# {line}\n" for line in lines)

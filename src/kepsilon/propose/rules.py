@@ -43,6 +43,8 @@ class Proposal:
     reason: str
     notes: tuple[str, ...] = ()
     names_a_person: bool = False
+    may_number_records: bool = False
+    """Whether its name leaves open if it numbers persons, records or something else."""
     hierarchy: Hierarchy | None = None
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Groups of values copied from the data; they are offered in a comment, not used."""
@@ -95,7 +97,13 @@ def _named_like_an_identifier(column: ColumnProfile, meanings: frozenset[Meaning
     for meaning, reason in reasons.items():
         if meaning in meanings and (meaning is not Meaning.RECORD_ID or column.n_distinct * 20 >= column.n_filled):
             is_number = meaning in (Meaning.PERSON_ID, Meaning.RECORD_ID)
-            return Proposal(column=column, role="identifier", reason=reason, names_a_person=is_number)
+            return Proposal(
+                column=column,
+                role="identifier",
+                reason=reason,
+                names_a_person=is_number,
+                may_number_records=meaning is Meaning.RECORD_ID,
+            )
     return None
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kepsilon.errors import AnonymisationError, EngineError, Problem
+from kepsilon.files.atomic import refuse_unnameable
 from kepsilon.policy.policy import Policy
 from kepsilon.sources.folders import files_of, is_many, would_match
 
@@ -44,6 +45,7 @@ def refuse_input(path: Path, inputs: Iterable[Input]) -> None:
     The only place that decides it, for every output of every command. What a path is called does not matter: links,
     other spellings and names that differ in case lead to the same file.
     """
+    refuse_unnameable(path)
     for given in inputs:
         if is_many(given.path) and not given.path.is_dir() and _is_read_by(given.path, path):
             raise EngineError(

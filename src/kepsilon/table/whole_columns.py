@@ -3,33 +3,31 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from datetime import date
-from functools import partial
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kepsilon.policy.numbers import parse_double
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.whole_records import MISSING, WholeColumn
+from kepsilon.table.written_numbers import (
+    Parse,
+    ways_to_read_around_numbers,
+    ways_to_read_dates,
+    ways_to_read_numbers,
+)
 
 _LEAST_SHARE = 0.95
 """Share of the records that has to hold numbers, or dates, for texts to be taken as such."""
 
+_FEW_WORDS = 10
+_MANY_NUMBERS = 16
+_LEAST_BESIDE_WORDS = 0.2
+"""Texts are also taken as numbers, or dates, where no more words than this stand beside more different ones than this, if
+so large a share of the records holds them: “not done” and “>60” are what a laboratory writes instead of a number."""
+
 _PLACEHOLDERS = frozenset({"na", "n/a", "nan", "null", "none", "nil", "-", "--", ".", "?", "missing", "unknown"})
 """Words for a missing value, in lower case; they do not count when the share is worked out."""
-
-_DATE = re.compile(
-    r"([0-9]{1,4})([-./])([0-9]{1,2})\2([0-9]{1,4})"
-    r"(?:[T ]+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}(?:[.,][0-9]{1,9})?))?)? ?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2})?"
-)
-"""A date in figures, with the time of day or without; the zone is passed over."""
-
-_EPOCH = date(1970, 1, 1).toordinal()
-_DIGITS_OF_YEAR = 4
-_SECONDS_PER_DAY = 86_400
 
 
 def number_column(
@@ -70,7 +68,7 @@ def ranked_column(
 
 
 def text_column(texts: Sequence[str], codes: IntArray, *, are_read: bool = True) -> WholeColumn:
-    """The column of some texts, as numbers or dates where nearly all are written like numbers or like dates.
+    """The column of some texts, as numbers or dates where nearly all, or many beside a few words, are written like that.
 
     `texts` are the distinct values in any order, and `codes`, shape (n_records,), the position of each record's value
     among them, or MISSING. Blank text is missing. Unless `are_read`, texts are never taken for numbers or dates.
@@ -95,59 +93,44 @@ def _read(texts: Sequence[str], counts: IntArray) -> tuple[FloatArray | None, bo
     most_wrong = (1 - _LEAST_SHARE) * weights.sum()
     if not weights.any():
         return None, False
-    found = _parsed(texts, weights, _number, most_wrong=most_wrong)
-    if found is not None:
-        return found[0], False
-    # 03/04/2026 is read with the month first, unless more of the dates can be read with the day first.
-    ways = (partial(_days, day_first=day_first) for day_first in (False, True))
-    best: tuple[FloatArray, int] | None = None
-    for parse in ways:
-        found = _parsed(texts, weights, parse, most_wrong=most_wrong)
-        if found is not None and (best is None or found[1] < best[1]):
-            best = found
-        if best is not None and best[1] == 0:
-            break
-    return (None, False) if best is None else (best[0], True)
+    ways = (
+        (ways_to_read_numbers(texts), False),
+        (ways_to_read_dates(), True),
+        (ways_to_read_around_numbers(texts), False),
+    )
+    for parsers, is_date in ways:
+        best: tuple[FloatArray, int] | None = None
+        for parse in parsers:
+            found = _parsed(texts, weights, parse, most_wrong=most_wrong)
+            if found is not None and (best is None or found[1] < best[1]):
+                best = found
+            if best is not None and best[1] == 0:
+                break
+        if best is not None:
+            return best[0], is_date
+    return None, False
 
 
 def _parsed(
-    texts: Sequence[str], weights: IntArray, parse: Callable[[str], float | None], *, most_wrong: float
+    texts: Sequence[str], weights: IntArray, parse: Parse, *, most_wrong: float
 ) -> tuple[FloatArray, int] | None:
-    """What `parse` makes of each text, NaN for nothing, and the weight of those; None where that exceeds `most_wrong`."""
+    """What `parse` makes of each text, NaN for nothing, and the weight of those; None where most are nothing.
+
+    That is, where their weight exceeds `most_wrong`, and they are not a few words beside many numbers.
+    """
     numbers = np.full(len(texts), np.nan)
-    wrong = 0
+    wrong = n_words = 0
     for i, (text, weight) in enumerate(zip(texts, weights.tolist(), strict=True)):
         number = parse(text)
         if number is None:
             wrong += weight
-            if wrong > most_wrong:
+            n_words += weight > 0
+            if wrong > most_wrong and n_words > _FEW_WORDS:
                 return None
         else:
             numbers[i] = number
+    if wrong > most_wrong:
+        are_many = len(np.unique(numbers[~np.isnan(numbers)])) > _MANY_NUMBERS
+        if not are_many or weights.sum() - wrong < _LEAST_BESIDE_WORDS * weights.sum():
+            return None
     return numbers, wrong
-
-
-def _number(text: str) -> float | None:
-    """The number that a text is, with a decimal point or a decimal comma."""
-    number = parse_double(text)
-    return parse_double(text.replace(",", ".")) if number is None and text.count(",") == 1 else number
-
-
-def _days(text: str, *, day_first: bool) -> float | None:
-    """Days since 1970 of a date in figures; a year stands first or last, and with dots the day always before the month."""
-    found = _DATE.fullmatch(text.strip())
-    if found is None:
-        return None
-    first, mark, second, third, hour, minute, second_of_minute = found.groups()
-    if len(first) == _DIGITS_OF_YEAR:
-        year, month, day = first, second, third
-    elif len(third) == _DIGITS_OF_YEAR:
-        year, (day, month) = third, (first, second) if day_first or mark == "." else (second, first)
-    else:
-        return None
-    try:
-        days = date(int(year), int(month), int(day)).toordinal() - _EPOCH
-    except ValueError:
-        return None
-    seconds = 3600 * int(hour or 0) + 60 * int(minute or 0) + float((second_of_minute or "0").replace(",", "."))
-    return days + seconds / _SECONDS_PER_DAY

@@ -28,8 +28,9 @@ class WholeColumn:
     numbers: FloatArray | None
     """The value of each code as a number, non-decreasing with NaN at the end, shape (n_distinct,); None for texts.
 
-    Dates are days since 1970. Text that is nearly all numbers or dates, as in a CSV file, is numbers; other texts among
-    them, and infinities, are NaN. Different values may have the same number, such as the texts 1 and 1.0.
+    Dates are days since 1970. Text that is nearly all numbers or dates, as in a CSV file, or many of them beside a few
+    words, is numbers; other texts among them, and infinities, are NaN. Different values may have the same number, such as
+    the texts 1 and 1.0.
     """
     texts: tuple[str, ...]
     """The value of each code as text, also where text is numbers; empty for a column that is not text."""

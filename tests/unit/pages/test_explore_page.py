@@ -190,8 +190,8 @@ def test_without_limits_nothing_is_outside_them():
     ("why", "said"),
     [
         (
-            "no cell of the grid keeps the limits: max_risk = 0.01 is kept by no cell; the least linking risk is 2.00% (ola)",
-            "No cell of the grid keeps the limits: linking risk at most 1 % is kept by no cell; the least linking risk is 2.00% (ola).",
+            "no cell of the grid keeps the limits: max_risk = 0.01 is kept by no cell; the cell where the linking risk is smallest is ola, with 2.00%",
+            "No cell of the grid keeps the limits: linking risk at most 1 % is kept by no cell; the cell where the linking risk is smallest is ola, with 2.00%.",
         ),
         (
             "Less distorted would be x; ruled out by max_risk and max_error (error 6.00%).",

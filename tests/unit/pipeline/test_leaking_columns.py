@@ -195,6 +195,40 @@ def test_explore_holds_the_headline_and_not_the_closed_form():
         grid.best(max_risk=between)
 
 
+def test_explore_says_once_which_leaks_are_accepted_and_why():
+    """After its other notes, for all cells together, with who could use the column and the curator's reason."""
+    chosen = policy("bmi", "treatment", accepted={"bmi": "the study is about it", "treatment": "asked for"})
+    grid = kepsilon.explore(table("bmi", "treatment"), chosen, k=[10, 50], epsilon=[1, 2], algorithm="mondrian")
+    bmi, treatment = grid.warnings[-2:]
+    assert bmi.where == 'column "bmi"'
+    assert "is published though it may give people away, which the policy accepts: whoever knows age, sex" in bmi.what
+    shares = {cell.name: cell.prediction.kept_columns["bmi"].share_linked for cell in grid.cells}
+    assert bmi.what.endswith(f"({max(shares, key=shares.__getitem__)}).")
+    assert bmi.fix == "The reason that the policy states: the study is about it"
+    assert treatment.where == "attributes.treatment.accept_leak"
+    assert "nothing was found" in treatment.what
+    assert grid.to_json()["warnings"][-2]["fix"] == bmi.fix
+
+
+def test_explore_names_both_columns_of_an_accepted_pair():
+    """The reason stands at one of them."""
+    first, second = list(MADE.paired)[:2]
+    chosen = policy(first, second, accepted={first: "asked for by the ethics board"})
+    grid = kepsilon.explore(table(first, second), chosen, k=[10], epsilon=[2], algorithm="mondrian")
+    reasons = {own.where: own.fix for own in grid.warnings if "may give people away" in own.what}
+    assert reasons == {
+        f'column "{first}"': "The reason that the policy states: asked for by the ethics board",
+        f'column "{second}"': "The reason that the policy states: that of the other column",
+    }
+
+
+def test_explore_without_an_accepted_leak_says_nothing_of_one():
+    """Neither where nothing was found, nor where every cell is refused."""
+    for name in (CLEAN[0], "bmi"):
+        grid = kepsilon.explore(table(name), policy(name), k=[10], epsilon=[2], algorithm="mondrian")
+        assert not any("give people away" in own.what for own in grid.warnings)
+
+
 def test_explore_refuses_cells_that_anonymise_would_refuse():
     """So that it never chooses what cannot be released; the refusal names the column."""
     grid = kepsilon.explore(table("bmi"), policy("bmi"), k=[10], epsilon=[2], algorithm="mondrian")
@@ -279,6 +313,8 @@ def test_the_risk_in_words_names_both_attackers():
     assert said == "Whoever knows zip links 9.9 % of the records, on average. Whoever also guesses links 96 %."
     fewer = risk_in_words([attacker("quasis", 0.15), attacker("working out", 0.034)])
     assert "instead links fewer, 3.4 %" in fewer
+    alike = risk_in_words([attacker("quasis", 0.0341), attacker("working out", 0.0339)])
+    assert "instead links as many, 3.4 %" in alike
 
 
 @pytest.mark.parametrize(
@@ -320,7 +356,9 @@ def _inline(value: object) -> str:
     ("share", "words"),
     [
         (0, "0 %"),
-        (1 / 8, "13 %"),
+        (1 / 8, "12.5 %"),
+        (0.8925, "89.3 %"),
+        (1 / 3, "33.4 %"),
         (0.1, "10 %"),
         (0.999, "99.9 %"),
         (0.99991, "100 %"),
@@ -329,7 +367,7 @@ def _inline(value: object) -> str:
     ],
 )
 def test_bounds_are_rounded_up(share, words):
-    """“At most 12 %” would be untrue of one in eight."""
+    """“At most 33.3 %” would be untrue of one in three."""
     assert percent_at_most(share) == words
 
 

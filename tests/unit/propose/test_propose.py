@@ -20,11 +20,13 @@ import kepsilon as ke
 
 N = 400
 TO_DECIDE = ("k", "epsilon", "max_suppression")
+ABOUT_PERSONS = ("epsilon_per", "records_are_persons")
+"""To be decided where identifiers repeat."""
 
 
 def decided(text: str) -> str:
     """The proposal as a curator leaves it who takes every suggestion."""
-    return re.sub(rf"^# (?=({'|'.join(TO_DECIDE)}) = )", "", text, flags=re.MULTILINE)
+    return re.sub(rf"^# (?=({'|'.join(TO_DECIDE + ABOUT_PERSONS)}) = )", "", text, flags=re.MULTILINE)
 
 
 def proposed(**columns: list[Any] | pa.Array) -> dict[str, dict[str, Any]]:
@@ -276,8 +278,96 @@ def test_persons_with_several_records_are_counted_at_the_top() -> None:
     """k counts records: a class of k records can hold fewer than k persons."""
     text = ke.propose_policy(pa.table({"patient_id": [*range(300), *range(100)], "sex": cycle("M", "F")}))
     top = text.partition("[attributes")[0]
-    assert 'ATTENTION: 100 persons have several records, going by column "patient_id".' in top
-    assert "k counts records, not persons" in top
+    told = " ".join(top.replace("\n# ", " ").split())
+    assert 'ATTENTION: 100 persons have several records, going by column "patient_id": 300 persons, 400 records.' in told
+    assert "With person, k counts persons, not records" in told
+    assert tomllib.loads(text)["person"] == "patient_id"
+    assert "epsilon_per" not in text  # there is no noise
+
+
+def test_what_epsilon_covers_is_left_to_be_decided_where_there_is_noise() -> None:
+    """As k and epsilon are; both answers are explained, and the policy is not complete without one of them."""
+    table = pa.table({"patient_id": [*range(300), *range(100)], "sex": cycle("M", "F"), "amplitude": spread(0, 99)})
+    text = ke.propose_policy(table)
+    assert "a person of r records spends r times epsilon" in text
+    assert "max_records_per_person" in text
+    assert "epsilon_per" not in tomllib.loads(text)
+    document = tomllib.loads(decided(text))
+    assert document["epsilon_per"] == "record"
+    assert ke.check(table, ke.Policy.from_dict(document)).persons.count == 300
+    shared = {**document, "epsilon_per": "person", "max_records_per_person": 1}
+    assert ke.check(table, ke.Policy.from_dict(shared)).records.suppressed_by_cap == 100
+
+
+ONCE = list(range(1000, 1000 + N))
+TWICE = [f"P{i // 2:04}" for i in range(N)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "person"),
+    [
+        pytest.param({"patient_id": TWICE}, "patient_id", id="a number of persons"),
+        pytest.param({"patient_nbr": TWICE, "encounter_id": ONCE}, "patient_nbr", id="beside a number of records"),
+        pytest.param({"visit_no": TWICE, "patient_id": TWICE[::-1]}, "patient_id", id="beside one of something"),
+        pytest.param({"email": [f"p{i // 2}@example.org" for i in range(N)]}, "email", id="addresses"),
+        pytest.param({"id": [None, " ", *TWICE[2:]]}, "id", id="an id that some lack"),
+    ],
+)
+def test_a_number_of_persons_that_repeats_is_proposed_as_person(columns: dict[str, Any], person: str) -> None:
+    """So that k counts persons without anybody having to know the key."""
+    table = pa.table({**columns, "sex": cycle("M", "F")})
+    text = ke.propose_policy(table)
+    document = tomllib.loads(decided(text))
+    assert document["person"] == person
+    n_lacking = sum(not str(value or "").strip() for value in columns[person])
+    assert ("do not say whom they are about" in text.replace("\n# ", " ")) is (n_lacking > 0)
+    found = ke.check(table, ke.Policy.from_dict(document))
+    assert found.records.read - found.records.counted == n_lacking
+
+
+def test_records_are_persons_where_a_number_of_persons_never_repeats() -> None:
+    """A repeated surname is then no reason to refuse the table, and the policy says why."""
+    table = pa.table({"surname": cycle("A", "B", "C"), "patient_id": ONCE, "sex": cycle("M", "F")})
+    text = ke.propose_policy(table)
+    document = tomllib.loads(decided(text))
+    assert document["records_are_persons"] is True
+    assert tomllib.loads(text)["records_are_persons"] is True
+    assert 'Every record has its own value of "patient_id"' in text
+    ke.check(table, ke.Policy.from_dict(document))
+
+
+@pytest.mark.parametrize("beside", [{}, {"encounter_id": ONCE}], ids=["alone", "beside a number of records"])
+def test_repeated_surnames_are_left_to_be_decided(beside: dict[str, Any]) -> None:
+    """Nobody but the curator knows whether they are namesakes; a number of records does not tell."""
+    table = pa.table({"surname": cycle("A", "B", "C"), **beside, "sex": cycle("M", "F")})
+    text = ke.propose_policy(table)
+    assert "records_are_persons" not in tomllib.loads(text)
+    assert 'or person = "surname"' in text
+    document = tomllib.loads(decided(text))
+    ke.check(table, ke.Policy.from_dict(document))
+    with pytest.raises(ke.UnsatisfiableError):
+        ke.check(table, ke.Policy.from_dict({**document, "records_are_persons": False}))
+
+
+def test_repeated_full_names_are_only_pointed_out() -> None:
+    """A release warns of them too, and is not refused."""
+    table = pa.table({"name": cycle("Ann A", "Bea B", "Cora C"), "sex": cycle("M", "F")})
+    text = ke.propose_policy(table)
+    assert "ATTENTION: 3 values of column \"name\" occur in several records: namesakes" in text
+    assert "State person" in text
+    document = tomllib.loads(decided(text))
+    assert not document.keys() & {"person", "records_are_persons"}
+    assert [one.where for one in ke.check(table, ke.Policy.from_dict(document)).warnings][0] == 'column "name"'
+
+
+def test_sensitive_columns_say_what_classes_can_be_asked_for() -> None:
+    """The lines are comments: most policies do without."""
+    text = ke.propose_policy(pa.table({"diagnosis": cycle(*"ABCDE"), "sex": cycle("M", "F", "F")}))
+    offered = section(text, "diagnosis")
+    assert "l_diversity = { distinct = 3 }" in offered
+    assert "t_closeness = 0.3" in offered
+    asked = ke.Policy.from_dict(tomllib.loads(decided(text).replace("# l_diversity", "l_diversity")))
+    assert asked.diverse == ("diagnosis",)
 
 
 def test_names_that_repeat_are_spoken_of_only_where_no_number_tells_persons_apart() -> None:
@@ -473,4 +563,12 @@ def test_every_proposal_is_accepted_once_it_is_decided(table: pa.Table) -> None:
         for attribute in document["attributes"].values():
             if attribute["role"] in ("sensitive", "insensitive"):
                 attribute["accept_leak"] = "made-up records"
-        ke.check(table, ke.Policy.from_dict({**document, "k": 2, "max_suppression": 0}))
+        if "person" not in document or n_persons_with_whole_records(table, document["person"]) >= 2:
+            ke.check(table, ke.Policy.from_dict({**document, "k": 2, "max_suppression": 0}))
+
+
+def n_persons_with_whole_records(table: pa.Table, person: str) -> int:
+    """How many persons have a record that lacks nothing; one person alone cannot be hidden."""
+    lacking = {"", "nan", "none", "na"}
+    rows = [{name: str(value).strip() for name, value in row.items()} for row in table.to_pylist()]
+    return len({row[person] for row in rows if not any(text.lower() in lacking for text in row.values())})

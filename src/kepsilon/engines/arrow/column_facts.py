@@ -18,6 +18,10 @@ from kepsilon.sources.columns import movable
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.domains import place_values
 
+HOLDS_SOMETHING = r"\S"
+"""A pattern of texts that are not blank."""
+BLANK_INSIDE = r"\S\s+\S"
+"""A pattern of texts with a blank that is neither at their beginning nor at their end."""
 _MIXING = np.uint64(0x9E3779B97F4A7C15)
 """An odd number whose product spreads the bits of a hash."""
 
@@ -54,14 +58,14 @@ def present(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     values = values.drop_null()
-    return values.filter(pc.match_substring_regex(values, r"\S")) if _is_text(values.type) else values
+    return values.filter(pc.match_substring_regex(values, HOLDS_SOMETHING)) if _is_text(values.type) else values
 
 
 def with_blanks_inside(values: pa.ChunkedArray) -> int:
     """How many texts have a blank that is neither at their beginning nor at their end."""
     if not _is_text(values.type):
         return 0
-    return int(pc.sum(pc.match_substring_regex(values, r"\S\s+\S")).as_py() or 0)
+    return int(pc.sum(pc.match_substring_regex(values, BLANK_INSIDE)).as_py() or 0)
 
 
 def offending(table: pa.Table, attribute: Attribute, source: str, reading: Reading) -> list[tuple[str, int]]:

@@ -15,7 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kepsilon.engines.arrow.coding import numbers_among
+from kepsilon.engines.arrow.column_facts import BLANK_INSIDE, HOLDS_SOMETHING
 from kepsilon.engines.arrow.whole_columns import taken_rows, whole_columns
+from kepsilon.engines.protocol import Repetition
 from kepsilon.errors import DataError, Problem
 from kepsilon.sources.kinds import open_source
 from kepsilon.sources.protocol import Source
@@ -119,6 +121,8 @@ class ColumnProfile:
     """Whether these are numbers that are text with a decimal comma."""
     has_points: bool = False
     """Whether these are numbers that are text, some of them with a decimal point."""
+    repetition: Repetition = Repetition(n_distinct=0, n_records=0)
+    """How far its values repeat, as a release would find where the column is an identifier."""
 
     @property
     def n_lacking(self) -> int:
@@ -169,7 +173,7 @@ def profile_column(name: str, column: pa.ChunkedArray, *, commas: bool = True) -
     is_null = pc.is_null(texts)
     is_blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(texts), ""), fill_value=False)
     filled = counted.filter(pc.invert(pc.or_(is_null, is_blank)))
-    profile = ColumnProfile(name=name, n_records=len(column))
+    profile = ColumnProfile(name=name, n_records=len(column), repetition=_repetition(counted, column.type))
     if _is_text(column.type):
         filled, profile = _as_numbers(filled, profile, commas=commas)
     profile = replace(
@@ -187,6 +191,20 @@ def profile_column(name: str, column: pa.ChunkedArray, *, commas: bool = True) -
         pairs = zip(listed.column("texts").to_pylist(), listed.column("counts").to_pylist(), strict=True)
         profile = replace(profile, values=tuple(sorted(pairs)))
     return _with_values(profile, filled.column("texts"), filled.column("counts"))
+
+
+def _repetition(counted: pa.Table, kind: pa.DataType) -> Repetition:
+    """How far values repeat, from distinct values and their counts; every text but null and blanks is a value."""
+    present = counted.filter(pc.is_valid(counted.column("texts")))
+    if not _is_text(kind):
+        return Repetition(n_distinct=len(present), n_records=_total(present.column("counts")))
+    present = present.filter(pc.match_substring_regex(present.column("texts"), HOLDS_SOMETHING))
+    has_blank = pc.match_substring_regex(present.column("texts"), BLANK_INSIDE)
+    return Repetition(
+        n_distinct=len(present),
+        n_records=_total(present.column("counts")),
+        n_with_blanks=_total(present.column("counts").filter(has_blank)),
+    )
 
 
 def _as_numbers(counted: pa.Table, profile: ColumnProfile, *, commas: bool) -> tuple[pa.Table, ColumnProfile]:

@@ -3,6 +3,8 @@
 
 To be stored, records are joined to their combinations. The *answer* for a combination is its class, where records are
 stored to be released, or its place in the frequency table, where they are stored for previews.
+
+It has so many lines because every job that reads the table begins here, where it is known what earlier jobs counted.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from kepsilon.engines.arrow.coding import WrongNumbers, encode, read_doubles
+from kepsilon.engines.arrow.coding import WrongNumbers, encode
 from kepsilon.engines.arrow.formulas import may_hold_text
 from kepsilon.engines.arrow.numpy_arrays import to_doubles, to_positions
 from kepsilon.engines.counts.combinations import CountedColumns, CountedCombinations
@@ -29,20 +31,14 @@ from kepsilon.engines.spark.classes import BATCHES_PER_TASK, SparkClasses, Spark
 from kepsilon.engines.spark.jobs import Workers
 from kepsilon.engines.spark.joining import CombinationKeys, in_batches
 from kepsilon.engines.spark.person_tasks import CountPersons, Limits
-from kepsilon.engines.spark.persons import CapOnSpark, count_on_cluster, read_columns
+from kepsilon.engines.spark.persons import CapOnSpark, count_on_cluster
+from kepsilon.engines.spark.reading import TableReading
 from kepsilon.engines.spark.sampling import LIMIT, sampled
+from kepsilon.engines.spark.sensitive import ValuesByRow, count_values
 from kepsilon.engines.spark.session import as_hadoop, parallelism, settled
+from kepsilon.engines.spark.storing import BringTogether, RecordColumns, as_input
 from kepsilon.engines.spark.tables import ROW, SparkTable
-from kepsilon.engines.spark.tasks import (
-    BringTogether,
-    ReadNumbers,
-    RecordColumns,
-    StoreCounts,
-    as_input,
-    count_formulas,
-    own_folder,
-    read_counts,
-)
+from kepsilon.engines.spark.tasks import StoreCounts, count_formulas, own_folder, read_counts
 from kepsilon.errors import DataError, EngineError, Problem
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
@@ -94,67 +90,36 @@ class SparkColumns(CountedColumns):
         for name in (*roles.k_quasis, *roles.diverse, *([] if roles.person is None else [roles.person])):
             if pa.types.is_nested(table.schema.field(name).type):
                 encode(pa.chunked_array([], type=table.schema.field(name).type), name, table.name)  # refuses
-        self._flagged = (*roles.epsilon_quasis, *([] if roles.person is None else [roles.person]))
-        """The columns of which is counted whether a record misses them: ε-quasis, and whom it is about."""
         self._persons: PersonCounts | None = None
         """Between `leave_out` and `count`, the persons of counted combinations."""
         self._cap: CapOnSpark | None = None
         """Leaves out what persons have too many of; None where nobody has."""
         self._sensitive: tuple[SensitiveCodes, ...] = ()
         """Codes of the values of each of `roles.diverse`; set by `count`."""
-        self._parsed = tuple(name for name in roles.epsilon_quasis if self._is_parsed(name))
+        self._reading = TableReading(table, roles)
+        self._refused = self._reading.refused
         self._stored: tuple[SpillFolder, Workers, StoredCombinations] | None = None
         self._room, self._advise = table.room(roles, engine.memory, engine.staging, linkage=engine.linkage)
         values = self._count_all()
-        self._may_miss = tuple(bool(self._is_missing[name].any()) for name in self._flagged)
+        self._may_miss = tuple(bool(self._is_missing[name].any()) for name in self._roles.flagged)
         """Whether any record misses each flagged column."""
         self._keys = CombinationKeys(values=values, n_k_quasis=len(roles.k_quasis), may_miss=self._may_miss)
         self.n_records = int(self._counts.sum())
         table.refuse_changed(self.n_records)
 
-    def _is_parsed(self, name: str) -> bool:
-        """Whether workers have to read an ε-quasi: it is text, or some numbers mean missing.
-
-        A type that holds no numbers is noted for `largest` to refuse.
-        """
-        kind = self._table.schema.field(name).type
-        try:
-            read_doubles(pa.chunked_array([], type=kind), name, self._table.name)
-        except DataError as error:
-            self._refused[name] = error
-        return name not in self._refused and (_is_text(kind) or self._roles.reading(name).concerns_numbers)
-
-    def _columns(self, names: Sequence[str], *, rows: bool, hashes: bool = False) -> Any:
-        """A Spark frame of the named columns as c0, c1 …, with ε-quasis as doubles and persons as numbers.
-
-        Beside them are the counts of `ReadNumbers` for ε-quasis that workers read, the position in the input if `rows`, and
-        the hash by which records within the cap are chosen if `hashes`.
-        """
-        frame = read_columns(self._table, self._roles, names, rows=rows, hashes=hashes)
-        parsed = [name for name in names if name in self._parsed]
-        if parsed:
-            places = tuple(names.index(name) for name in parsed)
-            readings = tuple(self._roles.reading(name) for name in parsed)
-            work = ReadNumbers(places=places, names=tuple(parsed), readings=readings, source=self._table.name)
-            frame = frame.mapInArrow(work, _with_numbers(frame.schema, places))
-        for i, name in enumerate(names):
-            if name in self._roles.epsilon_quasis and name not in self._refused:
-                frame = frame.withColumn(f"c{i}", frame[f"c{i}"].cast("double"))
-        return frame
-
     def _count_all(self) -> pa.Table:
         """Counts all records on the cluster; values of k-quasis and flags of missing ε-quasis of every combination."""
         from pyspark.sql import functions as f
 
-        k_quasis, epsilon_quasis = self._roles.k_quasis, self._usable()
-        persons = self._flagged[len(self._roles.epsilon_quasis) :]
+        k_quasis, epsilon_quasis = self._roles.k_quasis, self._reading.usable
+        persons = self._roles.flagged[len(self._roles.epsilon_quasis) :]
         names = (*k_quasis, *epsilon_quasis, *persons)
         folder = SpillFolder(self._engine.staging)
         try:
             workers = Workers(self._engine.session, folder.path)
             workers.refuse_unshared_folder(parallelism(self._engine.session))
             with settled(self._engine.session, self._table.settings):
-                frame = self._columns(names, rows=False)
+                frame = self._reading.columns(names, rows=False)
                 keys = [frame[f"c{i}"] for i in range(len(k_quasis))]
                 figures = [f.count(f.lit(1)).alias("n")]
                 for j, name in enumerate(epsilon_quasis):
@@ -163,8 +128,8 @@ class SparkColumns(CountedColumns):
                     is_finite = ~f.isnan(value) & (f.abs(value) < float("inf"))
                     figures.append(f.max(f.when(is_finite, f.abs(value))).alias(f"largest{j}"))
                     figures.append(f.sum(f.when(is_finite | value.isNull(), 0).otherwise(1)).alias(f"not_finite{j}"))
-                    if name in self._parsed:
-                        at = len(names) + 2 * self._parsed.index(name)
+                    if name in self._reading.parsed:
+                        at = len(names) + 2 * self._reading.parsed.index(name)
                         figures.append(f.sum(f"wrong{at}").alias(f"texts{j}"))
                         figures.append(f.sum(f"wrong{at + 1}").alias(f"not_finite_texts{j}"))
                 n_quasis = len(k_quasis) + len(epsilon_quasis)
@@ -176,10 +141,6 @@ class SparkColumns(CountedColumns):
             return self._read_counted([path for path in found if path.stat().st_size], epsilon_quasis)
         finally:
             folder.close()
-
-    def _usable(self) -> tuple[str, ...]:
-        """The ε-quasis whose type can hold numbers."""
-        return tuple(name for name in self._roles.epsilon_quasis if name not in self._refused)
 
     def _read_counted(self, files: Sequence[Path], epsilon_quasis: Sequence[str]) -> pa.Table:
         """Reads the counts that tasks stored; refused where there are more combinations than this machine has room for."""
@@ -205,18 +166,18 @@ class SparkColumns(CountedColumns):
             largest = to_doubles(table.column(f"largest{j}"))
             self._largest[name] = float(np.fmax.reduce(largest, initial=0.0))
             wrong = WrongNumbers(n_not_finite=_total(table, f"not_finite{j}"))
-            if name in self._parsed:
+            if name in self._reading.parsed:
                 wrong = WrongNumbers(
                     n_texts=_total(table, f"texts{j}"), n_not_finite=_total(table, f"not_finite_texts{j}")
                 )
             self._wrong[name] = wrong
-        flagged = [name for name in self._flagged if name not in self._refused]
+        flagged = [name for name in self._roles.flagged if name not in self._refused]
         for j, name in enumerate(flagged):
             flags = in_one_piece(table.column(f"m{j}")).cast(pa.int8())
             is_missing[name] = to_positions(flags, null=0) == 1
         for name in self._refused:
             is_missing[name] = np.zeros(len(table), dtype=np.bool_)
-        self._is_missing = {name: is_missing[name] for name in self._flagged}
+        self._is_missing = {name: is_missing[name] for name in self._roles.flagged}
         columns = [*codes.values(), *(flags.astype(np.int32) for flags in self._is_missing.values())]
         sizes = [*(len(own) for own in values.values()), *(2 for _ in self._is_missing)]
         if number(columns, sizes=sizes, length=len(table))[1] != len(table):
@@ -249,7 +210,9 @@ class SparkColumns(CountedColumns):
         lookup = workers.folder / "0.parquet"
         self._keys.write(lookup, {"combination": numbers}, only=np.flatnonzero(numbers != SUPPRESSED))
         with settled(self._engine.session, self._table.settings):
-            frame = self._columns((*self._roles.k_quasis, *self._flagged), rows=False, hashes=most is not None)
+            frame = self._reading.columns(
+                (*self._roles.k_quasis, *self._roles.flagged), rows=False, hashes=most is not None
+            )
             combinations = self._engine.session.read.parquet(as_hadoop(lookup))
             return count_on_cluster(
                 frame,
@@ -298,50 +261,31 @@ class SparkColumns(CountedColumns):
         """Sensitive values by combination, for each column. Sets the codes of the values."""
         folder = SpillFolder(self._engine.staging)
         try:
-            found = {
-                name: self._sensitive_values(name, Workers(self._engine.session, folder.path))
-                for name in self._roles.diverse
-            }
+            found = [self._sensitive_values(name, folder.path) for name in self._roles.diverse]
         finally:
             folder.close()
         self._table.refuse_changed(self.n_records)
-        counted: dict[str, SensitiveCounts] = {}
-        for name, values in found.items():
-            rows, counts = (to_positions(in_one_piece(values.column(i)), null=0).astype(np.int64) for i in (0, 2))
-            if not np.array_equal(np.bincount(rows, weights=counts, minlength=len(table.counts)), table.counts):
-                raise changed(self._table.name)
-            column = as_input(values.column(1), moved_type(self._table.schema.field(name).type))
-            texts, places = encode(column, name, self._table.name)
-            self._room.refuse_sensitive_values(len(texts), name, self._table.name)
-            codes = SensitiveCodes.of(texts, name=name, source=self._table.name)
-            counted[name] = codes.count(rows, [texts[i] for i in places.tolist()], counts)
-            self._sensitive = (*self._sensitive, codes)
-        return counted
+        counted = [own.coded(self._table.schema.field(own.name).type, table.counts, self._room) for own in found]
+        self._sensitive = tuple(codes for codes, _ in counted)
+        return {codes.name: counts for codes, counts in counted}
 
-    def _sensitive_values(self, name: str, workers: Workers) -> pa.Table:
+    def _sensitive_values(self, name: str, parent: Path) -> ValuesByRow:
         """Row of the frequency table, value of a sensitive column, and how many records have both, counted on the cluster."""
         from pyspark.sql import functions as f
 
-        folder = own_folder(workers.folder)
-        lookup = folder / "0.parquet"
+        folder = own_folder(parent)
         rows = self._combinations.row_in_table()
+        lookup = folder / "0.parquet"
         self._keys.write(lookup, {"class_id": rows}, only=np.flatnonzero(rows != SUPPRESSED))
-        names = (*self._roles.k_quasis, *self._flagged, name)
+        names = (*self._roles.k_quasis, *self._roles.flagged, name)
         with settled(self._engine.session, self._table.settings):
-            frame = self._within_cap(
-                self._columns(names, rows=False, hashes=self._cap is not None), folder / "1.parquet"
-            )
+            frame = self._reading.columns(names, rows=False, hashes=self._cap is not None)
+            frame = self._within_cap(frame, folder / "1.parquet")
             known = self._engine.session.read.parquet(as_hadoop(lookup))
             joined = frame.join(f.broadcast(known), self._keys.are_same(frame, known))
-            values = joined.groupBy(known["class_id"], frame[f"c{len(names) - 1}"].alias("value"))
-            found = workers.collect(values.agg(f.count(f.lit(1)).alias("n")), StoreCounts(parent=folder))
-        parts: list[pa.Table] = []
-        for path in found:
-            if path.stat().st_size:
-                parts.append(read_counts(path))
-                n_pairs = sum(len(own) for own in parts)
-                self._room.refuse_pairs(n_pairs, f'a value of "{name}"', self._table.name)
-        return pa.concat_tables(parts)
+            values = joined.select(known["class_id"], frame[f"c{len(names) - 1}"].alias("value"))
+            workers = Workers(self._engine.session, folder)
+            return count_values(values, workers, name=name, source=self._table.name, room=self._room)
 
     def preview(self, recoding: Recoding) -> SparkPreview:
         """As `Columns.preview`; the first call has the cluster store the ε-quasis of all records by combination."""
@@ -403,11 +347,11 @@ class SparkColumns(CountedColumns):
         numbers: dict[str, IntArray] = {"class_id": row_of.astype(np.int32), LIMIT: limits}
         self._keys.write(lookup, numbers, only=np.flatnonzero(is_asked_for))
         first = len(self._roles.k_quasis)
-        first_beside = first + len(self._flagged)
-        names = (*self._roles.k_quasis, *self._flagged, *self._roles.kept, *identifiers)
+        first_beside = first + len(self._roles.flagged)
+        names = (*self._roles.k_quasis, *self._roles.flagged, *self._roles.kept, *identifiers)
         with_rows = self._table.has_rows
         with settled(self._engine.session, self._table.settings):
-            frame = self._columns(names, rows=with_rows, hashes=self._cap is not None)
+            frame = self._reading.columns(names, rows=with_rows, hashes=self._cap is not None)
             if self._cap is not None:
                 self._cap.write(limits_file)
                 capped = self._engine.session.read.parquet(as_hadoop(limits_file))
@@ -469,7 +413,7 @@ class SparkColumns(CountedColumns):
         """Has the cluster store all records, and returns a bucket for each slice of answers; refused if the table has changed."""
         starts = np.array([own.start for own in slices], dtype=np.int64)
         kept, with_rows = (self._roles.kept, self._with_rows) if to_release else (self._roles.diverse, False)
-        names = (*self._roles.k_quasis, *self._flagged, *kept)
+        names = (*self._roles.k_quasis, *self._roles.flagged, *kept)
         columns = self._record_columns(kept, coded=tuple(self._table.coded(kept)), rows=with_rows)
         columns = replace(columns, sensitive=self._sensitive, stores_kept=to_release)
         work = BringTogether(parent=workers.folder, starts=starts, columns=columns)
@@ -481,7 +425,7 @@ class SparkColumns(CountedColumns):
         settings = {**self._table.settings, "spark.sql.execution.arrow.maxRecordsPerBatch": per_batch}
         n_tasks = parallelism(self._engine.session)
         with settled(self._engine.session, settings):
-            frame = self._columns(names, rows=with_rows, hashes=self._cap is not None)
+            frame = self._reading.columns(names, rows=with_rows, hashes=self._cap is not None)
             frame = self._within_cap(frame, workers.folder / "1.parquet")
             # As many tasks as cores or more, and none so large that it takes long to repeat if a worker is lost.
             n_parts = max(n_tasks, -(-self.n_records * self._room.record_width // _PART_BYTES))
@@ -507,22 +451,6 @@ class SparkColumns(CountedColumns):
             source=self._table.name,
             has_persons=self._roles.person is not None,
         )
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _with_numbers(schema: Any, places: Sequence[int]) -> Any:
-    """The schema of what `ReadNumbers` returns for frames of a given schema."""
-    from pyspark.sql import types
-
-    fields = list(schema.fields)
-    for place in places:
-        fields[place] = types.StructField(fields[place].name, types.DoubleType())
-    more = [types.StructField(f"wrong{len(fields) + i}", types.LongType()) for i in range(2 * len(places))]
-    return types.StructType([*fields, *more])
 
 
 def _total(table: pa.Table, column: str) -> int:

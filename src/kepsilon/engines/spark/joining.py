@@ -12,8 +12,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from kepsilon.engines.arrow.numpy_arrays import from_numpy
+from kepsilon.engines.spark.storing import UNCOUNTED
 from kepsilon.engines.spark.tables import ROW
-from kepsilon.engines.spark.tasks import UNCOUNTED
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import SUPPRESSED
 
@@ -52,7 +52,8 @@ class CombinationKeys:
     def by_class(self, frame: Any, combinations: Any, *, n_kept: int, rows: bool) -> Any:
         """A Spark frame of class id, batch, ε-quasis, person, position in the input if `rows`, and kept columns.
 
-        It has no suppressed record, and a person only if records have one. `combinations` were read from such a file, with class and batch of each.
+        It has no suppressed record, and a person only if records have one. `combinations` were read from such a file, with
+        class and batch of each.
         """
         from pyspark.sql import functions as f
 

@@ -10,8 +10,8 @@ from kepsilon.engines.on_disk.needs import Needs
 from kepsilon.engines.protocol import Repetition
 from kepsilon.engines.spark.columns import Cluster, SparkColumns
 from kepsilon.engines.spark.session import settled
+from kepsilon.engines.spark.storing import as_input
 from kepsilon.engines.spark.tables import SparkTable
-from kepsilon.engines.spark.tasks import as_input
 from kepsilon.errors import Problem
 from kepsilon.policy.reading import Reading
 from kepsilon.policy.roles import Attribute, ColumnRoles

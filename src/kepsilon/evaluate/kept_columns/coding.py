@@ -21,6 +21,14 @@ _TAIL = 0.0005
 """This share of the numbers is clipped at either end, so that single huge values do not hide what the others tell."""
 
 
+_MOST_CODES = 4
+_SHARE_OF_CODE = 0.01
+_TIMES_OTHERS = 5
+_APART = 0.5
+"""At most so many numbers at the ends are taken for codes, such as 999 for “not done”: those that this share of the records
+has, and that are so many times as frequent as others, or so much of the range of all others apart from them."""
+
+
 def numbers_of(column: WholeColumn) -> FloatArray | None:
     """The column's numbers, NaN where missing or infinite, shape (n_records,); None for a column of texts."""
     if column.numbers is None:
@@ -33,6 +41,34 @@ def is_measured(column: WholeColumn) -> bool:
     """Whether the column holds more than a few distinct numbers."""
     values = numbers_of(column)
     return values is not None and len(np.unique(values[~np.isnan(values)])) > MANY_VALUES
+
+
+def without_codes(values: FloatArray) -> FloatArray | None:
+    """Numbers with NaN for codes such as 999 or −1 among them, shape (n_records,); None where there are none.
+
+    One number in twenty that means something else spoils a formula for all others, as no attacker would let it.
+    """
+    found, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    first, last = 0, len(found)
+    while len(found) - (last - first) < _MOST_CODES and last - first > MANY_VALUES + 1:
+        if _is_code(found[first:last], counts[first:last]):
+            first += 1
+        elif _is_code(-found[first:last][::-1], counts[first:last][::-1]):
+            last -= 1
+        else:
+            break
+    if last - first == len(found):
+        return None
+    is_code = (values < found[first]) | (values > found[last - 1])
+    return np.where(is_code, np.nan, values)
+
+
+def _is_code(found: FloatArray, counts: IntArray) -> bool:
+    """Whether the first of some numbers, in rising order, is a code."""
+    is_frequent = counts[0] >= _TIMES_OTHERS * np.median(counts[1:])
+    scaled = found / np.abs(found).max()  # so that no difference overflows
+    is_apart = scaled[1] - scaled[0] >= _APART * (scaled[-1] - scaled[1])
+    return bool(counts[0] >= _SHARE_OF_CODE * counts.sum() and (is_frequent or is_apart))
 
 
 def standardised(values: FloatArray) -> FloatArray | None:

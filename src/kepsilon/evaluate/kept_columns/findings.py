@@ -19,11 +19,12 @@ Attacker = Literal["formula", "bins", "table", "ratio"]
 """
 Verdict = Literal["alarm", "note", "nothing"]
 PairKind = Literal["sum", "ratio"]
-Reason = Literal["links", "bits", "pair", "identifiers", "serial", "unique", "date", "free text"]
+Reason = Literal["links", "bits", "alone", "pair", "identifiers", "serial", "unique", "date", "free text"]
 """Why a column is named:
 
 - links: whoever knows the quasis links records through this column beyond chance;
 - bits: the column tells whoever sees it what generalisation hid in a k-quasi;
+- alone: the column tells whoever sees it an ε-quasi, whatever the noise is;
 - pair: together with another kept column it tells an ε-quasi;
 - identifiers: its texts hold identifier values of their own records;
 - serial: it follows the order of the input, which shuffling hid;
@@ -57,6 +58,10 @@ class KeptColumn(JsonValue):
     """Largest share of what generalisation hid in a k-quasi that the column tells; 0 where it could be chance."""
     bits_of: str | None
     """That k-quasi; None where bits are 0."""
+    told: float
+    """Largest share of how an ε-quasi differs within classes that the column tells by itself; 0 where records are few."""
+    told_of: str | None
+    """That ε-quasi; None where nothing is told."""
     unique: float
     """Share of the sample's records whose value no other has."""
     is_date: bool

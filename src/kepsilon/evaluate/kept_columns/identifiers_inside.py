@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.whole_records import MISSING, WholeColumn
 
 SHORTEST_WORD = 3
@@ -19,21 +19,24 @@ FEWEST_RECORDS = 3
 """Fewer records than this may be coincidence, whatever the shuffles say."""
 N_SHUFFLES = 5
 MOST_CHARACTERS = 4_000_000
-"""Of a column with longer texts than this, the first ones are read."""
+"""Of a column with more characters than this, about so many are read, in texts from the first to the last of its order."""
 
 _SURE = 5.0
 _TELLING = 2
 _WORD_BITS = 32
 _WORD_MASK = (1 << _WORD_BITS) - 1
 _SEED = 14_004
-_WORD = re.compile(r"\w{3,}")
+_WORD = re.compile(r"[^\W_]{3,}")
+_BEGIN_NUMBERS = frozenset("0123456789+-. ")
+_NUMBER = re.compile(r"\d{4,}")
 
 
 class Identifiers:
     """The words of every record's identifier values, so that texts can be searched for their own record's.
 
-    Words are compared whole and without regard to case: “Frau Maier kam” holds a word of “Anna Maier”, “Maierhof” does
-    not. Numbers are compared without leading zeros.
+    Words are compared whole and without regard to case: “Frau Maier kam” and “anna_maier” hold a word of “Anna Maier”,
+    “Maierhof” does not. Numbers are also compared without leading zeros, and without letters beside them: “MRN12345” holds
+    the number 12345.
     """
 
     def __init__(self, identifiers: Mapping[str, WholeColumn], *, n_records: int) -> None:
@@ -59,17 +62,21 @@ class Identifiers:
         0 where fewer than FEWEST_RECORDS do, or not clearly more than if the values were shuffled among all records: the
         name of a town may stand in an address and in a diagnosis.
         """
-        n_present = int(np.count_nonzero(column.codes != MISSING))
+        is_read = _is_read(column.texts)
+        codes = (
+            column.codes if is_read.all() else np.where(np.append(is_read, False)[column.codes], column.codes, MISSING)
+        )
+        n_present = int(np.count_nonzero(codes != MISSING))
         if not len(self._keys) or not n_present:
             return 0.0
-        of_codes = _words(column, among=self._whole_numbers)
+        of_codes = _words(column, among=self._whole_numbers, is_read=is_read)
         words = [[self._numbers[word] for word in own if word in self._numbers] for own in of_codes]
         if not any(words):
             return 0.0
-        n_found = self._n_found(words, column.codes, np.arange(self._n_records))
+        n_found = self._n_found(words, codes, np.arange(self._n_records))
         if n_found < FEWEST_RECORDS:
             return 0.0
-        chance = float(np.mean([self._n_found(words, column.codes, own) for own in self._shuffles]))
+        chance = float(np.mean([self._n_found(words, codes, own) for own in self._shuffles]))
         return n_found / n_present if n_found > chance + _SURE * np.sqrt(chance) else 0.0
 
     def _n_found(self, words: list[list[int]], codes: IntArray, records: IntArray) -> int:
@@ -98,34 +105,46 @@ def _keys(words: list[list[int]], codes: IntArray, records: IntArray) -> IntArra
     return keys
 
 
-def _words(column: WholeColumn, *, among: FloatArray | None = None) -> Iterator[Collection[str]]:
+def _is_read(texts: Sequence[str]) -> BoolArray:
+    """Which texts are read: all, or every second, third … of them where they have too many characters, (n_texts,)."""
+    every = 1 + sum(map(len, texts)) // MOST_CHARACTERS
+    chosen: BoolArray = np.arange(len(texts)) % every == 0
+    return chosen
+
+
+def _words(
+    column: WholeColumn, *, among: FloatArray | None = None, is_read: BoolArray | None = None
+) -> Iterator[Collection[str]]:
     """The words of each code's value; a whole number is one word.
 
-    Of numbers, only those `among` some are asked for, because most columns of numbers hold none of them.
+    Of numbers, only those `among` some are asked for, because most columns of numbers hold none of them. Where texts are
+    numbers, those that are none, and codes such as 00123 and P-00123, are read as texts.
     """
-    if column.numbers is not None:
-        sizes = np.abs(np.where(np.isfinite(column.numbers), column.numbers, 0.0))
-        is_word = (sizes == np.rint(sizes)) & (sizes < 2.0**53)
-        if among is not None:
-            is_word &= np.isin(sizes, among)
-        if is_word.any():
-            yield from ((str(int(own)),) if chosen else () for own, chosen in zip(sizes, is_word, strict=True))
-        else:
-            yield from ((),) * len(sizes)
+    if column.numbers is None:
+        for text, chosen in zip(column.texts, _is_read(column.texts) if is_read is None else is_read, strict=True):
+            yield _words_of(text) if chosen else ()
         return
-    n_read = 0
-    for text in column.texts:
-        n_read += len(text)
-        yield _words_of(text) if n_read <= MOST_CHARACTERS else ()
+    is_number = np.isfinite(column.numbers)
+    sizes = np.abs(np.where(is_number, column.numbers, 0.0))
+    is_word = is_number & (sizes == np.rint(sizes)) & (sizes < 2.0**53)
+    if among is not None:
+        is_word &= np.isin(sizes, among)
+    words: list[Collection[str]] = [()] * len(sizes)
+    for i in np.flatnonzero(is_word).tolist():
+        words[i] = (str(int(sizes[i])),)
+    for i, text in enumerate(column.texts):
+        is_code = text[:1] not in _BEGIN_NUMBERS or (text[:1] == "0" and text[1:].isdecimal())
+        if not is_number[i] or is_code:
+            words[i] = (*words[i], *_words_of(text))
+    yield from words
 
 
 def _words_of(text: str) -> list[str]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     words: list[str] = _WORD.findall(text.casefold())
-    if "0" in text:
-        words = [word.lstrip("0") if word.isdecimal() else word for word in words]
-    return words
+    numbers: list[str] = _NUMBER.findall(text)
+    return [*words, *numbers, *(word.lstrip("0") for word in numbers)] if numbers else words
 
 
 def _is_telling(word: str) -> bool:

@@ -21,6 +21,7 @@ from kepsilon.evaluate.kept_columns.fitted_columns import FittedColumn, fit_colu
 from kepsilon.evaluate.kept_columns.identifiers_inside import Identifiers
 from kepsilon.evaluate.kept_columns.links import likeliest_links
 from kepsilon.evaluate.kept_columns.pairs import Measured, measured_of, telling_pairs
+from kepsilon.evaluate.kept_columns.ranks import RankCounter
 from kepsilon.evaluate.kept_columns.tables import QuasiValues, quasi_values, table_links, tells_anything
 from kepsilon.evaluate.kept_columns.two_folds import TwoFolds, two_folds
 from kepsilon.evaluate.kept_columns.verdicts import Linked, by_the_best, reasons_of
@@ -55,12 +56,13 @@ class FittedAttackers:
     """For each quasi its values, and the columns about which they tell anything."""
     k_quasis: Mapping[str, OrderedCodes]
     epsilon_quasis: Mapping[str, Measured]
+    epsilon_order: Mapping[str, OrderedCodes]
 
     def in_classes(self, class_ids: IntArray) -> KeptColumns:
         """What the kept columns tell in one partition. A record with a negative class id is in no class."""
         classes = order_of_classes(class_ids)
         if not classes.n_records:
-            nothing = tuple(_finding(own, None, (0.0, None), (), 0) for own in self.columns)
+            nothing = tuple(_finding(own, None, (0.0, None), (0.0, None), (), 0) for own in self.columns)
             return KeptColumns(n_records=0, n_classes=0, columns=nothing, pairs=())
         linked = {column.name: [guess.linked(classes) for guess in column.guesses] for column in self.columns}
         for name, own in (*self._by_bins(classes), *self._by_tables(classes)):
@@ -68,6 +70,7 @@ class FittedAttackers:
         measured = {own.name: own.measured for own in self.columns if own.measured is not None}
         pairs = telling_pairs(measured, self.epsilon_quasis, classes)
         bits = BitCounter(self.k_quasis, classes)
+        ranks = RankCounter(self.epsilon_order, classes)
         n_records = classes.n_records
         return KeptColumns(
             n_records=n_records,
@@ -77,6 +80,7 @@ class FittedAttackers:
                     column,
                     by_the_best(linked[column.name], n_records),
                     bits.largest(column.for_bits),
+                    ranks.largest(column.for_ranks),
                     tuple(pair for pair in pairs if column.name in pair.columns),
                     n_records,
                 )
@@ -123,7 +127,8 @@ def look_at_kept_columns(records: RecordsInClasses) -> KeptColumns:
     """What every kept column tells about the records of some classes to whoever knows the quasis of all of them.
 
     For each column the links of the best of four attackers (`findings.Attacker`), the bits about generalised k-quasis,
-    and what it looks like; and pairs of columns that tell an ε-quasi. `verdicts.py` says what is an alarm and what a note.
+    how much of an ε-quasi it tells, and what it looks like; and pairs of columns that tell an ε-quasi.
+    `verdicts.py` says what is an alarm and what a note.
     """
     return fit_attackers(records).in_classes(records.class_ids)
 
@@ -157,6 +162,7 @@ def fit_attackers(records: RecordsInClasses) -> FittedAttackers:
         epsilon_quasis={
             name: own for name, quasi in records.epsilon_quasis.items() if (own := measured_of(quasi)) is not None
         },
+        epsilon_order={name: codes_to_group(quasi.codes) for name, quasi in records.epsilon_quasis.items()},
     )
 
 
@@ -193,6 +199,7 @@ def _finding(
     column: FittedColumn,
     best: Linked | None,
     bits: tuple[float, str | None],
+    told: tuple[float, str | None],
     pairs: tuple[KeptPair, ...],
     n_records: int,
 ) -> KeptColumn:
@@ -200,6 +207,7 @@ def _finding(
         best=best,
         n_records=n_records,
         bits=bits[0],
+        told=told[0],
         pairs=pairs,
         identifiers_inside=column.identifiers_inside,
         is_serial=column.is_serial,
@@ -221,6 +229,8 @@ def _finding(
         of=None if best is None else best.of,
         bits=bits[0],
         bits_of=bits[1],
+        told=told[0],
+        told_of=told[1],
         unique=column.unique,
         is_date=column.is_date,
         is_free_text=column.is_free_text,

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.evaluate.kept_columns.class_order import ClassOrder
-from kepsilon.evaluate.kept_columns.coding import is_measured, numbers_of, standardised, standardised_logarithms
+from kepsilon.evaluate.kept_columns.coding import (
+    is_measured,
+    numbers_of,
+    standardised,
+    standardised_logarithms,
+    without_codes,
+)
 from kepsilon.evaluate.kept_columns.findings import KeptPair, PairKind
 from kepsilon.table.arrays import FloatArray
 from kepsilon.table.whole_records import WholeColumn
@@ -36,8 +42,19 @@ class Measured:
 def measured_of(column: WholeColumn) -> Measured | None:
     """The column's numbers; None where it has few distinct ones, or hardly any that differ."""
     values = numbers_of(column)
+    return None if values is None or not is_measured(column) else _measured(values)
+
+
+def measured_without_codes(column: WholeColumn) -> Measured | None:
+    """The column's numbers without codes such as 999; None where it has no codes, or nothing to measure."""
+    values = numbers_of(column)
     if values is None or not is_measured(column):
         return None
+    others = without_codes(values)
+    return None if others is None else _measured(others)
+
+
+def _measured(values: FloatArray) -> Measured | None:
     numbers = standardised(values)
     return None if numbers is None else Measured(numbers=numbers, logarithms=standardised_logarithms(values))
 

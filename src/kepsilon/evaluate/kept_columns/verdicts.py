@@ -7,14 +7,16 @@ Alarms:
   least 2 % of the records linked. A correlation of 0.7 in classes of a thousand links 3.5 times as many as chance, and yet
   only 0.35 % of the records: a note.
 - bits: a fifth of what generalisation hid in a k-quasi is told again.
+- alone: a column tells 90 % of how an ε-quasi differs within classes. In large classes even a copy links few records,
+  because many share a value, and yet it undoes the noise of all.
 - pair: two columns together explain much of an ε-quasi (`pairs.py`); both are alarmed, because dropping either helps.
 - identifiers: texts that hold identifier values of their own records name people outright; no attack is needed.
 - serial: values in the order of the input bring its order back, which the release hides by shuffling. Whoever has the
   input's order, from another extract or from knowing who came first, has everybody.
 
-Notes: links, bits and pairs below that; columns with repeated values that the input is sorted by; values that are unique,
-exact dates and free text. These say nothing by themselves: they tell those who know them from elsewhere, which the curator
-can judge and a table cannot.
+Notes: links, bits, pairs and what is told alone below that; columns with repeated values that the input is sorted by;
+values that are unique, exact dates and free text. Values, dates and texts say nothing by themselves: they tell those who
+know them from elsewhere, which the curator can judge and a table cannot.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ NOTED_LINKS = 1.2
 """Columns link more than chance in nearly every table, because age and sex go with nearly everything. A fifth more is
 worth a note."""
 ALARMING_BITS = 0.2
+ALARMING_TOLD = 0.9
 NOTED_BITS = 0.05
+NOTED_TOLD = 0.5
 NOTED_UNIQUE = 1 / 3
 
 
@@ -86,6 +90,7 @@ def reasons_of(
     best: Linked | None,
     n_records: int,
     bits: float,
+    told: float,
     pairs: Sequence[KeptPair],
     identifiers_inside: float,
     is_serial: bool,
@@ -102,6 +107,7 @@ def reasons_of(
             best is not None and best.z >= SURE and best.per_class >= NOTED_LINKS,
         ),
         ("bits", bits >= ALARMING_BITS, bits >= NOTED_BITS),
+        ("alone", told >= ALARMING_TOLD, told >= NOTED_TOLD),
         ("pair", any(own.is_alarm for own in pairs), bool(pairs)),
         ("identifiers", identifiers_inside > 0, False),
         ("serial", is_serial, is_sorted),

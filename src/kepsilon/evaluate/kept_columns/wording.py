@@ -17,13 +17,14 @@ def what_it_tells(
     `quasis` lists them in words; `without` is the share of records that is linked without any kept column, where known.
     """
     name = found.column
-    beside = "" if without is None else f" ({percent(without)} without it)"
     words = {
         "links": f"whoever knows {quasis} works out what {name} must be{_from_one(found)}, and links "
-        f"{percent(found.share_linked)} of the records through it{beside}",
+        f"{percent(found.share_linked)} of the records through it{_beside(found.share_linked, without)}",
         "bits": f"whoever sees the release learns {percent(found.bits)} of what generalising hid of {found.bits_of} "
         f"from {name}",
-        "serial": f"{name} rises with the rows of the input: whoever knows their order "
+        "alone": f"whoever sees the release learns {percent(found.told)} of how {found.told_of} differs within a class from "
+        f"{name} alone",
+        "serial": f"{name} rises or falls with the rows of the input: whoever knows their order "
         + ("knows whose record is whose" if found.is_serial else "knows about where each record stood"),
         "identifiers": f"{percent(found.identifiers_inside)} of the texts of {name} hold an identifier of the same "
         "record: whoever reads the release reads who it is",
@@ -42,6 +43,20 @@ def what_it_tells(
 def _from_one(found: KeptColumn) -> str:
     """The one quasi that a column is worked out from, in words; empty where it takes several."""
     return "" if found.of is None else f" from {found.of}"
+
+
+def _beside(share: float, without: float | None) -> str:
+    """The share that is linked without the column, beside the share through it, so that nothing is said to help that does not.
+
+    Links through a column use it instead of the published quasis, and may be fewer than these give.
+    """
+    if without is None:
+        return ""
+    if percent(share) == percent(without):
+        return " alone, as many as without it"
+    if share < without:
+        return f" alone, no more than the {percent(without)} without it"
+    return f" ({percent(without)} without it)"
 
 
 def _pair_in_words(pair: KeptPair) -> str:

@@ -123,10 +123,11 @@ def risk_in_words(attackers: Sequence[Attacker]) -> str:
             )
         if own.name == WORKING_OUT and own.risk is not None:
             share = percent(own.risk.total)
+            fewer = "as many" if share == percent(risk.total) else "fewer"
             sentences.append(
                 f"Whoever also {own.how} links {share}."
                 if own.risk.total > risk.total
-                else f"Whoever {own.how} instead links fewer, {share}."
+                else f"Whoever {own.how} instead links {fewer}, {share}."
             )
     return " ".join(sentences)
 
@@ -301,9 +302,12 @@ def percent(share: float) -> str:
 
 
 def percent_at_most(share: float) -> str:
-    """A bound in per cent with two digits, rounded up."""
+    """A bound in per cent, rounded up: with one decimal, or with two digits if it is below 1.
+
+    What is said to be at most this much is no more, and one figure reads alike wherever a screen shows it.
+    """
     value = 100 * share
     if value <= 0:
         return "0 %"
-    unit = 10.0 ** (math.floor(math.log10(value)) - 1) if value < 99 else 0.1
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1) if value < 1 else 0.1
     return f"{min(100.0, float(f'{math.ceil(value / unit - 1e-9) * unit:.12g}')):g} %"

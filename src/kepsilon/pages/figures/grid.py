@@ -130,6 +130,7 @@ def _against_epsilon(
 def _suppression(explored: Explored, algorithm: str) -> Figure:
     """Records left out by k, at the chosen ε or else at the largest, where confidence leaves out most."""
     epsilon = explored.chosen.epsilon if explored.chosen else max(explored.grid.epsilons)
+    before = explored.grid.records.why_not_counted
     bars, rows = [], []
     for k in explored.grid.ks:
         found = next((own for own in explored.of(algorithm, k) if own.epsilon == epsilon), None)
@@ -143,7 +144,7 @@ def _suppression(explored: Explored, algorithm: str) -> Figure:
         n_before = found.records.read - found.records.counted
         segments = [Segment("to reach k", 0.0 if is_few else shares.by_k, VERMILLION)]
         if n_before >= k:
-            segments.insert(0, Segment("a value is missing or unlisted", shares.before_counting, GREY))
+            segments.insert(0, Segment(before, shares.before_counting, GREY))
         if by_confidence is not None:
             segments.append(Segment("to hold k with confidence", by_confidence, ORANGE))
         together = percent(shares.together.total)
@@ -157,7 +158,7 @@ def _suppression(explored: Explored, algorithm: str) -> Figure:
     return Figure(
         title=f"Left out, {algorithm}, ε = {exact(epsilon)}",
         sentences=[
-            f"The share of the records read that cannot be released: for k{confidence}, and because a value is missing or unlisted."
+            f"The share of the records read that cannot be released: for k{confidence}, and because {before}."
         ],
         drawing=bar_chart(
             bars,
@@ -169,7 +170,7 @@ def _suppression(explored: Explored, algorithm: str) -> Figure:
         if bars
         else None,
         table=Table(
-            headers=["k", "missing or unlisted", "to reach k", "with confidence", "together"], rows=rows, n_words=0
+            headers=["k", "before counting", "to reach k", "with confidence", "together"], rows=rows, n_words=0
         ),
     )
 

@@ -23,7 +23,7 @@ class GridRow:
 
 def grid_headers(explored: Explored) -> list[str]:
     records = explored.grid.records
-    before = ["left out, value missing or unlisted"] if records.counted < records.read else []
+    before = ["left out before counting"] if records.counted < records.read else []
     confidence = ["left out for confidence"] if explored.confidence else []
     altogether = ["left out"] if before or confidence else []
     errors = [f"error of {name}" for name in explored.epsilon_quasis]
@@ -77,7 +77,7 @@ def grid_rows(explored: Explored) -> Iterator[GridRow]:
 def _left_out(prediction: Prediction, *, has_before: bool) -> list[str]:
     """Shares of the records read that are left out, by cause, and altogether if there is more than one cause.
 
-    `has_before` says that some values are missing or unlisted.
+    `has_before` says that some records are left out before anything is counted.
     """
     shares = prediction.suppressed
     fields = [percent(shares.before_counting)] * has_before + [percent(shares.by_k)]

@@ -15,6 +15,7 @@ from kepsilon.evaluate.kept_columns.coding import (
     standardised,
     standardised_logarithms,
     unique_share,
+    without_codes,
 )
 from material.whole_columns import whole_column
 
@@ -86,3 +87,38 @@ def test_unique_values_are_counted_per_record():
     """Two of five records have a value of their own; missing values are nobody's own."""
     assert unique_share(whole_column(["a", "a", "b", "c", None])) == 0.4
     assert unique_share(whole_column([None])) == 0.0
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        pytest.param([999.0], id="999"),
+        pytest.param([-1.0], id="minus one"),
+        pytest.param([-9.0, 997.0, 998.0, 999.0], id="four codes"),
+        pytest.param([0.0], id="nothing found"),
+        pytest.param([1e300, -1e300], id="no overflow"),
+    ],
+)
+def test_codes_among_numbers_are_left_out(codes):
+    """Frequent numbers at an end, apart from all others or far more frequent than these."""
+    others = np.random.default_rng(3).normal(5, 1, 1_000).round(2)
+    values = np.concatenate([others, np.repeat(codes, 20), [np.nan]])
+    found = without_codes(values)
+    assert found is not None
+    np.testing.assert_array_equal(found[:1_000], others)
+    assert np.isnan(found[1_000:]).all()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(np.random.default_rng(4).normal(5, 1, 1_000).round(2), id="no code"),
+        pytest.param(np.append(np.random.default_rng(4).normal(5, 1, 1_000), [900.0] * 5), id="a few huge values"),
+        pytest.param(np.random.default_rng(4).integers(0, 30, 1_000).astype(float), id="few values"),
+        pytest.param(np.repeat([0.0, 1.0, 99.0], 50), id="nothing but codes"),
+        pytest.param(np.full(5, np.nan), id="nothing"),
+    ],
+)
+def test_numbers_without_codes_are_left_alone(values):
+    """Then there is nothing to fit a second time."""
+    assert without_codes(values) is None

@@ -6,7 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kepsilon.evaluate.kept_columns import identifiers_inside
 from kepsilon.evaluate.kept_columns.identifiers_inside import Identifiers
+from kepsilon.table.whole_columns import text_column
 from material.whole_columns import whole_column
 
 RNG = np.random.default_rng(17)
@@ -35,6 +37,8 @@ def share(kept, **identifiers):
         pytest.param(lambda i: NAMES[i], id="a copy"),
         pytest.param(lambda i: f"see file {NUMBERS[i]}", id="number in a text"),
         pytest.param(lambda i: f"see file 00{NUMBERS[i]}", id="number with zeros"),
+        pytest.param(lambda i: f"see MRN{NUMBERS[i]}", id="number after letters"),
+        pytest.param(lambda i: f"{NAMES[i].replace(' ', '_').lower()}@home.example", id="name with a low line"),
         pytest.param(lambda i: int(NUMBERS[i]), id="a copy of a number"),
         pytest.param(lambda i: f"{FIRST[i]}!", id="a first name of three or four letters"),
     ],
@@ -82,3 +86,33 @@ def test_without_identifiers_or_values_nothing_is_found():
     assert share([None] * N) == 0.0
     assert share(NAMES, name=[None] * N) == 0.0
     assert share(["Herr Mu\u0308ller kam"] * 5 + [SENTENCE] * (N - 5), name=["Müller"] * 5 + ["Weiss"] * (N - 5)) > 0
+
+
+def test_names_are_found_in_texts_that_are_last_in_the_alphabet(monkeypatch):
+    """Where texts are too long to read them all, those that are read come from everywhere."""
+    monkeypatch.setattr(identifiers_inside, "MOST_CHARACTERS", 10_000)
+    kept = [f"Patient {NAMES[i]} {SENTENCE}" if i % 3 == 0 else f"Case {i} {SENTENCE}" for i in range(N)]
+    assert sum(map(len, kept)) > 20_000
+    assert share(kept) == pytest.approx(1 / 3, abs=0.1)
+
+
+def read(texts):
+    """Texts as of a CSV file, in which those that look like numbers are numbers."""
+    return text_column(texts, np.arange(len(texts)))
+
+
+def test_names_are_found_among_numbers():
+    """A column of which nearly all texts are numbers is numbers, and yet some of its texts may name people."""
+    column = read([f"call {NAMES[i]}" if i % 30 == 0 else str(i % 7) for i in range(N)])
+    assert column.numbers is not None
+    assert Identifiers({"name": whole_column(NAMES)}, n_records=N).share_inside(column) == pytest.approx(1 / 30)
+
+
+def test_numbers_that_are_short_without_their_zeros_are_found():
+    """P-00123 and 00123 are codes of five digits, not the number 123."""
+    codes = [f"{number - 40_000:05d}" for number in NUMBERS.tolist()]
+    with_letter = [f"P-{code}" for code in codes]
+    for identifier in (codes, with_letter):
+        found = Identifiers({"number": read(identifier)}, n_records=N)
+        for kept in (codes, with_letter, [f"see {code} there" for code in with_letter]):
+            assert found.share_inside(read(kept)) == 1.0

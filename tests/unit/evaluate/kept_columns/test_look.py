@@ -77,6 +77,26 @@ REASONS = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("code", [999.0, -1.0, 0.0])
+def test_a_code_among_numbers_hides_no_leak(code):
+    """One BMI in twenty is 999, and a formula that is fitted to it as if it were a BMI would link nobody."""
+    made, _ = in_hospital()
+    is_code = np.random.default_rng(20).random(N) < 0.05
+    kept = {name: np.where(is_code, code, made.leaky[name]) for name in ("bmi", "height_in")}
+    kept |= {name: np.where(np.roll(is_code, 1), code, made.paired[name]) for name in ("lean_mass", "fat_mass")}
+    records = records_in_classes(
+        partitions(made.k_quasis)["Mondrian, k = 100"],
+        k_quasis=made.k_quasis,
+        epsilon_quasis=made.epsilon_quasis,
+        kept=kept,
+    )
+    bmi, height, lean, fat = look_at_kept_columns(records).columns
+    assert bmi.share_linked > 0.5
+    assert height.verdict == "alarm"
+    assert "pair" in lean.alarms
+    assert "pair" in fat.alarms
+
+
 def test_findings_say_who_links_and_what_is_told():
     """The attacker, the quasi that he uses, and how many he links."""
     made, attackers = in_hospital()
@@ -171,6 +191,44 @@ def test_a_weak_correlation_in_large_classes_is_a_note():
     assert "links" in column.notes
     assert 2 < column.links_per_class < 5
     assert column.share_linked < 0.006
+
+
+@pytest.mark.parametrize("n_classes", [1, 20])
+@pytest.mark.parametrize(
+    "leak",
+    [
+        pytest.param(lambda age: 2026 - age, id="year of birth"),
+        pytest.param(lambda age: age * 1.25, id="other units"),
+        pytest.param(lambda age: age // 20, id="bands"),
+        pytest.param(lambda age: np.array([f"{own} years" for own in age]), id="text"),
+        pytest.param(lambda age: np.abs(age - 30) + 0.1 * (age > 30), id="neither rising nor falling"),
+        pytest.param(lambda age: np.where(np.arange(len(age)) % 20, age, 999), id="copy with a code"),
+    ],
+)
+def test_a_copy_in_large_classes_is_refused_though_many_share_a_value(leak, n_classes):
+    """It links one record in a hundred, because a hundred share an age; and yet everybody reads the ages from it."""
+    rng = np.random.default_rng(21)
+    n = 20_000
+    age = rng.integers(18, 90, n)
+    kept = {"leak": leak(age), "shuffled": rng.permutation(leak(age)), "other": age + rng.normal(0, 12, n).round()}
+    records = records_in_classes(
+        np.arange(n) % n_classes, epsilon_quasis={"age": age.astype(float)}, kept=kept, k_quasis={"sex": age % 2}
+    )
+    found, shuffled, other = look_at_kept_columns(records).columns
+    assert found.verdict == "alarm"
+    assert "alone" in found.alarms
+    assert found.told_of == "age"
+    assert shuffled.told < 0.05
+    assert 0.5 < other.told < 0.9
+    assert ("alone" in other.notes, other.alarms) == (True, ())
+
+
+def test_one_outlier_does_not_make_a_copy():
+    """Ranks count, so that a flag for the one huge value tells next to nothing of the others."""
+    income = np.append(np.random.default_rng(22).normal(size=999), 1e9)
+    records = records_in_classes(np.zeros(1_000), epsilon_quasis={"income": income}, kept={"rich": income > 1e8})
+    (column,) = look_at_kept_columns(records).columns
+    assert column.told < 0.1
 
 
 def test_a_fit_serves_every_partition():

@@ -9,7 +9,7 @@ from kepsilon.evaluate.kept_columns.findings import KeptPair
 from kepsilon.evaluate.kept_columns.verdicts import Linked, by_the_best, reasons_of
 
 NOTHING = {
-    "best": None, "n_records": 1_000, "bits": 0.0, "pairs": (), "identifiers_inside": 0.0, "is_serial": False, "is_sorted": False,
+    "best": None, "n_records": 1_000, "bits": 0.0, "told": 0.0, "pairs": (), "identifiers_inside": 0.0, "is_serial": False, "is_sorted": False,
     "unique": 0.0, "is_date": False, "is_free_text": False,
 }  # fmt: skip
 
@@ -57,6 +57,9 @@ def test_links_alarm_at_the_thresholds_of_the_model(own, n_records, is_alarm, is
         pytest.param({}, (), (), id="nothing"),
         pytest.param({"bits": 0.2}, ("bits",), (), id="a fifth of the bits"),
         pytest.param({"bits": 0.19}, (), ("bits",), id="fewer bits"),
+        pytest.param({"told": 0.9}, ("alone",), (), id="an ε-quasi"),
+        pytest.param({"told": 0.89}, (), ("alone",), id="less of an ε-quasi"),
+        pytest.param({"told": 0.49}, (), (), id="little of an ε-quasi"),
         pytest.param({"pairs": (pair(0.3, is_alarm=True),)}, ("pair",), (), id="a pair"),
         pytest.param({"pairs": (pair(0.1, is_alarm=False),)}, (), ("pair",), id="a weaker pair"),
         pytest.param({"identifiers_inside": 0.001}, ("identifiers",), (), id="names in notes"),

@@ -13,7 +13,7 @@ from kepsilon.kanonymise.requirements.protocol import class_sums
 from material.people import OPENLY, people
 
 DOCUMENT = {
-    "k": 3, "epsilon": 2, "algorithm": "ola", "max_suppression": 0.3,
+    "k": 3, "epsilon": 2, "algorithm": "ola", "max_suppression": 0.3, "records_are_persons": True,
     "attributes": {
         "name": {"role": "identifier"},
         "zip": {"role": "k-quasi", "hierarchy": {"type": "mask"}},
