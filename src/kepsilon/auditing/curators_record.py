@@ -108,7 +108,9 @@ def _compare_form_of_persons(case: AuditCase, document: Json, found: Comparison)
     if case.policy.person is None:
         found.require(stated is None, "persons")
         return
-    found.require(isinstance(stated, Mapping) and {"count", "fewest_in_a_class", "records_per_person"} <= set(stated), "persons")
+    found.require(
+        isinstance(stated, Mapping) and {"count", "fewest_in_a_class", "records_per_person"} <= set(stated), "persons"
+    )
     case.findings.note(
         "curator",
         "not tried: links to persons in linking_risk and in the table of attackers. The audit's own attackers link a record "
