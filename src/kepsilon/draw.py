@@ -21,8 +21,8 @@ from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.noise_ranges import clip
-from kepsilon.predict.outlook import Outlook, count_large, refuse_divided
-from kepsilon.predict.persons import PersonLook, declared_ends
+from kepsilon.predict.outlook import Outlook, count_large, refuse_divided, require_persons
+from kepsilon.predict.persons import PersonLook, declared_ends, realised_joined
 from kepsilon.predict.recheck import Recheck
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -56,6 +56,9 @@ class Measured:
     """How many records of every class are released, after confident k; shape (n_classes,)."""
     spreads: list[Spread]
     samples: list[Sample] = field(default_factory=list)
+    joined_share: float | None = None
+    """The share of records that whoever joins equal noisy values links, where all records of a person got one draw and
+    all are released; otherwise None."""
 
     def add(self, own: BatchMeasured) -> None:
         """Adds what became of one batch."""
@@ -90,31 +93,30 @@ def perturb_and_measure(
     Classes that fail `recheck` with what confident k leaves of them are not released. Where all records of a person get one
     draw, that is drawn for all persons before anything else.
     """
-    drawn = None
-    if policy.draws_once_per_person and outlook.look is not None:
-        with clock.step("perturb"):
-            drawn = draw_persons(outlook.look, policy, random=random)
     n_before = np.cumsum(classes.sizes) - classes.sizes
-    draw = partial(
-        perturb_batch,
-        low=outlook.low,
-        high=outlook.high,
-        policy=policy,
-        mechanism=mechanism_of(policy),
-        sampled=sample_positions(outlook.expected[0].n_records),
-        n_before=n_before,
-        comparisons=comparisons_of_a_record(outlook.expected[0].n_records),
-        recheck=recheck,
-        drawn=drawn,
-    )
     measured = Measured(sizes=np.zeros_like(classes.sizes), spreads=[Spread()] * len(policy.epsilon_quasis))
     seconds: dict[str, float] = {}
     with clock.step("perturb"):
+        drawn = None if outlook.look is None else draw_persons(outlook.look, policy, random=random)
+        draw = partial(
+            perturb_batch,
+            low=outlook.low,
+            high=outlook.high,
+            policy=policy,
+            mechanism=mechanism_of(policy),
+            sampled=sample_positions(outlook.expected[0].n_records),
+            n_before=n_before,
+            comparisons=comparisons_of_a_record(outlook.expected[0].n_records),
+            recheck=recheck,
+            drawn=drawn,
+        )
         start = time.perf_counter()
         for own in classes.draw(draw, random=random):
             measured.add(own)
             seconds = {step: seconds.get(step, 0.0) + own.seconds[step] for step in own.seconds}
         passed = time.perf_counter() - start
+        if drawn is not None and outlook.look is not None and policy.confidence is None:
+            measured.joined_share = realised_joined(outlook.look, drawn.published, policy)
     clock.divide("perturb", seconds, passed)
     return measured
 
@@ -159,6 +161,7 @@ def perturb_batch(
     )
     n_passed = int(n_before[own.start])
     for part in _parts(batch):
+        require_persons(part, policy)
         with clock.step("perturb"):
             noisy = (
                 _perturb(part, low[own], high[own], policy, mechanism, random=random)
@@ -256,11 +259,10 @@ def draw_persons(look: PersonLook, policy: Policy, *, random: Random) -> DrawnPe
 
 def _take_drawn(part: Batch, drawn: DrawnPersons, policy: Policy) -> _Noisy:
     """What was drawn for the persons whom some records are about."""
-    if part.persons is None:
-        raise ValueError("the records do not say whom they are about")
     values, clipped = clip(part.values, policy)
-    places = np.minimum(np.searchsorted(drawn.persons, part.persons), len(drawn.persons) - 1)
-    if not np.array_equal(drawn.persons[places], part.persons) or not np.array_equal(values, drawn.values[places]):
+    persons = np.zeros(0, dtype=np.int64) if part.persons is None else part.persons
+    places = np.minimum(np.searchsorted(drawn.persons, persons), len(drawn.persons) - 1)
+    if not np.array_equal(drawn.persons[places], persons) or not np.array_equal(values, drawn.values[places]):
         raise ValueError("some records are not those that noise was drawn for")
     return _Noisy(
         values=values,

@@ -335,7 +335,9 @@ HOW: dict[str, How] = {
     "attributes.epsilon-quasi.mechanism": maybe(0.3, any_value("attributes.epsilon-quasi.mechanism")),
     "attributes.epsilon-quasi.missing": maybe(
         0.5,
-        lambda scene: "suppress" if _draws_once(scene) else scene.rng.choice(values_of("attributes.epsilon-quasi.missing")),
+        lambda scene: (
+            "suppress" if _draws_once(scene) else scene.rng.choice(values_of("attributes.epsilon-quasi.missing"))
+        ),
     ),
     "attributes.epsilon-quasi.missing_values": maybe(0.2, _codes),
     "attributes.epsilon-quasi.domain": maybe(0.3, _declared),

@@ -108,7 +108,9 @@ def _compare_form_of_persons(case: AuditCase, document: Json, found: Comparison)
     if case.policy.person is None:
         found.require(stated is None, "persons")
         return
-    found.require(isinstance(stated, Mapping) and {"count", "fewest_in_a_class", "records_per_person"} <= set(stated), "persons")
+    found.require(
+        isinstance(stated, Mapping) and {"count", "fewest_in_a_class", "records_per_person"} <= set(stated), "persons"
+    )
     case.findings.note(
         "curator",
         "not tried: links to persons in linking_risk and in the table of attackers. The audit's own attackers link a record "
@@ -268,9 +270,7 @@ def _figures_of_noise(case: AuditCase) -> Json:
             name: int(np.count_nonzero(noise.ranges[:, j] == 0)) for j, name in enumerate(policy.epsilon_quasis)
         },
     }
-    if policy.person is not None:
-        return known  # links are to persons
-    if len(policy.epsilon_quasis) == 1 and is_stated:
+    if len(policy.epsilon_quasis) == 1 and is_stated and policy.person is None:  # otherwise links are to persons
         links, paper = expected_links(case)
         n = int(classes.n_originals.sum())  # expected figures are means over the records that get noise
         known["linking_risk"] = {
@@ -279,7 +279,10 @@ def _figures_of_noise(case: AuditCase) -> Json:
             "per_original": {"expected": links / original.n_records},
         }
     largest = case.findings.figures.largest_risks
-    if largest is not None and (len(policy.epsilon_quasis) < 2 or int(classes.n_originals.max()) <= LARGEST_EXACT):
+    is_exact = policy.person is None and int(classes.n_originals.max()) <= LARGEST_EXACT
+    if policy.draws_once_per_person:
+        return known  # joined records may give a person away more than any one record does
+    if largest is not None and (len(policy.epsilon_quasis) < 2 or is_exact):
         known.setdefault("linking_risk", {}).update(
             largest_possible=largest.of_one, largest_possible_by_matching=largest.by_matching
         )

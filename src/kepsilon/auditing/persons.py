@@ -139,8 +139,7 @@ def check_sensitive_values(case: AuditCase) -> None:
             n_far == 0,
             "t-closeness",
             right=f"the values of {shown} are in every class at most {written(asked.t_closeness)} away from those of all "
-            "counted records"
-            + (f", as far as that is known: {n_beyond:,} could be further." if n_beyond else "."),
+            "counted records" + (f", as far as that is known: {n_beyond:,} could be further." if n_beyond else "."),
             wrong=f"{counted(n_far, 'class has', 'classes have')} values of {shown} further than "
             f"{written(asked.t_closeness)} away from those of all counted records.",
         )

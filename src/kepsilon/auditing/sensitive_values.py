@@ -167,9 +167,7 @@ def distances(found: ValuesInClasses, reference: IntArray, *, is_ordered: bool) 
     ]
 
 
-def _equal(
-    found: ValuesInClasses, ranks: IntArray, all_counts: IntArray, upto: IntArray, totals: IntArray
-) -> IntArray:
+def _equal(found: ValuesInClasses, ranks: IntArray, all_counts: IntArray, upto: IntArray, totals: IntArray) -> IntArray:
     """What each pair of class and value has more than the reference would give it, times both numbers of records."""
     kind = all_counts.dtype
     more = found.counts.astype(kind) * upto[-1] - all_counts[ranks] * totals[found.class_ids].astype(kind)

@@ -5,6 +5,10 @@ The published value of a record makes its own original v_i most probable if it i
 the originals v_j of its class. Whoever matches all records of a class to its originals at once, one to one, is bounded by the
 same at 2ε: if the originals of two records are exchanged, both likelihoods fall by a factor of exp(−ε‖v_i − v_j‖/R) at most.
 Here every original is compared with every other of its class.
+
+Where a person may have several records, it is the person who is found out. If m of the originals are the person's, and S is
+the smallest sum of exp(−ε‖v_i − v_j‖/R) over the originals j of others, of any of the person's originals i, the posterior of
+the person is 1/(1 + S/m) at most.
 """
 
 from __future__ import annotations
@@ -56,17 +60,28 @@ def check_single_risk(case: AuditCase) -> None:
 def largest_risks(case: AuditCase) -> LargestRisks | None:
     """The largest risks over all classes whose originals are known; None where there are too many pairs to compare."""
     classes, noise, epsilon = case.classes, case.noise, case.epsilon
-    distinct = []
+    distinct, of_persons, persons = [], [], case.original.persons
     n_pairs = 0
     for c, _, originals in classes.members():
         values = in_ranges(noise.values[originals], noise.ranges[c])
+        if persons is not None and len(np.unique(persons[originals])) < len(originals):
+            n_pairs += len(originals) ** 2
+            of_persons.append((values, persons[originals]))
+            if n_pairs > MOST_PAIRS:
+                return None
+            continue
         places, counts = np.unique(values, axis=0, return_counts=True)
         n_pairs += len(places) ** 2
         if n_pairs > MOST_PAIRS:
             return None
         distinct.append((places, counts))
     of_one, by_matching = (
-        max((largest_posterior(places, counts, epsilon=own) for places, counts in distinct), default=0.0)
+        max(
+            *(largest_posterior(places, counts, epsilon=own) for places, counts in distinct),
+            *(largest_posterior_of_persons(values, of_whom, epsilon=own) for values, of_whom in of_persons),
+            0.0,
+            0.0,
+        )
         for own in (epsilon, 2 * epsilon)
     )
     return LargestRisks(of_one=of_one, by_matching=by_matching)
@@ -96,3 +111,22 @@ def largest_posterior(places: FloatArray, counts: IntArray, *, epsilon: float) -
         sums = (counts * np.exp(-epsilon * farthest)).sum(axis=1)
         largest = max(largest, float(1 / sums.min()))
     return largest
+
+
+def largest_posterior_of_persons(values: FloatArray, persons: IntArray, *, epsilon: float) -> float:
+    """The largest posterior of a person of one class, from the values and the person of each original."""
+    order = np.argsort(persons, kind="stable")
+    values = values[order]
+    _, of_whom, counts = np.unique(persons[order], return_inverse=True, return_counts=True)
+    least = np.full(len(counts), np.inf)
+    at_once = max(1, AT_ONCE // len(values))
+    for start in range(0, len(values), at_once):
+        part = values[start : start + at_once]
+        farthest = np.zeros((len(part), len(values)))
+        for j in range(values.shape[1]):
+            np.fmax(farthest, np.abs(part[:, j, np.newaxis] - values[:, j]), out=farthest)
+        weights = np.exp(-epsilon * farthest)
+        own = of_whom[start : start + at_once]
+        weights[own[:, np.newaxis] == of_whom] = 0.0
+        np.minimum.at(least, own, weights.sum(axis=1))
+    return float((1 / (1 + least / counts)).max())

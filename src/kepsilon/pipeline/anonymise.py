@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kepsilon.count import Counted, read_and_count
@@ -12,7 +12,7 @@ from kepsilon.draw import Measured, count_in_bins, perturb_and_measure
 from kepsilon.engines.choose import engine_for
 from kepsilon.engines.protocol import Classes, Engine, Merged
 from kepsilon.errors import EngineError, Problem, UnsatisfiableError, guarded
-from kepsilon.evaluate.linking.attackers import Attacker
+from kepsilon.evaluate.linking.attackers import BY_JOINING, Attacker
 from kepsilon.evaluate.loss.precision_loss import precision_loss
 from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, picture_sample
 from kepsilon.evaluate.tally import Tally
@@ -136,7 +136,7 @@ def _release(
     with clock.step("picture"):
         pictures = _pictures(classes, measured, predicted, anonymous, recoding, new_ids, counted, policy)
     with clock.step("attack"):
-        attackers = _attacked(classes, predicted, policy)
+        attackers = _attacked(classes, predicted, measured, policy)
     tally = Tally(expected=predicted.outlook.expected[0], realised=measured.realised)
     with clock.step("merge and shuffle"):
         merged = classes.merge(
@@ -160,9 +160,13 @@ def _release(
     )
 
 
-def _attacked(classes: Classes, predicted: Predicted, policy: Policy) -> tuple[Attacker, ...]:
-    """The attackers of the prediction, with what those who know kept columns link in what was drawn."""
-    attackers, look = predicted.prediction.attackers, predicted.look
+def _attacked(classes: Classes, predicted: Predicted, measured: Measured, policy: Policy) -> tuple[Attacker, ...]:
+    """The attackers of the prediction, with what those who know kept columns, or join records, link in what was drawn."""
+    look = predicted.look
+    attackers = tuple(
+        replace(own, realised=measured.joined_share) if own.name == BY_JOINING else own
+        for own in predicted.prediction.attackers
+    )
     if look is None:
         return attackers
     drawn = None if look.rows is None else classes.published_of(look.rows)

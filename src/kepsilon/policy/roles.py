@@ -233,6 +233,11 @@ class ColumnRoles:
         """The columns that are read: those to publish, and the one that says whom a record is about."""
         return self.published if self.person is None else (*self.published, self.person)
 
+    @property
+    def flagged(self) -> tuple[str, ...]:
+        """The columns of which it matters whether a record misses them: ε-quasis, and then whom it is about."""
+        return self.epsilon_quasis if self.person is None else (*self.epsilon_quasis, self.person)
+
     def reading(self, name: str) -> Reading:
         """How the cells of a quasi are read."""
         return self.readings.get(name, PLAIN)

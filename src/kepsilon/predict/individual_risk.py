@@ -4,7 +4,8 @@
 The attacker knows every true value of the quasi-identifiers, uses no kept column, and matches all records of a class to its
 originals at once. How sure this attacker can be of any one record is at most the largest posterior at 2ε
 (`evaluate.linking.largest_posterior`). It grows with ε, and in a class of m originals is 1/(1 + (m − 1)·e^(−2ε)) at most,
-whatever their values are.
+whatever their values are. Where a person may have several records, the attacker names persons
+(`evaluate.linking.largest_person_posterior`), and there is no such bound before the data is seen.
 """
 
 from __future__ import annotations
@@ -63,22 +64,34 @@ def k_whatever_the_data(limit: float, *, epsilon: float) -> float:
 def _smaller_epsilons(prediction: Prediction, policy: Policy, limit: float, *, risks: Risks) -> list[str]:
     """The largest ε of three digits that keeps the limit on these classes, and one that does whatever the data is."""
     smallest = prediction.classes.smallest
-    if not policy.epsilon_quasis or 1 / smallest > limit:
-        return []  # even without the ε-quasis a record is one of its class
+    if not policy.epsilon_quasis:
+        return []
     shared_by = float(policy.exact_epsilon / policy.record_epsilon)  # records of a person that share ε
+    last = three_digits_up_to(math.nextafter(float(policy.exact_epsilon), 0))
+    if policy.person is not None:
+        # One person may have most records of a class, so there is no ε that is small enough whatever the data is.
+        first = three_digits_up_to(shared_by * float(SMALLEST_EPSILON)) + 1
+        found = _largest_within(limit, first, last, risks=risks)
+        return [] if found is None else [_on_this_data(found)]
+    if 1 / smallest > limit:
+        return []  # even without the ε-quasis a record is one of its class
     known = shared_by * epsilon_whatever_the_data(limit, class_size=smallest)
     first = three_digits_up_to(max(known, float(SMALLEST_EPSILON)))
-    last = three_digits_up_to(math.nextafter(float(policy.exact_epsilon), 0))
     found = _largest_within(limit, first, last, risks=risks)
     if found is None:
         return []
-    ways = [f"epsilon = {three_digits(found):g}, the largest of three digits that keeps the limit on this data"]
+    ways = [_on_this_data(found)]
     always = shared_by * epsilon_whatever_the_data(limit, class_size=policy.k)
     if always >= SMALLEST_EPSILON and three_digits_up_to(always) < found:
         ways.append(
             f"epsilon = {three_digits(three_digits_up_to(always)):g}, which keeps it at k = {policy.k} whatever the data is"
         )
     return ways
+
+
+def _on_this_data(number: int) -> str:
+    """The way to state an ε that is known to keep the limit on these classes."""
+    return f"epsilon = {three_digits(number):g}, the largest of three digits that keeps the limit on this data"
 
 
 def _largest_within(limit: float, first: int, last: int, *, risks: Risks) -> int | None:
@@ -116,6 +129,8 @@ def three_digits_up_to(value: float) -> int:
 def _larger_k(prediction: Prediction, policy: Policy, limit: float) -> list[str]:
     """What k would have to be: enough for one record to be one of so many, or enough for this ε whatever the data is."""
     n, smallest = prediction.records.counted, prediction.classes.smallest
+    if policy.person is not None:
+        return ["a larger k"]
     if 1 / smallest > limit:
         least = math.ceil(1 / fraction(limit))
         one_of = f"whatever epsilon is, a record of the smallest class is one of {smallest:,}"

@@ -235,6 +235,7 @@ def expect_batch(
     recheck: Recheck | None = None,
 ) -> tuple[NoiseRanges, Expectations]:
     """The ranges of some whole classes, and their expected figures for any ε."""
+    require_persons(batch, policy)
     n_classes = batch.classes.stop - batch.classes.start
     is_several = len(policy.epsilon_quasis) > 1
     counting = None
@@ -336,6 +337,15 @@ def _expect_large(
     )
     n_clipped = int(counts[(values < moved) | (values > moved)].sum())
     return dataclasses.replace(ranges, clipped=dict.fromkeys(ranges.clipped, n_clipped)), counts, expectations
+
+
+def require_persons(batch: Batch, policy: Policy) -> None:
+    """Raises ValueError where the policy names a person and the records do not say whom they are about.
+
+    Figures of records would be taken for those of persons.
+    """
+    if policy.person is not None and batch.persons is None:
+        raise ValueError("the records do not say whom they are about")
 
 
 def refuse_divided(policy: Policy, recheck: Recheck | None = None) -> None:

@@ -15,7 +15,13 @@ import numpy as np
 
 from kepsilon.engines.protocol import Batch, LargeClass, Preview
 from kepsilon.errors import DataError, Problem
-from kepsilon.evaluate.linking.joined_records import JoinedLinks, Signatures, expected_joined_links, signatures_of
+from kepsilon.evaluate.linking.joined_records import (
+    JoinedLinks,
+    Signatures,
+    expected_joined_links,
+    realised_joined_share,
+    signatures_of,
+)
 from kepsilon.evaluate.originals.members import members_of
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.guarantee import shown_name
@@ -153,6 +159,24 @@ def joined_links_of(look: PersonLook, policy: Policy, epsilons: list[float]) -> 
         low=low,
         high=high,
         epsilons=epsilons,
+        mechanism=mechanism_of(policy),
+        steps=steps_of(policy),
+    )
+
+
+def realised_joined(look: PersonLook, published: FloatArray, policy: Policy) -> float:
+    """The share of records that whoever joins equal noisy values links, if all are released.
+
+    `published` is what was drawn for every person, shape (n_persons, n_epsilon_quasis).
+    """
+    low, high = declared_ends(policy)
+    return realised_joined_share(
+        look.signatures,
+        look.values,
+        published,
+        low=low,
+        high=high,
+        epsilon=float(policy.record_epsilon),
         mechanism=mechanism_of(policy),
         steps=steps_of(policy),
     )

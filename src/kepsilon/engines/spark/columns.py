@@ -90,8 +90,6 @@ class SparkColumns(CountedColumns):
         for name in (*roles.k_quasis, *roles.diverse, *([] if roles.person is None else [roles.person])):
             if pa.types.is_nested(table.schema.field(name).type):
                 encode(pa.chunked_array([], type=table.schema.field(name).type), name, table.name)  # refuses
-        self._flagged = (*roles.epsilon_quasis, *([] if roles.person is None else [roles.person]))
-        """The columns of which is counted whether a record misses them: ε-quasis, and whom it is about."""
         self._persons: PersonCounts | None = None
         """Between `leave_out` and `count`, the persons of counted combinations."""
         self._cap: CapOnSpark | None = None
@@ -103,7 +101,7 @@ class SparkColumns(CountedColumns):
         self._stored: tuple[SpillFolder, Workers, StoredCombinations] | None = None
         self._room, self._advise = table.room(roles, engine.memory, engine.staging, linkage=engine.linkage)
         values = self._count_all()
-        self._may_miss = tuple(bool(self._is_missing[name].any()) for name in self._flagged)
+        self._may_miss = tuple(bool(self._is_missing[name].any()) for name in self._roles.flagged)
         """Whether any record misses each flagged column."""
         self._keys = CombinationKeys(values=values, n_k_quasis=len(roles.k_quasis), may_miss=self._may_miss)
         self.n_records = int(self._counts.sum())
@@ -114,7 +112,7 @@ class SparkColumns(CountedColumns):
         from pyspark.sql import functions as f
 
         k_quasis, epsilon_quasis = self._roles.k_quasis, self._reading.usable
-        persons = self._flagged[len(self._roles.epsilon_quasis) :]
+        persons = self._roles.flagged[len(self._roles.epsilon_quasis) :]
         names = (*k_quasis, *epsilon_quasis, *persons)
         folder = SpillFolder(self._engine.staging)
         try:
@@ -173,13 +171,13 @@ class SparkColumns(CountedColumns):
                     n_texts=_total(table, f"texts{j}"), n_not_finite=_total(table, f"not_finite_texts{j}")
                 )
             self._wrong[name] = wrong
-        flagged = [name for name in self._flagged if name not in self._refused]
+        flagged = [name for name in self._roles.flagged if name not in self._refused]
         for j, name in enumerate(flagged):
             flags = in_one_piece(table.column(f"m{j}")).cast(pa.int8())
             is_missing[name] = to_positions(flags, null=0) == 1
         for name in self._refused:
             is_missing[name] = np.zeros(len(table), dtype=np.bool_)
-        self._is_missing = {name: is_missing[name] for name in self._flagged}
+        self._is_missing = {name: is_missing[name] for name in self._roles.flagged}
         columns = [*codes.values(), *(flags.astype(np.int32) for flags in self._is_missing.values())]
         sizes = [*(len(own) for own in values.values()), *(2 for _ in self._is_missing)]
         if number(columns, sizes=sizes, length=len(table))[1] != len(table):
@@ -212,7 +210,9 @@ class SparkColumns(CountedColumns):
         lookup = workers.folder / "0.parquet"
         self._keys.write(lookup, {"combination": numbers}, only=np.flatnonzero(numbers != SUPPRESSED))
         with settled(self._engine.session, self._table.settings):
-            frame = self._reading.columns((*self._roles.k_quasis, *self._flagged), rows=False, hashes=most is not None)
+            frame = self._reading.columns(
+                (*self._roles.k_quasis, *self._roles.flagged), rows=False, hashes=most is not None
+            )
             combinations = self._engine.session.read.parquet(as_hadoop(lookup))
             return count_on_cluster(
                 frame,
@@ -277,7 +277,7 @@ class SparkColumns(CountedColumns):
         rows = self._combinations.row_in_table()
         lookup = folder / "0.parquet"
         self._keys.write(lookup, {"class_id": rows}, only=np.flatnonzero(rows != SUPPRESSED))
-        names = (*self._roles.k_quasis, *self._flagged, name)
+        names = (*self._roles.k_quasis, *self._roles.flagged, name)
         with settled(self._engine.session, self._table.settings):
             frame = self._reading.columns(names, rows=False, hashes=self._cap is not None)
             frame = self._within_cap(frame, folder / "1.parquet")
@@ -347,8 +347,8 @@ class SparkColumns(CountedColumns):
         numbers: dict[str, IntArray] = {"class_id": row_of.astype(np.int32), LIMIT: limits}
         self._keys.write(lookup, numbers, only=np.flatnonzero(is_asked_for))
         first = len(self._roles.k_quasis)
-        first_beside = first + len(self._flagged)
-        names = (*self._roles.k_quasis, *self._flagged, *self._roles.kept, *identifiers)
+        first_beside = first + len(self._roles.flagged)
+        names = (*self._roles.k_quasis, *self._roles.flagged, *self._roles.kept, *identifiers)
         with_rows = self._table.has_rows
         with settled(self._engine.session, self._table.settings):
             frame = self._reading.columns(names, rows=with_rows, hashes=self._cap is not None)
@@ -413,7 +413,7 @@ class SparkColumns(CountedColumns):
         """Has the cluster store all records, and returns a bucket for each slice of answers; refused if the table has changed."""
         starts = np.array([own.start for own in slices], dtype=np.int64)
         kept, with_rows = (self._roles.kept, self._with_rows) if to_release else (self._roles.diverse, False)
-        names = (*self._roles.k_quasis, *self._flagged, *kept)
+        names = (*self._roles.k_quasis, *self._roles.flagged, *kept)
         columns = self._record_columns(kept, coded=tuple(self._table.coded(kept)), rows=with_rows)
         columns = replace(columns, sensitive=self._sensitive, stores_kept=to_release)
         work = BringTogether(parent=workers.folder, starts=starts, columns=columns)

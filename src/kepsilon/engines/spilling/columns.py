@@ -84,9 +84,7 @@ class SpilledColumns(CountedColumns):
         self._values = {name: GrowingCodes(name, files.name) for name in roles.k_quasis}
         self._wrong = dict.fromkeys(roles.epsilon_quasis, WrongNumbers())
         self._largest = dict.fromkeys(roles.epsilon_quasis, 0.0)
-        self._flagged = (*roles.epsilon_quasis, *([] if roles.person is None else [roles.person]))
-        """The columns of which is counted whether a record misses them: ε-quasis, and whom it is about."""
-        self._has_missing = dict.fromkeys(self._flagged, False)
+        self._has_missing = dict.fromkeys(self._roles.flagged, False)
         """By such a column, whether any record misses it."""
         self._persons: PersonCounts | None = None
         """Between `leave_out` and `count`, the persons of counted combinations."""
@@ -103,13 +101,13 @@ class SpilledColumns(CountedColumns):
         self._combinations = CountedCombinations(
             {name: own.values for name, own in self._values.items()},
             dict(zip(roles.k_quasis, self._columns[:n_k_quasis], strict=True)),
-            {n: own == 1 for n, own in zip(self._flagged, self._columns[n_k_quasis:], strict=True)},
+            {n: own == 1 for n, own in zip(self._roles.flagged, self._columns[n_k_quasis:], strict=True)},
             counts,
         )
 
     def _count_all(self) -> tuple[tuple[IntArray, ...], IntArray]:
         """Reads all records; the codes of all combinations, one array per column, and their counts."""
-        names = (*self._roles.k_quasis, *self._flagged)
+        names = (*self._roles.k_quasis, *self._roles.flagged)
         counts = GrowingCounts(len(names))
         for part in self._parts(names):
             columns = [self._values[name].learn(part.column(name)) for name in self._roles.k_quasis]
@@ -311,7 +309,7 @@ class SpilledColumns(CountedColumns):
     def _index(self, answers: IntArray) -> CombinationIndex:
         """Finds the answer for the combination of a record."""
         sizes = [len(self._values[name]) for name in self._roles.k_quasis]
-        sizes += [1 + self._has_missing[name] for name in self._flagged]
+        sizes += [1 + self._has_missing[name] for name in self._roles.flagged]
         return CombinationIndex(self._columns, sizes, answers, most_slots=self._room.most_slots)
 
     def _records(
@@ -328,7 +326,7 @@ class SpilledColumns(CountedColumns):
         as class id. Refused where a record was not there when combinations were counted.
         """
         sensitive = self._sensitive if details == "all" else []
-        asked = [*self._roles.k_quasis, *self._flagged, *beside, *(own.name for own in sensitive)]
+        asked = [*self._roles.k_quasis, *self._roles.flagged, *beside, *(own.name for own in sensitive)]
         names = tuple(dict.fromkeys(asked))
         first = 0
         for part in self._parts(names):

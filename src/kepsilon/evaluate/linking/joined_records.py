@@ -17,6 +17,7 @@ import numpy as np
 
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.expectations import Expectations, expect
+from kepsilon.evaluate.linking.class_attacks import attack_classes
 from kepsilon.evaluate.noise_law import NoiseLaw
 from kepsilon.evaluate.originals.members import members_of
 from kepsilon.evaluate.simulation import Blocks
@@ -108,8 +109,12 @@ def expected_joined_links(
     largest, by_matching = np.zeros((2, len(epsilons)))
     n_all = int(signatures.n_records.sum())
     # Persons with equally many records together, so that what their links are worth multiplies a sum.
-    for n_own in np.unique(signatures.n_records).tolist():
-        figures = _as_classes(signatures, values, n_own, low=low, high=high, mechanism=mechanism, steps=steps).figures
+    numbers, n_persons = np.unique(signatures.n_records, return_counts=True)
+    n_before = np.cumsum(n_persons) - n_persons
+    for n_own, first in zip(numbers.tolist(), n_before.tolist(), strict=True):
+        figures = _as_classes(
+            signatures, values, n_own, low=low, high=high, mechanism=mechanism, steps=steps, n_before=first
+        ).figures
         for i, links in enumerate(figures.links(epsilons)):
             shares[i] += links.fair.per(n_all / n_own)
         np.maximum(largest, figures.largest(epsilons), out=largest)
@@ -118,6 +123,50 @@ def expected_joined_links(
         JoinedLinks(share=share, largest=one, largest_by_matching=other)
         for share, one, other in zip(shares, largest.tolist(), by_matching.tolist(), strict=True)
     ]
+
+
+def realised_joined_share(
+    signatures: Signatures,
+    values: FloatArray,
+    published: FloatArray,
+    *,
+    low: FloatArray,
+    high: FloatArray,
+    epsilon: float,
+    mechanism: NoiseLaw,
+    steps: Sequence[Steps],
+) -> float:
+    """The share of the records that the attacker links in what was drawn, if all records are released.
+
+    `published` is what was drawn for every person, shaped like `values`; other arguments as for `expected_joined_links`.
+    """
+    n_linked = 0.0
+    for n_own in np.unique(signatures.n_records).tolist():
+        chosen, ids, n_signatures = _with_records(signatures, values, n_own)
+        links = attack_classes(
+            values[chosen],
+            published[chosen],
+            ids,
+            np.ones(len(chosen), dtype=np.bool_),
+            mechanism=mechanism,
+            low=np.tile(low, (n_signatures, 1)),
+            high=np.tile(high, (n_signatures, 1)),
+            epsilon=epsilon,
+            steps=steps,
+        )
+        n_linked += n_own * links.fair
+    return n_linked / int(signatures.n_records.sum())
+
+
+def _with_records(signatures: Signatures, values: FloatArray, n_own: int) -> tuple[IntArray, IntArray, int]:
+    """The persons with `n_own` records in the order of their signatures, the signature of each from 0 on, and how many.
+
+    Persons of one signature are sorted by values, so that simulated figures do not depend on what persons are called.
+    """
+    chosen = np.flatnonzero(signatures.n_records == n_own)
+    chosen = chosen[np.lexsort((*values[chosen].T[::-1], signatures.of_person[chosen]))]
+    numbers, ids = np.unique(signatures.of_person[chosen], return_inverse=True)
+    return chosen, ids, len(numbers)
 
 
 def _as_classes(
@@ -129,12 +178,13 @@ def _as_classes(
     high: FloatArray,
     mechanism: NoiseLaw,
     steps: Sequence[Steps],
+    n_before: int,
 ) -> Expectations:
-    """The expected figures of the signatures of persons with `n_own` records, as classes of one record for each person."""
-    chosen = np.flatnonzero(signatures.n_records == n_own)
-    # Sorted by values, so that simulated figures do not depend on what persons are called.
-    chosen = chosen[np.lexsort((*values[chosen].T[::-1], signatures.of_person[chosen]))]
-    numbers, ids = np.unique(signatures.of_person[chosen], return_inverse=True)
+    """The expected figures of the signatures of persons with `n_own` records, as classes of one record for each person.
+
+    `n_before` is how many persons were looked at before: it keeps the random numbers of simulations apart.
+    """
+    chosen, ids, n_signatures = _with_records(signatures, values, n_own)
     own = values[chosen]
     coded = [code_values(own[:, 0], precision=steps[0].precision)] if own.shape[1] == 1 else []
     return expect(
@@ -142,10 +192,8 @@ def _as_classes(
         coded,
         ids,
         mechanism=mechanism,
-        low=np.tile(low, (len(numbers), 1)),
-        high=np.tile(high, (len(numbers), 1)),
+        low=np.tile(low, (n_signatures, 1)),
+        high=np.tile(high, (n_signatures, 1)),
         steps=steps,
-        blocks=Blocks(
-            bounds=block_bounds(np.bincount(ids)), n_records=len(values), first_class=int(numbers.min(initial=0))
-        ),
+        blocks=Blocks(bounds=block_bounds(np.bincount(ids)), n_records=len(values), first_class=n_before),
     )

@@ -14,15 +14,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.linking_risk import ABOVE, ExpectedLinks, LinkSums
+from kepsilon.evaluate.linking.several_attributes import by_record, in_units_of_ranges
 from kepsilon.evaluate.linking.simulated_links import COMPARISONS
 from kepsilon.evaluate.noise_law import ExponentialLaw, NoiseLaw
-from kepsilon.evaluate.originals.members import MemberPoints, Members, member_points
+from kepsilon.evaluate.originals.members import MemberPoints, Members, Pairs, member_points
 from kepsilon.evaluate.simulation import PERSONS, SimulatedBytes, Strata, generator, sample_records
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -31,20 +32,18 @@ from kepsilon.table.steps import Steps
 _TIE = 1 - 1e-9
 """Sums of likelihoods that differ by no more than this factor, which is rounding, are equal."""
 
-_FARTHEST = 1e16
-"""Distances are clipped to so many ranges: beyond, doubles cannot tell the originals of a class apart."""
-
 _FEWEST = 64
 """Released records of a class that are attacked, at least, if it has as many."""
 
-REALISED_COMPARISONS = 50_000_000
-"""Comparisons of a released record with an original, in all classes together, about."""
-_FEWEST_COMPARISONS = 64
+_REALISED = 25_000_000
+"""Comparisons of a released record with an original, in all classes together, about; more where there are many records."""
+_FEWEST_COMPARISONS = 32
+"""Comparisons of each record on average that are always made."""
 
 
 def comparisons_of_a_record(n_records: int) -> int:
     """How many originals a released record may be compared with on average, where there are so many records in all."""
-    return max(_FEWEST_COMPARISONS, REALISED_COMPARISONS // max(1, n_records))
+    return max(_FEWEST_COMPARISONS, _REALISED // max(1, n_records))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +51,8 @@ class PersonAttack:
     """An attacker of some whole classes who names persons, and all that the attacker knows."""
 
     originals: MemberPoints
+    places: FloatArray | None
+    """The points of `originals` in units of the range, shape (n_attributes, n_points); None if noise is not exponential."""
     mechanism: NoiseLaw
     low: FloatArray
     """Lower ends of the ranges that set the noise, shape (n_classes, n_attributes); 0 where values are missing."""
@@ -71,13 +72,18 @@ class PersonAttack:
         steps: Sequence[Steps],
     ) -> PersonAttack:
         """The attacker who knows the values that got noise, shape (n_records, n_attributes)."""
-        return cls(
+        attack = cls(
             originals=member_points(values, members),
+            places=None,
             mechanism=mechanism,
             low=np.nan_to_num(low),
             high=np.nan_to_num(high),
             steps=steps,
         )
+        if mechanism.exponential is None and values.shape[1]:
+            return attack
+        class_ids = np.repeat(np.arange(len(low)), attack.originals.n_points)
+        return replace(attack, places=attack._places(attack.originals.points, class_ids))
 
     def weigh(self, published: FloatArray, class_ids: IntArray, own: IntArray, *, epsilon: float) -> WeighedPersons:
         """Likelihoods of the persons of each record's class.
@@ -86,15 +92,17 @@ class PersonAttack:
         the member whom it is about, both of shape (n_records,).
         """
         published = np.nan_to_num(published)
+        if self.places is not None:
+            published = self._places(published, class_ids)
         best, n_best, total, own_weight = np.empty((4, len(class_ids)))
         first_member = self.originals.class_starts[class_ids]
         for pairs in self.originals.pairs(class_ids):
             rows = pairs.rows
-            likelihood = self._log_likelihoods(
-                published[pairs.row_of], self.originals.points[pairs.points], class_ids[pairs.row_of], epsilon=epsilon
-            )
-            largest = np.maximum.reduceat(likelihood, pairs.begins)
-            weights = np.exp(likelihood - largest[pairs.row_of - rows.start]) * self.originals.counts[pairs.points]
+            weights = self._log_likelihoods(pairs, published, class_ids, epsilon)
+            largest = np.maximum.reduceat(weights, pairs.begins)
+            weights -= np.repeat(largest, np.diff(pairs.begins, append=len(weights)))
+            np.exp(weights, out=weights)
+            weights *= self.originals.counts.take(pairs.points)
             persons = np.add.reduceat(weights, pairs.member_starts)
             best[rows] = np.maximum.reduceat(persons, pairs.member_begins)
             total[rows] = np.add.reduceat(persons, pairs.member_begins)
@@ -103,17 +111,32 @@ class PersonAttack:
             own_weight[rows] = persons[pairs.member_begins + own[rows] - first_member[rows]]
         return WeighedPersons(best=best, n_best=n_best, total=total, own=own_weight)
 
-    def _log_likelihoods(
-        self, published: FloatArray, originals: FloatArray, class_ids: IntArray, *, epsilon: float
-    ) -> FloatArray:
-        """ln P(published | original) of pairs, less what all originals of a class share; from (n_pairs, …) to (n_pairs,)."""
-        low, high = self.low[class_ids], self.high[class_ids]
-        if self.mechanism.exponential is None and published.shape[1]:
-            return self.mechanism.log_likelihoods(published, originals, low, high, epsilon=epsilon, steps=self.steps)
-        places = np.zeros(published.shape)
-        with np.errstate(over="ignore"):  # a range next to nothing
-            np.divide(np.abs(published - originals), high - low, out=places, where=high > low)
-        farthest: FloatArray = -epsilon * np.minimum(places.max(axis=1, initial=0.0), _FARTHEST)
+    def _places(self, values: FloatArray, class_ids: IntArray) -> FloatArray:
+        """Values in units of the range, 0 where there is no noise; from shape (n, n_attributes) to (n_attributes, n)."""
+        low = by_record(self.low, class_ids)
+        return in_units_of_ranges(np.ascontiguousarray(values.T), low, by_record(self.high, class_ids) - low)
+
+    def _log_likelihoods(self, pairs: Pairs, published: FloatArray, class_ids: IntArray, epsilon: float) -> FloatArray:
+        """ln P(published | original) of pairs, less what all originals of a class share, shape (n_pairs,).
+
+        `published` are places where noise is exponential, of shape (n_attributes, n_records), and otherwise values.
+        """
+        if self.places is None:
+            ids = class_ids[pairs.row_of]
+            return self.mechanism.log_likelihoods(
+                published[pairs.row_of],
+                self.originals.points[pairs.points],
+                self.low[ids],
+                self.high[ids],
+                epsilon=epsilon,
+                steps=self.steps,
+            )
+        farthest = np.zeros(len(pairs.points))
+        for centres, places in zip(published, self.places, strict=True):
+            far = places.take(pairs.points)
+            far -= centres.take(pairs.row_of)
+            np.maximum(farthest, np.abs(far, out=far), out=farthest)
+        farthest *= -epsilon
         return farthest
 
 
