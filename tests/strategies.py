@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from kepsilon.table.codes import code_domain
 from kepsilon.table.frequency import FrequencyTable, count_combinations
 from kepsilon.table.number_line import number_line
+from kepsilon.table.persons import count_persons
+from kepsilon.table.sensitive import count_sensitive
 
 Value = str | None
 
@@ -182,3 +184,43 @@ def samples(
     repeats = draw(st.lists(st.integers(1, most), min_size=len(combinations), max_size=len(combinations)))
     records = [c for c, times in zip(combinations, repeats, strict=True) for _ in range(times)]
     return Sample(attributes=attributes, records=draw(st.permutations(records[:max_records])))
+
+
+@dataclass(frozen=True)
+class Encounters:
+    """Records with the person and the sensitive value of each; a missing value is None."""
+
+    sample: Sample
+    persons: list[int]
+    values: list[int | None]
+    ordered: bool
+    """Whether the values are numbers."""
+
+    @property
+    def table(self) -> FrequencyTable:
+        domain = sorted({value for value in self.values if value is not None})
+        codes = np.array([-1 if value is None else domain.index(value) for value in self.values], dtype=np.int64)
+        combination_of = self.sample.combination_of
+        n_combinations = self.sample.table.n_combinations
+        return replace(
+            self.sample.table,
+            persons=count_persons(combination_of, np.array(self.persons), n_combinations=n_combinations),
+            sensitive={
+                "illness": count_sensitive(combination_of, codes, n_values=len(domain), is_ordered=self.ordered)
+            },
+        )
+
+
+@st.composite
+def encounters(draw: st.DrawFn, **settings: object) -> Encounters:
+    """A sample whose records are about few or many persons, with few or many values; in the extreme all have one."""
+    sample = draw(samples(**settings))
+    n = sample.n_records
+    persons = st.integers(0, draw(st.sampled_from([0, 3, 12, 40])))
+    values = st.one_of(st.integers(0, draw(st.sampled_from([0, 1, 2, 5]))), *draw(st.sampled_from([[], [st.none()]])))
+    return Encounters(
+        sample=sample,
+        persons=draw(st.lists(persons, min_size=n, max_size=n)),
+        values=draw(st.lists(values, min_size=n, max_size=n)),
+        ordered=draw(st.booleans()),
+    )

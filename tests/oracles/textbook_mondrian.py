@@ -67,6 +67,54 @@ def _cut(
     parts.append(frozenset(members))
 
 
+def partition_by_persons(
+    records: Sequence[Record],
+    persons: Sequence[int],
+    *,
+    k: int,
+    positions: Sequence[Sequence[float]],
+    fixed: Sequence[int] = (),
+) -> frozenset[frozenset[int]]:
+    """The parts if both sides of a cut need k persons: of all thresholds that do it, the one nearest to the median."""
+    first: dict[tuple[int, ...], list[int]] = {}
+    for i, record in enumerate(records):
+        first.setdefault(tuple(record[a] for a in fixed), []).append(i)
+    parts = []
+    waiting = list(first.values())
+    while waiting:
+        members = waiting.pop()
+        sides = _sides_by_persons(members, records, persons, k, positions)
+        if sides is None:
+            parts.append(frozenset(members))
+        else:
+            waiting += sides
+    return frozenset(parts)
+
+
+def _sides_by_persons(
+    members: list[int],
+    records: Sequence[Record],
+    persons: Sequence[int],
+    k: int,
+    positions: Sequence[Sequence[float]],
+) -> tuple[list[int], list[int]] | None:
+    def width(attribute: int) -> Fraction:
+        scale = [Fraction(x) for x in positions[attribute]]
+        values = [scale[records[i][attribute]] for i in members]
+        whole = max(scale) - min(scale)
+        return (max(values) - min(values)) / whole if whole else Fraction(0)
+
+    for attribute in sorted(range(len(records[0])), key=lambda a: -width(a)):
+        values = sorted(records[i][attribute] for i in members)
+        median = values[(len(values) - 1) // 2]
+        for threshold in sorted(range(values[0], values[-1]), key=lambda t: (abs(t - median), t)):
+            left = [i for i in members if records[i][attribute] <= threshold]
+            right = [i for i in members if records[i][attribute] > threshold]
+            if all(len({persons[i] for i in side}) >= k for side in (left, right)):
+                return left, right
+    return None
+
+
 def allowable_cut(members: Sequence[Record], *, k: int) -> tuple[int, int] | None:
     """An attribute and a threshold that would leave k records on both sides, tried one by one; None if there is none."""
     for attribute in range(len(members[0])):

@@ -62,6 +62,7 @@ def draw_case(seed: int, *, only_releasable: bool = False) -> Case:
     makers += [drawn.epsilon_numbers] * rng.choice([0, 1, 1, 1, 2, 3])
     makers = makers or [drawn.categories]
     makers += [drawn.kept] * rng.choice([0, 1, 1, 2, 3]) + [drawn.identifiers] * rng.choice([0, 1, 1, 2])
+    makers += [drawn.persons] * (rng.random() < 0.3)
     found = [make(rng, n, typed=typed) for make in makers]
     if rng.random() < 0.15:
         without_role = drawn.identifiers(rng, n, typed=typed)

@@ -45,7 +45,7 @@ class Column:
     role: str
     """The role in the policy; "" where the policy does not list the column."""
     holds: str
-    """What kind of values it holds: codes, categories, numbers, dates, flags, texts or anything."""
+    """What kind of values it holds: codes, categories, numbers, dates, flags, persons, texts or anything."""
     array: pa.Array
     pool: list[Any] = field(default_factory=list)
     """The distinct values that were drawn from, for columns that hierarchies list."""
@@ -191,6 +191,28 @@ def identifiers(rng: random.Random, n: int, *, typed: bool) -> Column:
         _as_text(rng, values, typed=typed) if isinstance(pool[0], str) or not typed else pa.array(values, pa.int64())
     )
     return Column(name="", role="identifier", holds="texts", array=array)
+
+
+def persons(rng: random.Random, n: int, *, typed: bool) -> Column:
+    """Whom each record is about: codes, names or numbers of persons with 1 to 40 records each; some records do not say."""
+    style = rng.choice(["codes", "codes", "names", "numbers"])
+    sizes = [1, 1, 1, 2, 3, 5, 10, 40] if n >= 100 else [1, 1, 2, 3]
+    values: list[Any] = []
+    while len(values) < n:
+        name = token(rng)
+        own = {"codes": name, "names": f"{name} {token(rng)}", "numbers": number(rng)}[style]
+        values += [own] * rng.choice(sizes)
+    values = values[:n]
+    if rng.random() < 0.8:
+        rng.shuffle(values)
+    lacking = rng.choice([0.0, 0.0, 0.02, 0.1])
+    values = [None if rng.random() < lacking else value for value in values]
+    if style == "numbers" and typed:
+        return Column(name="", role="identifier", holds="persons", array=pa.array(values, pa.int64()))
+    if rng.random() < 0.3:  # blanks around a code are no part of it, and blanks alone say nothing
+        odd = {0: lambda value: f" {value} ", 1: lambda value: "  "}
+        values = [odd.get(rng.randrange(30), str)(value) if value is not None else None for value in values]
+    return Column(name="", role="identifier", holds="persons", array=_as_text(rng, values, typed=typed))
 
 
 def kept(rng: random.Random, n: int, *, typed: bool) -> Column:

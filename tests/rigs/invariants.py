@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from rigs.cases import Case
 from rigs.label_meaning import as_text, covers, moment_of, number_of
+from rigs.person_invariants import broken_diversity, broken_persons, n_above_cap, persons_of
 from rigs.readings import as_read
 from rigs.tables import CSV_KINDS
 from rigs.tokens import tokens_in
@@ -74,6 +75,7 @@ def broken(case: Case, published: Published) -> Iterator[str]:
     yield from _labels(case, published, pairs)
     yield from _kept(case, published, pairs)
     yield from _missing(case, published, pairs)
+    yield from _persons_and_values(case, published, pairs)
 
 
 def class_keys(case: Case, published: Published) -> list[tuple[Any, ...]]:
@@ -90,6 +92,18 @@ def _k(case: Case, published: Published) -> Iterator[str]:
     smallest = min([*by_label.values(), *by_class.values()], default=0)
     if smallest < case.document["k"]:
         yield f"k: a class of {smallest} records where k is {case.document['k']}"
+
+
+def _persons_and_values(case: Case, published: Published, pairs: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """k persons in every class and what else is promised of them, and sensitive values that are varied enough."""
+    left_before = _left_before(case)
+    labels = [published.column(column.name) for column in case.of_role("k-quasi")]
+    by_label = list(zip(*labels, strict=True)) if labels else [()] * published.n_records
+    keys = class_keys(case, published)
+    shown = {column.name: published.column(column.name) for column in case.of_role("epsilon-quasi")}
+    yield from broken_persons(case, shown, [by_label, keys], pairs, published.record, left_before=left_before)
+    is_capped = n_above_cap(case, left_before) > 0
+    yield from broken_diversity(case, keys, pairs, left_before=left_before, is_capped=is_capped)
 
 
 def _serial(case: Case, published: Published) -> Iterator[str]:
@@ -138,9 +152,12 @@ def _figures(case: Case, published: Published) -> Iterator[str]:
         yield "records: read or released is not what was read or released"
     if fates["read"] != sum(value for key, value in fates.items() if key != "read"):
         yield "records: they do not add up"
-    entering = case.n_records - fates["suppressed_missing"] - fates["suppressed_unlisted"]
-    if entering != case.n_records - _n_left_before(case):
+    left_before = _left_before(case)
+    if fates["suppressed_missing"] + fates["suppressed_unlisted"] != len(left_before):
         yield "records: missing and unlisted records are not as many as they are"
+    if fates["suppressed_by_cap"] != n_above_cap(case, left_before):
+        yield "records: those above the cap per person are not as many as they are"
+    entering = case.n_records - len(left_before) - n_above_cap(case, left_before)
     limit = 0 if case.document["algorithm"] == "mondrian" else Fraction(str(case.document["max_suppression"]))
     if fates["suppressed_by_k"] > limit * entering:
         yield "suppression: more records than max_suppression allows are left out"
@@ -155,9 +172,9 @@ def _figures(case: Case, published: Published) -> Iterator[str]:
         yield "manifest: released is not what was released"
 
 
-def _n_left_before(case: Case) -> int:
-    """How many records have an ε-quasi missing that must be there, or a k-quasi that its hierarchy does not list."""
-    left: set[int] = set()
+def _left_before(case: Case) -> set[int]:
+    """Rows that do not say whom they are about, lack an ε-quasi that must be there, or whose k-quasi is in no hierarchy."""
+    left = {i for i, person in enumerate(persons_of(case) or ()) if person is None}
     for column in case.of_role("epsilon-quasi"):
         if case.document["attributes"][column.name].get("missing", "suppress") == "suppress":
             left |= {i for i, value in enumerate(as_read(column, case.document)) if _is_missing(value)}
@@ -167,7 +184,7 @@ def _n_left_before(case: Case) -> int:
         no_value = {None, ""} if case.kind in CSV_KINDS else {None}
         is_listed = {text: text in no_value or _lists(text, attribute, case) for text in set(texts)}
         left |= {i for i, text in enumerate(texts) if not is_listed[text]}
-    return len(left)
+    return left
 
 
 def _lists(text: str | None, attribute: Mapping[str, Any], case: Case) -> bool:

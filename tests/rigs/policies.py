@@ -89,6 +89,56 @@ def _k(scene: Scene) -> int:
     return scene.rng.choice([2, 2, 3, 5, 10, 25]) if scene.n_records >= 100 else scene.rng.choice([2, 2, 3])
 
 
+def _person(scene: Scene) -> Any:
+    """The column of persons, if there is one; sometimes another identifier, or none."""
+    holding = [column.name for column in scene.columns if column.holds == "persons"]
+    if holding:
+        return holding[0] if scene.rng.random() < 0.85 else ABSENT
+    identifiers = [column.name for column in scene.columns if column.role == "identifier"]
+    return scene.rng.choice(identifiers) if identifiers and scene.rng.random() < 0.05 else ABSENT
+
+
+def _records_are_persons(scene: Scene) -> Any:
+    """Mostly stated where an identifier repeats and no person is, for the table is refused without it."""
+    if "person" in scene.document:
+        return ABSENT if scene.rng.random() < 0.98 else False
+    texts = [[as_text(v) for v in column.values] for column in scene.columns if column.role == "identifier"]
+    repeats = any(len(set(own)) < len(own) for own in texts)
+    return scene.rng.choices([True, False, ABSENT], weights=[94, 3, 3] if repeats else [10, 10, 80])[0]
+
+
+def _cap(scene: Scene) -> Any:
+    """Needed where a person's records share ε. Without it they get one draw, and ε-quasis have to be constant for persons."""
+    per = scene.document.get("epsilon_per")
+    if "person" not in scene.document or scene.rng.random() > (0.6 if per == "person" else 0.4):
+        if per == "person" and scene.rng.random() < 0.95:
+            _make_constant(scene)
+        return ABSENT
+    return scene.rng.choice([1, 2, 3, 5, 40])
+
+
+def _make_constant(scene: Scene) -> None:
+    """Gives all records of a person the ε-quasis of the first of them."""
+    (owner,) = (column for column in scene.columns if column.name == scene.document["person"])
+    first: dict[str, int] = {}
+    texts = [(as_text(value) or "").strip() for value in owner.values]
+    rows = [first.setdefault(own, i) if own else i for i, own in enumerate(texts)]
+    for column in scene.columns:
+        if column.role == "epsilon-quasi":
+            column.array = column.array.take(rows)
+
+
+def _draws_once(scene: Scene) -> bool:
+    """Whether all records of a person get one draw, which needs declared ranges and no missing values in classes."""
+    is_of_persons = scene.document.get("epsilon_per") == "person"
+    return is_of_persons and "max_records_per_person" not in scene.document and scene.rng.random() < 0.98
+
+
+def _l_diversity(scene: Scene) -> dict[str, Any]:
+    kind = scene.rng.choice(["distinct", "entropy", "recursive"])
+    return {kind: HOW[f"attributes.{scene.attribute['role']}.l_diversity.{kind}"](scene)}
+
+
 def _attributes(scene: Scene) -> dict[str, Any]:
     """The attributes of all columns that have a role, in any order."""
     found: dict[str, Any] = {}
@@ -219,7 +269,7 @@ def _declared(scene: Scene) -> list[int | float]:
 
 
 def _range(scene: Scene) -> Any:
-    kind = scene.rng.choice(["class", "class", "coarse", "declared"])
+    kind = "declared" if _draws_once(scene) else scene.rng.choice(["class", "class", "coarse", "declared"])
     if kind == "coarse":
         return draw_into({}, "attributes.epsilon-quasi.range", scene)
     return "class" if kind == "class" else _declared(scene)
@@ -236,6 +286,9 @@ def _label(scene: Scene) -> str:
 REASONS = ("made-up records", "<b>öffentlich</b> & bekannt", '=public("yes"), \\n', "x" * 500, "שלום 日本 {0} %s")
 """Why a kept column may be published though it gives people away; the manifest and the report print it."""
 
+DISTINCT, ENTROPY, RECURSIVE = one_of(2, 2, 3), one_of(1.2, 1.5, 2, 2.5), one_of([3, 2], [2, 2], [0.5, 3], [10.0, 3])
+CLOSENESS = one_of(0.2, 0.5, 0.9, 1)
+
 # The order of the keys is the order in which settings are drawn.
 HOW: dict[str, How] = {
     "k": _k,
@@ -246,6 +299,12 @@ HOW: dict[str, How] = {
     "confidence_rule": maybe(0.7, only_if(lambda scene: "confidence" in scene.document, any_value("confidence_rule"))),
     "max_total_suppression": maybe(0.15, one_of(0.1, 0.5, 0.9, 1)),
     "max_individual_risk": maybe(0.12, one_of(0.2, 0.9, 1, 1.0)),
+    "person": _person,
+    "epsilon_per": only_if(
+        lambda scene: "person" in scene.document and scene.has("epsilon-quasi"), any_value("epsilon_per")
+    ),
+    "max_records_per_person": _cap,
+    "records_are_persons": _records_are_persons,
     "loss": maybe(0.5, any_value("loss")),
     "labels": maybe(0.5, any_value("labels")),
     "unlisted_columns": lambda scene: "drop" if scene.has("") else maybe(0.3, any_value("unlisted_columns"))(scene),
@@ -274,11 +333,27 @@ HOW: dict[str, How] = {
     "attributes.epsilon-quasi.range": _range,
     "attributes.epsilon-quasi.range.coarse": _coarse,
     "attributes.epsilon-quasi.mechanism": maybe(0.3, any_value("attributes.epsilon-quasi.mechanism")),
-    "attributes.epsilon-quasi.missing": maybe(0.5, any_value("attributes.epsilon-quasi.missing")),
+    "attributes.epsilon-quasi.missing": maybe(
+        0.5,
+        lambda scene: (
+            "suppress" if _draws_once(scene) else scene.rng.choice(values_of("attributes.epsilon-quasi.missing"))
+        ),
+    ),
     "attributes.epsilon-quasi.missing_values": maybe(0.2, _codes),
     "attributes.epsilon-quasi.domain": maybe(0.3, _declared),
     "attributes.sensitive.accept_leak": maybe(0.7, one_of(*REASONS)),
+    "attributes.sensitive.l_diversity": maybe(0.2, _l_diversity),
+    "attributes.sensitive.l_diversity.distinct": DISTINCT,
+    "attributes.sensitive.l_diversity.entropy": ENTROPY,
+    "attributes.sensitive.l_diversity.recursive": RECURSIVE,
+    "attributes.sensitive.t_closeness": maybe(0.15, CLOSENESS),
     "attributes.insensitive.accept_leak": maybe(0.7, one_of(*REASONS)),
+    # The schema allows these, and the policy refuses them: rarely drawn.
+    "attributes.insensitive.l_diversity": maybe(0.03, _l_diversity),
+    "attributes.insensitive.l_diversity.distinct": DISTINCT,
+    "attributes.insensitive.l_diversity.entropy": ENTROPY,
+    "attributes.insensitive.l_diversity.recursive": RECURSIVE,
+    "attributes.insensitive.t_closeness": maybe(0.02, CLOSENESS),
 }
 """How each setting is drawn: a function of the scene that returns the value, or ABSENT."""
 

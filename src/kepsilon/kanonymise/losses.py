@@ -16,13 +16,12 @@ from types import MappingProxyType
 import numpy as np
 
 from kepsilon.kanonymise.lattice import Node
-from kepsilon.kanonymise.node_counts import NodeSummary
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
 
-NodeLoss = Callable[[Node, NodeSummary], int | float]
-"""Loss of a node; exactly equal for two nodes that lose equally much, so that they tie."""
+NodeLoss = Callable[[Node, int], int | float]
+"""Loss of a node, from the node and its DM*; exactly equal for two nodes that lose equally much, so that they tie."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +36,14 @@ class Loss:
 
 def _dm_star(table: FrequencyTable) -> NodeLoss:  # noqa: ARG001 -- every loss has this signature
     """Every record is charged the size of its class. El Emam et al. 2009, the discernability metric DM*."""
-    return lambda _, summary: summary.dm_star
+    return lambda _, dm_star: dm_star
 
 
 def _precision(table: FrequencyTable) -> NodeLoss:
     """Mean over attributes of level/(h−1). Paper §III-A, categorical precision."""
     tops = [domain.n_levels - 1 for domain in table.domains]
 
-    def loss(node: Node, _: NodeSummary) -> float:
+    def loss(node: Node, _: int) -> float:
         # Exact fractions, so that nodes tie whatever the order of the attributes: 1/3 + 1/2 and 1/2 + 1/3.
         shares = [Fraction(level, top) for level, top in zip(node, tops, strict=True) if top]
         return float(sum(shares, start=Fraction(0)) / max(1, len(tops)))
@@ -62,7 +61,7 @@ def _entropy(table: FrequencyTable) -> NodeLoss:
         for domain, codes in zip(table.domains, table.codes, strict=True)
     ]
 
-    def loss(node: Node, _: NodeSummary) -> float:
+    def loss(node: Node, _: int) -> float:
         # Rounded, so that nodes that lose equally much in different attributes tie in spite of rounding errors.
         return round(math.fsum(levels[level] for levels, level in zip(by_level, node, strict=True)), 6)
 

@@ -4,14 +4,16 @@
 A part of the table is the combinations that earlier cuts left together. Combinations are ordered so that each part is a
 run of neighbours. One sort puts every run in the order of the attribute that it is cut along, and a search in the
 cumulative counts finds the medians. If any threshold leaves k records on both sides, so does one of the two at the
-median, `<=` or `<`; so no other is tried. For requirements beyond k records this is not true: a part that could be cut
-elsewhere may stay whole.
+median, `<=` or `<`; so no other is tried. Where k counts persons, the thresholds that leave k persons on both sides are
+an interval, and the one nearest to the median is tried. For other requirements no such thing is known: a part that could
+be cut elsewhere may stay whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -71,14 +73,49 @@ class Runs:
         return smallest, largest
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SortedMembers:
+    """Members of some chosen parts, each part in the order of the attribute that it is to be cut along."""
+
+    positions: IntArray
+    """Positions of the members in the runs, shape (n,)."""
+    keys: IntArray
+    """The first key of the part plus the member's code, rising, shape (n,)."""
+    first_keys: IntArray
+    """First key of each part, shape (n_chosen,)."""
+    parts: IntArray
+    """Number of each member's part among the chosen ones, rising, shape (n,)."""
+    bound: int
+    """A number above all keys."""
+
+
+class PersonsInParts(Protocol):
+    """What a cut has to know about the persons of the parts."""
+
+    def thresholds(
+        self, chosen: IntArray, attribute_of: IntArray, *, members: SortedMembers
+    ) -> tuple[IntArray, IntArray]:
+        """Lowest and highest code that each chosen part may be cut after so that both sides have k persons.
+
+        The lowest one is above the highest one where there is none. `chosen` are numbers of parts, and `attribute_of` is
+        the attribute to cut each of them along, shape (n_chosen,).
+        """
+
+
+def places_of(table: FrequencyTable) -> tuple[IntArray, ...]:
+    """Codes of the combinations by attribute, each of shape (n_combinations,); places where the attribute has a step."""
+    return tuple(
+        (column if domain.line is None else domain.line.places[column]).astype(np.int32)
+        for domain, column in zip(table.domains, table.codes, strict=True)
+    )
+
+
 def whole_table(table: FrequencyTable, *, fixed: Sequence[int]) -> Runs:
     """The table before the first cut: one part for each combination of values of the `fixed` attributes.
 
     Attributes in `fixed` must not be generalised; if there are none, the whole table is one part.
     """
-    codes: list[IntArray] = []
-    for domain, column in zip(table.domains, table.codes, strict=True):
-        codes.append((column if domain.line is None else domain.line.places[column]).astype(np.int32))
+    codes = places_of(table)
     part_of, n_parts = number(
         [codes[attribute] for attribute in fixed],
         sizes=[table.domains[attribute].n_values for attribute in fixed],
@@ -110,13 +147,14 @@ def cut(
     largest: IntArray,
     widths: Sequence[RelativeWidth],
     k: int,
+    persons: PersonsInParts | None = None,
     parts_meet: PartsMeet | None = None,
 ) -> tuple[Runs, BoolArray]:
     """Cuts every part that can be cut; returns the two sides of each as new parts, and which parts were cut.
 
     `smallest` and `largest` are what `runs.extremes()` returns; `widths` measures widths, one function per attribute. Every
     attribute with two codes in a part is tried, also one whose width is 0 because its codes lie at one position. With
-    `parts_meet`, both sides of a cut have to meet the further requirements too.
+    `persons`, both sides of a cut have k persons, and with `parts_meet` they meet the further requirements too.
     """
     is_cut: BoolArray = np.zeros(runs.n_parts, dtype=np.bool_)
     candidates = np.flatnonzero(runs.sizes >= 2 * k)
@@ -132,14 +170,20 @@ def cut(
         if not is_open.any():
             continue
         chosen = candidates[is_open]
-        both_sides, works = _cut_along(runs, chosen, attribute_of[is_open], k=k, parts_meet=parts_meet)
+        both_sides, works = _cut_along(runs, chosen, attribute_of[is_open], k=k, persons=persons, parts_meet=parts_meet)
         sides.append(both_sides)
         is_cut[chosen[works]] = True
     return _joined(sides, like=runs), is_cut
 
 
 def _cut_along(
-    runs: Runs, chosen: IntArray, attribute_of: IntArray, *, k: int, parts_meet: PartsMeet | None
+    runs: Runs,
+    chosen: IntArray,
+    attribute_of: IntArray,
+    *,
+    k: int,
+    persons: PersonsInParts | None,
+    parts_meet: PartsMeet | None,
 ) -> tuple[Runs, BoolArray]:
     """Cuts each chosen part along its attribute, if both sides may be classes; returns the sides, and where that worked.
 
@@ -151,7 +195,7 @@ def _cut_along(
     n_codes = int(code.max()) + 1
     first_key = np.arange(len(chosen)) * n_codes
     code += np.repeat(first_key, lengths)
-    order, key = _sorted(code, bound=len(chosen) * n_codes)
+    order, key = sorted_keys(code, bound=len(chosen) * n_codes)
     members = order if members is None else members[order]
     ends = np.cumsum(lengths)
     starts = ends - lengths
@@ -161,23 +205,39 @@ def _cut_along(
     total = runs.sizes[chosen]
     before = np.cumsum(total) - total
 
+    def n_left_of(cut_at: IntArray) -> IntArray:
+        """Number of records of each part in front of a member."""
+        return np.where(cut_at > starts, cumulative[cut_at - 1] - before, 0)
+
     # The weighted median is the first code that has half of the records at or below it.
     median_key = key[np.searchsorted(cumulative, before + (total + 1) // 2)]
-    at_median = np.searchsorted(key, median_key, side="left")
-    after_median = np.searchsorted(key, median_key, side="right")
-    n_below = np.where(at_median > starts, cumulative[at_median - 1] - before, 0)
-    n_up_to = cumulative[after_median - 1] - before
-    is_upper = (n_up_to >= k) & (total - n_up_to >= k)
-    if parts_meet is not None:
-        is_upper &= _sides_meet(
-            runs.combinations[members], after_median, starts=starts, ends=ends, parts_meet=parts_meet
+    if persons is None:
+        attempts = [np.searchsorted(key, median_key, side=side) for side in ("right", "left")]
+        allowed = [(n_left >= k) & (total - n_left >= k) for n_left in map(n_left_of, attempts)]
+    else:
+        in_order = SortedMembers(
+            positions=members,
+            keys=key,
+            first_keys=first_key,
+            parts=np.repeat(np.arange(len(chosen)), lengths),
+            bound=len(chosen) * n_codes,
         )
-    is_lower = ~is_upper & (n_below >= k) & (total - n_below >= k)
-    if parts_meet is not None:
-        is_lower &= _sides_meet(runs.combinations[members], at_median, starts=starts, ends=ends, parts_meet=parts_meet)
-    works = is_upper | is_lower
-    cut_at = np.where(is_upper, after_median, at_median)[works]
-    n_left = np.where(is_upper, n_up_to, n_below)[works]
+        lowest, highest = persons.thresholds(chosen, attribute_of, members=in_order)
+        # The allowed thresholds nearest to `<=` and to `<`; the second one matters only if further requirements fail at
+        # the first.
+        nearest = [np.clip(median_key - first_key - below, lowest, highest) for below in (0, 1)]
+        attempts = [np.clip(np.searchsorted(key, first_key + at, side="right"), starts, ends) for at in nearest]
+        allowed = [lowest <= highest] * 2
+    works: BoolArray = np.zeros(len(chosen), dtype=np.bool_)
+    cut_at = starts.copy()
+    for attempt, is_allowed in zip(attempts, allowed, strict=True):
+        is_cut = is_allowed & ~works
+        if parts_meet is not None:
+            is_cut &= _sides_meet(runs.combinations[members], attempt, starts=starts, ends=ends, parts_meet=parts_meet)
+        cut_at[is_cut] = attempt[is_cut]
+        works |= is_cut
+    sizes_left = n_left_of(cut_at)[works]
+    cut_at = cut_at[works]
     if not works.all():
         is_in_cut_part = np.repeat(works, lengths)
         members, weights = members[is_in_cut_part], weights[is_in_cut_part]
@@ -186,7 +246,7 @@ def _cut_along(
         codes=tuple(column.take(members) for column in runs.codes),
         weights=weights,
         lengths=np.column_stack((cut_at - starts[works], ends[works] - cut_at)).ravel(),
-        sizes=np.column_stack((n_left, total[works] - n_left)).ravel(),
+        sizes=np.column_stack((sizes_left, total[works] - sizes_left)).ravel(),
     )
     return both_sides, works
 
@@ -222,7 +282,7 @@ def _chosen_codes(runs: Runs, members: IntArray | None, *, lengths: IntArray, at
     return code
 
 
-def _sorted(key: IntArray, *, bound: int) -> tuple[IntArray, IntArray]:
+def sorted_keys(key: IntArray, *, bound: int) -> tuple[IntArray, IntArray]:
     """The order that sorts the keys, and the sorted keys; all keys are below `bound`."""
     shift = len(key).bit_length()
     if bound.bit_length() + shift > _MAX_BITS:

@@ -13,10 +13,13 @@ from kepsilon.kanonymise.node_counts import NodeCounter, NodeSummary
 from kepsilon.kanonymise.requirements.protocol import Requirement, class_sums
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.frequency import FrequencyTable
-from kepsilon.table.keys import number, pack
+from kepsilon.table.keys import number
 
 _SLOTS_PER_COMBINATION = 4
 """Empty slots cost less than numbering the classes, up to so many slots per combination; measured."""
+
+_MOST_TOGETHER = 1 << 16
+"""Most combinations of values of attributes that are coded together, so that their numbers stay in a fast cache."""
 
 
 def classes_at(table: FrequencyTable, node: Node) -> tuple[list[IntArray], IntArray, int]:
@@ -33,20 +36,47 @@ def classes_at(table: FrequencyTable, node: Node) -> tuple[list[IntArray], IntAr
     return codes, class_of, n_classes
 
 
-def slots_at(table: FrequencyTable, node: Node) -> tuple[IntArray, int]:
-    """The class of every combination at a node, shape (n_combinations,), and a bound above all; some classes may be empty.
+class NodeSlots:
+    """Numbers the classes at nodes of one table, many nodes fast; some of the numbered classes may be empty.
 
-    This is faster than `classes_at` where only sums by class are wanted.
+    Neighbouring attributes are coded together while few enough combinations of their values are possible. The class of a
+    combination is then the sum of one number from a small table per group of attributes.
     """
-    codes, sizes = [], []
-    for domain, level, column in zip(table.domains, node, table.codes, strict=True):
-        n_labels = len(domain.levels[level])
-        if n_labels > 1:
-            codes.append(domain.at_level(level).astype(np.int32)[column])
-            sizes.append(n_labels)
-    if math.prod(sizes) > _SLOTS_PER_COMBINATION * table.n_combinations:
-        return number(codes, sizes=sizes, length=table.n_combinations)
-    return pack(codes, sizes=sizes, length=table.n_combinations)
+
+    def __init__(self, table: FrequencyTable) -> None:
+        self._table = table
+        self._groups: list[list[int]] = []
+        """Positions of the attributes of each group."""
+        self._codes: list[IntArray] = []
+        """Codes of all combinations in the attributes of each group together, each of shape (n_combinations,)."""
+        n_possible = 1
+        for attribute, (domain, column) in enumerate(zip(table.domains, table.codes, strict=True)):
+            n_possible *= domain.n_values
+            if n_possible > _MOST_TOGETHER or not self._groups:
+                self._groups.append([])
+                self._codes.append(np.zeros(table.n_combinations, dtype=np.intp))
+                n_possible = domain.n_values
+            self._groups[-1].append(attribute)
+            self._codes[-1] *= domain.n_values
+            self._codes[-1] += column
+
+    def at(self, node: Node) -> tuple[IntArray, int]:
+        """The class of every combination at a node, shape (n_combinations,), and a number above all of them."""
+        table = self._table
+        n_labels = [len(domain.levels[level]) for domain, level in zip(table.domains, node, strict=True)]
+        n_slots = math.prod(n_labels)
+        if n_slots > _SLOTS_PER_COMBINATION * table.n_combinations:
+            _, class_of, n_classes = classes_at(table, node)
+            return class_of, n_classes
+        class_of = np.zeros(table.n_combinations, dtype=np.intp)
+        for group, codes in zip(self._groups, self._codes, strict=True):
+            number_of: IntArray = np.zeros(1, dtype=np.intp)
+            for attribute in group:
+                stride = math.prod(n_labels[attribute + 1 :])
+                above = table.domains[attribute].at_level(node[attribute]) * stride
+                number_of = np.add.outer(number_of, above).ravel()
+            class_of += number_of.take(codes)
+        return class_of, n_slots
 
 
 class RequirementCounter:
@@ -69,6 +99,10 @@ class RequirementCounter:
     def n_counted(self) -> int:
         """Number of nodes whose classes were counted so far."""
         return self._counter.n_counted
+
+    def dm_star(self, node: Node) -> int:
+        """Sum of squared class sizes over all classes at a node, those to be suppressed included."""
+        return self._counter.dm_star(node)
 
     def passing(self, node: Node, *, max_suppressed: int) -> dict[int, bool]:
         """By k: whether no more records than that are in classes that are smaller than k or fail a requirement."""
@@ -101,4 +135,4 @@ class RequirementCounter:
                 released &= verdicts[requirement]
             suppressed[k] = int(sizes[~released].sum())
             n_classes[k] = int(np.count_nonzero(released))
-        return NodeSummary(dm_star=self._counter.summary(node).dm_star, suppressed=suppressed, n_classes=n_classes)
+        return NodeSummary(dm_star=self.dm_star(node), suppressed=suppressed, n_classes=n_classes)

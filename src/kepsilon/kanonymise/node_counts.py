@@ -101,6 +101,10 @@ class NodeCounter:
             self._summaries[node] = summarise(sizes, ks=self._ks)
         return self._summaries[node]
 
+    def dm_star(self, node: Node) -> int:
+        """Sum of squared class sizes over all classes at a node, those to be suppressed included."""
+        return self.summary(node).dm_star
+
     def passing(self, node: Node, *, max_suppressed: int) -> dict[int, bool]:
         """By k: whether no more records than that are in classes smaller than k."""
         return {k: suppressed <= max_suppressed for k, suppressed in self.summary(node).suppressed.items()}

@@ -11,50 +11,48 @@ from collections.abc import Sequence
 import numpy as np
 
 from kepsilon.kanonymise.lattice import Node
-from kepsilon.kanonymise.node_classes import slots_at
-from kepsilon.kanonymise.node_counts import NodeCounter
+from kepsilon.kanonymise.node_classes import NodeSlots
+from kepsilon.kanonymise.node_counts import sum_of_squares
 from kepsilon.table.arrays import FloatArray
 from kepsilon.table.frequency import FrequencyTable
-from kepsilon.table.person_bounds import ClassBounds, PersonBounds
+from kepsilon.table.person_bounds import ClassBounds
 from kepsilon.table.persons import PersonCounts
 
 
 class PersonCounter:
     """Tells of nodes what `NodeCounter` tells, with classes of fewer than k persons left out."""
 
-    def __init__(
-        self, table: FrequencyTable, persons: PersonCounts, counter: NodeCounter, *, ks: Sequence[int]
-    ) -> None:
-        """`counter` is of the same table and the same `ks`."""
-        self._table = table
-        self._counter = counter
+    def __init__(self, table: FrequencyTable, persons: PersonCounts, *, ks: Sequence[int]) -> None:
+        """`persons` are those of the table; `ks` are the k that will be asked about."""
         self._ks = tuple(sorted(set(ks)))
-        self._bounds = PersonBounds(persons)
+        self._slots = NodeSlots(table)
+        self._bounds = persons.bounds
         self._counts: FloatArray = table.counts.astype(np.float64)
+        self._dm_star: dict[Node, int] = {}
         self._outcomes: dict[tuple[Node, int], tuple[int, int]] = {}
         """What `outcome` returned, by its arguments."""
 
     @property
     def n_counted(self) -> int:
         """Number of nodes whose classes were counted so far."""
-        return self._counter.n_counted
+        return len(self._dm_star)
+
+    def dm_star(self, node: Node) -> int:
+        """Sum of squared numbers of records over all classes at a node, those to be suppressed included."""
+        if node not in self._dm_star:
+            self._classes(node)
+        return self._dm_star[node]
 
     def passing(self, node: Node, *, max_suppressed: int) -> dict[int, bool]:
         """By k: whether no more records than that are in classes of fewer than k persons."""
-        # A class has no more persons than records, so a node that fails by records fails by persons.
-        by_records = self._counter.summary(node).suppressed
-        passes = {k: by_records[k] <= max_suppressed for k in self._ks}
-        if any(passes.values()):
-            sizes, bounds = self._classes(node)
-            undecided = []
-            for k in (k for k in self._ks if passes[k]):
-                if sizes[~bounds.may_have(k)].sum() > max_suppressed:
-                    passes[k] = False
-                elif sizes[~bounds.surely_have(k)].sum() > max_suppressed:
-                    undecided.append(k)
-            self._count(node, sizes, bounds, ks=undecided)
-            passes |= {k: self._outcomes[node, k][0] <= max_suppressed for k in undecided}
-        return passes
+        sizes, bounds = self._classes(node)
+        passes, undecided = {}, []
+        for k in self._ks:
+            passes[k] = bool(sizes[~bounds.surely_have(k)].sum() <= max_suppressed)
+            if not passes[k] and sizes[~bounds.may_have(k)].sum() <= max_suppressed:
+                undecided.append(k)
+        self._count(node, sizes, bounds, ks=undecided)
+        return passes | {k: self._outcomes[node, k][0] <= max_suppressed for k in undecided}
 
     def outcome(self, node: Node, *, k: int) -> tuple[int, int]:
         """Records in classes of fewer than k persons, and the number of other classes."""
@@ -64,8 +62,9 @@ class PersonCounter:
 
     def _classes(self, node: Node) -> tuple[FloatArray, ClassBounds]:
         """Records and bounds of the classes at a node; some may be empty."""
-        class_of, n_slots = slots_at(self._table, node)
-        sizes = np.bincount(class_of, weights=self._counts, minlength=n_slots)
+        class_of, n_slots = self._slots.at(node)
+        sizes = np.asarray(np.bincount(class_of, weights=self._counts, minlength=n_slots), dtype=np.float64)
+        self._dm_star[node] = sum_of_squares(sizes.astype(np.int64))
         return sizes, self._bounds.of_classes(class_of, n_classes=n_slots)
 
     def _count(self, node: Node, sizes: FloatArray, bounds: ClassBounds, *, ks: Sequence[int]) -> None:

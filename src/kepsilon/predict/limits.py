@@ -14,35 +14,21 @@ from kepsilon.predict.individual_risk import above_individual_risk
 from kepsilon.predict.outlook import largest_posteriors_of
 from kepsilon.predict.predict import Predicted, predict
 from kepsilon.predict.prediction import Prediction
-from kepsilon.predict.recheck import Recheck
 from kepsilon.predict.total_suppression import above_total_suppression
 
 
 def refuse_outside_limits(
-    predicted: Predicted,
-    preview: Preview,
-    partition: KAnonymised,
-    counted: Counted,
-    policy: Policy,
-    *,
-    recheck: Recheck | None = None,
+    predicted: Predicted, preview: Preview, partition: KAnonymised, counted: Counted, policy: Policy
 ) -> None:
     """Raises UnsatisfiableError that names every kept column that gives people away, and every limit that is not kept.
 
     Figures that are known before the draw decide: to decide by what was drawn would be to select noise. The classes are
-    gone through again only to word a refusal. `recheck` as for `predict`.
+    gone through again only to word a refusal.
     """
 
     def at(epsilons: Sequence[float]) -> Sequence[Prediction]:
         again = predict(
-            preview,
-            partition,
-            counted,
-            policy,
-            epsilons=epsilons,
-            look=predicted.look,
-            all_attackers=False,
-            recheck=recheck,
+            preview, partition, counted, policy, epsilons=epsilons, look=predicted.look, all_attackers=False
         )
         return again.predictions
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
-from kepsilon.table.persons import PersonCounts
 
 SHARES = 5040
 """Shares that a person is divided into. 1 to 10 combinations carry a whole number of shares each; more carry too few
@@ -25,73 +24,84 @@ together, which leaves the bound a bound."""
 class PersonBounds:
     """What the combinations of a table add to the bounds of a class."""
 
-    def __init__(self, persons: PersonCounts) -> None:
-        n_combinations = len(persons.single)
-        combinations, numbers = persons.combinations, persons.persons
+    def __init__(self, *, single: IntArray, combinations: IntArray, persons: IntArray) -> None:
+        """The parameters are the fields of `PersonCounts`."""
+        n_combinations = len(single)
         if (np.diff(combinations) < 0).any():
             order = np.argsort(combinations, kind="stable")
-            combinations, numbers = combinations[order], numbers[order]
-        self.persons: IntArray = numbers
+            combinations, persons = combinations[order], persons[order]
+        self.persons = persons
         """Person of each pair, combination by combination, shape (n_pairs,)."""
         self.n_pairs: IntArray = np.bincount(combinations, minlength=n_combinations)
         """Pairs of each combination, shape (n_combinations,)."""
-        self.n_several = max(1, persons.n_several)
+        self.first_pair: IntArray = np.cumsum(self.n_pairs) - self.n_pairs
+        """Position of the first pair of each combination, shape (n_combinations,)."""
+        n_of_person = np.bincount(persons, minlength=1)
+        self.n_several = len(n_of_person)
+        """A number above all of `persons`."""
         # Sums are exact below 2**53. `bincount` adds up doubles, and these need not be converted for every node.
-        self.most: FloatArray = (persons.single + self.n_pairs).astype(np.float64)
+        self.most: FloatArray = np.asarray(single + self.n_pairs, dtype=np.float64)
         """Persons of each combination, shape (n_combinations,)."""
-        carried = SHARES // np.bincount(numbers, minlength=1)[numbers]
+        carried = (SHARES // np.maximum(n_of_person, 1))[persons]
         several = np.bincount(combinations, weights=carried, minlength=n_combinations)
-        self.shares: FloatArray = SHARES * persons.single + several
+        self.shares: FloatArray = np.asarray(SHARES * single + several, dtype=np.float64)
         """Shares of persons that each combination carries, shape (n_combinations,)."""
 
     def of_classes(self, class_of: IntArray, *, n_classes: int) -> ClassBounds:
-        """The bounds of classes, from the class of every combination; each has one."""
-        return ClassBounds(
-            of_table=self,
-            class_of=class_of,
-            most=np.bincount(class_of, weights=self.most, minlength=n_classes),
-            shares=np.bincount(class_of, weights=self.shares, minlength=n_classes),
-        )
+        """The bounds of classes, from the class of every combination, none of which is SUPPRESSED; a class may be empty."""
+        return ClassBounds(of_table=self, class_of=class_of, n_classes=n_classes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ClassBounds:
-    """Bounds of the number of persons in each of some classes; a class may be empty."""
+    """Bounds of the number of persons in each of some classes, which are computed when they are first asked for."""
 
     of_table: PersonBounds
     class_of: IntArray
-    """Class of every combination, shape (n_combinations,)."""
-    most: FloatArray
-    """Pairs of a combination and a person in each class, shape (n_classes,): no class has more persons."""
-    shares: FloatArray
-    """Shares of persons that each class carries, shape (n_classes,)."""
+    n_classes: int
+    _most: FloatArray | None = None
+    _shares: FloatArray | None = None
 
     def surely_have(self, k: int) -> BoolArray:
         """Classes that have k persons by the lower bound: they carry more than k − 1, and persons are whole."""
-        return self.shares > (k - 1) * SHARES
+        if self._shares is None:
+            self._shares = self._sums(self.of_table.shares)
+        return self._shares > (k - 1) * SHARES
 
     def may_have(self, k: int) -> BoolArray:
-        """Classes that have k persons if none of them was counted twice; the others have fewer."""
-        return self.most >= k
+        """Classes that have k persons if nobody was counted twice; the others have fewer."""
+        return self._upper() >= k
 
     def have(self, ks: Sequence[int]) -> dict[int, BoolArray]:
         """By k: whether each class has k persons, shape (n_classes,)."""
         surely = {k: self.surely_have(k) for k in ks}
-        is_open = np.zeros(len(self.most), dtype=np.bool_)
+        is_open = np.zeros(self.n_classes, dtype=np.bool_)
         for k in ks:
             is_open |= self.may_have(k) & ~surely[k]
-        n_persons = self.most - self._counted_again(is_open)
+        n_persons = self._upper() - self._counted_again(is_open)
         return {k: surely[k] | (is_open & (n_persons >= k)) for k in ks}
+
+    def _upper(self) -> FloatArray:
+        """Pairs of a combination and a person in each class, shape (n_classes,)."""
+        if self._most is None:
+            self._most = self._sums(self.of_table.most)
+        return self._most
+
+    def _sums(self, of_combination: FloatArray) -> FloatArray:
+        sums: FloatArray = np.asarray(
+            np.bincount(self.class_of, weights=of_combination, minlength=self.n_classes), dtype=np.float64
+        )
+        return sums
 
     def _counted_again(self, is_open: BoolArray) -> IntArray:
         """How many pairs of each open class are of a person whom another pair of the class counted, shape (n_classes,)."""
         of_table = self.of_table
         rows = np.flatnonzero(is_open[self.class_of] & (of_table.n_pairs > 0))
         n_pairs = of_table.n_pairs[rows]
-        first = (np.cumsum(of_table.n_pairs) - of_table.n_pairs)[rows]
-        ends = np.cumsum(n_pairs)
-        pairs = np.arange(int(n_pairs.sum())) + np.repeat(first - (ends - n_pairs), n_pairs)
+        before = np.cumsum(n_pairs) - n_pairs
+        pairs = np.arange(int(n_pairs.sum())) + np.repeat(of_table.first_pair[rows] - before, n_pairs)
+        # A class and a person in one number: there are fewer than 2**62 pairs of them in every table that fits memory.
         keys = np.repeat(self.class_of[rows].astype(np.int64) * of_table.n_several, n_pairs) + of_table.persons[pairs]
         keys.sort()
         again = keys[1:][keys[1:] == keys[:-1]]
-        return np.bincount(again // of_table.n_several, minlength=len(is_open))
+        return np.bincount(again // of_table.n_several, minlength=self.n_classes)

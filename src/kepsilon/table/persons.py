@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.keys import LARGEST_KEY, distinct
+from kepsilon.table.person_bounds import PersonBounds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PersonCounts:
     """The persons of a frequency table."""
 
@@ -41,6 +43,11 @@ class PersonCounts:
     def n_persons(self) -> int:
         """Distinct persons of the table."""
         return int(self.single.sum()) + self.n_several
+
+    @cached_property
+    def bounds(self) -> PersonBounds:
+        """What tells which classes have k persons; made once, because every search asks several times."""
+        return PersonBounds(single=self.single, combinations=self.combinations, persons=self.persons)
 
     def in_classes(self, class_of: IntArray, *, n_classes: int) -> IntArray:
         """Distinct persons of each class, shape (n_classes,), from the class of every combination, or SUPPRESSED (−1)."""

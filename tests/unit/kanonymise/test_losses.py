@@ -21,7 +21,7 @@ EACH_LOSS = pytest.mark.parametrize("name", LOSSES)
 def losses_of(sample, name):
     counter = NodeCounter(sample.table, ks=[2])
     loss = LOSSES[name].for_table(sample.table)
-    return {node: loss(node, counter.summary(node)) for node in lattice_of(sample.table.domains).nodes()}
+    return {node: loss(node, counter.dm_star(node)) for node in lattice_of(sample.table.domains).nodes()}
 
 
 def test_every_loss_is_listed_under_its_own_name():

@@ -279,7 +279,9 @@ def test_persons_with_several_records_are_counted_at_the_top() -> None:
     text = ke.propose_policy(pa.table({"patient_id": [*range(300), *range(100)], "sex": cycle("M", "F")}))
     top = text.partition("[attributes")[0]
     told = " ".join(top.replace("\n# ", " ").split())
-    assert 'ATTENTION: 100 persons have several records, going by column "patient_id": 300 persons, 400 records.' in told
+    assert (
+        'ATTENTION: 100 persons have several records, going by column "patient_id": 300 persons, 400 records.' in told
+    )
     assert "With person, k counts persons, not records" in told
     assert tomllib.loads(text)["person"] == "patient_id"
     assert "epsilon_per" not in text  # there is no noise
@@ -353,11 +355,12 @@ def test_repeated_full_names_are_only_pointed_out() -> None:
     """A release warns of them too, and is not refused."""
     table = pa.table({"name": cycle("Ann A", "Bea B", "Cora C"), "sex": cycle("M", "F")})
     text = ke.propose_policy(table)
-    assert "ATTENTION: 3 values of column \"name\" occur in several records: namesakes" in text
+    assert 'ATTENTION: 3 values of column "name" occur in several records: namesakes' in text
     assert "State person" in text
     document = tomllib.loads(decided(text))
     assert not document.keys() & {"person", "records_are_persons"}
-    assert [one.where for one in ke.check(table, ke.Policy.from_dict(document)).warnings][0] == 'column "name"'
+    first, *_ = ke.check(table, ke.Policy.from_dict(document)).warnings
+    assert first.where == 'column "name"'
 
 
 def test_sensitive_columns_say_what_classes_can_be_asked_for() -> None:

@@ -120,26 +120,27 @@ class LocalColumns:
         if self._persons is not None:
             missing |= ~self._persons.is_known
         missing &= ~unlisted  # records with both faults are reported once, as unlisted
-        stays = self._within_cap(np.flatnonzero(~(unlisted | missing)))
-        if len(stays) < self.n_records:
-            self._stays = stays
+        beyond = self._beyond_cap(~(unlisted | missing))
+        leaves = unlisted | missing | beyond
+        if leaves.any():
+            self._stays = stays = np.flatnonzero(~leaves)
             if self._persons is not None:
                 self._persons = Persons(numbers=self._persons.numbers[stays], is_known=self._persons.is_known[stays])
-            self._numbers = {name: values[self._stays] for name, values in self._numbers.items()}
+            self._numbers = {name: values[stays] for name, values in self._numbers.items()}
             self._distinct = {
-                name: only_occurring(values, codes[self._stays]) for name, (values, codes) in self._distinct.items()
+                name: only_occurring(values, codes[stays]) for name, (values, codes) in self._distinct.items()
             }
-        n_missing, n_unlisted = int(missing.sum()), int(unlisted.sum())
-        by_cap = self.n_records - n_missing - n_unlisted - len(stays)
-        return LeftOut(missing=n_missing, unlisted=n_unlisted, by_cap=by_cap)
+        return LeftOut(missing=int(missing.sum()), unlisted=int(unlisted.sum()), by_cap=int(np.sum(beyond)))
 
-    def _within_cap(self, rows: IntArray) -> IntArray:
-        """The records at some positions, without those that a person has beyond the number that the policy allows."""
+    def _beyond_cap(self, remains: BoolArray) -> BoolArray | np.bool_:
+        """Which of the records that remain a person has beyond the number that the policy allows; no record without a cap."""
         most = self._roles.max_records_per_person
         if self._persons is None or most is None:
-            return rows
-        stays: IntArray = rows[~are_beyond_cap(self._persons.numbers[rows], rows, most=most)]
-        return stays
+            return np.False_
+        beyond = np.zeros(self.n_records, dtype=np.bool_)
+        rows = np.flatnonzero(remains)
+        beyond[rows] = are_beyond_cap(self._persons.numbers[rows], rows, most=most)
+        return beyond
 
     def count(
         self, domains: Mapping[str, tuple[Domain, IntArray]], *, missing_in_class: Sequence[str]

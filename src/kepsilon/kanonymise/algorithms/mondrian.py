@@ -4,6 +4,8 @@
 LeFevre et al. 2006. Each part of the table is cut at the weighted median of its widest attribute, relative to the range
 of the whole table. If a side would have fewer than k records, or fail another requirement, the next widest attribute is
 tried. Every record is released. Numbers with a public step are seen as cells of that step, so no cut divides a cell.
+
+Where k counts persons, a part is cut at the threshold nearest to the median that leaves k persons on both sides.
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ import numpy as np
 
 from kepsilon.errors import AnonymisationError, Problem, UnsatisfiableError
 from kepsilon.kanonymise.algorithms.protocol import KAnonymised, Request
-from kepsilon.kanonymise.median_cuts import PartsMeet, cut, relative_width, whole_table
+from kepsilon.kanonymise.median_cuts import PartsMeet, cut, places_of, relative_width, whole_table
 from kepsilon.kanonymise.node_counts import sum_of_squares
 from kepsilon.kanonymise.partitions import Partition, recode
+from kepsilon.kanonymise.person_cuts import PersonPairs
+from kepsilon.kanonymise.requirements.k_persons import KPersons
 from kepsilon.kanonymise.requirements.protocol import Requirement, all_met
 from kepsilon.kanonymise.table_parts import LabelStyle
 from kepsilon.table.arrays import BoolArray, IntArray
@@ -51,6 +55,8 @@ def partition(
 ) -> Partition:
     """The parts of the table that strict Mondrian ends with: no cut would leave k records on both sides of any of them.
 
+    If `further` asks for k persons, no cut would leave k persons on both sides.
+
     `fixed` lists attributes that must not be generalised: their values divide the table before the first cut. `further`
     holds the requirements beyond k records; they must hold for unions, because parts may be merged.
     Raises FixedPartTooSmallError if a part that exists before the first cut, which may be the whole table, has fewer than
@@ -70,14 +76,27 @@ def partition(
         )
         if not meets.all():
             raise FixedPartUnmetError(requirement=requirement, n_records=int(runs.sizes[~meets].sum()))
-    parts_meet = _parts_meet(further, table) if further else None
+    k_persons = KPersons(k=k)
+    pairs = None
+    if k_persons in further and table.persons is not None:
+        pairs = PersonPairs(table.persons, places_of(table), k=k)
+    others = [requirement for requirement in further if pairs is None or requirement != k_persons]
+    parts_meet = _parts_meet(others, table) if others else None
     widths = [relative_width(domain) for domain in table.domains]
     part_of: IntArray = np.zeros(table.n_combinations, dtype=np.int64)
     sizes: list[IntArray] = [np.zeros(0, dtype=np.int64)]
     n_finished = 0
     while runs.n_parts:
         smallest, largest = runs.extremes()
-        both_sides, is_cut = cut(runs, smallest=smallest, largest=largest, widths=widths, k=k, parts_meet=parts_meet)
+        both_sides, is_cut = cut(
+            runs,
+            smallest=smallest,
+            largest=largest,
+            widths=widths,
+            k=k,
+            persons=None if pairs is None else pairs.of_round(runs),
+            parts_meet=parts_meet,
+        )
         done = np.flatnonzero(~is_cut)
         in_done = np.repeat(~is_cut, runs.lengths)
         numbers = np.arange(n_finished, n_finished + len(done))

@@ -109,8 +109,7 @@ def search(
     if lattice.n_nodes > MAX_NODES:
         raise LatticeTooLargeError(lattice.n_nodes)
     by_k = {k: tuple((further or {}).get(k, ())) for k in ks}
-    sizes = NodeCounter(table, ks=ks, max_slots=max_slots)
-    counter = _counter(table, sizes, further=by_k)
+    counter = _counter(table, further=by_k, max_slots=max_slots)
     tags = {k: _Tags(lattice) for k in ks}
     may_conclude = may_tag(itertools.chain(*by_k.values()), max_suppressed=max_suppressed)
     if may_conclude:
@@ -131,7 +130,7 @@ def search(
             continue
         # A minimal node was counted: no passing node lies below it from which it could have been tagged.
         candidates = k_minimal if may_conclude else tuple(map(tuple, np.argwhere(passing).tolist()))
-        losses = {node: node_loss(node, sizes.summary(node)) for node in candidates}
+        losses = {node: node_loss(node, counter.dm_star(node)) for node in candidates}
         least = min(losses.values())
         # How many records are left out can be costly to count, so only nodes that tie are asked.
         suppressed, _, node = min(
@@ -142,20 +141,19 @@ def search(
             suppressed=suppressed,
             n_classes=counter.outcome(node, k=k)[1],
             loss=least,
-            dm_star=sizes.summary(node).dm_star,
+            dm_star=counter.dm_star(node),
             k_minimal=k_minimal,
             nodes_counted=counter.n_counted,
         )
     return results
 
 
-def _counter(table: FrequencyTable, sizes: NodeCounter, *, further: Mapping[int, Sequence[Requirement]]) -> _Counter:
+def _counter(table: FrequencyTable, *, further: Mapping[int, Sequence[Requirement]], max_slots: int) -> _Counter:
     """The fastest counter that knows all requirements; `further` has those beyond k records for every k."""
-    if not any(further.values()):
-        return sizes
     if table.persons is not None and all(own == (KPersons(k=k),) for k, own in further.items()):
-        return PersonCounter(table, table.persons, sizes, ks=tuple(further))
-    return RequirementCounter(table, sizes, further=further)
+        return PersonCounter(table, table.persons, ks=tuple(further))
+    sizes = NodeCounter(table, ks=tuple(further), max_slots=max_slots)
+    return RequirementCounter(table, sizes, further=further) if any(further.values()) else sizes
 
 
 def may_tag(requirements: Iterable[Requirement], *, max_suppressed: int) -> bool:
@@ -309,7 +307,7 @@ def _cannot_be_met(unmet: Unmet, table: FrequencyTable, request: Request, k: int
     enough = math.ceil(1000 * share) / 1000
     if enough < 1:
         ways.append(f"allow max_suppression = {enough:g}")
-    ways += [requirement.remedy for requirement in requirements]
+    ways += dict.fromkeys(requirement.remedy for requirement in requirements)
     hindrances = f" ({', '.join(f'{name} keeps {n} values there' for name, n in several)})" if several else ""
     return UnsatisfiableError(
         Problem(

@@ -11,7 +11,6 @@ from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.class_members import ClassMembers
 from kepsilon.table.frequency import FrequencyTable
-from kepsilon.table.person_bounds import PersonBounds
 from kepsilon.table.persons import persons_in_classes
 
 
@@ -48,7 +47,7 @@ class KPersons:
         if table.persons is None:
             raise lacking("persons")
         # Classes are shifted by one, because SUPPRESSED is −1.
-        bounds = PersonBounds(table.persons).of_classes(class_of + 1, n_classes=n_classes + 1)
+        bounds = table.persons.bounds.of_classes(class_of + 1, n_classes=n_classes + 1)
         return bounds.have([self.k])[self.k][1:]
 
     def met_by_records(self, members: ClassMembers) -> BoolArray:

@@ -157,9 +157,7 @@ def _suppression(explored: Explored, algorithm: str) -> Figure:
     )
     return Figure(
         title=f"Left out, {algorithm}, ε = {exact(epsilon)}",
-        sentences=[
-            f"The share of the records read that cannot be released: for k{confidence}, and because {before}."
-        ],
+        sentences=[f"The share of the records read that cannot be released: for k{confidence}, and because {before}."],
         drawing=bar_chart(
             bars,
             title=f"Records left out by k, {algorithm}",
