@@ -158,7 +158,7 @@ def _add_requirements(document: dict[str, Any], rng: np.random.Generator) -> Non
             {"t_closeness": float(rng.choice([0.3, 0.5, 0.8]))},
             {"l_diversity": {"distinct": 2}, "t_closeness": 0.6},
         ]
-        own |= asked[int(rng.integers(len(asked)))]
+        own.update(asked[int(rng.integers(len(asked)))])
 
 
 def _k_quasi(n: int, algorithm: str, rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
