@@ -21,6 +21,7 @@ PARTS = {
     "Larger than memory": ["scale.py", "10", "100"],
     "On a cluster": ["spark.py", "10", "--repeats", "2"],
     "Counting and searching": ["search.py"],
+    "Searching by persons beside searching by records": ["persons.py"],
     "The grid of k × ε × algorithm beside one release": ["explore.py"],
     "The grid on every engine": ["explore_engines.py", "1"],
     "Nearest-neighbour links": ["linking.py"],
