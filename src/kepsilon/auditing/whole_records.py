@@ -104,6 +104,7 @@ def one_of_each_person(case: AuditCase, looked: LookedAt) -> LookedAt:
         class_ids=looked.class_ids[chosen],
         kept={name: own.of(chosen) for name, own in looked.kept.items()},
         n_all=looked.n_all,
+        is_thinned=looked.is_thinned,
     )
 
 
