@@ -151,6 +151,11 @@ FORGED = {
         lambda record: record["reidentification"]["prosecutor"].update(highest=0.01),
         "reidentification.prosecutor.highest",
     ),
+    "links": (
+        lambda record: record["linking_risk"].update(realised=record["linking_risk"]["realised"] * 0.99),
+        "linking_risk.realised",
+    ),
+    "links of the table": (lambda record: record["attackers"][1].update(realised=0.001), "attackers.1.realised"),
     "single": (lambda record: record["linking_risk"].update(largest_possible=0.01), "linking_risk.largest_possible"),
 }
 """What is forged in the curator's record, and the path that the audit has to name."""

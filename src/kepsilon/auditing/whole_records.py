@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -99,12 +99,11 @@ def one_of_each_person(case: AuditCase, looked: LookedAt) -> LookedAt:
         return looked
     pairs = np.stack([looked.class_ids, persons[looked.rows]])
     chosen = np.sort(np.unique(pairs, axis=1, return_index=True)[1])
-    return LookedAt(
+    return replace(
+        looked,
         rows=looked.rows[chosen],
         class_ids=looked.class_ids[chosen],
         kept={name: own.of(chosen) for name, own in looked.kept.items()},
-        n_all=looked.n_all,
-        is_thinned=looked.is_thinned,
     )
 
 
