@@ -340,3 +340,16 @@ def test_values_of_records_beyond_the_cap_are_not_known(engine, tmp_path):
     assert own.table.domains[0].n_values == 3
     assert own.table.sensitive["illness"].n_values == 3
     own.columns.close()
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_a_record_whose_person_is_not_a_number_names_nobody(engine, tmp_path):
+    """Four patients and a NaN, which may be one of the four, would be a class of five persons."""
+    persons = [1.0, 2.0, 3.0, 4.0, float("nan"), 5.0, 6.0, 7.0, None, 8.0]
+    table = pa.table(random_people(10)).set_column(0, "name", pa.array(persons))
+    policy = document() | {"k": 5, "person": "name", "epsilon_per": "record"}
+    own = counted(Case(table=table, policy=policy), engine, tmp_path)
+    assert own.left_out.missing == 2
+    assert own.table.persons is not None
+    assert own.table.persons.n_persons == 8
+    own.columns.close()

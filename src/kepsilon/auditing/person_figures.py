@@ -11,15 +11,21 @@ import numpy as np
 
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
-from kepsilon.auditing.comparison import Comparison, compare_figures
+from kepsilon.auditing.comparison import Between, Comparison, compare_figures
 from kepsilon.auditing.residuals import n_taken_out_with_class
+from kepsilon.auditing.sensitive_values import NAN
 from kepsilon.auditing.tables import NOBODY, n_persons
 from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
 from kepsilon.json_values import Json
+from kepsilon.policy.numbers import parse_double
 from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.whole_records import WholeColumn
 
 MOST_VALUES = 1_000
 """Distinct values of a sensitive column, at most, for which the record says exactly what chance would give."""
+
+NEGLECTED = 1e-12
+"""Chances below this are not worked out exactly; each side leaves out other values that are too rare to matter."""
 
 SHARES = ("one_value", "one_value_by_chance", "nearly_one_value", "nearly_one_value_by_chance")
 
@@ -128,7 +134,7 @@ def _homogeneity(case: AuditCase, name: str) -> Json:
     """Shares of records with a value, by how far their class agrees on it, over all originals of the released classes."""
     classes = case.classes
     rows = np.flatnonzero(classes.of_original != NOWHERE)
-    values = case.original.table.whole_columns([name], rows)[name].codes
+    values = _values(case.original.table.whole_columns([name], rows)[name])
     has_value = values >= 0
     ids, values = classes.of_original[rows][has_value], values[has_value]
     n = len(values)
@@ -147,8 +153,26 @@ def _homogeneity(case: AuditCase, name: str) -> Json:
         for size, weight in zip(distinct.tolist(), (distinct * times).tolist(), strict=True):
             one += weight * float(((held / n) ** size).sum())
             nearly += weight * sum(_tail(int(count), n, size) for count in held.tolist())
-        figures |= {"one_value_by_chance": one / n, "nearly_one_value_by_chance": nearly / n}
+        figures |= {"one_value_by_chance": _about(one / n), "nearly_one_value_by_chance": _about(nearly / n)}
     return figures
+
+
+def _values(column: WholeColumn) -> IntArray:
+    """A number for each record's value, or −1: texts that differ in blanks around them, or write one number, are equal."""
+    trimmed = [text.strip() for text in column.texts]
+    if not trimmed:
+        return column.codes
+    numbers = [parse_double(text) for text in trimmed]
+    are_numbers = all(number is not None or text == NAN for number, text in zip(numbers, trimmed, strict=True))
+    keys: list[Any] = numbers if are_numbers else trimmed
+    places: dict[Any, int] = {}
+    of_code = [-1 if key is None else places.setdefault(key, len(places)) for key in keys]
+    return np.array([*of_code, -1], dtype=np.int64)[column.codes]
+
+
+def _about(chance: float) -> Between:
+    """A chance, to nine digits, or as far as it was worked out."""
+    return Between(chance * (1 - 1e-9) - NEGLECTED, chance * (1 + 1e-9) + NEGLECTED)
 
 
 def _tail(count: int, n: int, size: int) -> float:

@@ -26,6 +26,9 @@ from kepsilon.table.codes import Label
 MISSING = -1
 """In place of a value, where it is missing."""
 
+NAN = "nan"
+"""A double that is no number, as text: no value in a column of numbers."""
+
 ENTROPY_SLACK = 1e-9
 """An entropy so little below what is asked for meets it: logarithms are rounded."""
 
@@ -89,6 +92,8 @@ def read_sensitive(original: Original, released: Released | None, name: str) -> 
     own_plain = [_plain(text, are_times=are_times) for text in own_texts]
     listed = sorted({text for text, is_there in zip(plain, occurs.tolist(), strict=True) if is_there} | set(own_plain))
     listed = [text for text in listed if text]
+    if all(text == NAN or parse_double(text) is not None for text in listed):
+        listed = [text for text in listed if text != NAN]
     numbers = [parse_double(text) for text in listed]
     is_ordered = bool(listed) and all(number is not None for number in numbers)
     keys: list[Any] = numbers if is_ordered else listed
@@ -96,7 +101,7 @@ def read_sensitive(original: Original, released: Released | None, name: str) -> 
     code = {text: place[key] for text, key in zip(listed, keys, strict=True)}
     is_number = np.ones(len(place), dtype=np.bool_)
     if not is_ordered:
-        is_number[:] = [number is not None for number in numbers]
+        is_number[:] = [number is not None or text == NAN for number, text in zip(numbers, listed, strict=True)]
     return SensitiveColumn(
         of_original=np.array([code.get(text, MISSING) for text in plain], dtype=np.int64)[theirs],
         of_released=np.array([code.get(text, MISSING) for text in own_plain], dtype=np.int64)[own],

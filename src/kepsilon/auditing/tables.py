@@ -163,6 +163,8 @@ def read_persons(table: AuditedTable, policy: Policy) -> IntArray | None:
     texts, codes = table.labels(policy.person)
     numbers: dict[str, int] = {}
     trimmed = [(text or "").strip() for text in texts]
+    if table.holds_doubles(policy.person):
+        trimmed = ["" if text == "nan" else text for text in trimmed]
     of_text = [numbers.setdefault(text, len(numbers)) if text else NOBODY for text in trimmed]
     return np.array(of_text, dtype=np.int64)[codes]
 

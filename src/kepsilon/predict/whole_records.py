@@ -44,6 +44,7 @@ from kepsilon.predict.outlook import Outlook
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.chosen_classes import choose_classes, in_classes
 from kepsilon.table.classes import SUPPRESSED, Recoding
+from kepsilon.table.sensitive import MISSING, code_values_in_order
 from kepsilon.table.steps import steps_of
 from kepsilon.table.whole_records import WholeColumn, WholeRecords
 
@@ -75,6 +76,8 @@ class WholeLook:
     """By k-quasi, the number of the label that each record shows."""
     kept: Mapping[str, IntArray]
     """By kept column, the code of each record's value."""
+    sensitive: Mapping[str, IntArray]
+    """By sensitive column, the code of each record's value: blanks around a text do not matter, as in requirements."""
     rows: IntArray | None
     """Position of each record in the input; None where the input has no order."""
     persons: IntArray | None
@@ -153,12 +156,21 @@ def look_at_whole_records(
             for name, attribute in zip(policy.k_quasis, recoding.attributes, strict=False)
         },
         kept={name: own.codes[stays] for name, own in whole.kept.items()},
+        sensitive={name: _sensitive_codes(whole.kept[name].of(stays)) for name in policy.sensitive},
         rows=None if whole.rows is None else whole.rows[stays],
         persons=None if policy.person is None else _persons(whole.identifiers[policy.person])[stays],
         found=found,
         n_all=int(recoding.sizes.sum()),
         is_thinned=bool(np.any(np.bincount(class_ids, minlength=len(classes)) < recoding.sizes[classes])),
     )
+
+
+def _sensitive_codes(column: WholeColumn) -> IntArray:
+    """Codes of values, or MISSING: texts that differ in blanks around them, or write one number, are one value."""
+    if not column.texts:
+        return column.codes
+    of_code, _, _ = code_values_in_order(column.texts)
+    return np.append(of_code, MISSING)[column.codes]
 
 
 def _most_records(policy: Policy) -> int:
@@ -209,7 +221,7 @@ def noisy_classes(look: WholeLook, outlook: Outlook, policy: Policy) -> NoisyCla
 def homogeneity_of(look: WholeLook, policy: Policy) -> dict[str, Homogeneity]:
     """How far the classes that were looked at agree on a value, by sensitive column."""
     return {
-        name: homogeneity(look.class_ids, look.kept[name], measured_on=look.sample_in_words)
+        name: homogeneity(look.class_ids, look.sensitive[name], measured_on=look.sample_in_words)
         for name in policy.sensitive
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from kepsilon.table.codes import Label
 
 MISSING = -1
 """The code of a missing value."""
+
+NAN = "nan"
+"""A double that is no number, as text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,16 +45,18 @@ class SensitiveCounts:
 def code_values_in_order(values: Sequence[Label]) -> tuple[IntArray, int, bool]:
     """The code of each of some distinct texts, how many codes there are, and whether they are in the order of numbers.
 
-    Null and texts without a character but blanks are MISSING. If all others are numbers, texts of one number share a code.
+    Null and texts without a character but blanks are MISSING. If all others are numbers, texts of one number share a code,
+    and NaN is MISSING too.
     """
-    is_value = [value is not None and bool(value.strip()) for value in values]
-    present = [str(value).strip() for value, found in zip(values, is_value, strict=True) if found]
-    numbers = [parse_double(text) for text in present]
-    is_ordered = bool(present) and all(number is not None for number in numbers)
-    distinct, places = np.unique(np.array(numbers if is_ordered else present), return_inverse=True)
+    texts = ["" if value is None else value.strip() for value in values]
+    numbers = [parse_double(text) for text in texts]
+    are_numbers = all(number is not None or text in ("", NAN) for number, text in zip(numbers, texts, strict=True))
+    keys: list[Any] = [text or None for text in texts] if not are_numbers else numbers
+    present = [key for key in keys if key is not None]
+    distinct, places = np.unique(np.array(present), return_inverse=True)
     codes: IntArray = np.full(len(values), MISSING, dtype=np.int64)
-    codes[np.flatnonzero(is_value)] = places
-    return codes, len(distinct), is_ordered
+    codes[[key is not None for key in keys]] = places
+    return codes, len(distinct), bool(present) and are_numbers
 
 
 def count_sensitive(

@@ -104,6 +104,10 @@ class AuditedTable:
         kind = _value_type(self._column(name).type)
         return bool(pa.types.is_timestamp(kind) or pa.types.is_time(kind))
 
+    def holds_doubles(self, name: str) -> bool:
+        """Whether a column is one of floating-point numbers, of which some may be NaN."""
+        return bool(pa.types.is_floating(_value_type(self._column(name).type)))
+
     def _coded(self, name: str) -> tuple[tuple[Label, ...], IntArray]:
         column = self._column(name)
         is_bytes = pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)

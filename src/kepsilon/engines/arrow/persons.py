@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whom records are about: numbers that stand for the persons of a column, so that no text of it has to be held.
 
-Persons are compared as text, as k-quasis are, without the blanks around it. A null and a text of blanks say nothing.
+Persons are compared as text, as k-quasis are, without the blanks around it. A null, NaN and a text of blanks say
+nothing.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ def _distinct_persons(column: pa.ChunkedArray, name: str, source: str) -> tuple[
     array, texts = distinct_texts(column, name, source)
     if pa.types.is_floating(array.dictionary.type):
         texts = pc.if_else(pc.equal(texts, "-0"), "0", texts)  # equal, and one k-quasi value too
+        texts = pc.if_else(pc.equal(texts, "nan"), pa.scalar(None, texts.type), texts)
     try:
         trimmed = pc.utf8_trim_whitespace(texts)
         trimmed.validate(full=True)

@@ -33,11 +33,14 @@ _PARTS_PER_ROOM = 2
 """Parts for each room's worth of records: persons have records in different numbers, so parts are not of one size."""
 
 
-def read_columns(table: SparkTable, roles: ColumnRoles, names: Sequence[str], *, rows: bool, hashes: bool) -> Any:
+def read_columns(
+    table: SparkTable, roles: ColumnRoles, names: Sequence[str], *, rows: bool, hashes: bool, key: int
+) -> Any:
     """A Spark frame of the named columns as c0, c1 …; persons come as numbers, null where a record does not name one.
 
     With `rows`, the position in the input is beside them. With `hashes`, so is a hash of it or, where records have no
-    position, of all values that are read: in any reading it has to be of the same ones.
+    position, of all values that are read: in any reading it has to be of the same ones. That hash is one with a secret
+    `key`, so that which records stay tells nothing about their values to whoever knows all others.
     """
     from pyspark.sql import functions as f
     from pyspark.sql import types
@@ -46,7 +49,7 @@ def read_columns(table: SparkTable, roles: ColumnRoles, names: Sequence[str], *,
         places = [f"c{i}" for i in range(len(names))]
         frame = table.columns([*names, *roles.read], rows=False)
         values = [hashable(frame, f"c{len(names) + i}") for i in range(len(roles.read))]
-        frame = frame.select(*places, f.xxhash64(f.lit(0), *values).alias(_HASH))
+        frame = frame.select(*places, f.xxhash64(f.lit(key).cast("bigint"), *values).alias(_HASH))
     elif hashes:
         frame = table.columns(names, rows=True)
         frame = frame.withColumn(_HASH, f.xxhash64(frame[ROW]))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from secrets import randbits
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ class TableReading:
 
     def __init__(self, table: SparkTable, roles: ColumnRoles) -> None:
         self._table, self._roles = table, roles
+        self._key = randbits(63)
         self.refused: dict[str, DataError] = {}
         """By ε-quasi whose type holds no numbers, the error that says so."""
         self.parsed = tuple(name for name in roles.epsilon_quasis if self._is_parsed(name))
@@ -49,7 +51,7 @@ class TableReading:
         Beside them are the counts of `ReadNumbers` for ε-quasis that workers read, the position in the input if `rows`, and
         the hash by which records within the cap are chosen if `hashes`.
         """
-        frame = read_columns(self._table, self._roles, names, rows=rows, hashes=hashes)
+        frame = read_columns(self._table, self._roles, names, rows=rows, hashes=hashes, key=self._key)
         parsed = [name for name in names if name in self.parsed]
         if parsed:
             places = tuple(names.index(name) for name in parsed)
