@@ -22,6 +22,7 @@ PARTS = {
     "On a cluster": ["spark.py", "10", "--repeats", "2"],
     "Counting and searching": ["search.py"],
     "`check` with and without the look at kept columns": ["kept_columns.py"],
+    "Searching by persons beside searching by records": ["persons.py"],
     "The grid of k × ε × algorithm beside one release": ["explore.py"],
     "The grid on every engine": ["explore_engines.py", "1"],
     "Nearest-neighbour links": ["linking.py"],

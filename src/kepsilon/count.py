@@ -84,7 +84,8 @@ def read_and_count(source: object, policy: Policy, *, engine: Engine, clock: Sto
             Problem(
                 where=opened.name,
                 what=f"k = {policy.k}, but only {counted.n_staying:,} records are there to be released "
-                f"({columns.n_records:,} read, {left_out.missing:,} left out as missing, {left_out.unlisted:,} as unlisted).",
+                f"({columns.n_records:,} read, {left_out.missing:,} left out as missing, {left_out.unlisted:,} as unlisted"
+                f"{f', {left_out.by_cap:,} above max_records_per_person' if left_out.by_cap else ''}).",
                 fix="Choose a smaller k, or give more records.",
             )
         )

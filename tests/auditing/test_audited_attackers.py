@@ -192,7 +192,9 @@ def test_a_record_that_names_a_harmless_column_as_the_worst_is_broken(folder):
     record = json.loads(path.read_text(encoding="utf-8"))
     (place,) = [i for i, row in enumerate(record["attackers"]) if row["how"].startswith(f"{NEAREST} with")]
     dropped = record["attackers"][place]["column"]
-    other = ke.anonymise(original, leaky_policy(attributes={dropped: {"role": "identifier"}}), unsafe_seed=1)
+    other = ke.anonymise(
+        original, leaky_policy(records_are_persons=True, attributes={dropped: {"role": "identifier"}}), unsafe_seed=1
+    )
     (harmless,) = [own for own in other.record.attackers if own.how.startswith(f"{NEAREST} with")]
     record["attackers"][place] = harmless.to_json()
     path.write_text(json.dumps(record), encoding="utf-8")

@@ -13,10 +13,13 @@ import pytest
 
 import kepsilon as ke
 from kepsilon.auditing import attacks, audit, noise
-from material.audited_releases import arrow
+from material.audited_releases import arrow, patients, patients_policy, released
+from material.person_tamperings import TAMPERINGS as OF_PERSONS
+from material.person_tamperings import sound_release as sound_release_of_persons
 from material.tamperings import TAMPERINGS, sound_release
 
 sound = cache(sound_release)
+sound_of_persons = cache(sound_release_of_persons)
 
 NEEDED_FOR: dict[str, tuple[str, str, bool]] = {
     "check_counts": ("class cut to k-1", "ola", False),
@@ -44,6 +47,9 @@ WITH_OTHERS = {"check_identifiers": ("identifier renamed", "ola", True)}
 
 An identifier in a release is also a column too many, or a kept value that is not the original's.
 """
+
+ONLY_WARN = ("check_repeated_codes",)
+"""Checks that call nothing broken."""
 
 FILES: dict[str, Callable[[Path], None]] = {}
 """For each check of files a function that tampers with a release in a folder; filled below."""
@@ -103,7 +109,30 @@ def test_every_check_is_in_the_tables():
     listed = [*audit.CHECKS_OF_CLASSES, *audit.CHECKS_OF_NOISE]
     listed += [check for checks in audit.LATER_CHECKS.values() for check in checks]
     names = {check.__name__ for check in listed} | {name for name in vars(audit) if name.startswith("check_")}
-    assert names - set(TOGETHER) <= {*NEEDED_FOR, *WITH_OTHERS, *FILES}
+    of_persons = {tampering.needs for tampering in OF_PERSONS.values()}
+    assert names - set(TOGETHER) <= {*NEEDED_FOR, *WITH_OTHERS, *ONLY_WARN, *FILES, *of_persons}
+
+
+@pytest.mark.parametrize("name", OF_PERSONS)
+def test_without_a_check_of_persons_or_values_a_tampering_goes_unnoticed(name, monkeypatch):
+    tampering = OF_PERSONS[name]
+    case = tampering.change(sound_of_persons(tampering.setting))
+    assert {finding.check for finding in case.audit().broken} == {tampering.check}
+    switched_off(tampering.needs, monkeypatch)
+    assert not case.audit().broken
+
+
+def test_without_the_check_of_repeated_codes_nobody_warns(monkeypatch):
+    case = released(patients(300), patients_policy())
+    repeated = arrow({**case.original, "name": [f"CANARY-{i // 2}" for i in range(300)]})
+
+    def warned() -> bool:
+        audit = ke.audit(repeated, arrow(case.released), case.policy)
+        return any(finding.check == "persons" for finding in audit.of("warning"))
+
+    assert warned()
+    switched_off("check_repeated_codes", monkeypatch)
+    assert not warned()
 
 
 def quoted_cell(folder: Path) -> None:

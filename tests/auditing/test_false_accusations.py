@@ -153,4 +153,3 @@ def test_values_that_differ_in_blanks_agree(tmp_path):
     record, audit = audit_of_wards(tmp_path, ["flu", "flu ", " flu"], n=40)
     assert record.homogeneity["illness"].one_value == 1
     assert not audit.broken, audit.findings
-

@@ -22,6 +22,7 @@ from kepsilon.errors import DataError, MemoryLimitError
 from kepsilon.kanonymise.algorithms import k_anonymise
 from kepsilon.randomness import unsafe_seeded_bytes
 from kepsilon.stopwatch import Stopwatch, ignore_step
+from kepsilon.table.classes import Recoding
 from material.encounters import DIVERSE, Expected, encounters, expected, singles_and_several
 from material.engine_cases import ENGINES, EVERY, OTHERS, Case, document, giant_class, random_people
 
@@ -306,6 +307,39 @@ def test_persons_are_nowhere_in_what_is_written(engine, tmp_path):
         assert b"CANARY" not in content
         assert not any(number.to_bytes(8, "little", signed=True) in content for number in numbers)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["outputs", "table"]
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_classes_of_scattered_combinations_have_the_details_of_their_records(engine, tmp_path):
+    """A preview reads its classes from buckets that hold records of other classes too."""
+    case = replace(CASES["text"], memory=200_000)
+    own, truth = counted(case, engine, tmp_path), expected(case)
+    class_of = np.arange(own.table.n_combinations) * 5 % 7
+    sizes = np.bincount(class_of, weights=own.table.counts).astype(np.int64)
+    recoding = Recoding(class_of=class_of, sizes=sizes, attributes=())
+    batches = [batch for seen in own.columns.preview(recoding).each(copy) for batch in in_parts(seen)]
+    check_batches(batches, own, truth, class_of)
+    own.columns.close()
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_values_of_records_beyond_the_cap_are_not_known(engine, tmp_path):
+    """A combination all of whose records are left out is no row of the table, and its values are in no domain."""
+    n = 300
+    columns = {
+        **random_people(n),
+        "name": ["CANARY"] * 40 + [f"CANARY-{i}" for i in range(n - 40)],
+        "zip": [f"{i:05d}" for i in range(40)] + ["99999"] * (n - 40),
+        "illness": [f"rare {i}" for i in range(40)] + ["flu"] * (n - 40),
+    }
+    policy = document(illness=DIVERSE["illness"]) | {"person": "name", "epsilon_per": "record"}
+    case = Case(pa.table(columns), {**policy, "max_records_per_person": 2}, memory=10**6)
+    own = counted(case, engine, tmp_path)
+    assert own.left_out.by_cap == 38
+    assert own.table.counts.min() > 0
+    assert own.table.domains[0].n_values == 3
+    assert own.table.sensitive["illness"].n_values == 3
+    own.columns.close()
 
 
 @pytest.mark.parametrize("engine", EVERY)

@@ -124,9 +124,10 @@ def test_values_do_not_decide_which_records_of_a_dataframe_stay(session, tmp_pat
     table = alike()
     one, other = (counted(session, table, tmp_path, 2).table for _ in range(2))
     assert one.counts.sum() == other.counts.sum()
-    assert any(
-        one.sensitive[name].counts.tolist() != other.sensitive[name].counts.tolist() for name in DIVERSE
-    ) or one.counts.tolist() != other.counts.tolist()
+    assert (
+        any(one.sensitive[name].counts.tolist() != other.sensitive[name].counts.tolist() for name in DIVERSE)
+        or one.counts.tolist() != other.counts.tolist()
+    )
 
 
 def test_a_dataframe_that_is_computed_in_other_pieces_keeps_the_same_records(session, tmp_path, monkeypatch):

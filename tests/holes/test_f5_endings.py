@@ -225,6 +225,7 @@ def test_f5_a_broken_promise_is_one_also_if_nobody_reads_it(case, kepsilon_comma
 
 def test_f5_a_policy_is_written_also_if_nobody_reads_the_grid(case):
     """`explore --write-policy … | head` has to do what was asked for."""
+    (case / "policy.toml").write_text(WITHOUT_NOTES, encoding="utf-8")
     words = "--k 3 --epsilon 1 --algorithm ola --max-risk 1 --write-policy new.toml"
     outcome = in_shell(case, f"KE explore people.csv -p policy.toml {words} | head -c 0")
     assert (outcome.returncode, outcome.stderr) == (0, "")

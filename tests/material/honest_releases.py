@@ -106,9 +106,59 @@ def _draw(rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, Any]]:
         document["confidence_rule"] = str(rng.choice(["text", "strict", "suppress_zero"]))
     if rng.random() < 0.3:
         document["loss"] = str(rng.choice(["dm*", "precision", "entropy"]))
+    more = rng.spawn(1)[0]  # so that what is drawn above stays as it is
+    if more.random() < 0.4:
+        _add_persons(document, columns, n, more)
+    if more.random() < 0.7:
+        _add_requirements(document, more)
     names = list(columns)
     rng.shuffle(names)
     return document, {name: columns[name] for name in names}
+
+
+def _add_persons(document: dict[str, Any], columns: dict[str, Any], n: int, rng: np.random.Generator) -> None:
+    """Makes the records those of fewer persons, some of them with very many, and says what ε covers."""
+    n_persons = max(1, int(n / rng.choice([1.2, 3, 8])))
+    numbers = (rng.random(n) ** float(rng.choice([1, 2, 4])) * n_persons).astype(int)
+    naming = str(rng.choice(["text", "blanks", "number", "float"]))
+    named: list[Any] = {
+        "text": [f"CANARY-{i:05}" for i in numbers],
+        "blanks": [f"{' ' * (j % 3)}CANARY-{i:05}{' ' * (j % 2)}" for j, i in enumerate(numbers)],
+        "number": (10**6 + numbers).tolist(),
+        "float": (numbers / 4).tolist(),
+    }[naming]
+    unnamed = rng.random(n) < float(rng.choice([0, 0.03]))
+    columns["name"] = [None if gone else name for name, gone in zip(named, unnamed, strict=True)]
+    document["attributes"]["name"] = {"role": "identifier"}
+    document["person"] = "name"
+    values = [name for name, own in document["attributes"].items() if own["role"] == "epsilon-quasi"]
+    if rng.random() < 0.5:
+        document["max_records_per_person"] = int(rng.choice([1, 2, 4]))
+    if values:
+        document["epsilon_per"] = str(rng.choice(["record", "person"]))
+    if document.get("epsilon_per") == "person" and "max_records_per_person" not in document:
+        first = {int(person): i for i, person in reversed(list(enumerate(numbers)))}
+        for name in values:
+            own = columns[name]
+            columns[name] = [own[first[int(person)]] for person in numbers]
+            present = [value for value in own if value is not None]
+            low, high = float(np.floor(min(present))), float(np.ceil(max(present))) + 1
+            document["attributes"][name] |= {"range": [low, high], "missing": "suppress"}
+
+
+def _add_requirements(document: dict[str, Any], rng: np.random.Generator) -> None:
+    """Asks something of the values of sensitive columns."""
+    for own in document["attributes"].values():
+        if own["role"] != "sensitive" or rng.random() < 0.4:
+            continue
+        asked: list[dict[str, Any]] = [
+            {"l_diversity": {"distinct": 2}},
+            {"l_diversity": {"entropy": 1.5}},
+            {"l_diversity": {"recursive": [2, 2]}},
+            {"t_closeness": float(rng.choice([0.3, 0.5, 0.8]))},
+            {"l_diversity": {"distinct": 2}, "t_closeness": 0.6},
+        ]
+        own.update(asked[int(rng.integers(len(asked)))])
 
 
 def _k_quasi(n: int, algorithm: str, rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:

@@ -86,6 +86,8 @@ def _decimal(scene: Scene) -> str:
 
 
 def _k(scene: Scene) -> int:
+    if any(column.holds == "persons" for column in scene.columns):  # they are far fewer than records
+        return scene.rng.choice([2, 2, 3, 5])
     return scene.rng.choice([2, 2, 3, 5, 10, 25]) if scene.n_records >= 100 else scene.rng.choice([2, 2, 3])
 
 
@@ -114,7 +116,8 @@ def _cap(scene: Scene) -> Any:
         if per == "person" and scene.rng.random() < 0.95:
             _make_constant(scene)
         return ABSENT
-    return scene.rng.choice([1, 2, 3, 5, 40])
+    is_tiny = per == "person" and scene.document["epsilon"] < 0.005  # none is left to share, and the policy is refused
+    return 1 if is_tiny and scene.rng.random() < 0.9 else scene.rng.choice([1, 2, 3, 5, 40])
 
 
 def _make_constant(scene: Scene) -> None:
@@ -136,7 +139,7 @@ def _draws_once(scene: Scene) -> bool:
 
 def _l_diversity(scene: Scene) -> dict[str, Any]:
     kind = scene.rng.choice(["distinct", "entropy", "recursive"])
-    return {kind: HOW[f"attributes.{scene.attribute['role']}.l_diversity.{kind}"](scene)}
+    return {kind: HOW[f"attributes.sensitive.l_diversity.{kind}"](scene)}
 
 
 def _attributes(scene: Scene) -> dict[str, Any]:
@@ -286,9 +289,6 @@ def _label(scene: Scene) -> str:
 REASONS = ("made-up records", "<b>öffentlich</b> & bekannt", '=public("yes"), \\n', "x" * 500, "שלום 日本 {0} %s")
 """Why a kept column may be published though it gives people away; the manifest and the report print it."""
 
-DISTINCT, ENTROPY, RECURSIVE = one_of(2, 2, 3), one_of(1.2, 1.5, 2, 2.5), one_of([3, 2], [2, 2], [0.5, 3], [10.0, 3])
-CLOSENESS = one_of(0.2, 0.5, 0.9, 1)
-
 # The order of the keys is the order in which settings are drawn.
 HOW: dict[str, How] = {
     "k": _k,
@@ -335,23 +335,19 @@ HOW: dict[str, How] = {
     "attributes.epsilon-quasi.mechanism": maybe(0.3, any_value("attributes.epsilon-quasi.mechanism")),
     "attributes.epsilon-quasi.missing": maybe(
         0.5,
-        lambda scene: "suppress" if _draws_once(scene) else scene.rng.choice(values_of("attributes.epsilon-quasi.missing")),
+        lambda scene: (
+            "suppress" if _draws_once(scene) else scene.rng.choice(values_of("attributes.epsilon-quasi.missing"))
+        ),
     ),
     "attributes.epsilon-quasi.missing_values": maybe(0.2, _codes),
     "attributes.epsilon-quasi.domain": maybe(0.3, _declared),
     "attributes.sensitive.accept_leak": maybe(0.7, one_of(*REASONS)),
     "attributes.sensitive.l_diversity": maybe(0.2, _l_diversity),
-    "attributes.sensitive.l_diversity.distinct": DISTINCT,
-    "attributes.sensitive.l_diversity.entropy": ENTROPY,
-    "attributes.sensitive.l_diversity.recursive": RECURSIVE,
-    "attributes.sensitive.t_closeness": maybe(0.15, CLOSENESS),
+    "attributes.sensitive.l_diversity.distinct": one_of(2, 2, 3),
+    "attributes.sensitive.l_diversity.entropy": one_of(1.2, 1.5, 2, 2.5),
+    "attributes.sensitive.l_diversity.recursive": one_of([3, 2], [2, 2], [0.5, 3], [10.0, 3]),
+    "attributes.sensitive.t_closeness": maybe(0.15, one_of(0.2, 0.5, 0.9, 1)),
     "attributes.insensitive.accept_leak": maybe(0.7, one_of(*REASONS)),
-    # The schema allows these, and the policy refuses them: rarely drawn.
-    "attributes.insensitive.l_diversity": maybe(0.03, _l_diversity),
-    "attributes.insensitive.l_diversity.distinct": DISTINCT,
-    "attributes.insensitive.l_diversity.entropy": ENTROPY,
-    "attributes.insensitive.l_diversity.recursive": RECURSIVE,
-    "attributes.insensitive.t_closeness": maybe(0.02, CLOSENESS),
 }
 """How each setting is drawn: a function of the scene that returns the value, or ABSENT."""
 

@@ -21,10 +21,14 @@ def schema() -> Node:
     return kepsilon.json_schema()
 
 
+ONLY_OF_SENSITIVE = ("attributes.insensitive.l_diversity", "attributes.insensitive.t_closeness")
+"""What the schema allows because both roles share their keys, and every policy refuses."""
+
+
 @cache
 def all_settings() -> frozenset[str]:
-    """Names of all keys, values and shapes that the schema allows."""
-    return frozenset(_walk(schema(), ""))
+    """Names of all keys, values and shapes that a policy can have."""
+    return frozenset(name for name in _walk(schema(), "") if not name.startswith(ONLY_OF_SENSITIVE))
 
 
 @cache

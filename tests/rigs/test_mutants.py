@@ -8,16 +8,21 @@ import os
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from kepsilon import count, errors
+from kepsilon import count, draw, errors
+from kepsilon.engines.local import columns as local
 from kepsilon.engines.local.merged import LocalMerged
 from kepsilon.errors import DataError, Problem
 from kepsilon.files.atomic import Staging
 from kepsilon.grid.grid import Grid
+from kepsilon.kanonymise.requirements.k_persons import KPersons
+from kepsilon.kanonymise.requirements.l_diversity import LDiversity
+from kepsilon.kanonymise.requirements.t_closeness import TCloseness
 from kepsilon.pipeline import anonymise as pipeline
 from kepsilon.pipeline import check as checked
 from kepsilon.predict.predict import Predicted
@@ -27,6 +32,7 @@ from rigs.cases import draw_case
 from rigs.commands import HangsError, Outcome, limited_time
 from rigs.faults import draw_fault, is_faulty
 from rigs.label_meaning import covers
+from rigs.settings import settings_of
 from rigs.surroundings import SURROUNDINGS, Signal, draw_surroundings, wrong_ending
 
 MOST_CASES = 60
@@ -95,6 +101,98 @@ def test_classes_of_k_minus_one_are_noticed(monkeypatch):
     smaller = lambda table, policy: proper(table, policy.with_changes(k=max(2, policy.k - 1)))  # noqa: E731
     monkeypatch.setattr(pipeline, "k_anonymise", smaller)
     assert first_noticed(fuzz.try_case, ("k: ", "exit code 1: anonymise: (ValueError at evaluate")) is not None
+
+
+def asking_for(*names: str, but: str = "") -> Iterator[int]:
+    """Some cases in memory, without a fault, whose policies have some settings, and one of them not."""
+    cases = (draw_case(seed) for seed in itertools.count() if not is_faulty(seed))
+    possible = (case for case in cases if case.engine == "in memory" and (case.is_frame or case.with_linkage))
+    used = ((case.seed, settings_of(case.document)) for case in possible)
+    return itertools.islice((seed for seed, own in used if own.issuperset(names) and but not in own), 30)
+
+
+def nothing_asked(kind):
+    """Takes a requirement out: no policy asks for it."""
+    return lambda monkeypatch: monkeypatch.setattr(kind, "asked_by", classmethod(lambda cls, policy, *, k: ()))
+
+
+def no_cap(monkeypatch):
+    monkeypatch.setattr(local, "are_beyond_cap", lambda persons, rows, *, most: np.zeros(len(rows), dtype=bool))
+
+
+def nobody_unknown(monkeypatch):
+    proper = local.code_persons
+    known = lambda own: replace(own, is_known=np.ones_like(own.is_known))  # noqa: E731
+    monkeypatch.setattr(local, "code_persons", lambda *arguments: known(proper(*arguments)))
+
+
+def capped_as_missing(monkeypatch):
+    proper = local.LocalColumns.leave_out
+
+    def left_out(self, *arguments, **options):
+        found = proper(self, *arguments, **options)
+        return replace(found, missing=found.missing + found.by_cap, by_cap=0)
+
+    monkeypatch.setattr(local.LocalColumns, "leave_out", left_out)
+
+
+def draws_of_others(monkeypatch):
+    proper = draw._take_drawn
+
+    def shifted(*arguments):
+        noisy = proper(*arguments)
+        return replace(noisy, published=np.roll(noisy.published, 1, axis=0))
+
+    monkeypatch.setattr(draw, "_take_drawn", shifted)
+
+
+def persons_published(monkeypatch):
+    """Somebody's own identifier stands among the labels."""
+    proper, seen = local.code_persons, []
+
+    def remembering(column, *arguments):
+        seen.append(str(column.drop_null()[0]))
+        return proper(column, *arguments)
+
+    def telling(column):
+        return pa.chunked_array([pa.array([seen[-1], *column.to_pylist()[1:]], pa.string()).dictionary_encode()])
+
+    monkeypatch.setattr(local, "code_persons", remembering)
+    changed_tables(monkeypatch, lambda table: with_columns(table, is_label, telling) if seen else table)
+
+
+@pytest.mark.parametrize(
+    ("mutate", "seeds", "what"),
+    [
+        pytest.param(nothing_asked(KPersons), asking_for("person"), "persons: a class of", id="k by records"),
+        pytest.param(no_cap, asking_for("max_records_per_person"), "persons: somebody has more", id="no cap"),
+        pytest.param(capped_as_missing, asking_for("max_records_per_person"), "records: ", id="capped as missing"),
+        pytest.param(nobody_unknown, asking_for("person"), "persons: a record is released", id="records of nobody"),
+        pytest.param(
+            draws_of_others,
+            asking_for("epsilon_per = person", but="max_records_per_person"),
+            "persons: released values of one person differ",
+            id="several draws",
+        ),
+        pytest.param(persons_published, asking_for("person"), "files: the release holds", id="persons published"),
+        pytest.param(
+            nothing_asked(LDiversity),
+            asking_for("attributes.sensitive.l_diversity"),
+            "diversity: a class does not meet",
+            id="no l-diversity",
+        ),
+        pytest.param(
+            nothing_asked(TCloseness),
+            asking_for("attributes.sensitive.t_closeness"),
+            "closeness: a class is further",
+            id="no t-closeness",
+        ),
+    ],
+)
+def test_broken_promises_about_persons_and_sensitive_values_are_noticed(monkeypatch, mutate, seeds, what):
+    """Each is one promise that the package no longer keeps."""
+    mutate(monkeypatch)
+    assert first_noticed(fuzz.try_case, what, seeds=seeds) is not None
 
 
 def test_a_record_that_leaves_its_class_is_noticed(monkeypatch):

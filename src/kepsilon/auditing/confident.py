@@ -56,7 +56,7 @@ def check_confident_k(case: AuditCase) -> None:
         )
     if rule == "strict":
         is_near = reach >= policy.k
-        near = np.bincount(classes.of_released[is_near], minlength=classes.n_classes)
+        near: IntArray = np.bincount(classes.of_released[is_near], minlength=classes.n_classes)
         if case.original.persons is not None and case.linkage is not None:
             persons = case.original.persons[case.linkage.original_row]
             near = n_persons(classes.of_released[is_near], persons[is_near], n_classes=classes.n_classes)

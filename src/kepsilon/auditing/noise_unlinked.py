@@ -15,7 +15,7 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import as_one_class
 from kepsilon.auditing.noise_law import Rounding, claimed_noise, marginal_cdf
-from kepsilon.auditing.one_draw import most_with_one_draw
+from kepsilon.auditing.one_draw import most_with_one_draw, sums_by_draw, variance_by_draw
 from kepsilon.auditing.order import sorting_ranks
 from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.tables import codes_of_both
@@ -68,6 +68,8 @@ class BinnedValues:
     """Originals that carry one draw, at most; 1 unless all records of a person do."""
     variance: FloatArray
     """Variance under the claim of the sum of each score over all classes, at most, shape (3,)."""
+    largest: FloatArray
+    """How far one draw can move the sum of each score away from its mean, at most, shape (3,)."""
     records: IntArray
     """Rows of the released records of these classes, shape (n_seen,)."""
     found: FloatArray
@@ -243,18 +245,20 @@ def _tail(binned: BinnedValues, score: int, n_gone: int, n_elsewhere: int) -> fl
     Each of the `n_gone` records that were taken out is counted with the lowest score. The `n_elsewhere` among them whose
     class is not in the release add to the variance as much as they can.
     """
-    largest = 2 * LARGEST_SCORE
-    excess = float(binned.excess(score).sum()) - n_gone * largest
+    excess = float(binned.excess(score).sum()) - n_gone * 2 * LARGEST_SCORE
     variance = float(binned.variance[score]) + n_elsewhere * binned.most * LARGEST_SCORE**2
     if n_elsewhere and binned.most > 1:
         variance *= 2  # a draw may be of records on both sides, and (a + b)² ≤ 2(a² + b²)
-    return bernstein_bound(excess, variance=variance, largest=largest * binned.most)
+    largest = float(binned.largest[score])
+    if n_elsewhere:
+        largest += (binned.most - 1) * 2 * LARGEST_SCORE  # what records of other classes add
+    return bernstein_bound(excess, variance=variance, largest=largest)
 
 
 def _off_centre(binned: BinnedValues) -> float:
     """Bound on the probability, under the claim, that values lie so far to one side."""
     excess = abs(float(binned.excess(PLACE).sum()))
-    return 2 * bernstein_bound(excess, variance=float(binned.variance[PLACE]), largest=2.0 * binned.most)
+    return 2 * bernstein_bound(excess, variance=float(binned.variance[PLACE]), largest=float(binned.largest[PLACE]))
 
 
 def moved_probability(excess: FloatArray, variance: FloatArray) -> float:
@@ -334,6 +338,12 @@ def _binned(case: AuditCase, j: int, chosen: IntArray) -> BinnedValues:
         spread = np.einsum("ib,ibs->is", mass, own**2) - mean**2
         means[part], spreads[part] = mean, spread
         variances[ids[part][firsts]] += np.add.reduceat(spread, firsts, axis=0)
+    most = most_with_one_draw(case)
+    largest = np.array([2 * LARGEST_SCORE, 2 * LARGEST_SCORE, 2.0])
+    if most > 1:
+        above, below = scores.max(axis=1)[ids] - means, means - scores.min(axis=1)[ids]
+        above[:, PLACE] = np.maximum(above, below)[:, PLACE]  # the place may be off to either side
+        largest = sums_by_draw(case, members, above).max(axis=0)
     published = case.released.numbers[name]
     sees = np.flatnonzero((new_id[classes.of_released] >= 0) & ~np.isnan(published))
     counts = np.zeros((len(chosen), N_BINS))
@@ -348,24 +358,12 @@ def _binned(case: AuditCase, j: int, chosen: IntArray) -> BinnedValues:
         originals=members,
         means=means,
         spreads=spreads,
-        most=most_with_one_draw(case),
-        variance=_variance(case, members, spreads),
+        most=most,
+        variance=variance_by_draw(case, members, spreads),
+        largest=largest,
         records=sees,
         found=scores[own_class, bins],
     )
-
-
-def _variance(case: AuditCase, members: IntArray, spreads: FloatArray) -> FloatArray:
-    """Variance of the sum of each score, at most, shape (3,).
-
-    Scores of records with one draw may go together: the deviation of their sum is at most the sum of their deviations.
-    """
-    persons = case.original.persons
-    if not case.policy.draws_once_per_person or persons is None:
-        return np.asarray(spreads.sum(axis=0))
-    deviations = np.sqrt(np.maximum(0.0, spreads))
-    sums = [np.bincount(persons[members], weights=deviations[:, score]) for score in range(spreads.shape[1])]
-    return np.array([float(own @ own) for own in sums])
 
 
 def _edges(low: FloatArray, high: FloatArray, scale: FloatArray, rounding: Rounding) -> FloatArray:

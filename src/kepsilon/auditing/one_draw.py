@@ -13,7 +13,7 @@ from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
 from kepsilon.auditing.findings import counted
 from kepsilon.auditing.tables import NOBODY
-from kepsilon.table.arrays import BoolArray
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 
 def check_one_draw(case: AuditCase) -> None:
@@ -55,7 +55,7 @@ def check_one_draw(case: AuditCase) -> None:
         )
 
 
-def _equal(one: np.ndarray, other: np.ndarray) -> BoolArray:
+def _equal(one: FloatArray, other: FloatArray) -> BoolArray:
     """Whether the rows of two arrays are equal, missing values included."""
     equal: BoolArray = ((one == other) | (np.isnan(one) & np.isnan(other))).all(axis=1)
     return equal
@@ -83,3 +83,20 @@ def most_with_one_draw(case: AuditCase) -> int:
     if not case.policy.draws_once_per_person or original.persons is None:
         return 1
     return int(np.bincount(original.persons[original.stays], minlength=1).max())
+
+
+def sums_by_draw(case: AuditCase, rows: IntArray, values: FloatArray) -> FloatArray:
+    """Sums of values over the originals of each draw, from (n_originals, n) to (n_draws, n); `rows` are the originals."""
+    persons = case.original.persons
+    if not case.policy.draws_once_per_person or persons is None:
+        return values
+    return np.column_stack([np.bincount(persons[rows], weights=own) for own in values.T])
+
+
+def variance_by_draw(case: AuditCase, rows: IntArray, variances: FloatArray) -> FloatArray:
+    """Variance, at most, of sums over all originals in `rows`, from the variances of each, shape (n,).
+
+    Values that rest on one draw may go together: the deviation of their sum is at most the sum of their deviations.
+    """
+    sums = sums_by_draw(case, rows, np.sqrt(np.maximum(0.0, variances)))
+    return np.asarray((sums**2).sum(axis=0))

@@ -52,6 +52,7 @@ def compare_attackers(case: AuditCase, document: Json, known: Json, found: Compa
         return
     if case.policy.person is not None:
         _compare_by_class_of_persons(case, rows, found)
+        _compare_by_quasis_of_persons(case, rows, known, found)
         if headline is not None:
             _compare_headline(headline, rows, found)
         return
@@ -102,6 +103,20 @@ def _compare_by_class_of_persons(case: AuditCase, rows: Sequence[Json], found: C
         sizes = case.classes.n_originals
         figures |= {"expected": int(most.sum()) / int(sizes.sum()), "largest": float((most / sizes).max())}
     compare_figures(rows[place], figures, f"{KEY}.{place}", found)
+
+
+def _compare_by_quasis_of_persons(case: AuditCase, rows: Sequence[Json], known: Json, found: Comparison) -> None:
+    """Compares whoever names the likeliest person of the class with the figures that the rest of the record is compared with."""
+    own = known_by_quasis(case.policy, risk=None, largest=None)
+    place = next((i for i, row in enumerate(rows) if _is_about(row, own)), None)
+    if place is None:
+        found.require(False, f"{KEY} (one who {own.how} is not there)")
+        return
+    names = {"realised": "realised", "largest": "largest_possible"}
+    risk = known.get("linking_risk", {})
+    compare_figures(
+        rows[place], {key: risk[name] for key, name in names.items() if name in risk}, f"{KEY}.{place}", found
+    )
 
 
 def _compare_those_without_kept(case: AuditCase, rows: Sequence[Json], known: Json, found: Comparison) -> None:

@@ -181,7 +181,7 @@ def _within_cap(persons: IntArray | None, stays: BoolArray, policy: Policy) -> t
     most = policy.max_records_per_person
     if persons is None or most is None:
         return stays, 0
-    n_of_person = np.bincount(persons[stays], minlength=1)
+    n_of_person = np.bincount(persons[stays], minlength=int(persons.max(initial=0)) + 1)
     return stays & (n_of_person[persons] <= most), int(np.maximum(0, n_of_person - most).sum())
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -89,6 +89,21 @@ def look_at_whole_records(case: AuditCase, *, only_known: bool) -> LookedAt:
         kept=case.original.table.whole_columns(case.policy.kept, chosen),
         n_all=len(rows),
         is_thinned=bool(np.any((shares > 0) & (shares < 1))),
+    )
+
+
+def one_of_each_person(case: AuditCase, looked: LookedAt) -> LookedAt:
+    """What was looked at, only the first record of each person in each class: to link another one is as right."""
+    persons = case.original.persons
+    if persons is None:
+        return looked
+    pairs = np.stack([looked.class_ids, persons[looked.rows]])
+    chosen = np.sort(np.unique(pairs, axis=1, return_index=True)[1])
+    return replace(
+        looked,
+        rows=looked.rows[chosen],
+        class_ids=looked.class_ids[chosen],
+        kept={name: own.of(chosen) for name, own in looked.kept.items()},
     )
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -14,12 +13,6 @@ from kepsilon.kanonymise.requirements.protocol import Requirement, class_sums
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.frequency import FrequencyTable
 from kepsilon.table.keys import number
-
-_SLOTS_PER_COMBINATION = 4
-"""Empty slots cost less than numbering the classes, up to so many slots per combination; measured."""
-
-_MOST_TOGETHER = 1 << 16
-"""Most combinations of values of attributes that are coded together, so that their numbers stay in a fast cache."""
 
 
 def classes_at(table: FrequencyTable, node: Node) -> tuple[list[IntArray], IntArray, int]:
@@ -34,49 +27,6 @@ def classes_at(table: FrequencyTable, node: Node) -> tuple[list[IntArray], IntAr
     n_labels = [len(domain.levels[level]) for domain, level in zip(table.domains, node, strict=True)]
     class_of, n_classes = number(codes, sizes=n_labels, length=table.n_combinations)
     return codes, class_of, n_classes
-
-
-class NodeSlots:
-    """Numbers the classes at nodes of one table, many nodes fast; some of the numbered classes may be empty.
-
-    Neighbouring attributes are coded together while few enough combinations of their values are possible. The class of a
-    combination is then the sum of one number from a small table per group of attributes.
-    """
-
-    def __init__(self, table: FrequencyTable) -> None:
-        self._table = table
-        self._groups: list[list[int]] = []
-        """Positions of the attributes of each group."""
-        self._codes: list[IntArray] = []
-        """Codes of all combinations in the attributes of each group together, each of shape (n_combinations,)."""
-        n_possible = 1
-        for attribute, (domain, column) in enumerate(zip(table.domains, table.codes, strict=True)):
-            n_possible *= domain.n_values
-            if n_possible > _MOST_TOGETHER or not self._groups:
-                self._groups.append([])
-                self._codes.append(np.zeros(table.n_combinations, dtype=np.intp))
-                n_possible = domain.n_values
-            self._groups[-1].append(attribute)
-            self._codes[-1] *= domain.n_values
-            self._codes[-1] += column
-
-    def at(self, node: Node) -> tuple[IntArray, int]:
-        """The class of every combination at a node, shape (n_combinations,), and a number above all of them."""
-        table = self._table
-        n_labels = [len(domain.levels[level]) for domain, level in zip(table.domains, node, strict=True)]
-        n_slots = math.prod(n_labels)
-        if n_slots > _SLOTS_PER_COMBINATION * table.n_combinations:
-            _, class_of, n_classes = classes_at(table, node)
-            return class_of, n_classes
-        class_of = np.zeros(table.n_combinations, dtype=np.intp)
-        for group, codes in zip(self._groups, self._codes, strict=True):
-            number_of: IntArray = np.zeros(1, dtype=np.intp)
-            for attribute in group:
-                stride = math.prod(n_labels[attribute + 1 :])
-                above = table.domains[attribute].at_level(node[attribute]) * stride
-                number_of = np.add.outer(number_of, above).ravel()
-            class_of += number_of.take(codes)
-        return class_of, n_slots
 
 
 class RequirementCounter:

@@ -191,7 +191,7 @@ class Kept(Specification):
         asked = [key for key in ("l_diversity", "t_closeness") if getattr(self, key) is not None]
         if asked and self.role != "sensitive":
             raise PydanticCustomError(
-                "not_sensitive", '{key} is for a column with role = "sensitive"', {"key": " and ".join(asked)}
+                "not_sensitive", 'only a column with role = "sensitive" can have {key}', {"key": " and ".join(asked)}
             )
         return self
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from kepsilon.engines.protocol import Batch
 from kepsilon.kanonymise.requirements import beyond_k, requirements_of
+from kepsilon.kanonymise.requirements.k_persons import KPersons
 from kepsilon.kanonymise.requirements.protocol import Requirement, all_met_by_records
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import BoolArray, IntArray
@@ -49,8 +50,9 @@ class RequirementsAgain:
 
 
 def recheck_of(policy: Policy, table: FrequencyTable) -> Recheck | None:
-    """The recheck that the policy needs; None where nothing is left out after the search, or only k records is asked for."""
-    asked = beyond_k(requirements_of(policy, k=policy.k))
+    """The recheck that the policy needs; None where nothing is left out after the search, or only k is asked for."""
+    # Confident k counts persons by itself, and leaves no class with fewer than k of them.
+    asked = [own for own in beyond_k(requirements_of(policy, k=policy.k)) if not isinstance(own, KPersons)]
     if policy.confidence is None or not asked:
         return None
     return RequirementsAgain(requirements=tuple(own.bound_to(table) for own in asked), diverse=policy.diverse)

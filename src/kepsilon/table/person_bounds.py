@@ -27,7 +27,7 @@ class PersonBounds:
     def __init__(self, *, single: IntArray, combinations: IntArray, persons: IntArray) -> None:
         """The parameters are the fields of `PersonCounts`."""
         n_combinations = len(single)
-        if (np.diff(combinations) < 0).any():
+        if (combinations[1:] < combinations[:-1]).any():
             order = np.argsort(combinations, kind="stable")
             combinations, persons = combinations[order], persons[order]
         self.persons = persons
@@ -42,66 +42,55 @@ class PersonBounds:
         # Sums are exact below 2**53. `bincount` adds up doubles, and these need not be converted for every node.
         self.most: FloatArray = np.asarray(single + self.n_pairs, dtype=np.float64)
         """Persons of each combination, shape (n_combinations,)."""
-        carried = (SHARES // np.maximum(n_of_person, 1))[persons]
+        carried = (SHARES // np.maximum(n_of_person, 1)).astype(np.float64).take(persons)
         several = np.bincount(combinations, weights=carried, minlength=n_combinations)
         self.shares: FloatArray = np.asarray(SHARES * single + several, dtype=np.float64)
         """Shares of persons that each combination carries, shape (n_combinations,)."""
 
     def of_classes(self, class_of: IntArray, *, n_classes: int) -> ClassBounds:
         """The bounds of classes, from the class of every combination, none of which is SUPPRESSED; a class may be empty."""
-        return ClassBounds(of_table=self, class_of=class_of, n_classes=n_classes)
+        return ClassBounds(
+            most=sums_of(self.most, class_of, n_classes=n_classes),
+            shares=sums_of(self.shares, class_of, n_classes=n_classes),
+        )
 
-
-@dataclass(slots=True, kw_only=True)
-class ClassBounds:
-    """Bounds of the number of persons in each of some classes, which are computed when they are first asked for."""
-
-    of_table: PersonBounds
-    class_of: IntArray
-    n_classes: int
-    _most: FloatArray | None = None
-    _shares: FloatArray | None = None
-
-    def surely_have(self, k: int) -> BoolArray:
-        """Classes that have k persons by the lower bound: they carry more than k − 1, and persons are whole."""
-        if self._shares is None:
-            self._shares = self._sums(self.of_table.shares)
-        return self._shares > (k - 1) * SHARES
-
-    def may_have(self, k: int) -> BoolArray:
-        """Classes that have k persons if nobody was counted twice; the others have fewer."""
-        return self._upper() >= k
-
-    def have(self, ks: Sequence[int]) -> dict[int, BoolArray]:
-        """By k: whether each class has k persons, shape (n_classes,)."""
-        surely = {k: self.surely_have(k) for k in ks}
-        is_open = np.zeros(self.n_classes, dtype=np.bool_)
+    def have(self, ks: Sequence[int], bounds: ClassBounds, class_of: IntArray) -> dict[int, BoolArray]:
+        """By k: whether each class has k persons, shape (n_classes,); `bounds` are those of the classes in `class_of`."""
+        surely = {k: surely_have(k, bounds.shares) for k in ks}
+        is_open = np.zeros(len(bounds.most), dtype=np.bool_)
         for k in ks:
-            is_open |= self.may_have(k) & ~surely[k]
-        n_persons = self._upper() - self._counted_again(is_open)
+            is_open |= (bounds.most >= k) & ~surely[k]
+        n_persons = bounds.most - self._counted_again(is_open, class_of)
         return {k: surely[k] | (is_open & (n_persons >= k)) for k in ks}
 
-    def _upper(self) -> FloatArray:
-        """Pairs of a combination and a person in each class, shape (n_classes,)."""
-        if self._most is None:
-            self._most = self._sums(self.of_table.most)
-        return self._most
-
-    def _sums(self, of_combination: FloatArray) -> FloatArray:
-        sums: FloatArray = np.asarray(
-            np.bincount(self.class_of, weights=of_combination, minlength=self.n_classes), dtype=np.float64
-        )
-        return sums
-
-    def _counted_again(self, is_open: BoolArray) -> IntArray:
+    def _counted_again(self, is_open: BoolArray, class_of: IntArray) -> IntArray:
         """How many pairs of each open class are of a person whom another pair of the class counted, shape (n_classes,)."""
-        of_table = self.of_table
-        rows = np.flatnonzero(is_open[self.class_of] & (of_table.n_pairs > 0))
-        n_pairs = of_table.n_pairs[rows]
+        rows = np.flatnonzero(is_open[class_of] & (self.n_pairs > 0))
+        n_pairs = self.n_pairs[rows]
         before = np.cumsum(n_pairs) - n_pairs
-        pairs = np.arange(int(n_pairs.sum())) + np.repeat(of_table.first_pair[rows] - before, n_pairs)
+        pairs = np.arange(int(n_pairs.sum())) + np.repeat(self.first_pair[rows] - before, n_pairs)
         # A class and a person in one number: there are fewer than 2**62 pairs of them in every table that fits memory.
-        keys = np.repeat(self.class_of[rows].astype(np.int64) * of_table.n_several, n_pairs) + of_table.persons[pairs]
+        keys = np.repeat(class_of[rows].astype(np.int64) * self.n_several, n_pairs) + self.persons[pairs]
         keys.sort()
         again = keys[1:][keys[1:] == keys[:-1]]
-        return np.bincount(again // of_table.n_several, minlength=self.n_classes)
+        return np.bincount(again // self.n_several, minlength=len(is_open))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassBounds:
+    """Bounds of the number of persons in each of some classes."""
+
+    most: FloatArray
+    """Pairs of a combination and a person in each class, shape (n_classes,): no class has more persons."""
+    shares: FloatArray
+    """Shares of persons that each class carries, shape (n_classes,)."""
+
+
+def surely_have(k: int, shares: FloatArray) -> BoolArray:
+    """Classes that have k persons by the lower bound: they carry more than k − 1, and persons are whole."""
+    return shares > (k - 1) * SHARES
+
+
+def sums_of(statistic: FloatArray, class_of: IntArray, *, n_classes: int) -> FloatArray:
+    """Sum of a statistic over each class, shape (n_classes,)."""
+    return np.asarray(np.bincount(class_of, weights=statistic, minlength=n_classes), dtype=np.float64)

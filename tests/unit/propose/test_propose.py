@@ -359,7 +359,8 @@ def test_repeated_full_names_are_only_pointed_out() -> None:
     assert "State person" in text
     document = tomllib.loads(decided(text))
     assert not document.keys() & {"person", "records_are_persons"}
-    assert [one.where for one in ke.check(table, ke.Policy.from_dict(document)).warnings][0] == 'column "name"'
+    first, *_ = ke.check(table, ke.Policy.from_dict(document)).warnings
+    assert first.where == 'column "name"'
 
 
 def test_sensitive_columns_say_what_classes_can_be_asked_for() -> None:

@@ -121,7 +121,7 @@ class ColumnProfile:
     """Whether these are numbers that are text with a decimal comma."""
     has_points: bool = False
     """Whether these are numbers that are text, some of them with a decimal point."""
-    repetition: Repetition = Repetition(n_distinct=0, n_records=0)
+    repetition: Repetition = field(default_factory=lambda: Repetition(n_distinct=0, n_records=0))
     """How far its values repeat, as a release would find where the column is an identifier."""
 
     @property

@@ -46,9 +46,9 @@ class KPersons:
     def met_by(self, table: FrequencyTable, class_of: IntArray, *, n_classes: int) -> BoolArray:
         if table.persons is None:
             raise lacking("persons")
-        # Classes are shifted by one, because SUPPRESSED is −1.
-        bounds = table.persons.bounds.of_classes(class_of + 1, n_classes=n_classes + 1)
-        return bounds.have([self.k])[self.k][1:]
+        shifted = class_of + 1  # because SUPPRESSED is −1
+        bounds = table.persons.bounds.of_classes(shifted, n_classes=n_classes + 1)
+        return table.persons.bounds.have([self.k], bounds, shifted)[self.k][1:]
 
     def met_by_records(self, members: ClassMembers) -> BoolArray:
         if members.persons is None:

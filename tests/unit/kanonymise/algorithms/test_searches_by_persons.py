@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import kepsilon
-from kepsilon.kanonymise import node_classes
+from kepsilon.kanonymise import node_slots, person_counts
 from kepsilon.kanonymise.algorithms import Request, for_every_k, k_anonymise, mondrian, ola
 from kepsilon.kanonymise.algorithms.find_classes import _refuse_broken
 from kepsilon.kanonymise.person_counts import PersonCounter
@@ -96,19 +96,25 @@ def test_ola_finds_what_an_exhaustive_search_finds(asked, made_up, ks, limit):
         assert all_met(further[k], table, recoding.class_of, n_classes=recoding.n_classes).all()
 
 
-@pytest.mark.parametrize(("slots", "together"), [(4, 1 << 16), (0, 1 << 16), (1 << 20, 4)], ids=str)
+@pytest.mark.parametrize(
+    ("slots", "together", "held"),
+    [(4, 1 << 16, 1 << 25), (0, 1 << 16, 1 << 25), (1 << 20, 4, 1 << 25), (1 << 20, 1 << 16, 0), (1, 4, 150)],
+    ids=["as it is", "numbered anew", "many groups", "nothing stored", "everything little"],
+)
 @settings(max_examples=60)
-@given(made_up=encounters(), limit=limits)
-def test_every_node_counts_persons_as_the_records_do(slots, together, made_up, limit):
-    """Whichever way classes are numbered; a class too many would be published, one too few lost."""
+@given(made_up=encounters(), limit=limits, data=st.data())
+def test_every_node_counts_persons_as_the_records_do(slots, together, held, made_up, limit, data):
+    """In whatever order nodes are asked for, and whichever way classes are numbered; a class too many would be published, one too few lost."""
     records, hierarchies = extended(made_up)
     ks = (1, 2, 3, 5, 9)
     table = made_up.table
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(node_classes, "_SLOTS_PER_COMBINATION", slots)
-        patch.setattr(node_classes, "_MOST_TOGETHER", together)
+        patch.setattr(node_slots, "SLOTS_PER_COMBINATION", slots)
+        patch.setattr(node_slots, "MOST_TOGETHER", together)
+        patch.setattr(person_counts, "MOST_NUMBERS_HELD", held)
         deciding, counting = (PersonCounter(table, table.persons, ks=ks) for _ in range(2))
-        for n, node in enumerate(brute_force_ola.all_nodes(hierarchies), start=1):
+        nodes = data.draw(st.permutations(brute_force_ola.all_nodes(hierarchies)))
+        for n, node in enumerate(nodes, start=1):
             passing = deciding.passing(node[:-2], max_suppressed=limit)
             for k in ks:
                 sizes = brute_force_ola.released_sizes(records, hierarchies, node, k, judged(("persons",), made_up, k))
