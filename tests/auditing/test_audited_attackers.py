@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import json
 from itertools import combinations
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import kepsilon as ke
@@ -288,3 +291,55 @@ def test_screen_and_json_have_the_whole_table(tmp_path, kepsilon_command):
     assert all({"knows", "how", "expected", "realised", "largest"} <= row.keys() for row in rows)
     record = json.loads((tmp_path / "release.csv.curator.json").read_text(encoding="utf-8"))
     assert [row["how"] for row in rows] == [row["how"] for row in record["attackers"]]
+
+
+def visits(folder: Path, **settings: Any) -> ke.Audit:
+    """The audit of a release of visits, up to nine of a person, with a linkage."""
+    persons = [i % 10 if i < 60 else 10 + i // 4 for i in range(120)]
+    table = pa.table(
+        {
+            "person": [f"p{own}" for own in persons],
+            "ward": [f"w{i % 3}" for i in range(120)],
+            "age": [20 + own * 7 % 60 for own in persons],
+        }
+    )
+    attributes = {
+        "person": {"role": "identifier"},
+        "ward": {"role": "k-quasi", "hierarchy": {"type": "suppress"}},
+        "age": {"role": "epsilon-quasi", "precision": 1, "range": [0, 100]},
+    }
+    document = {"k": 3, "epsilon": 4, "algorithm": "ola", "max_suppression": 0.5, "person": "person"}
+    under = ke.Policy.from_dict(document | settings | {"attributes": attributes})
+    release = ke.anonymise(table, under, unsafe_seed=1)
+    release.write(folder / "released.csv")
+    return ke.audit(table, folder / "released.csv", under, linkage=release.linkage)
+
+
+@pytest.mark.parametrize("covered", ["record", "person"])
+def test_figures_of_records_are_not_called_those_of_persons(tmp_path, covered):
+    """The audit's attackers link records: their rows said that they name persons, who are easier to find."""
+    audit = visits(tmp_path, epsilon_per=covered)
+    assert not audit.broken
+    first, *others = audit.figures.attackers
+    assert "names the person" in first.how
+    assert first.realised == first.risk.total
+    assert others
+    for own in others:
+        assert "names the" not in own.how
+        assert "by record" in own.how
+    assert "Links to persons" in audit.headline
+
+
+def test_a_bound_without_joined_records_is_not_stated_where_they_can_be_joined(tmp_path):
+    """Three equal values in a class are those of whoever has three records there, whatever the noise is."""
+    audit = visits(tmp_path, epsilon_per="person")
+    assert audit.figures.largest_risks.by_matching is None
+    assert "matching" not in {own.name for own in audit.figures.attackers}
+    assert any("joins records" in str(own) for own in audit.findings)
+
+
+def test_nobody_is_0_percent_sure_where_no_original_is_known(tmp_path):
+    audit = visits(tmp_path, epsilon_per="person", max_records_per_person=1, confidence=0.9)
+    assert audit.figures.largest_risks is None
+    assert all(own.figures_in_words for own in audit.figures.attackers)
+

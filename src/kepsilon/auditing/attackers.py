@@ -13,6 +13,7 @@ from kepsilon.auditing.attacks import NEAREST
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.known_columns import attack_with_known, worst_column
 from kepsilon.auditing.leaks import report_leaks
+from kepsilon.auditing.person_figures import most_of_one, most_of_originals, persons_of_released
 from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.auditing.three_attributes import attack_with_three
@@ -23,6 +24,7 @@ from kepsilon.evaluate.linking.attackers import (
     REAL,
     Attacker,
     known_by_class,
+    known_by_class_of_persons,
     known_by_everything,
     known_by_matching,
     known_by_quasis,
@@ -31,7 +33,11 @@ from kepsilon.evaluate.linking.attackers import (
     known_with_column,
     percent,
 )
+from kepsilon.policy.policy import Policy
 from kepsilon.special_files import special_kind
+
+BY_RECORD = "; by record, though persons may have several"
+"""What is added to how an attacker links, where links to the right person would be more."""
 
 APART, TIMES = 0.05, 1.25
 """A headline of the curator's record is too low if ours exceeds it by so much, and is so many times as large."""
@@ -46,6 +52,8 @@ def report_whole_records(case: AuditCase, path: Path | None) -> None:
     looked = look_at_whole_records(case, only_known=False)
     found = report_leaks(case, looked) if case.policy.kept and looked.rows.size else None
     attackers = tuple(_attackers(case, looked, found))
+    if case.policy.person is not None:
+        attackers = (*_by_class_of_persons(case), *(replace(own, how=own.how + BY_RECORD) for own in attackers))
     case.findings.figures = replace(case.findings.figures, attackers=attackers)
     formula = next((own for own in attackers if own.needs_only_quasis and own.column is not None), None)
     if formula is not None and formula.risk is not None:
@@ -59,13 +67,33 @@ def _attackers(case: AuditCase, looked: LookedAt, found: KeptColumns | None) -> 
     policy, figures = case.policy, case.findings.figures
     yield _by_class(case)
     if why_not_judged(policy) is None:
-        yield _by_quasis(case)
-        if policy.epsilon_quasis and figures.largest_risks is not None:
+        by_quasis = _by_quasis(case)
+        if by_quasis.figures_in_words:
+            yield by_quasis
+        if policy.epsilon_quasis and figures.largest_risks is not None and not policy.draws_once_per_person:
             yield known_by_matching(policy, largest=figures.largest_risks.by_matching)
     if found is not None:
         yield from _by_working_out(case, looked, found)
     if why_not_judged(policy) is None:
         yield from _who_know_more(case, looked)
+
+
+def _by_class_of_persons(case: AuditCase) -> Iterator[Attacker]:
+    """Whoever names in each class the person with most records, where persons are known."""
+    released, most, classes = persons_of_released(case), most_of_originals(case), case.classes
+    if released is None:
+        return
+    of_released = most_of_one(*released, n_classes=classes.n_classes)
+    is_complete = most is not None and n_taken_out_with_class(case) == 0
+    own = known_by_class_of_persons(
+        of_released if most is None else most, sizes=classes.n_released if most is None else classes.n_originals
+    )
+    yield replace(
+        own,
+        risk=own.risk if is_complete else None,
+        largest=None if most is None else own.largest,
+        realised=int(of_released.sum()) / case.released.n_records,
+    )
 
 
 def _by_class(case: AuditCase) -> Attacker:
@@ -85,7 +113,7 @@ def _by_quasis(case: AuditCase) -> Attacker:
     if not case.policy.epsilon_quasis:
         realised = classes.n_classes / case.released.n_records
         expected = classes.n_classes / int(classes.n_originals.sum()) if classes.all_known else None
-    own = known_by_quasis(case.policy, risk=_estimate(expected), largest=None if largest is None else largest.of_one)
+    own = known_by_quasis(_of_records(case.policy), risk=_estimate(expected), largest=None if largest is None else largest.of_one)
     return replace(own, realised=realised)
 
 
@@ -112,7 +140,7 @@ def _who_know_more(case: AuditCase, looked: LookedAt) -> Iterator[Attacker]:
     if policy.kept:
         name = worst_column(case, looked)
         links = attack_with_known(case, looked, [name])
-        own = known_with_column(policy, column=name, risk=_estimate(links.expected), largest=links.largest)
+        own = known_with_column(_of_records(policy), column=name, risk=_estimate(links.expected), largest=links.largest)
         yield replace(own, realised=links.realised, measured_on=_measured_on(looked))
     three = attack_with_three(case, looked)
     if three is not None:
@@ -122,6 +150,11 @@ def _who_know_more(case: AuditCase, looked: LookedAt) -> Iterator[Attacker]:
     links = attack_with_known(case, looked, policy.kept)
     everything = known_by_everything(risk=_estimate(links.expected), largest=links.largest)
     yield replace(everything, realised=links.realised, measured_on=_measured_on(looked))
+
+
+def _of_records(policy: Policy) -> Policy:
+    """The policy as attackers of single records are worded by."""
+    return policy.model_copy(update={"person": None})
 
 
 def _measured_on(looked: LookedAt) -> str | None:

@@ -113,6 +113,8 @@ def check_attacks(case: AuditCase) -> None:
         findings.headline = _headline_without_attack(case, expected)
     else:
         findings.headline = _attack_and_sum_up(case, case.linkage, expected)
+    if policy.person is not None:
+        findings.headline += " Links to persons, who may have several records, were not tried; they can be more."
 
 
 def _headline_without_attack(case: AuditCase, expected: float | None) -> str:

@@ -81,8 +81,9 @@ class LargestRisks(JsonValue):
 
     of_one: float
     """To an attacker who considers one record at a time."""
-    by_matching: float
-    """To an attacker who matches a whole class one to one, at most."""
+    by_matching: float | None = field(metadata=left_out_if_none())
+    """To an attacker who matches a whole class one to one, at most; None where records can be joined, because all records
+    of a person carry one draw."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

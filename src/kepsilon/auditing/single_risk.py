@@ -39,6 +39,8 @@ def check_single_risk(case: AuditCase) -> None:
     policy, findings = case.policy, case.findings
     if why_not_judged(policy) is not None:
         return
+    if not case.classes.is_known.any():
+        return
     found = largest_risks(case)
     if found is None:
         findings.note(
@@ -47,7 +49,13 @@ def check_single_risk(case: AuditCase) -> None:
         return
     findings.figures = replace(findings.figures, largest_risks=found)
     limit = policy.max_individual_risk
-    if limit is not None:
+    if found.by_matching is None:
+        findings.note(
+            "risk",
+            "how sure an attacker can be who joins records with equal noisy values was not worked out"
+            + (", nor held against max_individual_risk." if limit is not None else "."),
+        )
+    elif limit is not None:
         who = matcher_in_words(map(shown_name, [*policy.k_quasis, *policy.epsilon_quasis]))
         findings.require(
             found.by_matching <= limit * ROUNDING,
@@ -84,7 +92,7 @@ def largest_risks(case: AuditCase) -> LargestRisks | None:
         )
         for own in (epsilon, 2 * epsilon)
     )
-    return LargestRisks(of_one=of_one, by_matching=by_matching)
+    return LargestRisks(of_one=of_one, by_matching=None if case.policy.draws_once_per_person else by_matching)
 
 
 def in_ranges(values: FloatArray, ranges: FloatArray) -> FloatArray:
