@@ -33,7 +33,7 @@ SETTINGS = {
     "coarse precision": {"epsilon": 16, "attributes": {"height": {**OTHER_QUASI, "precision": 5}}},
     "no epsilon-quasi": {"attributes": {"height": {"role": "sensitive"}}},
     "no k-quasi": {"attributes": {"zip": {"role": "sensitive"}, "year": {"role": "insensitive"}}},
-    "no kept column": {"attributes": {"illness": {"role": "identifier"}}},
+    "no kept column": {"attributes": {"illness": {"role": "identifier"}}, "records_are_persons": True},
 }
 
 

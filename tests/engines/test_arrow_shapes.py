@@ -188,7 +188,7 @@ def test_zeros_of_both_signs_are_released_as_one_class(in_parts, tmp_path):
         table = pa.table(columns(q=pa.array([zero] * N)))
         parquet.write_table(table, tmp_path / "table" / f"{i}.parquet")
     options = {"engine": SpillingEngine(memory=10**7, folder=tmp_path)} if in_parts else {}
-    release = kepsilon.anonymise(tmp_path / "table", policy(POLICY), **options)
+    release = kepsilon.anonymise(tmp_path / "table", policy(POLICY, records_are_persons=True), **options)
     assert release.record["classes"]["largest"] == 2 * N
     assert release.frame.column("q").unique().to_pylist() == ["0"]
 

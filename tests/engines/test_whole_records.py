@@ -253,7 +253,7 @@ def test_tables_without_some_role_have_whole_records(engine, height, tmp_path):
         "k": {"role": "identifier"},
     }
     policy = document(height=roles[height], illness={"role": "identifier"}, score={"role": "identifier"})
-    case = Case(pa.table(random_people(1_000)), policy)
+    case = Case(pa.table(random_people(1_000)), {**policy, "records_are_persons": True})
     own = counted(case, engine, tmp_path)
     shares = some(own)
     combinations = row_of_combination(case.table, own)
@@ -279,8 +279,9 @@ def test_identifiers_may_be_of_any_type(kind):
     """An identifier is never released, so no type of it is refused, and none may stop a run."""
     names = KEPT_TYPES[kind](random.Random(SEED), 300)
     table = pa.table({**random_people(300), "name": names})
-    policy = kepsilon.Policy.from_dict(document())
+    policy = kepsilon.Policy.from_dict({**document(), "records_are_persons": True})
     own = read_and_count(table, policy, engine=LocalEngine(), clock=Stopwatch(ignore_step))
+    own.source.repetition("name")  # looked at where the policy does not say what a person is
     whole = own.columns.whole_records(np.ones(own.table.n_combinations), identifiers=["name"])
     values = names.to_pylist()
     assert whole.rows is not None

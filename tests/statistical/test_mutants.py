@@ -15,7 +15,7 @@ from oracles.noise import SEED
 
 N = 6000
 POLICY = {
-    "k": 5, "epsilon": 2, "algorithm": "ola", "max_suppression": 0,
+    "k": 5, "epsilon": 2, "algorithm": "ola", "max_suppression": 0, "records_are_persons": True,
     "attributes": {
         "district": {"role": "k-quasi", "hierarchy": {"type": "suppress"}},
         "height": {"role": "epsilon-quasi", "precision": 0.1, "range": "class"},
