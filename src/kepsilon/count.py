@@ -108,7 +108,8 @@ def _namesakes(source: Source, policy: Policy) -> dict[str, Repetition]:
             what=f"{own.n_records:,} records hold only {'about ' * own.is_estimate}{own.n_distinct:,} different values, so some "
             "persons have several records. k would count records, not persons: a class of k records could be one person's.",
             fix=f"State person = {json.dumps(name, ensure_ascii=False)} in the policy, so that k counts persons; or "
-            "records_are_persons = true, if every record is about another person.",
+            "records_are_persons = true, if every record is about another person. A column that does not tell persons apart "
+            'is dropped where the policy does not list it and states unlisted_columns = "drop".',
         )
         for name, own in repeating.items()
         if own.is_of_codes

@@ -327,7 +327,7 @@ def test_figures_of_records_are_not_called_those_of_persons(tmp_path, covered):
     for own in others:
         assert "names the" not in own.how
         assert "by record" in own.how
-    assert "Links to persons" in audit.headline
+    assert "Links to the right person" in audit.headline
 
 
 def test_a_bound_without_joined_records_is_not_stated_where_they_can_be_joined(tmp_path):
@@ -342,4 +342,3 @@ def test_nobody_is_0_percent_sure_where_no_original_is_known(tmp_path):
     audit = visits(tmp_path, epsilon_per="person", max_records_per_person=1, confidence=0.9)
     assert audit.figures.largest_risks is None
     assert all(own.figures_in_words for own in audit.figures.attackers)
-

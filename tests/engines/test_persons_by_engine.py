@@ -18,7 +18,7 @@ import kepsilon
 from kepsilon.count import Counted, read_and_count
 from kepsilon.engines.local.engine import LocalEngine
 from kepsilon.engines.protocol import Batch, LargeClass
-from kepsilon.errors import DataError, MemoryLimitError
+from kepsilon.errors import DataError, MemoryLimitError, UnsatisfiableError
 from kepsilon.kanonymise.algorithms import k_anonymise
 from kepsilon.randomness import unsafe_seeded_bytes
 from kepsilon.stopwatch import Stopwatch, ignore_step
@@ -353,3 +353,12 @@ def test_a_record_whose_person_is_not_a_number_names_nobody(engine, tmp_path):
     assert own.table.persons is not None
     assert own.table.persons.n_persons == 8
     own.columns.close()
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_blanks_do_not_hide_that_a_code_repeats(engine, tmp_path):
+    """Each patient is there twice, once with a blank behind the number."""
+    names = [f"CANARY-{i // 2}" + " " * (i % 2) for i in range(100)]
+    case = Case(pa.table(random_people(100)).set_column(0, "name", pa.array(names)), document())
+    with pytest.raises(UnsatisfiableError, match="100 records hold only 50 different values"):
+        counted(case, engine, tmp_path)

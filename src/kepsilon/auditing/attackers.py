@@ -113,7 +113,9 @@ def _by_quasis(case: AuditCase) -> Attacker:
     if not case.policy.epsilon_quasis:
         realised = classes.n_classes / case.released.n_records
         expected = classes.n_classes / int(classes.n_originals.sum()) if classes.all_known else None
-    own = known_by_quasis(_of_records(case.policy), risk=_estimate(expected), largest=None if largest is None else largest.of_one)
+    own = known_by_quasis(
+        _of_records(case.policy), risk=_estimate(expected), largest=None if largest is None else largest.of_one
+    )
     return replace(own, realised=realised)
 
 

@@ -114,7 +114,7 @@ def check_attacks(case: AuditCase) -> None:
     else:
         findings.headline = _attack_and_sum_up(case, case.linkage, expected)
     if policy.person is not None:
-        findings.headline += " Links to persons, who may have several records, were not tried; they can be more."
+        findings.headline += " Links to the right person, who may have several records, can be more."
 
 
 def _headline_without_attack(case: AuditCase, expected: float | None) -> str:

@@ -166,7 +166,8 @@ def check_repeated_codes(original: Original, policy: Policy, findings: Findings)
         has_blank = np.array([len((text or "").split()) > 1 for text in texts], dtype=np.bool_)
         n_of_text = np.bincount(codes, minlength=len(texts))
         n_records = int(n_of_text[is_value].sum())
-        n_distinct = int(np.count_nonzero(is_value & (n_of_text > 0)))
+        is_there = is_value & (n_of_text > 0)
+        n_distinct = len({(text or "").strip() for text, found in zip(texts, is_there.tolist(), strict=True) if found})
         if n_distinct < n_records and 2 * int(n_of_text[is_value & has_blank].sum()) < n_records:
             quoted = json.dumps(shown_name(name), ensure_ascii=False)
             findings.warning(

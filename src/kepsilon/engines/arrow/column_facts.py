@@ -53,12 +53,14 @@ def repetition(parts: Iterable[pa.ChunkedArray], *, most: int) -> Repetition:
 
 
 def present(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values of a column that are neither null nor blank."""
+    """The values of a column that are neither null nor blank; texts without the blanks around them."""
     values = stored(column)
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     values = values.drop_null()
-    return values.filter(pc.match_substring_regex(values, HOLDS_SOMETHING)) if _is_text(values.type) else values
+    if not _is_text(values.type):
+        return values
+    return pc.utf8_trim_whitespace(values.filter(pc.match_substring_regex(values, HOLDS_SOMETHING)))
 
 
 def with_blanks_inside(values: pa.ChunkedArray) -> int:

@@ -201,7 +201,7 @@ def _repetition(counted: pa.Table, kind: pa.DataType) -> Repetition:
     present = present.filter(pc.match_substring_regex(present.column("texts"), HOLDS_SOMETHING))
     has_blank = pc.match_substring_regex(present.column("texts"), BLANK_INSIDE)
     return Repetition(
-        n_distinct=len(present),
+        n_distinct=pc.count_distinct(pc.utf8_trim_whitespace(present.column("texts"))).as_py(),
         n_records=_total(present.column("counts")),
         n_with_blanks=_total(present.column("counts").filter(has_blank)),
     )

@@ -45,7 +45,8 @@ class SparkSource:
             kind = self._table.schema.field(column).type
             with_blanks = f.lit(0)
             if _is_text(kind):
-                value = f.when(value.rlike(r"\S"), value)  # a blank text is no value
+                # A blank text is no value, and blanks around one do not make it another.
+                value = f.when(value.rlike(r"\S"), f.regexp_replace(value, r"^\s+|\s+$", ""))
                 with_blanks = f.sum(f.when(value.rlike(r"\S\s+\S"), 1).otherwise(0))
             distinct = f.count(value) if pa.types.is_nested(kind) else f.count_distinct(value)
             figures = (distinct.alias("distinct"), f.count(value).alias("valid"), with_blanks.alias("blanks"))
