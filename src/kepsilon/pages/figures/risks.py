@@ -78,6 +78,8 @@ def linking_figure(record: Record, pictures: Pictures) -> Figure:
 
 def _guessing(record: Record) -> str:
     """Words for the share of records that guessing links: one in every class, without the values that got noise."""
+    if record.persons is not None:
+        return f"; naming the person with most records of each class would link {out_of(record.reidentification.prosecutor.average)}"
     return f"; guessing within a class would link {out_of(record.classes.count / record.records.released)}"
 
 
@@ -125,6 +127,7 @@ def outlier_figures(record: Record) -> Iterator[Figure]:
 
 def reidentification_figure(record: Record) -> Figure:
     found = record.reidentification
+    easiest = found.prosecutor.highest
     marketer = found.marketer
     attackers = [
         ("prosecutor", "knows that the person is in the data", found.prosecutor),
@@ -145,7 +148,7 @@ def reidentification_figure(record: Record) -> Figure:
             "The chance of finding a person through the generalised attributes alone, on average, for three attackers: "
             + "; ".join(f"the {kind} {who}" for kind, who, _ in attackers)
             + ". The record that is easiest to find is found with a chance of "
-            f"1 in {round(1 / found.prosecutor.highest):,}."
+            + (f"1 in {round(1 / easiest):,}." if record.persons is None else f"{percent(easiest)}.")
         ],
         drawing=bar_chart(
             bars, title="Chance of finding a person, by attacker", label="average chance", axis_words=axis_percent
