@@ -79,7 +79,8 @@ def linking_figure(record: Record, pictures: Pictures) -> Figure:
 def _guessing(record: Record) -> str:
     """Words for the share of records that guessing links: one in every class, without the values that got noise."""
     if record.persons is not None:
-        return f"; naming the person with most records of each class would link {out_of(record.reidentification.prosecutor.average)}"
+        share = record.reidentification.prosecutor.average
+        return f"; naming the person with most records of each class would link {out_of(share)}"
     return f"; guessing within a class would link {out_of(record.classes.count / record.records.released)}"
 
 
