@@ -348,7 +348,7 @@ def test_the_order_of_records_does_not_matter():
     table = pa.table({**random_people(400), "score": [i % 3 for i in range(400)], "illness": ["ill"] * 400})
     table = pa.concat_tables([table, table])  # every record twice, but for its name
     order = np.random.default_rng(SEED).permutation(len(table))
-    policy = kepsilon.Policy.from_dict(document())
+    policy = kepsilon.Policy.from_dict({**document(), "records_are_persons": True})
     found = []
     for own_table in (table, table.take(pa.array(order))):
         own = read_and_count(own_table, policy, engine=LocalEngine(), clock=Stopwatch(ignore_step))
@@ -371,7 +371,7 @@ def test_every_column_has_a_part_in_the_order_of_records(column):
     columns = {name: values if name == column else [values[0]] * 300 for name, values in people.items()}
     table = pa.table(columns)
     order = np.random.default_rng(SEED).permutation(300)
-    policy = kepsilon.Policy.from_dict(document())
+    policy = kepsilon.Policy.from_dict({**document(), "records_are_persons": True})
     found = []
     for own_table in (table, table.take(pa.array(order))):
         own = read_and_count(own_table, policy, engine=LocalEngine(), clock=Stopwatch(ignore_step))
@@ -388,7 +388,7 @@ def test_a_data_frame_on_spark_has_the_same_whole_records_but_for_positions(tmp_
     }
     table = pa.table(columns)
     frame = spark_session().createDataFrame(table)
-    policy = kepsilon.Policy.from_dict(document())
+    policy = kepsilon.Policy.from_dict({**document(), "records_are_persons": True})
     engine = SparkEngine(session=spark_session(), memory=100 * MEMORY, staging=tmp_path)
     one = read_and_count(table, policy, engine=LocalEngine(), clock=Stopwatch(ignore_step))
     other = read_and_count(frame, policy, engine=engine, clock=Stopwatch(ignore_step))
@@ -417,7 +417,12 @@ def test_of_equal_records_of_a_data_frame_a_share_is_taken(tmp_path):
     )
     engine = SparkEngine(session=spark_session(), memory=100 * MEMORY, staging=tmp_path)
     frame = spark_session().createDataFrame(table).repartition(5)
-    own = read_and_count(frame, kepsilon.Policy.from_dict(document()), engine=engine, clock=Stopwatch(ignore_step))
+    own = read_and_count(
+        frame,
+        kepsilon.Policy.from_dict({**document(), "records_are_persons": True}),
+        engine=engine,
+        clock=Stopwatch(ignore_step),
+    )
     first, again = (own.columns.whole_records(np.array([0.25]), identifiers=[]) for _ in range(2))
     assert abs(len(first.combinations) - 1_000) < 6 * math.sqrt(4_000 * 0.25 * 0.75)
     same(first, again)
