@@ -235,7 +235,8 @@ def test_files_with_narrow_dictionaries_of_their_own_are_one_table(column, engin
     for i, part in enumerate(parts):
         parquet.write_table(part, source / f"{i}.parquet")
     # The same people are in all three files, and heights that come three times tell what is kept of them.
-    case = Case(pa.concat_tables(parts), document(illness=OPENLY, score=OPENLY), memory=10**7)
+    policy = document(illness=OPENLY, score=OPENLY) | {"records_are_persons": True}
+    case = Case(pa.concat_tables(parts), policy, memory=10**7)
     released = release(case, engine, tmp_path)
     assert released.record["records"]["released"] > 2_400
     kept = [own.column("illness").cast(pa.string()) for own in parts]

@@ -23,6 +23,8 @@ def said(share: float, *, without: float | None) -> str:
         of=None,
         bits=0.0,
         bits_of=None,
+        told=0.0,
+        told_of=None,
         unique=0.0,
         is_date=False,
         is_free_text=False,
