@@ -189,8 +189,9 @@ def _persons(column: WholeColumn) -> IntArray:
     """Whom each record is about, as a number: texts that differ in blanks around them alone name one person."""
     if not column.texts:
         return column.codes
-    _, person_of_code = np.unique([text.strip() for text in column.texts], return_inverse=True)
-    persons: IntArray = person_of_code[column.codes]
+    number: dict[str, int] = {}
+    person_of_code = [number.setdefault(text.strip(), len(number)) for text in column.texts]
+    persons: IntArray = np.array(person_of_code, dtype=np.int64)[column.codes]
     return persons
 
 

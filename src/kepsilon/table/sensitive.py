@@ -53,10 +53,10 @@ def code_values_in_order(values: Sequence[Label]) -> tuple[IntArray, int, bool]:
     are_numbers = all(number is not None or text in ("", NAN) for number, text in zip(numbers, texts, strict=True))
     keys: list[Any] = [text or None for text in texts] if not are_numbers else numbers
     present = [key for key in keys if key is not None]
-    distinct, places = np.unique(np.array(present), return_inverse=True)
-    codes: IntArray = np.full(len(values), MISSING, dtype=np.int64)
-    codes[[key is not None for key in keys]] = places
-    return codes, len(distinct), bool(present) and are_numbers
+    # No array of texts: in NumPy all of them would be as long as the longest.
+    place = {key: i for i, key in enumerate(sorted(set(present)))}
+    codes: IntArray = np.array([MISSING if key is None else place[key] for key in keys], dtype=np.int64)
+    return codes, len(place), bool(present) and are_numbers
 
 
 def count_sensitive(
