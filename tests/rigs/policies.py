@@ -128,7 +128,7 @@ def _make_constant(scene: Scene) -> None:
     rows = [first.setdefault(own, i) if own else i for i, own in enumerate(texts)]
     for column in scene.columns:
         if column.role == "epsilon-quasi":
-            column.array = column.array.take(rows)
+            column.array = column.array.take(pa.array(rows, pa.int64()))
 
 
 def _draws_once(scene: Scene) -> bool:
