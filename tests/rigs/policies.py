@@ -14,6 +14,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
+
 from rigs.columns import Column, decimal, with_commas
 from rigs.label_meaning import as_text
 from rigs.settings import all_keys, values_of
