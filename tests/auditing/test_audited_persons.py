@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import kepsilon as ke
@@ -257,3 +258,15 @@ def test_whom_records_are_about_is_compared_without_blanks():
     case = sound("cap")
     assert len(set(persons_of(case))) < len(set(case.own("name")))
     assert not case.audit().broken
+
+
+def test_minus_zero_in_a_text_file_is_the_zero_of_the_original(tmp_path):
+    """Among numbers and an infinity, which makes them categories: a value of its own would be far from all others."""
+    scores = [-0.0, 1.0] * 30 + [float("inf")]
+    table = pa.table({"zip": ["1"] * 61, "score": scores})
+    kept = {"role": "sensitive", "t_closeness": 0.1, "accept_leak": "made-up records"}
+    settings = {"k": 2, "epsilon": 1, "algorithm": "ola", "max_suppression": 0}
+    quasi = {"role": "k-quasi", "hierarchy": {"type": "suppress"}}
+    policy = ke.Policy.from_dict({**settings, "attributes": {"zip": quasi, "score": kept}})
+    ke.anonymise(table, policy).write(tmp_path / "out.csv")
+    assert not [own for own in ke.audit(table, tmp_path / "out.csv", policy).broken if own.check == "t-closeness"]

@@ -90,6 +90,8 @@ def read_sensitive(original: Original, released: Released | None, name: str) -> 
     are_times = original.table.is_time(name) or (released is not None and released.table.is_time(name))
     plain = [_plain(text, are_times=are_times) for text in texts]
     own_plain = [_plain(text, are_times=are_times) for text in own_texts]
+    if "-0" not in plain:  # a column of numbers, where minus zero is zero; a text file writes it with its sign
+        own_plain = ["0" if text == "-0" else text for text in own_plain]
     listed = sorted({text for text, is_there in zip(plain, occurs.tolist(), strict=True) if is_there} | set(own_plain))
     listed = [text for text in listed if text]
     if all(text == NAN or parse_double(text) is not None for text in listed):
