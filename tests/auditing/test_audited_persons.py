@@ -270,3 +270,37 @@ def test_minus_zero_in_a_text_file_is_the_zero_of_the_original(tmp_path):
     policy = ke.Policy.from_dict({**settings, "attributes": {"zip": quasi, "score": kept}})
     ke.anonymise(table, policy).write(tmp_path / "out.csv")
     assert not [own for own in ke.audit(table, tmp_path / "out.csv", policy).broken if own.check == "t-closeness"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_large_values_and_tiny_epsilon_with_several_epsilon_quasis_are_no_fault_of_the_record(seed, tmp_path):
+    """Far from all originals, doubles decide no tie between distances along one ε-quasi and along another."""
+    rng = np.random.default_rng(seed)
+    n = 900
+    original = {
+        "person": [f"P{rng.integers(800):04}" for _ in range(n)],
+        "group": [f"{i % 300:03}" for i in range(n)],
+        "serial": (7_391_500_000 + rng.integers(-25, 25, n)).tolist(),
+        "amount": (5 * rng.integers(-40, 40, n)).tolist(),
+        "steps": rng.integers(-90, 500, n).tolist(),
+    }
+    noisy = {"role": "epsilon-quasi", "range": "class"}
+    policy = ke.Policy.from_dict(
+        {
+            "k": 2,
+            "algorithm": "ola",
+            "epsilon": 0.0001,
+            "epsilon_per": "record",
+            "person": "person",
+            "max_suppression": 1,
+            "attributes": {
+                "person": {"role": "identifier"},
+                "group": {"role": "k-quasi", "hierarchy": {"type": "mask"}},
+                **{name: {**noisy, "precision": 1} for name in ("serial", "amount", "steps")},
+            },
+        }
+    )
+    table = pa.table(original)
+    ke.anonymise(table, policy, unsafe_seed=seed).write(tmp_path / "r.csv", linkage=tmp_path / "l.parquet")
+    audit = ke.audit(table, tmp_path / "r.csv", policy, linkage=tmp_path / "l.parquet")
+    assert not audit.broken, audit.findings

@@ -54,7 +54,7 @@ def realised_links(case: AuditCase) -> Json:
         place = np.flatnonzero(of_original[originals] != GONE)
         place = place[classes.of_released[of_original[originals[place]]] == c]
         shown, values, ranges = published[of_original[originals[place]]], noise.values[originals], noise.ranges[c]
-        if (binary_error_of_distances(shown, values, ranges) * case.epsilon > 1 - PERHAPS).any():
+        if (_error_of_distances(shown, values, ranges, place) * case.epsilon > 1 - PERHAPS).any():
             return {}
         _attack(sums, shown, values, ranges, persons[originals], place, epsilon=case.epsilon)
         n_attacked += len(place)
@@ -70,6 +70,21 @@ def realised_links(case: AuditCase) -> Json:
         "over_nine_tenths": sums.over_nine_tenths * (1 / n),
         "per_original": {"realised": realised * per_original},
     }
+
+
+def _error_of_distances(published: FloatArray, values: FloatArray, ranges: FloatArray, own: IntArray) -> FloatArray:
+    """How far apart a record's distances may be that are equal in decimals, shape (n_records,).
+
+    Ranges are differences of decimals, and so are off as well. All distances along one ε-quasi are off by the same factor
+    then; a distance along one and a distance along another may be equal all the same.
+    """
+    error = binary_error_of_distances(published, values, ranges)
+    active = np.nan_to_num(ranges) > 0
+    if np.count_nonzero(active) < 2:
+        return error
+    distances = np.abs(published[:, active] - values[own][:, active]) / ranges[active]
+    widened: FloatArray = 2 * error * (1 + np.nan_to_num(distances).max(axis=1))
+    return widened
 
 
 def _attack(
