@@ -1,82 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the noise of every record, once, a batch of whole classes at a time, and measures what it did."""
+"""Draws the noise of every record, or averages it with others, once, and measures what that did.
+
+A batch of whole classes is drawn at a time, wherever its records are.
+"""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from kepsilon.engines.protocol import Batch, Classes, LargeClass, Random, Store
+from kepsilon.average import average_and_measure
+from kepsilon.engines.protocol import Batch, Classes, Draw, LargeClass, Random, Store
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.large_class import LargeClassFigures, merge_counts, one_class
 from kepsilon.evaluate.linking.person_links import comparisons_of_a_record
-from kepsilon.evaluate.pictures import Bins, Sample, Spread, sample_positions, spread_of
+from kepsilon.evaluate.pictures import Bins, Spread, sample_positions, spread_of
 from kepsilon.evaluate.tally import Realised, realise
+from kepsilon.measured import BatchMeasured, Measured, sample_of
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
-from kepsilon.predict.noise_ranges import clip
+from kepsilon.predict.noise_ranges import clip, declared_ends
 from kepsilon.predict.outlook import Outlook, count_large, refuse_divided, require_persons
-from kepsilon.predict.persons import PersonLook, declared_ends, realised_joined
-from kepsilon.predict.recheck import Recheck
+from kepsilon.predict.persons import PersonLook, realised_joined
+from kepsilon.predict.recheck import Recheck, RequirementsAgain
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import steps_of
-
-
-@dataclass(slots=True, kw_only=True)
-class BatchMeasured:
-    """What became of the records of one batch."""
-
-    classes: slice
-    realised: Realised | None
-    """None for a large class of which confident k leaves fewer than k records, so that none of it is released."""
-    sizes: IntArray
-    """How many records of every class are released, after confident k."""
-    spreads: list[Spread]
-    """Of the values before noise, all records included, one for each ε-quasi."""
-    samples: list[Sample]
-    """Records that pictures show, one sample for each part of the batch."""
-    seconds: dict[str, float]
-    """What each step took."""
-
-
-@dataclass(slots=True, kw_only=True)
-class Measured:
-    """What became of all classes, added up."""
-
-    realised: Realised | None = None
-    """None as long as no batch with released records was added."""
-    sizes: IntArray
-    """How many records of every class are released, after confident k; shape (n_classes,)."""
-    spreads: list[Spread]
-    samples: list[Sample] = field(default_factory=list)
-    joined_share: float | None = None
-    """The share of records that whoever joins equal noisy values links, where all records of a person got one draw and
-    all are released; otherwise None."""
-
-    def add(self, own: BatchMeasured) -> None:
-        """Adds what became of one batch."""
-        self.sizes[own.classes] = own.sizes
-        self.spreads = [one + more for one, more in zip(self.spreads, own.spreads, strict=True)]
-        self.samples += own.samples
-        if own.realised is not None:
-            self.realised = own.realised if self.realised is None else self.realised + own.realised
-
-    def sample(self) -> Sample:
-        """The sampled records of all batches. Those of a class that is not released at all count as records that do not stay."""
-        class_ids = np.concatenate([own.class_ids for own in self.samples])
-        return Sample(
-            values=np.concatenate([own.values for own in self.samples]),
-            published=[np.concatenate([own.published[j] for own in self.samples]) for j in range(len(self.spreads))],
-            class_ids=class_ids,
-            stays=np.concatenate([own.stays for own in self.samples]) & (self.sizes[class_ids] > 0),
-        )
 
 
 def perturb_and_measure(
@@ -86,7 +41,7 @@ def perturb_and_measure(
     *,
     random: Random,
     clock: Stopwatch,
-    recheck: Recheck | None = None,
+    recheck: RequirementsAgain | None = None,
 ) -> Measured:
     """Draws the noise of every record, once, and returns what it did. Algorithm 1, lines 6 and 7.
 
@@ -98,18 +53,28 @@ def perturb_and_measure(
     seconds: dict[str, float] = {}
     with clock.step("perturb"):
         drawn = None if outlook.look is None else draw_persons(outlook.look, policy, random=random)
-        draw = partial(
+        sampled = sample_positions(outlook.expected[0].n_records)
+        draw: Draw[BatchMeasured] = partial(
             perturb_batch,
             low=outlook.low,
             high=outlook.high,
             policy=policy,
             mechanism=mechanism_of(policy),
-            sampled=sample_positions(outlook.expected[0].n_records),
+            sampled=sampled,
             n_before=n_before,
             comparisons=comparisons_of_a_record(outlook.expected[0].n_records),
             recheck=recheck,
             drawn=drawn,
         )
+        if outlook.groups is not None:
+            draw = partial(
+                average_and_measure,
+                policy=policy,
+                again=recheck,
+                within=outlook.groups.within,
+                sampled=sampled,
+                n_before=n_before,
+            )
         start = time.perf_counter()
         for own in classes.draw(draw, random=random):
             measured.add(own)
@@ -178,7 +143,9 @@ def perturb_batch(
             staying = part.class_ids if stays.all() else part.class_ids[stays]
             measured.sizes += np.bincount(staying, minlength=len(measured.sizes))
             measured.spreads = [one + spread_of(noisy.values[:, j]) for j, one in enumerate(measured.spreads)]
-            measured.samples.append(_sample(part, noisy, stays, sampled=sampled, n_passed=n_passed))
+            measured.samples.append(
+                sample_of(part, noisy.values, noisy.published, stays, sampled=sampled, n_passed=n_passed)
+            )
             n_passed += len(stays)
         with clock.step("keep"):
             store(part, noisy.published, stays)
@@ -361,15 +328,3 @@ def _parts(batch: Batch | LargeClass) -> Iterator[Batch]:
         yield batch
     else:
         yield from batch.parts()
-
-
-def _sample(part: Batch, noisy: _Noisy, stays: BoolArray, *, sampled: IntArray, n_passed: int) -> Sample:
-    """The sampled records of a part; `n_passed` records come before it."""
-    first, last = np.searchsorted(sampled, [n_passed, n_passed + len(stays)])
-    chosen = sampled[first:last] - n_passed
-    return Sample(
-        values=noisy.values[chosen],
-        published=[column[chosen] for column in noisy.columns],
-        class_ids=part.class_ids[chosen] + part.classes.start,
-        stays=stays[chosen],
-    )

@@ -255,7 +255,7 @@ def _figures_of_noise(case: AuditCase) -> Json:
             figures["expected_relative"] = relative
             if relative is not None:
                 figures["uniform_equivalent"] = 2 * relative
-                figures["epsilon_for_uniform_5_percent"] = relative * policy.epsilon / 0.025
+                figures["epsilon_for_uniform_5_percent"] = relative * policy.stated_epsilon / 0.025
             figures["range_relative"] = _over(_mean(expected[present]), width)
         if linkage is not None and has_digits:
             before, after = original.numbers[name][linkage.original_row], case.released.numbers[name]

@@ -9,7 +9,7 @@ from kepsilon.evaluate.kept_columns.findings import KeptColumns
 from kepsilon.evaluate.kept_columns.look import look_at_kept_columns
 from kepsilon.evaluate.kept_columns.wording import what_it_tells
 from kepsilon.evaluate.linking.attackers import quasis_in_words
-from kepsilon.policy.guarantee import shown_name
+from kepsilon.policy.names import shown_name
 
 
 def report_leaks(case: AuditCase, looked: LookedAt) -> KeptColumns:

@@ -22,7 +22,7 @@ from kepsilon.auditing.sensitive_values import (
     sensitive_columns,
 )
 from kepsilon.auditing.tables import NOBODY, Original, n_persons, without_capped
-from kepsilon.policy.guarantee import shown_name
+from kepsilon.policy.names import shown_name
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
 from kepsilon.table.arrays import IntArray

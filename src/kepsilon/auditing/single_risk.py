@@ -20,7 +20,8 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.findings import LargestRisks
 from kepsilon.auditing.stated_laws import why_not_judged
-from kepsilon.policy.guarantee import matcher_in_words, shown_name
+from kepsilon.policy.guarantee import matcher_in_words
+from kepsilon.policy.names import shown_name
 from kepsilon.policy.roles import written
 from kepsilon.table.arrays import FloatArray, IntArray
 

@@ -29,7 +29,7 @@ from kepsilon.evaluate.linking.attackers import (
     quasis_in_words,
 )
 from kepsilon.json_values import Json
-from kepsilon.policy.guarantee import shown_name
+from kepsilon.policy.names import shown_name
 
 KEY = "attackers"
 ROUNDING = 1 + 1e-9

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 def release_page(record: Record, pictures: Pictures | None) -> str:
     """The report of a release, for its curator; without `pictures` it has only what the record alone can fill."""
-    nothing = Pictures(k=record.guarantee.k, epsilon=record.guarantee.epsilon, values=(), errors=(), class_sizes=())
+    nothing = Pictures(
+        k=record.guarantee.k, epsilon=record.guarantee.epsilon or 1.0, values=(), errors=(), class_sizes=()
+    )
     known, drawn = all_visible(record), all_visible(pictures or nothing)
     return (
         environment()

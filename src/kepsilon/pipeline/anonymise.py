@@ -8,16 +8,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kepsilon.count import Counted, read_and_count
-from kepsilon.draw import Measured, count_in_bins, perturb_and_measure
+from kepsilon.draw import count_in_bins, perturb_and_measure
 from kepsilon.engines.choose import engine_for
 from kepsilon.engines.protocol import Classes, Engine, Merged
 from kepsilon.errors import EngineError, Problem, UnsatisfiableError, guarded
+from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.linking.attackers import BY_JOINING, Attacker
 from kepsilon.evaluate.loss.precision_loss import precision_loss
 from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, picture_sample
 from kepsilon.evaluate.tally import Tally
 from kepsilon.grid.cells import PAPER_EPSILONS
 from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
+from kepsilon.measured import Measured
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
@@ -76,6 +78,7 @@ def anonymise(
             drawn.tally,
             policy,
             attackers=drawn.attackers,
+            groups=drawn.groups,
             seeded=random.seeded,
             engine=engine.name,
             seconds=clock.seconds,
@@ -106,6 +109,8 @@ class _Drawn:
     attackers: tuple[Attacker, ...]
     """Those of the prediction, with what those who know kept columns linked in the release."""
     tally: Tally
+    groups: GroupSums | None
+    """The groups whose averages were published; None where there are none."""
     pictures: Pictures
 
 
@@ -156,6 +161,7 @@ def _release(
         prediction=predicted.prediction,
         attackers=attackers,
         tally=tally,
+        groups=measured.groups,
         pictures=pictures,
     )
 
@@ -183,13 +189,18 @@ def _page(record: Record, pictures: Pictures) -> str:
 def _other_epsilons(policy: Policy) -> list[float]:
     """Values of ε other than the policy's at which the report shows the linking risk."""
     own = float(policy.exact_epsilon)
-    return [float(epsilon) for epsilon in PAPER_EPSILONS if epsilon != own] if policy.epsilon_quasis else []
+    return [float(epsilon) for epsilon in PAPER_EPSILONS if epsilon != own] if _depends_on_epsilon(policy) else []
 
 
 def _risk_by_epsilon(predicted: Predicted, policy: Policy) -> list[tuple[float, float]]:
     """Pairs of ε and linking risk for the report, at the policy's ε and at others."""
     own = (float(policy.exact_epsilon), predicted.prediction.linking_risk.fair.total)
-    return sorted([own, *predicted.risk_beside]) if policy.epsilon_quasis else []
+    return sorted([own, *predicted.risk_beside]) if _depends_on_epsilon(policy) else []
+
+
+def _depends_on_epsilon(policy: Policy) -> bool:
+    """Whether the linking risk depends on ε; that of averages depends on the groups alone."""
+    return bool(policy.epsilon_quasis) and policy.averages is None
 
 
 def _pictures(

@@ -30,6 +30,8 @@ def laplace(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
             "This is not differential privacy: an extreme record can still move the widened range, and the size of the "
             "noise shows it, whatever ε is."
         )
+    if attribute.range is None:
+        raise ValueError("noise has no range")
     low, high = attribute.range
     local = "" if drawn else f": {_whatever_the_others_hold(policy)}"
     return (
@@ -42,8 +44,8 @@ def _epsilon_in_words(policy: Policy) -> str:
     """ε, and what one record spends of it where a person's records share it."""
     most = policy.max_records_per_person
     if policy.epsilon_per == "person" and most is not None and most > 1:
-        return f"{written(policy.epsilon)}/{most} for each record of a person"
-    return written(policy.epsilon)
+        return f"{written(policy.stated_epsilon)}/{most} for each record of a person"
+    return written(policy.stated_epsilon)
 
 
 def _whatever_the_others_hold(policy: Policy) -> str:

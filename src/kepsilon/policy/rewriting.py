@@ -15,7 +15,7 @@ from kepsilon.policy.policy import Policy
 
 @guarded
 def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None:
-    """Writes the policy of `source` to `target` with other values of top-level keys.
+    """Writes the policy of `source` to `target` with other values of top-level keys; None takes a key out.
 
     Paths of hierarchy files are rewritten where needed, so that they still lead to the same files.
     """
@@ -23,15 +23,21 @@ def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None
 
     text = source.read_text(encoding="utf-8-sig")
     document = tomlkit.parse(text)
-    lacking = [key for key in changes if key not in document]
-    document = tomlkit.parse(_with_new_lines(text, lacking))
-    document.update(changes)
+    stated = {key: value for key, value in changes.items() if value is not None}
+    lacking = [key for key in stated if key not in document or isinstance(stated[key], Mapping)]
+    for key in (*changes.keys() - stated.keys(), *lacking):
+        document.pop(key, None)
+    document = tomlkit.parse(_with_new_lines(tomlkit.dumps(document), lacking))
+    for key, value in stated.items():
+        document[key] = _inline(value) if isinstance(value, Mapping) else value
     for attribute in document["attributes"].values():
+        if "averages" in stated:
+            attribute.pop("mechanism", None)
         hierarchy = attribute.get("hierarchy", {})
         if hierarchy.get("type") == "file":
             path = (source.parent / hierarchy["path"]).resolve()
             hierarchy["path"] = Path(os.path.relpath(path, target.parent.resolve())).as_posix()
-    changed = ", ".join(changes)
+    changed = ", ".join(stated)
     text = f"# {changed}: chosen by kepsilon explore. Other comments are those of {source.name}.\n{tomlkit.dumps(document)}"
     Policy.from_dict(tomlkit.parse(text).unwrap(), folder=target.parent)
     write_new_policy(target, text)
@@ -84,6 +90,15 @@ def _exists(path: Path) -> EngineError:
             fix="Choose another name, or remove it first.",
         )
     )
+
+
+def _inline(value: Mapping[str, Any]) -> Any:
+    """A table in one line: one with a header would take the keys below it for its own."""
+    import tomlkit
+
+    table = tomlkit.inline_table()
+    table.update({key: own for key, own in value.items() if own is not False})
+    return table
 
 
 def _with_new_lines(text: str, keys: list[str]) -> str:

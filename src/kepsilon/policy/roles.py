@@ -86,8 +86,8 @@ class EpsilonQuasi(Specification):
     role: Literal["epsilon-quasi"]
     precision: Annotated[Number, Field(gt=0)]
     """The step that published values are multiples of."""
-    range: Literal["class"] | CoarseSpecification | Bounds
-    """The range that the size of the noise follows; it decides what is promised."""
+    range: Literal["class"] | CoarseSpecification | Bounds | None = None
+    """The range that the size of the noise follows; it decides what is promised, and is required where there is noise."""
     mechanism: Annotated[str, OneOf(MECHANISMS)] = "laplace"
     """How published values are made from true ones."""
     missing: Literal["suppress", "class"] = "suppress"
@@ -99,7 +99,7 @@ class EpsilonQuasi(Specification):
     @field_validator("range", mode="before")
     @classmethod
     def _one_of_three(cls, value: object) -> object:
-        if value == "class" or (isinstance(value, dict) and set(value) == {"coarse"}):
+        if value is None or value == "class" or (isinstance(value, dict) and set(value) == {"coarse"}):
             return value
         if isinstance(value, CoarseSpecification) or (isinstance(value, list | tuple) and len(value) == 2):
             return value
@@ -115,7 +115,7 @@ class EpsilonQuasi(Specification):
     @model_validator(mode="after")
     def _mechanism_takes_the_range(self) -> Self:
         kinds = MECHANISMS[self.mechanism].range_kinds
-        if self.range_kind not in kinds:
+        if self.range is not None and self.range_kind not in kinds:
             raise PydanticCustomError(
                 "mechanism_range",
                 "the mechanism {mechanism} needs another range: {possible}",

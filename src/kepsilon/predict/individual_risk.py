@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from kepsilon.errors import Problem
 from kepsilon.evaluate.linking.attackers import percent_at_most
 from kepsilon.policy.exact_bounds import SMALLEST_EPSILON
-from kepsilon.policy.guarantee import matcher_in_words, shown_name
+from kepsilon.policy.guarantee import matcher_in_words
+from kepsilon.policy.names import shown_name
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
 from kepsilon.predict.prediction import Prediction
@@ -138,4 +139,6 @@ def _larger_k(prediction: Prediction, policy: Policy, limit: float) -> list[str]
     enough = k_whatever_the_data(limit, epsilon=float(policy.record_epsilon))
     if enough > n:
         return ["a larger k"]
-    return [f"k = {math.ceil(enough):,}, which keeps it at epsilon = {written(policy.epsilon)} whatever the data is"]
+    return [
+        f"k = {math.ceil(enough):,}, which keeps it at epsilon = {written(policy.stated_epsilon)} whatever the data is"
+    ]

@@ -20,6 +20,7 @@ from kepsilon.engines.protocol import Batch, LargeClass, Preview
 from kepsilon.errors import MemoryLimitError, Problem
 from kepsilon.evaluate.confident_k.simulated_suppression import Counting
 from kepsilon.evaluate.expectations import Expectations, NoiseSetting, expect, expect_of_counts
+from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.large_class import TooManyValuesError, count_parts, merge_counts, one_class
 from kepsilon.evaluate.linking.joined_records import JoinedLinks
 from kepsilon.evaluate.originals.members import members_of
@@ -28,7 +29,7 @@ from kepsilon.evaluate.simulation import Blocks
 from kepsilon.evaluate.tally import Expected
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
-from kepsilon.policy.guarantee import shown_name
+from kepsilon.policy.names import shown_name
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, fraction
 from kepsilon.predict.noise_ranges import NoiseRanges, clip_coded, constant_classes, ranges_of, refuse_too_fine
@@ -63,6 +64,8 @@ class Outlook:
     """The persons of all classes together, where all records of a person get one draw; otherwise None."""
     joined: tuple[JoinedLinks, ...] | None = None
     """What whoever joins records with equal noisy values gains in each setting; None where there is no single draw."""
+    groups: GroupSums | None = None
+    """The groups whose averages are published; None where there are none."""
 
     @property
     def widths(self) -> FloatArray:
@@ -254,7 +257,7 @@ def expect_batch(
         coded = _coded(ranges.values, policy)
     else:
         coded = [
-            clip_coded(own, attribute)
+            clip_coded(own, attribute, policy)
             for own, attribute in zip(batch.coded, policy.epsilon_quasis.values(), strict=True)
         ]
     expectations = expect(

@@ -70,6 +70,8 @@ def _linking_bound(policy: Policy, sizes: IntArray) -> float:
     up the likelihoods of at most so many originals, so that Σ_x max_p Σ_{v of p} P(x|v) ≤ r_c·Σ_x max_v P(x|v).
     """
     most = most_links(policy)
+    if policy.averages is not None:
+        return _averaged_bound(policy, policy.averages.group, sizes)
     distinct, times = np.unique(sizes, return_counts=True)
     links = sum(
         (
@@ -79,6 +81,21 @@ def _linking_bound(policy: Policy, sizes: IntArray) -> float:
         Fraction(0),
     )
     return math.ceil(links / int(sizes.sum()) * STEPS_PER_UNIT) / STEPS_PER_UNIT
+
+
+def _averaged_bound(policy: Policy, group: int, sizes: IntArray) -> float:
+    """Groups over records, rounded up: a class of m records has at most ⌊m/g⌋ groups, or one, and each is worth one link.
+
+    Where a person may have several records, the person with most records of a group is named, and r − 1 more are right
+    for each group, r being the most records that one person can have in it: a group of g persons has g − 1 others.
+    """
+    links = 0
+    distinct, times = np.unique(sizes, return_counts=True)
+    for m, n in zip(distinct.tolist(), times.tolist(), strict=True):
+        n_groups = max(1, m // group)
+        most = most_of_a_person(policy, m)
+        links += n * min(m, n_groups * most)
+    return math.ceil(Fraction(links, int(sizes.sum())) * STEPS_PER_UNIT) / STEPS_PER_UNIT
 
 
 def most_of_a_person(policy: Policy, size: int) -> int:
@@ -94,7 +111,11 @@ def _noise(policy: Policy) -> dict[str, float]:
     Other ranges are those of the records, so their noise is not known from the policy.
     """
     declared = {name: own.range for name, own in policy.epsilon_quasis.items() if isinstance(own.range, tuple)}
+    if not policy.draws_noise:
+        return {}
     if not declared or mechanism_of(policy).exponential is None:
         return {}
     factor = Fraction(len(policy.epsilon_quasis) + 1, 2) / policy.record_epsilon
+    if policy.averages is not None:  # a class has at least k records, and so has a group
+        factor /= policy.k
     return {name: float(factor * (fraction(high) - fraction(low))) for name, (low, high) in declared.items()}

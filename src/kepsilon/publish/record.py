@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from kepsilon.errors import EngineError, Problem
+from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.homogeneity import Homogeneity
 from kepsilon.evaluate.linking.attackers import Attacker, risk_in_words
 from kepsilon.evaluate.linking.reidentification import ClassSizes, Reidentification, reidentification
@@ -21,6 +22,7 @@ from kepsilon.predict.prediction import (
     ExpectedError,
     ExpectedRisk,
     ExpectedSuppression,
+    GroupSummary,
     Losses,
     OutlierRecovery,
     Persons,
@@ -37,7 +39,8 @@ class Guarantee(JsonValue):
 
     statement: str
     k: int
-    epsilon: float
+    epsilon: float | None
+    """None where nothing is drawn with it."""
     confidence: float | None
     ranges: Mapping[str, str]
     """By ε-quasi: the range that the size of the noise follows, in words."""
@@ -50,9 +53,11 @@ class Guarantee(JsonValue):
         return cls(
             statement=statement(policy),
             k=policy.k,
-            epsilon=policy.epsilon,
+            epsilon=policy.epsilon if policy.draws_noise else None,
             confidence=policy.confidence,
-            ranges={name: range_in_words(attribute) for name, attribute in policy.epsilon_quasis.items()},
+            ranges={name: range_in_words(attribute) for name, attribute in policy.epsilon_quasis.items()}
+            if policy.draws_noise
+            else {},
         )
 
 
@@ -178,6 +183,8 @@ class Record(JsonMapping):
     """By sensitive column: how far classes agree on a value, before confident k."""
     persons: Persons | None = field(default=None, metadata=left_out_if_none())
     """None where the policy names no column that says whom a record is about."""
+    groups: GroupSummary | None = field(default=None, metadata=left_out_if_none())
+    """The groups whose averages are published; None where there are none."""
     reidentification: Reidentification
     confident_k: ConfidentSuppression | None = field(metadata=left_out_if_none())
     """None if the policy states no confidence."""
@@ -205,6 +212,7 @@ def record_of(
     policy: Policy,
     *,
     attackers: Sequence[Attacker],
+    groups: GroupSums | None,
     seeded: bool,
     engine: str,
     seconds: Mapping[str, float],
@@ -245,6 +253,7 @@ def record_of(
         kept_columns=prediction.kept_columns,
         homogeneity=prediction.homogeneity,
         persons=_persons(prediction, tally),
+        groups=None if groups is None else GroupSummary.of(groups, policy),
         reidentification=reidentification(after.sizes, after.persons),
         confident_k=_confident_k(prediction, fates, policy),
         seconds=seconds,

@@ -42,9 +42,13 @@ class Explored:
         return self.grid.policy.confidence
 
     def of(self, algorithm: str, k: int) -> list[Prediction]:
-        """Predictions of one algorithm and k, from the smallest ε to the largest."""
-        own = [prediction for prediction in self.met if (prediction.algorithm, prediction.k) == (algorithm, k)]
-        return sorted(own, key=lambda prediction: prediction.epsilon)
+        """Predictions of one algorithm and k with noise of each record's own, from the smallest ε to the largest."""
+        own = [
+            prediction
+            for prediction in self.met
+            if (prediction.algorithm, prediction.k) == (algorithm, k) and prediction.groups is None
+        ]
+        return sorted(own, key=lambda prediction: prediction.epsilon or 0.0)
 
     def tightest(self, *names: str) -> float | None:
         """The smallest of the named limits that are stated; None if none is."""
@@ -53,4 +57,9 @@ class Explored:
 
 
 def setting_words(prediction: Prediction) -> str:
-    return f"k = {exact(prediction.k)}, ε = {exact(prediction.epsilon)}, {prediction.algorithm}"
+    parts = [f"k = {exact(prediction.k)}"]
+    if prediction.groups is not None:
+        parts.append(f"averages of {exact(prediction.groups.asked)}")
+    if prediction.epsilon is not None:
+        parts.append(f"ε = {exact(prediction.epsilon)}")
+    return ", ".join([*parts, prediction.algorithm])

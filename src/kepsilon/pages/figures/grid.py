@@ -93,14 +93,15 @@ def _against_epsilon(
 ) -> Figure | None:
     """A chart with one line per k over ε, with the same axes for every algorithm; None if there is nothing to draw."""
     ks, epsilons = explored.grid.ks, explored.grid.epsilons
-    curves = {k: {prediction.epsilon: value(prediction) for prediction in explored.of(algorithm, k)} for k in ks}
+    curves = {k: {own.epsilon or 0.0: value(own) for own in explored.of(algorithm, k)} for k in ks}
     styles = styles_of(ks)
     series = [Series(f"k = {k}", [*curve.items()], styles[k], has_dots=True) for k, curve in curves.items() if curve]
     everywhere = [y for prediction in explored.met if (y := value(prediction)) is not None]
     if not any(y for curve in curves.values() for y in curve.values()):
         return None
     chosen = explored.chosen
-    marked = value(chosen) if chosen and chosen.algorithm == algorithm else None
+    is_here = chosen is not None and chosen.algorithm == algorithm and chosen.groups is None
+    marked = value(chosen) if chosen is not None and is_here else None
     return Figure(
         title=f"{title}, {algorithm}",
         sentences=[sentence],
@@ -116,7 +117,7 @@ def _against_epsilon(
             x_reach=(epsilons[0], epsilons[-1]) if len(epsilons) > 1 else None,
             y_holds=everywhere,
             limit=limit,
-            mark=Mark(chosen.epsilon, marked, "chosen") if chosen and marked is not None else None,
+            mark=Mark(chosen.epsilon or 0.0, marked, "chosen") if chosen and marked is not None else None,
             height=250,
         ),
         table=Table(
@@ -129,7 +130,7 @@ def _against_epsilon(
 
 def _suppression(explored: Explored, algorithm: str) -> Figure:
     """Records left out by k, at the chosen ε or else at the largest, where confidence leaves out most."""
-    epsilon = explored.chosen.epsilon if explored.chosen else max(explored.grid.epsilons)
+    epsilon = explored.chosen.epsilon if explored.chosen else max(explored.grid.epsilons, default=None)
     before = explored.grid.records.why_not_counted
     bars, rows = [], []
     for k in explored.grid.ks:

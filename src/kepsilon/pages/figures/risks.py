@@ -38,12 +38,12 @@ def linking_figure(record: Record, pictures: Pictures) -> Figure:
     sentences.append(f"Whatever was drawn, {sentence}.")
     curve = pictures.risk_by_epsilon
     drawing = None
-    if curve and names:
+    epsilon = record.guarantee.epsilon
+    if curve and names and epsilon is not None:
         sentences.append(
             "The curve is what this attacker would link had another ε been chosen: a smaller ε hides more, a larger one keeps "
             "values closer."
         )
-        epsilon = record.guarantee.epsilon
         drawing = line_chart(
             [Series("", curve, Style(BLUE))],
             title="Linking risk against ε",

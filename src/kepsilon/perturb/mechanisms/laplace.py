@@ -18,7 +18,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from kepsilon.perturb.precision import doubles, largest_unit, nearest_units
+from kepsilon.perturb.precision import PublicDomain, doubles, nearest_units, unit_limits
 from kepsilon.perturb.sampler import record_noise
 from kepsilon.policy.exact_bounds import FINEST_BITS, GRID_BITS
 from kepsilon.randomness import ByteSource
@@ -34,8 +34,6 @@ _FARTHEST = 1e16
 
 _NO_CHANCE = 750.0
 """e to minus this is 0 in doubles."""
-
-PublicDomain = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +240,7 @@ def perturb(
     ranges = hi - lo
     active = ranges > 0
     n_active = None if active.all() else _n_active(ranges)
-    limits = [_unit_limits(*pair) for pair in zip(precisions, domains, strict=True)]
+    limits = [unit_limits(*pair) for pair in zip(precisions, domains, strict=True)]
     published = np.empty(values.shape)
     lows, widths = np.ascontiguousarray(lo.T), np.ascontiguousarray(ranges.T)  # one gather reads one attribute
     for start in range(0, len(values), _CHUNK):
@@ -305,17 +303,6 @@ def _n_active(ranges: FloatArray) -> IntArray:
     """How many attributes have noise in each class, shape (n_classes,)."""
     n_active: IntArray = np.count_nonzero(ranges > 0, axis=1)
     return n_active
-
-
-def _unit_limits(precision: Fraction, domain: PublicDomain | None) -> tuple[float, float]:
-    """The smallest and largest whole unit inside the domain; without a domain, no limits (`doubles` refuses the absurd)."""
-    limit = largest_unit(precision)
-    if domain is None:
-        return -math.inf, math.inf
-    low, high = math.ceil(domain[0] / precision), math.floor(domain[1] / precision)
-    if low > high:
-        raise ValueError(f"a domain from {domain[0]} to {domain[1]} holds no multiple of the precision {precision}")
-    return float(max(low, -limit)), float(min(high, limit))
 
 
 def _refuse_misfits(
