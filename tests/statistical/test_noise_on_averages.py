@@ -164,7 +164,7 @@ def test_a_scale_by_g_instead_of_s_is_noticed():
 @pytest.mark.parametrize("d", [2, 3])
 def test_the_draws_of_a_group_are_one_draw_for_all_its_attributes(d):
     """Independent Laplace draws for each attribute, each with all of ε, have a smaller largest coordinate."""
-    values, groups, _ = averaged(d)
+    _, groups, _ = averaged(d)
     rng = np.random.default_rng(3)
     independent = rng.laplace(scale=1, size=(groups.n_groups, d)) * 100 / (2 * groups.sizes[:, np.newaxis])
     assert p_value(independent, groups.sizes, epsilon=2) < ALPHA
