@@ -91,12 +91,14 @@ def refuse_unfit(policy: AveragedPolicy) -> None:
 def _refuse_lacking(policy: AveragedPolicy, *, why: str) -> None:
     """Raises PydanticCustomError where ε or a range is lacking, though noise is drawn."""
     if policy.epsilon is None:
-        raise PydanticCustomError("epsilon", "epsilon is required and has no default, because {why}", {"why": why})
+        raise PydanticCustomError(
+            "epsilon", "epsilon: is required and has no default: it decides what is promised, and {why}", {"why": why}
+        )
     lacking = [name for name, one in policy.epsilon_quasis.items() if one.range is None]
     if lacking:
         raise PydanticCustomError(
             "range",
-            "{where}: is required and has no default, because it decides how large noise is: "
+            "{where}: is required and has no default: it decides what is promised; "
             '"class", {{ coarse = step }} or bounds [low, high]',
             {"where": ", ".join(f"attributes.{name}.range" for name in lacking)},
         )

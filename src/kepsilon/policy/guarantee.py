@@ -101,26 +101,28 @@ def _epsilon_of_a_person(policy: Policy) -> str:
 
 def _sensitive_values(policy: Policy) -> Iterator[str]:
     """What every class promises about the values of sensitive columns, to an attacker who knows a person's class."""
+    whole = "class" if policy.averages is None else "class, and in every group of it that is averaged,"
+    holds = "class" if policy.averages is None else "class, and every group of it that is averaged,"
     for name, attribute in policy.attributes.items():
         if not isinstance(attribute, Kept):
             continue
         shown, asked = shown_name(name), attribute.l_diversity
         if asked is not None and asked.distinct is not None:
-            yield f"Every class holds at least {asked.distinct:,} distinct values of {shown}."
+            yield f"Every {holds} holds at least {asked.distinct:,} distinct values of {shown}."
         if asked is not None and asked.entropy is not None:
             yield (
-                f"In every class the values of {shown} are mixed at least as evenly as {written(asked.entropy)} equally "
+                f"In every {whole} the values of {shown} are mixed at least as evenly as {written(asked.entropy)} equally "
                 "frequent ones (entropy)."
             )
         if asked is not None and asked.recursive is not None:
             factor, place = asked.recursive
             yield (
-                f"In every class the most frequent value of {shown} is rarer than {written(factor)} times all values "
+                f"In every {whole} the most frequent value of {shown} is rarer than {written(factor)} times all values "
                 f"together from the one that is number {place} by frequency on."
             )
         if attribute.t_closeness is not None:
             yield (
-                f"In every class the values of {shown} are at most {written(attribute.t_closeness)} away from those of all "
+                f"In every {whole} the values of {shown} are at most {written(attribute.t_closeness)} away from those of all "
                 "records that were counted (earth mover's distance)."
             )
 

@@ -39,15 +39,19 @@ def above_individual_risk(prediction: Prediction, policy: Policy, *, risks: Risk
         return None
     who = matcher_in_words(map(shown_name, [*policy.k_quasis, *policy.epsilon_quasis]))
     share = percent_at_most(risk.largest_possible_by_matching)
+    changes = (
+        [*_smaller_epsilons(prediction, policy, limit, risks=risks), *_larger_k(prediction, policy, limit)]
+        if policy.averages is None
+        else _larger_groups(prediction, policy, limit)
+    )
     ways = [
-        *_smaller_epsilons(prediction, policy, limit, risks=risks),
-        *_larger_k(prediction, policy, limit),
+        *changes,
         f"max_individual_risk = {min(1.0, math.ceil(1000 * risk.largest_possible_by_matching) / 1000):g}",
     ]
     return Problem(
         where="",
         what=f"{who} could be up to {share} sure of one record, above max_individual_risk = {written(limit)}. "
-        "No noise was drawn.",
+        "Nothing was released.",
         fix=f"What would work, or may: {'; or '.join(ways)}.",
     )
 
@@ -125,6 +129,16 @@ def three_digits_up_to(value: float) -> int:
     while three_digits(number + 1) <= value:
         number += 1
     return number
+
+
+def _larger_groups(prediction: Prediction, policy: Policy, limit: float) -> list[str]:
+    """How large groups have to be: a record is one of its group, and a class of fewer records is one group."""
+    if policy.person is not None:
+        return ["larger groups and a larger k"]
+    least = math.ceil(1 / fraction(limit))
+    if least > prediction.records.counted:
+        return []
+    return [f"k and averages.group of at least {least:,}, which keep it whatever the data is"]
 
 
 def _larger_k(prediction: Prediction, policy: Policy, limit: float) -> list[str]:

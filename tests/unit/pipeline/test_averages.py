@@ -289,3 +289,20 @@ def test_kept_columns_are_looked_at_in_groups(seed):
     document["attributes"]["in inches"] = {"role": "insensitive"}
     with pytest.raises(ke.AnonymisationError, match="in inches"):
         ke.anonymise(pa.table(original), ke.Policy.from_dict(document))
+
+
+def test_a_limit_on_single_risk_says_how_large_groups_have_to_be():
+    original = pa.table(people())
+    with pytest.raises(ke.AnonymisationError, match="k and averages.group of at least 20") as refused:
+        ke.anonymise(original, policy({"group": 8}, max_individual_risk=0.05))
+    assert "epsilon" not in str(refused.value)
+    assert "Nothing was released" in str(refused.value)
+    release = ke.anonymise(original, policy({"group": 20}, k=20, max_individual_risk=0.05))
+    assert release.record.to_json()["linking_risk"]["largest"] <= 0.05
+
+
+def test_what_is_required_of_classes_is_promised_of_groups():
+    asked = policy({"group": 8}, attributes={"illness": {"l_diversity": {"distinct": 5}, "t_closeness": 0.5}})
+    said = ke.anonymise(pa.table(people()), asked).manifest.to_json()["guarantee"]["statement"]
+    assert "Every class, and every group of it that is averaged, holds at least 5 distinct values of illness." in said
+    assert "In every class, and in every group of it that is averaged, the values of illness are at most 0.5" in said
