@@ -293,7 +293,7 @@ def test_kept_columns_are_looked_at_in_groups(seed):
 
 def test_a_limit_on_single_risk_says_how_large_groups_have_to_be():
     original = pa.table(people())
-    with pytest.raises(ke.AnonymisationError, match="k and averages.group of at least 20") as refused:
+    with pytest.raises(ke.AnonymisationError, match=r"k and averages\.group of at least 20") as refused:
         ke.anonymise(original, policy({"group": 8}, max_individual_risk=0.05))
     assert "epsilon" not in str(refused.value)
     assert "Nothing was released" in str(refused.value)
