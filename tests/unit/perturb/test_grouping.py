@@ -177,11 +177,11 @@ def test_splitting_again_never_makes_groups_worse():
     rng = np.random.default_rng(4)
     points, sizes = rng.normal(size=(600, 3)), np.array([200, 400])
     n_groups = n_groups_of(sizes, group=7)
-    order, group_sizes = cut_evenly(points, sizes, n_groups)
+    order, group_sizes = cut_evenly(points.T, sizes, n_groups)
     classes = np.repeat(np.arange(2), n_groups)
     before = np.inf
     for rounds in range(resplits.ROUNDS + 1):
-        new_order, new_sizes, _ = split_again(points, order, group_sizes, classes, rounds=rounds)
+        new_order, new_sizes, _ = split_again(points.T, order, group_sizes, classes, rounds=rounds)
         of_point = np.empty(600, dtype=np.int64)
         of_point[new_order] = np.repeat(np.arange(len(new_sizes)), new_sizes)
         after = oracle.squared_distances(points, of_point)
@@ -218,7 +218,7 @@ def test_stretches_longer_than_what_is_sorted_together(monkeypatch):
 @pytest.mark.parametrize(("d", "bits"), [(1, 5), (2, 4), (3, 3), (4, 2)])
 def test_cells_that_follow_one_another_on_the_curve_share_a_side(d, bits):
     cells = np.array(np.meshgrid(*[range(1 << bits)] * d)).reshape(d, -1).T
-    places = hilbert_places(cells, bits=bits)
+    places = hilbert_places(cells.T, bits=bits)
     assert sorted(places.tolist()) == list(range(1 << bits * d))
     assert np.all(np.abs(np.diff(cells[np.argsort(places)], axis=0)).sum(axis=1) == 1)
 

@@ -36,18 +36,22 @@ def sorted_blocks(sizes: IntArray, n_groups: IntArray) -> IntArray:
 def cut_evenly(points: FloatArray, sizes: IntArray, n_groups: IntArray) -> tuple[IntArray, IntArray]:
     """The points in an order in which those of a group follow one another, and the sizes of the groups.
 
-    `points` has shape (n_points, n_attributes), those of a class following one another; `sizes` and `n_groups` are those of
+    `points` has shape (n_attributes, n_points), those of a class following one another; `sizes` and `n_groups` are those of
     the classes. Groups come in the order of their classes, neighbours in the tree beside each other.
     """
-    order = np.arange(len(points))
+    order = np.arange(points.shape[1])
+    points = points.copy()
     sizes, n_groups = sizes.copy(), n_groups.copy()
     while True:
         is_cut = n_groups >= 2
         if not is_cut.any():
             return order, sizes
-        active = np.repeat(is_cut, sizes)
-        chosen, own_sizes = order[active], sizes[is_cut]
-        order[active] = chosen[sort_within(_along_widest(points[chosen], own_sizes), own_sizes)]
+        chosen = slice(None) if is_cut.all() else np.flatnonzero(np.repeat(is_cut, sizes))
+        own, own_sizes = points[:, chosen], sizes[is_cut]
+        # Points are moved with their stretch, so that those of a short one are read from the cache.
+        moved = sort_within(_along_widest(own, own_sizes), own_sizes)
+        points[:, chosen] = own.take(moved, axis=1)
+        order[chosen] = order[chosen].take(moved)
         left = np.where(is_cut, n_groups // 2, n_groups)
         left_size = np.where(is_cut, sizes * left // n_groups, sizes)
         at = np.repeat(np.arange(len(sizes)), 1 + is_cut)
@@ -59,16 +63,13 @@ def cut_evenly(points: FloatArray, sizes: IntArray, n_groups: IntArray) -> tuple
 def _along_widest(points: FloatArray, sizes: IntArray) -> FloatArray:
     """Each point's place along the direction in which its stretch spreads most, shape (n_points,), 0 at the mean."""
     starts = starts_of(sizes)
-    d = points.shape[1]
-    columns = []
-    for j in range(d):
-        own = np.ascontiguousarray(points[:, j])
-        own -= np.repeat(np.add.reduceat(own, starts) / sizes, sizes)
-        columns.append(own)
-    if d == 1:
-        return columns[0]
-    directions = _widest_of_two(columns, starts) if d == 2 else _widest_of_several(columns, starts)
-    along = np.zeros(len(points))
+    means = np.add.reduceat(points, starts, axis=1) / sizes
+    columns = [own - np.repeat(mean, sizes) for own, mean in zip(points, means, strict=True)]
+    if len(columns) == 1:
+        only: FloatArray = columns[0]
+        return only
+    directions = _widest_of_two(columns, starts) if len(columns) == 2 else _widest_of_several(columns, starts)
+    along = np.zeros(points.shape[1])
     for own, part in zip(columns, directions.T, strict=True):
         along += own * np.repeat(part, sizes)
     return along

@@ -230,7 +230,7 @@ def _whole_sums(steps: IntArray, of_record: IntArray, n: int) -> IntArray:
 
 
 def _centres(points: FloatArray, of_record: IntArray, *, n_groups: int) -> FloatArray:
-    """Averages of the points of each group, shape (n_groups, n_attributes)."""
+    """Averages of the points of each group, from shape (n_attributes, n_points) to (n_groups, n_attributes)."""
     counts = np.bincount(of_record, minlength=n_groups)
-    sums = [np.bincount(of_record, weights=points[:, j], minlength=n_groups) for j in range(points.shape[1])]
+    sums = [np.bincount(of_record, weights=own, minlength=n_groups) for own in points]
     return np.column_stack(sums) / counts[:, np.newaxis]

@@ -60,18 +60,18 @@ def fine_steps(
 
 
 def spread_coordinates(columns: Sequence[FineSteps], class_ids: IntArray, sizes: IntArray) -> FloatArray:
-    """The records as points, each ε-quasi in units of its standard deviation in the class, shape (n_records, n_columns).
+    """The records as points, each ε-quasi in units of its standard deviation in the class, shape (n_columns, n_records).
 
     An ε-quasi that does not vary in a class is 0 there. Records have to be in an order that depends on their values
     alone, because sums of doubles depend on the order.
     """
     starts = np.cumsum(sizes) - sizes
-    points = np.zeros((len(class_ids), len(columns)))
+    points = np.zeros((len(columns), len(class_ids)))
     for j, column in enumerate(columns):
         means = np.add.reduceat(column.steps, starts) / sizes
         own = column.steps - means[class_ids]
         deviations = np.sqrt(np.add.reduceat(own * own, starts) / sizes)
-        np.divide(own, deviations[class_ids], out=points[:, j], where=deviations[class_ids] > 0)
+        np.divide(own, deviations[class_ids], out=points[j], where=deviations[class_ids] > 0)
     return points
 
 

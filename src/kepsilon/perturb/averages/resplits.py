@@ -23,23 +23,18 @@ def split_again(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Order of the points, sizes of groups and class of each group, after some rounds.
 
-    `order` lists the points group by group, `sizes` are those of the groups, and `class_ids` says the class of each. Groups
-    that are not of one class are never put together.
+    `points` has shape (n_attributes, n_points). `order` lists the points group by group, `sizes` are those of the groups,
+    and `class_ids` says the class of each. Groups that are not of one class are never put together.
     """
+    points = points.take(order, axis=1)
     for number in range(rounds):
-        centres = _averages(points[order], sizes)
+        centres = np.add.reduceat(points, starts_of(sizes), axis=1) / sizes
         ranking = np.lexsort((_along_curve(_turned(centres, number), class_ids), class_ids))
-        order, sizes = _in_new_order(order, sizes, ranking)
-        class_ids, centres = class_ids[ranking], centres[ranking]
-        order = _resplit_pairs(points, order, sizes, centres, _pairs(class_ids, offset=number % 2))
+        moved, sizes = _in_new_order(sizes, ranking)
+        points, order = points.take(moved, axis=1), order.take(moved)
+        class_ids, centres = class_ids[ranking], centres[:, ranking]
+        _resplit_pairs(points, order, sizes, centres, _pairs(class_ids, offset=number % 2))
     return order, sizes, class_ids
-
-
-def _averages(points: FloatArray, sizes: IntArray) -> FloatArray:
-    """Averages of points that follow one another group by group."""
-    starts = starts_of(sizes)
-    averages: FloatArray = np.add.reduceat(points, starts, axis=0) / sizes[:, np.newaxis]
-    return averages
 
 
 def _pairs(class_ids: IntArray, *, offset: int) -> IntArray:
@@ -51,65 +46,61 @@ def _pairs(class_ids: IntArray, *, offset: int) -> IntArray:
     return np.flatnonzero(has_next & (rank >= offset) & ((rank - offset) % 2 == 0))
 
 
-def _in_new_order(order: IntArray, sizes: IntArray, ranking: IntArray) -> tuple[IntArray, IntArray]:
-    """The points with their groups in another order."""
+def _in_new_order(sizes: IntArray, ranking: IntArray) -> tuple[IntArray, IntArray]:
+    """Positions of all points with their groups in another order, and the sizes in that order."""
     starts, new_sizes = starts_of(sizes)[ranking], sizes[ranking]
-    within = np.arange(len(order)) - np.repeat(starts_of(new_sizes), new_sizes)
-    return order[np.repeat(starts, new_sizes) + within], new_sizes
+    moved: IntArray = np.repeat(starts - starts_of(new_sizes), new_sizes)
+    moved += np.arange(len(moved))
+    return moved, new_sizes
 
 
-def _resplit_pairs(
-    points: FloatArray, order: IntArray, sizes: IntArray, centres: FloatArray, firsts: IntArray
-) -> IntArray:
-    """The points in a new order, after each group of `firsts` and the one behind it were put together and cut again."""
+def _resplit_pairs(points: FloatArray, order: IntArray, sizes: IntArray, centres: FloatArray, firsts: IntArray) -> None:
+    """Puts each group of `firsts` and the one behind it together, and cuts them again, in place."""
     if not firsts.size:
-        return order
+        return
     is_paired = np.zeros(len(sizes), dtype=np.bool_)
     is_paired[firsts] = is_paired[firsts + 1] = True
-    active = np.repeat(is_paired, sizes)
+    chosen = slice(None) if is_paired.all() else np.flatnonzero(np.repeat(is_paired, sizes))
     together = sizes[firsts] + sizes[firsts + 1]
-    chosen = order[active]
-    direction = np.repeat(centres[firsts + 1] - centres[firsts], together, axis=0)
-    middle = np.repeat((centres[firsts + 1] + centres[firsts]) / 2, together, axis=0)
-    along = np.einsum("ij,ij->i", points[chosen] - middle, direction)
-    order = order.copy()
-    order[active] = chosen[sort_within(along, together)]
-    return order
+    own = points[:, chosen]
+    along = np.zeros(own.shape[1])
+    for values, own_centres in zip(own, centres, strict=True):
+        first, second = own_centres[firsts], own_centres[firsts + 1]
+        along += (values - np.repeat((first + second) / 2, together)) * np.repeat(second - first, together)
+    moved = sort_within(along, together)
+    points[:, chosen] = own.take(moved, axis=1)
+    order[chosen] = order[chosen].take(moved)
 
 
 def _turned(centres: FloatArray, number: int) -> FloatArray:
     """The averages seen from another side in every round, so that other groups are neighbours."""
-    d = centres.shape[1]
-    if d < 2:
-        return centres
     turned = centres.copy()
     angle = 0.6 * (number + 1)
-    for i in range(d - 1):
-        x, y = turned[:, i].copy(), turned[:, i + 1].copy()
-        turned[:, i] = np.cos(angle) * x - np.sin(angle) * y
-        turned[:, i + 1] = np.sin(angle) * x + np.cos(angle) * y
+    for i in range(len(centres) - 1):
+        x, y = turned[i].copy(), turned[i + 1].copy()
+        turned[i] = np.cos(angle) * x - np.sin(angle) * y
+        turned[i + 1] = np.sin(angle) * x + np.cos(angle) * y
     return turned
 
 
 def _along_curve(centres: FloatArray, class_ids: IntArray) -> IntArray:
     """Place of each average on a Hilbert curve through the cells of its class: near on the curve is near in space."""
-    d = centres.shape[1]
-    bits = max(1, min(_CELL_BITS, 62 // d))
+    bits = max(1, min(_CELL_BITS, 62 // len(centres)))
     starts = np.flatnonzero(np.append(True, class_ids[1:] != class_ids[:-1]))
     counts = np.diff(starts, append=len(class_ids))
-    low = np.repeat(np.minimum.reduceat(centres, starts, axis=0), counts, axis=0)
-    widths = np.repeat(np.maximum.reduceat(centres, starts, axis=0), counts, axis=0) - low
+    low = np.repeat(np.minimum.reduceat(centres, starts, axis=1), counts, axis=1)
+    widths = np.repeat(np.maximum.reduceat(centres, starts, axis=1), counts, axis=1) - low
     places = np.zeros(centres.shape)
     np.divide(centres - low, widths, out=places, where=widths > 0)
     return hilbert_places(np.minimum(places * (1 << bits), (1 << bits) - 1).astype(np.int64), bits=bits)
 
 
 def hilbert_places(cells: IntArray, *, bits: int) -> IntArray:
-    """Places of cells on the Hilbert curve, from shape (n, d) to (n,), by Skilling's method (2004).
+    """Places of cells on the Hilbert curve, from shape (d, n) to (n,), by Skilling's method (2004).
 
     Coordinates have so many `bits`. Cells whose places differ by one share a side.
     """
-    axes = np.ascontiguousarray(cells.T).copy()
+    axes = cells.copy()
     for level in range(bits - 1, 0, -1):
         below = (1 << level) - 1
         for j in range(len(axes)):
