@@ -22,7 +22,9 @@ NOBODY = 16 * GRID
 def on_grid(values: FloatArray, *, low: float, high: float) -> IntArray:
     """Numbers as multiples of (high − low) / GRID, counted from `low`; those far outside are moved to three spreads."""
     spread = high - low
-    return np.rint(np.clip((values - low) / spread, -3.0, 3.0) * GRID).astype(np.int32)
+    with np.errstate(over="ignore"):  # a spread next to nothing: what is outside is far outside
+        places = (values - low) / spread
+    return np.rint(np.clip(places, -3.0, 3.0) * GRID).astype(np.int32)
 
 
 def nearest_links(

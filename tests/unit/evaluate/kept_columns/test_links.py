@@ -116,3 +116,9 @@ def test_more_classes_than_sixteen_bits_hold_are_sorted_too():
     ids = np.repeat(np.arange(70_000), 2)
     shown = np.arange(140_000)
     assert fast_nearest(ids, shown, shown, np.ones(140_000, dtype=bool)) == 140_000
+
+
+def test_a_spread_next_to_nothing_is_no_overflow():
+    """Numbers far outside are moved to three spreads, however many spreads away they are; warnings are errors here."""
+    found = on_grid(np.array([1e10, 5e-324, -1e10]), low=0.0, high=1e-300)
+    assert found.tolist() == [300_000_000, 0, -300_000_000]
