@@ -19,6 +19,8 @@ import numpy as np
 from kepsilon.engines.protocol import Batch, LargeClass, Preview
 from kepsilon.errors import MemoryLimitError, Problem
 from kepsilon.evaluate.confident_k.simulated_suppression import Counting
+from kepsilon.evaluate.error.best_constant import errors_of_median, errors_of_medians
+from kepsilon.evaluate.error.relative_error import ErrorSums
 from kepsilon.evaluate.expectations import Expectations, NoiseSetting, expect, expect_of_counts
 from kepsilon.evaluate.large_class import TooManyValuesError, count_parts, merge_counts, one_class
 from kepsilon.evaluate.linking.joined_records import JoinedLinks
@@ -55,6 +57,8 @@ class Outlook:
     declared bounds are not in it."""
     expected: tuple[Expected, ...]
     """Expected figures, one for each setting asked about."""
+    errors_of_constant: tuple[ErrorSums, ...] = ()
+    """The error of the best constant per class, by ε-quasi."""
     n_persons: IntArray | None = None
     """Distinct persons of every class, shape (n_classes,); None where the policy names no person."""
     most_of_a_person: IntArray | None = None
@@ -87,6 +91,7 @@ def outlook_of(
     clipped: dict[str, int] = {}
     outliers: dict[str, OutlierSums] = {}
     expected: list[Expected] = []
+    of_constant: list[ErrorSums] = [ErrorSums()] * len(policy.epsilon_quasis)
     look = partial(
         outlook_of_batch,
         policy=policy,
@@ -102,6 +107,7 @@ def outlook_of(
         low[own.classes], high[own.classes] = own.low, own.high
         clipped = {name: clipped.get(name, 0) + n for name, n in own.clipped.items()}
         outliers = {name: outliers.get(name, OutlierSums()) + more for name, more in own.outliers.items()}
+        of_constant = [one + more for one, more in zip(of_constant, own.errors_of_constant, strict=True)]
         pairs = zip(expected, own.expected, strict=True)
         expected = [one + more for one, more in pairs] if expected else list(own.expected)
     refuse_too_fine(low, high, policy)
@@ -112,6 +118,7 @@ def outlook_of(
         constant_classes=constant_classes(low, high, policy),
         outliers=outliers,
         expected=tuple(expected),
+        errors_of_constant=tuple(of_constant),
         n_persons=None if policy.person is None else n_persons,
         most_of_a_person=None if policy.person is None else most,
         look=person_look,
@@ -167,6 +174,7 @@ class BatchOutlook:
     clipped: dict[str, int]
     outliers: dict[str, OutlierSums]
     expected: tuple[Expected, ...]
+    errors_of_constant: tuple[ErrorSums, ...]
     n_persons: IntArray | None = None
     most_of_a_person: IntArray | None = None
 
@@ -186,12 +194,17 @@ def outlook_of_batch(
         own = batch.classes
         ranges, expectations = expect_batch(batch, policy, mechanism, blocks.within(own), recheck=recheck)
         counts = None
+        of_constant = errors_of_medians(
+            batch.values, batch.class_ids, n_classes=own.stop - own.start, coded=batch.coded
+        )
         if batch.persons is not None:
             members = members_of(batch.persons, batch.class_ids, n_classes=own.stop - own.start)
     else:
         refuse_divided(policy, recheck)
         own = slice(batch.class_id, batch.class_id + 1)
         ranges, counts, expectations = _expect_large(batch, policy, mechanism, blocks.within(own))
+        true_values = (ranges.values if ranges.unclipped is None else ranges.unclipped).T
+        of_constant = tuple(errors_of_median(values, counts) for values in true_values)
     return BatchOutlook(
         classes=own,
         low=ranges.low,
@@ -199,6 +212,7 @@ def outlook_of_batch(
         clipped=ranges.clipped,
         outliers={} if mechanism.exponential is None else outliers_of(ranges, policy, counts=counts),
         expected=tuple(expectations.at_each(settings)),
+        errors_of_constant=of_constant,
         n_persons=None if members is None else members.n_persons,
         most_of_a_person=None if members is None else members.most,
     )
