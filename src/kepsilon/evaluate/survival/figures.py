@@ -7,6 +7,7 @@ over the released records. A figure says itself whether it may be used (`rules`)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -88,10 +89,7 @@ class ForeseenSurvival(JsonValue):
     @property
     def in_words(self) -> str | None:
         """Both errors in one line; None where they are undefined."""
-        error, constant = self.error.expected, self.error_of_best_constant.absolute
-        if error is None or constant is None:
-            return None
-        return f"{plain(error)} (in its own units), {plain(constant)} for the best constant per class"
+        return _errors_in_words(self.error, self.error_of_best_constant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,13 +119,40 @@ class Survival(JsonValue):
     def __post_init__(self) -> None:
         object.__setattr__(self, "relations", FrozenMapping(self.relations))
 
+    @property
+    def error_in_words(self) -> str | None:
+        """The error and that of the best constant in one line; None where they are undefined."""
+        return _errors_in_words(self.error, self.error_of_best_constant)
 
-def plain(figure: float) -> str:
-    """A figure with three significant digits, and all digits before the point."""
+
+def _errors_in_words(error: ErrorInUnits, constant: ConstantError) -> str | None:
+    """Both errors in one line; None where they are undefined."""
+    if error.expected is None or constant.absolute is None:
+        return None
+    realised = "" if error.realised is None else f" expected, {plain(error.realised)} as drawn"
+    return f"{plain(error.expected)}{realised} (in its own units); {plain(constant.absolute)} for the best constant per class"
+
+
+def plain(figure: float, *, finer: int = 0) -> str:
+    """A figure with three significant digits, or `finer` more, and all digits before the point."""
     size = abs(figure)
     if size == 0:
         return "0"
     if size < 1e-4 or size >= 1e15:
-        return f"{figure:.2e}"
-    decimals = next(n for n in range(8) if size >= 10.0 ** (2 - n) * 0.9995 or n == 7)
+        return f"{figure:.{2 + finer}e}".replace("-", "−")
+    decimals = max(0, 2 + finer - math.floor(math.log10(size) + 1e-4))
     return f"{figure:,.{decimals}f}".replace("-", "−")
+
+
+def told_apart(one: float, other: float) -> tuple[str, str]:
+    """Two figures with as many digits as show that they differ, at most six."""
+    for finer in range(4):
+        words = plain(one, finer=finer), plain(other, finer=finer)
+        if words[0] != words[1]:
+            break
+    # One digit more, so that 175 and 174 do not look one apart where they are half of that.
+    return (plain(one, finer=finer + 1), plain(other, finer=finer + 1)) if finer or _are_near(one, other) else words
+
+
+def _are_near(one: float, other: float) -> bool:
+    return abs(one - other) < 0.05 * max(abs(one), abs(other))

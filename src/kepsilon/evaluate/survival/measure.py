@@ -106,7 +106,7 @@ def survivals(
                 after=drawn.spread_of_x,
                 usable=rules.usable(rules.stretch(spread, drawn.spread_of_x)),
             ),
-            quantiles=_quantiles(sample, left_out, j, spread=spread),
+            quantiles=_quantiles(sample, left_out, j, spread=spread, k=k),
             error=dataclasses.replace(known[j].error, realised=realised[j].mean_distance),
             error_of_best_constant=known[j].error_of_best_constant,
             correlation=Followed(inside_classes=follows, usable=rules.usable(rules.deafness(follows))),
@@ -116,13 +116,13 @@ def survivals(
     return found
 
 
-def _quantiles(sample: SampledRecords, left_out: LeftOut, j: int, *, spread: float | None) -> Quantiles:
+def _quantiles(sample: SampledRecords, left_out: LeftOut, j: int, *, spread: float | None, k: int) -> Quantiles:
     """The quantiles of the j-th ε-quasi. Sampled records weigh as much as the records that they stand for."""
     of_sampled = sample.each_stands_for
     values = np.concatenate([sample.originals[:, j], left_out.values[:, j]])
     weights = np.repeat([of_sampled, left_out.each_stands_for], [len(sample.stays), len(left_out.values)])
-    before = quantiles_of(values, weights)
-    after = quantiles_of(sample.published[sample.stays, j])
+    before = quantiles_of(values, weights, k=k)
+    after = quantiles_of(sample.published[sample.stays, j], k=k)
     return Quantiles(
         by_percent={
             str(percent): Compared(before=one, after=other, usable=rules.usable(rules.shift(one, other, spread=spread)))
@@ -132,11 +132,12 @@ def _quantiles(sample: SampledRecords, left_out: LeftOut, j: int, *, spread: flo
     )
 
 
-def quantiles_of(values: FloatArray, weights: FloatArray | None = None) -> list[float | None]:
+def quantiles_of(values: FloatArray, weights: FloatArray | None = None, *, k: int) -> list[float | None]:
     """For each of `PERCENTS`, the smallest value that so many per cent of the records do not exceed.
 
     `values`, NaN where missing, and `weights` have shape (n_records,); without weights all records weigh the same. It is
-    always a value that some record holds, so that every engine finds the same one.
+    always a value that some record holds, so that every engine finds the same one. It is None where fewer than k records
+    lie on one side of it: it would be the value of an extreme record.
     """
     present = ~np.isnan(values)
     values = values[present]
@@ -146,8 +147,9 @@ def quantiles_of(values: FloatArray, weights: FloatArray | None = None) -> list[
     passed = np.arange(1, len(values) + 1) if weights is None else np.cumsum(weights[present][order])
     # Multiplied and not divided, so that whole numbers of records are compared exactly; a little less, for those that are not.
     places = np.searchsorted(passed * 100.0, [percent * passed[-1] * (1 - 1e-12) for percent in PERCENTS])
-    found: list[float | None] = values[order][np.minimum(places, len(values) - 1)].tolist()
-    return found
+    found = values[order][np.minimum(places, len(values) - 1)].tolist()
+    are_enough = [min(percent, 100 - percent) / 100 * len(values) >= k for percent in PERCENTS]
+    return [own if is_enough else None for own, is_enough in zip(found, are_enough, strict=True)]
 
 
 def _relations_with_kept(sample: SampledRecords, left_out: LeftOut, *, k: int) -> dict[str, list[Relation]]:

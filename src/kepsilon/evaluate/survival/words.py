@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kepsilon.evaluate.survival.figures import Compared, Relation, Survival, plain
+from kepsilon.evaluate.survival.figures import Compared, Relation, Survival, plain, told_apart
 
 _MOST_NAMED = 6
 """Statistics of each kind that the sentence names; a table names them all."""
@@ -17,8 +17,8 @@ def survival_in_words(survives: Mapping[str, Survival]) -> str | None:
     not_ = list(_unusable(survives))
     if not may and not not_:
         return None
-    words = f"An analyst may use {_listed(may)}" if may else "An analyst may use none of the statistics compared"
-    return f"{words}; not {_listed(not_)}." if not_ else f"{words}."
+    words = f"An analyst may use: {_listed(may)}." if may else "An analyst may use none of the statistics compared."
+    return f"{words} Not: {_listed(not_)}." if not_ else words
 
 
 def _usable(survives: Mapping[str, Survival]) -> Iterator[str]:
@@ -72,8 +72,10 @@ def _both(relation: Relation) -> bool:
 
 
 def _instead(one: Compared) -> str:
-    after = "nothing" if one.after is None else plain(one.after)
-    return f"{after} instead of {plain(one.before or 0.0)}"
+    if one.after is None or one.before is None:
+        return "undefined after"
+    after, before = told_apart(one.after, one.before)
+    return f"{after} instead of {before}"
 
 
 def _times(one: Compared) -> str:
@@ -83,10 +85,11 @@ def _times(one: Compared) -> str:
 
 
 def _listed(parts: Sequence[str]) -> str:
+    """Parts with semicolons between them, because names in them have commas; the last one says how many are not named."""
     shown = list(parts[:_MOST_NAMED])
     if len(parts) > len(shown):
-        shown.append(f"{len(parts) - len(shown):,} more")
-    return ", ".join(shown)
+        shown.append(f"and {len(parts) - len(shown):,} more")
+    return "; ".join(shown)
 
 
 def _names(names: Sequence[str]) -> str:
