@@ -145,14 +145,7 @@ def plain(figure: float, *, finer: int = 0) -> str:
 
 
 def told_apart(one: float, other: float) -> tuple[str, str]:
-    """Two figures with as many digits as show that they differ, at most six."""
-    for finer in range(4):
-        words = plain(one, finer=finer), plain(other, finer=finer)
-        if words[0] != words[1]:
-            break
-    # One digit more, so that 175 and 174 do not look one apart where they are half of that.
-    return (plain(one, finer=finer + 1), plain(other, finer=finer + 1)) if finer or _are_near(one, other) else words
-
-
-def _are_near(one: float, other: float) -> bool:
-    return abs(one - other) < 0.05 * max(abs(one), abs(other))
+    """Two figures with as many digits as show how far they are apart, at most six."""
+    distance, size = abs(one - other), max(abs(one), abs(other))
+    finer = min(3, max(0, math.ceil(math.log10(size / distance)) - 2)) if 0 < distance < math.inf else 0
+    return plain(one, finer=finer), plain(other, finer=finer)

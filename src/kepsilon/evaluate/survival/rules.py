@@ -69,7 +69,7 @@ def tells_more_than_class(error: float | None, *, of_constant: float | None) -> 
 
 def usable(change: float | None) -> bool | None:
     """Whether a change, as the functions here return it, leaves a statistic that may be used; None where undefined."""
-    return None if change is None else change <= 1
+    return None if change is None else change <= 1 + 1e-9  # for the rounding of doubles
 
 
 def _share(change: float, allowed: float) -> float:
