@@ -83,6 +83,8 @@ TAMPERINGS = {
     "slope on a kept column survived": ("weight relations pressure slope usable", other, False),
     "slope on text": ("weight relations pulse slope before", lower, False),
     "error of a constant": ("weight error_of_best_constant absolute", lower, False),
+    "values that follow the true ones": ("weight correlation inside_classes", lambda r: r + 0.01, True),
+    "values that may be used": ("weight correlation usable", other, True),
     "error as drawn": ("weight error realised", lower, True),
     "single values": ("weight error usable", other, False),
     "called a sample": ("weight quantiles measured_on", lambda _: "10 of 900 records", False),

@@ -168,7 +168,10 @@ def _compare_single_values(case: AuditCase, own: Mapping[str, Any], name: str, w
     known = None
     if classes.all_known and n_taken_out_with_class(case) == 0:
         known = _error_of_medians(case, name)
-        found.require(_near(constant.get("absolute"), known, slack=1e-9 * (known or 0.0)), f"{where}.best_constant")
+        found.require(
+            _near(constant.get("absolute"), known, slack=1e-9 * (known or 0.0)),
+            f"{where}.error_of_best_constant.absolute",
+        )
     expected = error.get("expected")
     if known is not None and isinstance(expected, int | float) and not agree(expected, known):
         usable = rules.tells_more_than_class(expected, of_constant=known)
@@ -180,6 +183,31 @@ def _compare_single_values(case: AuditCase, own: Mapping[str, Any], name: str, w
     if present.any() and _Column.of(before).has_digits:
         moved = float(np.mean(np.abs(after - before)[present]))
         found.require(_near(error.get("realised"), moved, slack=1e-9 * moved), f"{where}.error.realised")
+    _compare_inside_classes(case, own["correlation"], before, after, f"{where}.correlation", found)
+
+
+def _compare_inside_classes(
+    case: AuditCase, stated: Mapping[str, Any], before: FloatArray, after: FloatArray, where: str, found: Comparison
+) -> None:
+    """Compares the correlation of published with true values inside classes, where they vary enough to have digits."""
+    if not _Column.of(before).has_digits or not _Column.of(after).has_digits:
+        return
+    order = np.argsort(case.classes.of_released, kind="stable")
+    cuts = np.flatnonzero(np.diff(case.classes.of_released[order])) + 1
+    squares = np.zeros(3)
+    for members in np.split(order, cuts):
+        rows = members[~np.isnan(before[members])]
+        if rows.size:
+            one, other = before[rows] - np.mean(before[rows]), after[rows] - np.mean(after[rows])
+            squares += one @ one, other @ other, one @ other
+    least = [1e-9 * float(np.nanmax(np.abs(own), initial=0.0)) for own in (before, after)]
+    if squares[0] <= len(before) * least[0] ** 2 or squares[1] <= len(before) * least[1] ** 2:
+        return
+    known = float(squares[2] / math.sqrt(squares[0]) / math.sqrt(squares[1]))
+    found.require(_near(stated.get("inside_classes"), known, slack=1e-6), f"{where}.inside_classes")
+    change = rules.deafness(known)
+    if change is None or abs(change - 1) > MARGIN:
+        found.require(stated.get("usable") is rules.usable(change), f"{where}.usable")
 
 
 def _error_of_medians(case: AuditCase, name: str) -> float | None:

@@ -129,7 +129,7 @@ def _panels(panels: Sequence[SlopePanel], *, top: float) -> tuple[list[str], flo
 def _panel(panel: SlopePanel, left: float, top: float) -> list[str]:
     middle, centre = top + 8 + _DRAWN / 2, left + _PANEL / 2
     parts = [
-        text(left, top, shortened(panel.name, _PANEL), "strong"),
+        text(left, top, shortened(panel.name, 0.88 * _PANEL), "strong"),
         path(f"M{xy(left)} {xy(top + 8)}h{xy(_PANEL)}v{xy(_DRAWN)}h{xy(-_PANEL)}z", "grid"),
         text(left, top + _DRAWN + 22, shortened(panel.words, _PANEL), "ink"),
         text(left, top + _DRAWN + 37, shortened(panel.verdict, _PANEL)),

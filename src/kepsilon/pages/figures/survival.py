@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kepsilon.evaluate.survival.figures import Compared, Survival, plain, told_apart
+from kepsilon.evaluate.survival.figures import PERCENTS, Compared, Survival, plain, told_apart
 from kepsilon.evaluate.survival.words import survival_in_words
 from kepsilon.pages.charts import Box, SlopePanel, before_after
 from kepsilon.pages.figures.figure import Figure, Table
@@ -34,7 +34,8 @@ def _figure(name: str, own: Survival) -> Figure:
     sentences += [*_about_single_values(name, own)]
     measured = {own.measured_on, own.quantiles.measured_on, *(one.measured_on for one in own.relations.values())}
     sentences += [f"Measured on {one}." for one in sorted(filter(None, measured))]
-    quantiles = own.quantiles.by_percent.values()
+    unknown = Compared(before=None, after=None, usable=None)
+    quantiles = [own.quantiles.by_percent.get(str(percent), unknown) for percent in PERCENTS]
     boxes = [
         Box(name="before", quantiles=[one.before for one in quantiles], mean=own.mean.before),
         Box(name="published", quantiles=[one.after for one in quantiles], mean=own.mean.after),
@@ -99,7 +100,8 @@ def _row(words: str, one: Compared) -> list[str]:
 
 
 def _number(figure: float | None) -> str:
-    return NOTHING if figure is None else plain(figure, finer=1)
+    """A figure with three digits: with all of them, a quantile would be the value of a record."""
+    return NOTHING if figure is None else plain(figure)
 
 
 def _used(usable: bool | None) -> str:
