@@ -192,11 +192,11 @@ def outlook_of_batch(
     members = None
     if isinstance(batch, Batch):
         own = batch.classes
-        ranges, expectations = expect_batch(batch, policy, mechanism, blocks.within(own), recheck=recheck)
-        counts = None
         of_constant = errors_of_medians(
             batch.values, batch.class_ids, n_classes=own.stop - own.start, coded=batch.coded
         )
+        ranges, expectations = expect_batch(batch, policy, mechanism, blocks.within(own), recheck=recheck)
+        counts = None
         if batch.persons is not None:
             members = members_of(batch.persons, batch.class_ids, n_classes=own.stop - own.start)
     else:

@@ -52,7 +52,7 @@ def test_a_release_page_shows_everything_asked_for():
     words = words_of(page)
     for title in (
         *("What is promised", "Generalised attributes", "height", "Class sizes", "Error of height"),
-            *("What may be used", "Statistics of height"),
+        *("What may be used", "Statistics of height"),
         *("Who could link how many records", "What kept columns give away"),
         *("Linking by known values", "Finding somebody by generalised attributes", "Released and left out"),
         *("Attribute by attribute", "How it was made"),

@@ -7,12 +7,19 @@ A class shows its mean anyway; this is what the published values tell beyond it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from kepsilon.evaluate.survival.moments import PairMoments
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+
+_PART = 1 << 20
+"""Records at a time, so that arrays stay small; not fewer, because each time there is a sum for every class."""
+
+_Present = tuple[IntArray, FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,29 +66,42 @@ def inside_sums(
 ) -> InsideSums:
     """The sums of whole classes, of the records that stay; `values` and `published` have a column for each ε-quasi."""
     found = InsideSums.none(values.shape[1])
-    all_stay = bool(stays.all())
-    ids = class_ids if all_stay else class_ids[stays]
     for j in range(values.shape[1]):
-        true, drawn = (own[:, j] if all_stay else own[stays, j] for own in (values, published))
-        present = ~np.isnan(true)
-        own_ids = ids
-        if not present.all():
-            true, drawn, own_ids = true[present], drawn[present], ids[present]
+        pairs = partial(_present, values[:, j], published[:, j], class_ids, stays)
         with np.errstate(over="ignore", invalid="ignore"):  # a figure that is no number is not shown
-            true, drawn = (_about_class_means(own, own_ids, n_classes=n_classes) for own in (true, drawn))
-            found.true[j], found.published[j] = np.dot(true, true), np.dot(drawn, drawn)
-            found.product[j] = np.dot(true, drawn)
+            near, means = _class_means(pairs, n_classes=n_classes)
+            for ids, true, drawn in pairs():
+                one = true - near[0, ids] - means[0, ids]
+                other = drawn - near[1, ids] - means[1, ids]
+                found.true[j] += np.dot(one, one)
+                found.published[j] += np.dot(other, other)
+                found.product[j] += np.dot(one, other)
     return found
 
 
-def _about_class_means(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> FloatArray:
-    """Distances from the mean of the class. A class whose values agree has none, however its mean is rounded."""
-    if not values.size:
-        return values
-    first = np.zeros(n_classes)
-    first[class_ids] = values  # any value of the class will do, so that means are small numbers
-    distances = values - first[class_ids]
-    n = np.maximum(np.bincount(class_ids, minlength=n_classes), 1)
-    means = np.bincount(class_ids, weights=distances, minlength=n_classes) / n
-    centred: FloatArray = distances - means[class_ids]
-    return centred
+def _class_means(pairs: Callable[[], Iterator[_Present]], *, n_classes: int) -> tuple[FloatArray, FloatArray]:
+    """A value of each class, and how far the mean of the class is above it: of true and of published values.
+
+    Both have shape (2, n_classes). Sums of distances from a value of the class are small numbers, and 0 in a class whose
+    values agree, however a mean is rounded.
+    """
+    near, sums = np.zeros((2, 2, n_classes))
+    n = np.zeros(n_classes, dtype=np.int64)
+    for ids, true, drawn in pairs():
+        near[0, ids], near[1, ids] = true, drawn
+    for ids, true, drawn in pairs():
+        n += np.bincount(ids, minlength=n_classes)
+        sums[0] += np.bincount(ids, weights=true - near[0, ids], minlength=n_classes)
+        sums[1] += np.bincount(ids, weights=drawn - near[1, ids], minlength=n_classes)
+    return near, sums / np.maximum(n, 1)
+
+
+def _present(true: FloatArray, drawn: FloatArray, class_ids: IntArray, stays: BoolArray) -> Iterator[_Present]:
+    """Class, true and published value of the records that stay and hold a value, some of them at a time."""
+    for first in range(0, len(stays), _PART):
+        rows = slice(first, first + _PART)
+        chosen = stays[rows] & ~np.isnan(true[rows])
+        if chosen.all():
+            yield class_ids[rows], true[rows], drawn[rows]
+        else:
+            yield class_ids[rows][chosen], true[rows][chosen], drawn[rows][chosen]

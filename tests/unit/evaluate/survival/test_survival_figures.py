@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kepsilon.evaluate.survival import inside_classes
 from kepsilon.evaluate.survival.figures import PERCENTS
 from kepsilon.evaluate.survival.inside_classes import InsideSums, inside_sums
 from kepsilon.evaluate.survival.measure import quantiles_of
@@ -64,3 +65,21 @@ def test_a_class_in_parts_has_the_sums_of_the_class():
     both = moments_of(true[:50], published[:50], chosen=stays[:50])
     both += moments_of(true[50:], published[50:], chosen=stays[50:])
     assert InsideSums.of_one_class(both).correlation(0) == pytest.approx(whole.correlation(0), abs=1e-9)
+
+
+@pytest.mark.parametrize("part", [1 << 20, 7])
+def test_what_stays_inside_classes_is_what_the_oracle_finds(part, monkeypatch):
+    """Some records at a time, with missing values, constant classes, and records that do not stay."""
+    monkeypatch.setattr(inside_classes, "_PART", part)
+    rng = np.random.default_rng(4)
+    ids = rng.integers(0, 9, 300)
+    true, published = np.round(rng.normal(1e5, 3, (300, 1)), 1), np.round(rng.normal(1e5, 3, (300, 1)), 1)
+    published += true - 1e5
+    true[ids == 3], published[ids == 3] = 99_999.3, 99_999.3
+    true[ids == 5] = published[ids == 5] = np.nan
+    stays = rng.random(300) < 0.8
+    expected = oracle.inside_classes(true[stays, 0].tolist(), published[stays, 0].tolist(), ids[stays].tolist())
+    found = inside_sums(true, published, ids, stays, n_classes=9)
+    assert found.correlation(0) == pytest.approx(expected, abs=1e-9)
+    only = inside_sums(true, published, ids, stays & (ids == 3), n_classes=9)
+    assert (only.true[0], only.published[0], only.correlation(0)) == (0.0, 0.0, None)
