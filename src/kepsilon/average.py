@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from kepsilon.engines.protocol import Batch, LargeClass, Random, Store
@@ -11,8 +13,9 @@ from kepsilon.evaluate.linking.reidentification import class_sizes
 from kepsilon.evaluate.originals.members import members_of
 from kepsilon.evaluate.pictures import spread_of
 from kepsilon.evaluate.released_persons import released_persons
+from kepsilon.evaluate.survival.collected import CollectedSurvival, survival_sums
 from kepsilon.evaluate.tally import Realised
-from kepsilon.measured import BatchMeasured, sample_of
+from kepsilon.measured import BatchMeasured, between, sample_of
 from kepsilon.perturb.averages.averages import noisy_averages_of, spread_averages_of
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.averaged import AveragedBatch, average_batch
@@ -33,10 +36,11 @@ def average_and_measure(
     within: FloatArray,
     sampled: IntArray,
     n_before: IntArray,
+    numeric: Sequence[str] = (),
 ) -> BatchMeasured:
     """Publishes averages of the groups of one batch, hands the records to `store`, and returns what that did.
 
-    `within` is W of all classes; `sampled` and `n_before` as for `draw.perturb_batch`. Every record stays.
+    `within` is W of all classes; `sampled`, `n_before` and `numeric` as for `draw.perturb_batch`. Every record stays.
     """
     clock = Stopwatch(ignore_step)
     with clock.step("perturb"):
@@ -48,6 +52,13 @@ def average_and_measure(
     with clock.step("measure"):
         stays = np.ones(len(batch.class_ids), dtype=np.bool_)
         sizes = np.bincount(batch.class_ids, minlength=n_classes)
+        first = int(n_before[batch.classes.start])
+        chosen = between(sampled, first, first + len(stays))
+        survival = CollectedSurvival(published.shape[1])
+        survival.sums = survival_sums(batch.values, published, batch.class_ids, stays, n_classes=n_classes)
+        survival.originals.append(batch.values[chosen])
+        if numeric and batch.kept_at is not None:
+            survival.kept.append(batch.kept_at(chosen, numeric))
         persons = None
         if batch.persons is not None:
             persons = released_persons(members_of(batch.persons, batch.class_ids, n_classes=n_classes), stays)
@@ -63,16 +74,8 @@ def average_and_measure(
             ),
             sizes=sizes,
             spreads=[spread_of(averaged.values[:, j]) for j in range(published.shape[1])],
-            samples=[
-                sample_of(
-                    batch,
-                    averaged.values,
-                    published,
-                    stays,
-                    sampled=sampled,
-                    n_passed=int(n_before[batch.classes.start]),
-                )
-            ],
+            samples=[sample_of(batch, averaged.values, published, stays, chosen)],
+            survival=survival,
             seconds=clock.seconds,
             groups=averaged.sums,
         )

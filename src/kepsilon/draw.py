@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,14 +19,16 @@ from kepsilon.engines.protocol import Batch, Classes, Draw, LargeClass, Random, 
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.large_class import LargeClassFigures, merge_counts, one_class
 from kepsilon.evaluate.linking.person_links import comparisons_of_a_record
-from kepsilon.evaluate.pictures import Bins, Spread, sample_positions, spread_of
+from kepsilon.evaluate.pictures import Spread, sample_positions, spread_of
+from kepsilon.evaluate.survival.collected import CollectedSurvival, LargeClassMoments, survival_sums
 from kepsilon.evaluate.tally import Realised, realise
-from kepsilon.measured import BatchMeasured, Measured, sample_of
+from kepsilon.measured import BatchMeasured, Measured, between, sample_of
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
+from kepsilon.predict.divided_classes import count_large, refuse_divided, require_persons
 from kepsilon.predict.noise_ranges import clip, declared_ends
-from kepsilon.predict.outlook import Outlook, count_large, refuse_divided, require_persons
+from kepsilon.predict.outlook import Outlook
 from kepsilon.predict.persons import PersonLook, realised_joined
 from kepsilon.predict.recheck import Recheck, RequirementsAgain
 from kepsilon.stopwatch import Stopwatch, ignore_step
@@ -42,11 +44,13 @@ def perturb_and_measure(
     random: Random,
     clock: Stopwatch,
     recheck: RequirementsAgain | None = None,
+    numeric: Sequence[str] = (),
 ) -> Measured:
     """Draws the noise of every record, once, and returns what it did. Algorithm 1, lines 6 and 7.
 
     Classes that fail `recheck` with what confident k leaves of them are not released. Where all records of a person get one
-    draw, that is drawn for all persons before anything else.
+    draw, that is drawn for all persons before anything else. `numeric` names kept columns of numbers, to see how they go with
+    the ε-quasis before and after.
     """
     n_before = np.cumsum(classes.sizes) - classes.sizes
     measured = Measured(sizes=np.zeros_like(classes.sizes), spreads=[Spread()] * len(policy.epsilon_quasis))
@@ -65,6 +69,7 @@ def perturb_and_measure(
             comparisons=comparisons_of_a_record(outlook.expected[0].n_records),
             recheck=recheck,
             drawn=drawn,
+            numeric=numeric,
         )
         if outlook.groups is not None:
             draw = partial(
@@ -74,6 +79,7 @@ def perturb_and_measure(
                 within=outlook.groups.within,
                 sampled=sampled,
                 n_before=n_before,
+                numeric=numeric,
             )
         start = time.perf_counter()
         for own in classes.draw(draw, random=random):
@@ -100,6 +106,7 @@ def perturb_batch(
     comparisons: float = math.inf,
     recheck: Recheck | None = None,
     drawn: DrawnPersons | None = None,
+    numeric: Sequence[str] = (),
 ) -> BatchMeasured:
     """Draws the noise of one batch of classes, hands the records to `store`, and returns what the noise did.
 
@@ -122,10 +129,12 @@ def perturb_batch(
         sizes=np.zeros(own.stop - own.start, dtype=np.int64),
         spreads=[Spread()] * len(policy.epsilon_quasis),
         samples=[],
+        survival=CollectedSurvival(len(policy.epsilon_quasis)),
         seconds=clock.seconds,
     )
     n_passed = int(n_before[own.start])
-    for part in _parts(batch):
+    in_parts = LargeClassMoments(len(policy.epsilon_quasis))
+    for part in parts_of(batch):
         require_persons(part, policy)
         with clock.step("perturb"):
             noisy = (
@@ -143,14 +152,25 @@ def perturb_batch(
             staying = part.class_ids if stays.all() else part.class_ids[stays]
             measured.sizes += np.bincount(staying, minlength=len(measured.sizes))
             measured.spreads = [one + spread_of(noisy.values[:, j]) for j, one in enumerate(measured.spreads)]
-            measured.samples.append(
-                sample_of(part, noisy.values, noisy.published, stays, sampled=sampled, n_passed=n_passed)
-            )
+            if figures is None:
+                measured.survival.sums = survival_sums(
+                    part.values, noisy.published, part.class_ids, stays, n_classes=len(measured.sizes)
+                )
+            else:
+                in_parts.add(part.values, noisy.published, stays)
+            chosen = between(sampled, n_passed, n_passed + len(stays))
+            measured.samples.append(sample_of(part, noisy.values, noisy.published, stays, chosen))
+            measured.survival.originals.append(part.values[chosen])
             n_passed += len(stays)
         with clock.step("keep"):
             store(part, noisy.published, stays)
+    first = int(n_before[own.start])
+    if numeric and policy.epsilon_quasis and batch.kept_at is not None:
+        with clock.step("measure"):
+            measured.survival.kept.append(batch.kept_at(between(sampled, first, n_passed), numeric))
     if figures is not None:
         measured.realised = figures.realised()
+        measured.survival.add_large(in_parts, is_released=measured.realised is not None)
         if measured.realised is None:
             measured.sizes[:] = 0  # `Classes.merge` leaves out what was stored of it
     return measured
@@ -289,40 +309,7 @@ def _figures_of_large(
     )
 
 
-def count_in_bins(
-    classes: Classes, bins: Mapping[int, Bins], policy: Policy, *, new_ids: IntArray
-) -> dict[int, tuple[IntArray, IntArray]]:
-    """How many records each bin of a picture holds, by number of the ε-quasi: all before noise, the released as published.
-
-    `new_ids` as for `Classes.merge`.
-    """
-    before = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in bins.items()}
-    after = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in bins.items()}
-    for counts in classes.each(partial(_count_before, bins=bins, policy=policy)):
-        for j, own in counts.items():
-            before[j] += own
-    for counts in classes.each_released(partial(_count, bins=bins), new_ids):
-        for j, own in counts.items():
-            after[j] += own
-    return {j: (before[j], after[j]) for j in bins}
-
-
-def _count_before(batch: Batch | LargeClass, *, bins: Mapping[int, Bins], policy: Policy) -> dict[int, IntArray]:
-    """How many records of one batch each bin holds before noise, clipped where bounds were declared."""
-    counts: dict[int, IntArray] = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in bins.items()}
-    for part in _parts(batch):
-        moved, _ = clip(part.values, policy)
-        for j, own in _count(moved, bins=bins).items():
-            counts[j] += own
-    return counts
-
-
-def _count(values: FloatArray, *, bins: Mapping[int, Bins]) -> dict[int, IntArray]:
-    """How many values each bin holds, by the number of the ε-quasi."""
-    return {j: own.count(values[:, j]) for j, own in bins.items()}
-
-
-def _parts(batch: Batch | LargeClass) -> Iterator[Batch]:
+def parts_of(batch: Batch | LargeClass) -> Iterator[Batch]:
     """The batch itself, or the parts of a large class."""
     if isinstance(batch, Batch):
         yield batch

@@ -10,6 +10,7 @@ import numpy as np
 from kepsilon.engines.protocol import Batch
 from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.pictures import Sample, Spread
+from kepsilon.evaluate.survival.collected import CollectedSurvival
 from kepsilon.evaluate.tally import Realised
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
@@ -27,6 +28,7 @@ class BatchMeasured:
     """Of the values before noise, all records included, one for each ε-quasi."""
     samples: list[Sample]
     """Records that pictures show, one sample for each part of the batch."""
+    survival: CollectedSurvival
     seconds: dict[str, float]
     """What each step took."""
     groups: GroupSums | None = None
@@ -43,17 +45,23 @@ class Measured:
     """How many records of every class are released, after confident k; shape (n_classes,)."""
     spreads: list[Spread]
     samples: list[Sample] = field(default_factory=list)
+    survival: CollectedSurvival = field(init=False)
+    """What of the statistics of ε-quasis survives."""
     groups: GroupSums | None = None
     """The groups whose averages were published; None where there are none."""
     joined_share: float | None = None
     """The share of records that whoever joins equal noisy values links, where all records of a person got one draw and
     all are released; otherwise None."""
 
+    def __post_init__(self) -> None:
+        self.survival = CollectedSurvival(len(self.spreads))
+
     def add(self, own: BatchMeasured) -> None:
         """Adds what became of one batch."""
         self.sizes[own.classes] = own.sizes
         self.spreads = [one + more for one, more in zip(self.spreads, own.spreads, strict=True)]
         self.samples += own.samples
+        self.survival.add(own.survival)
         if own.groups is not None:
             self.groups = own.groups if self.groups is None else self.groups + own.groups
         if own.realised is not None:
@@ -70,16 +78,17 @@ class Measured:
         )
 
 
-def sample_of(
-    part: Batch, values: FloatArray, published: FloatArray, stays: BoolArray, *, sampled: IntArray, n_passed: int
-) -> Sample:
-    """The sampled records of a batch, or of a part of a large class; `n_passed` records come before it.
+def between(sampled: IntArray, first: int, last: int) -> IntArray:
+    """Of some positions, which rise, those from `first` up to, not including, `last`, counted from `first`."""
+    begin, end = np.searchsorted(sampled, [first, last])
+    return sampled[begin:end] - first
 
-    `values` and `published` have shape (n_records, n_epsilon_quasis). `sampled` are positions among all records in the
-    order of their classes, rising.
+
+def sample_of(part: Batch, values: FloatArray, published: FloatArray, stays: BoolArray, chosen: IntArray) -> Sample:
+    """The records at some positions of a batch, or of a part of a large class.
+
+    `values` and `published` have shape (n_records, n_epsilon_quasis).
     """
-    first, last = np.searchsorted(sampled, [n_passed, n_passed + len(stays)])
-    chosen = sampled[first:last] - n_passed
     return Sample(
         values=values[chosen],
         published=[published[chosen, j] for j in range(published.shape[1])],

@@ -25,6 +25,7 @@ from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.single_risk import ROUNDING
 from kepsilon.auditing.stated_attackers import compare_attackers
 from kepsilon.auditing.stated_laws import why_not_judged
+from kepsilon.auditing.survival import compare_survival
 from kepsilon.json_values import Json, json_of
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.guarantee import statement
@@ -92,6 +93,7 @@ def check_record(case: AuditCase, path: Path) -> None:
     found = compare(document, known, case.policy)
     _compare_form_of_persons(case, document, found)
     compare_homogeneity(case, document, found)
+    compare_survival(case, document, found)
     compare_attackers(case, document, known, found)
     _hold_against_largest(case, document, found)
     named = ", ".join(quoted(path, most=80) for path in found.wrong[:MOST_NAMED])

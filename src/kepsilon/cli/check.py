@@ -92,6 +92,9 @@ def _lines(found: kepsilon.Prediction) -> list[tuple[str, str]]:
     for name, error in found.error.items():
         if error.expected_relative is not None:
             lines.append((f"error of {name}", f"{error.expected_relative:.1%} expected, relative to the value"))
+        in_units = found.survives[name].in_words
+        if in_units is not None:
+            lines.append((f"{name} is off by", in_units))
     for name, outliers in found.outliers.items():
         lines.append((f"outliers of {name}", outliers.in_words()))
     lines.append(("linking risk", found.risk_in_words))

@@ -113,7 +113,9 @@ def show_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def show_record(record: kepsilon.Record, *, where: str) -> None:
-    """Prints what became of the records in a small table, and what is promised; `where` is printed last."""
+    """Prints what may be used, what became of the records in a small table, and what is promised; `where` is printed last."""
+    if record.survival_in_words is not None:
+        _show_paragraph(record.survival_in_words)
     show_lines(_lines(record))
     click.echo()
     show_attackers(record.attackers)
@@ -140,8 +142,16 @@ def show_attackers(attackers: Sequence[kepsilon.Attacker]) -> None:
 
 def _show_point(text: str) -> None:
     """Prints one point of a list, wrapped to the width of the screen."""
-    width = min(100, shutil.get_terminal_size().columns)
-    click.echo(click.wrap_text(visible(text), width=width, initial_indent="- ", subsequent_indent="  "))
+    click.echo(click.wrap_text(visible(text), width=_width(), initial_indent="- ", subsequent_indent="  "))
+
+
+def _show_paragraph(text: str) -> None:
+    """Prints a paragraph, wrapped to the width of the screen, and a blank line."""
+    click.echo(f"{click.wrap_text(visible(text), width=_width())}\n")
+
+
+def _width() -> int:
+    return min(100, shutil.get_terminal_size().columns)
 
 
 def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
@@ -190,6 +200,9 @@ def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
             same = error.uniform_equivalent
             cost = "" if same is None else f"; uniform noise of ±{same:.1%} would cause as much"
             yield f"error of {name}", f"{error.expected_relative:.1%} expected, relative to the value{cost}"
+        in_units = record.survives[name].error_in_words if name in record.survives else None
+        if in_units is not None:
+            yield f"{name} is off by", in_units
         if name in record.outliers:
             yield f"outliers of {name}", record.outliers[name].in_words()
     for name, agreeing in record.homogeneity.items():

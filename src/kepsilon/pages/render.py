@@ -36,6 +36,7 @@ def release_page(record: Record, pictures: Pictures | None) -> str:
         .render(
             style=STYLE,
             made=made(version=known.kepsilon_version, created=known.created, digest=known.digest),
+            lead=known.survival_in_words,
             promises=visible_lines(record.guarantee.statement),
             warnings=[*warnings(known)],
             tiles=[*tiles(known)],

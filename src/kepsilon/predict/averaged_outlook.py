@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 
 from kepsilon.engines.protocol import Batch, LargeClass, Preview
+from kepsilon.evaluate.error.best_constant import errors_of_medians
 from kepsilon.evaluate.error.relative_error import ErrorSums, errors_of, realised_errors
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.group_sums import GroupSums
@@ -39,6 +40,7 @@ def outlook_of_averages(
     high = np.empty_like(low)
     clipped: dict[str, int] = {}
     expected: list[Expected] = []
+    of_constant: list[ErrorSums] = [ErrorSums()] * len(policy.epsilon_quasis)
     groups = GroupSums()
     n_persons, most = np.zeros((2, len(classes.sizes)), dtype=np.int64)
     look = partial(averaged_outlook_of_batch, policy=policy, epsilons=tuple(epsilons), again=again, within=within)
@@ -47,6 +49,7 @@ def outlook_of_averages(
         clipped = {name: clipped.get(name, 0) + n for name, n in own.clipped.items()}
         pairs = zip(expected, own.expected, strict=True)
         expected = [one + more for one, more in pairs] if expected else list(own.expected)
+        of_constant = [one + more for one, more in zip(of_constant, own.errors_of_constant, strict=True)]
         groups += own.groups
         if own.n_persons is not None and own.most_of_a_person is not None:
             n_persons[own.classes], most[own.classes] = own.n_persons, own.most_of_a_person
@@ -59,6 +62,7 @@ def outlook_of_averages(
         constant_classes=constant_classes(low, high, policy),
         outliers={},
         expected=tuple(expected),
+        errors_of_constant=tuple(of_constant),
         n_persons=None if policy.person is None else n_persons,
         most_of_a_person=None if policy.person is None else most,
         groups=groups,
@@ -74,6 +78,7 @@ class AveragedOutlook:
     high: FloatArray
     clipped: dict[str, int]
     expected: tuple[Expected, ...]
+    errors_of_constant: tuple[ErrorSums, ...]
     groups: GroupSums
     n_persons: IntArray | None
     most_of_a_person: IntArray | None
@@ -113,6 +118,7 @@ def averaged_outlook_of_batch(
             )
             for epsilon in epsilons
         ),
+        errors_of_constant=errors_of_medians(batch.values, batch.class_ids, n_classes=n_classes, coded=batch.coded),
         groups=averaged.sums,
         n_persons=None if members is None else members.n_persons,
         most_of_a_person=None if members is None else members.most,

@@ -28,6 +28,7 @@ from kepsilon.evaluate.linking.attackers import (
 from kepsilon.evaluate.linking.joined_records import JoinedLinks
 from kepsilon.evaluate.loss.precision_loss import PrecisionLoss, precision_loss
 from kepsilon.evaluate.outliers import WITHIN, OutlierSums
+from kepsilon.evaluate.survival.measure import foreseen
 from kepsilon.evaluate.tally import Expected
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.perturb.mechanisms import mechanism_of
@@ -56,6 +57,7 @@ from kepsilon.predict.warnings import (
     warnings_about_classes,
     warnings_about_labels,
     warnings_about_namesakes,
+    warnings_about_worthless_noise,
 )
 from kepsilon.predict.whole_records import (
     WholeLook,
@@ -199,6 +201,8 @@ def _prediction(
         kept_columns = kept_columns_of(look.found, policy, without=expected.links.fair.total / n)
         about_kept = tuple(notes_on_kept_columns(kept_columns, policy, measured_on=look.in_words))
     agreeing = {} if look is None else homogeneity_of(look, policy)
+    errors_in_units = foreseen(expected.errors, outlook.errors_of_constant, k=policy.k)
+    survives = dict(zip(policy.epsilon_quasis, errors_in_units, strict=True))
     return Prediction(
         algorithm=policy.algorithm,
         k=policy.k,
@@ -228,6 +232,7 @@ def _prediction(
             )
             for name, sums in zip(policy.epsilon_quasis, expected.errors, strict=True)
         },
+        survives=survives,
         linking_risk=ExpectedRisk(
             headline=headline_of(attackers),
             fair=expected.links.fair.per(n),
@@ -250,6 +255,7 @@ def _prediction(
             *warnings_about_namesakes(counted),
             *about_kept,
             *warnings_about_agreement(agreeing),
+            *warnings_about_worthless_noise(survives),
             *warnings_about_classes(outlook, recoding, small_noise=small_noise, outliers=outliers, policy=policy),
             *warnings,
         ),

@@ -16,6 +16,7 @@ from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.homogeneity import Homogeneity
 from kepsilon.evaluate.linking.attackers import Attacker, Headline, percent_at_most, risk_in_words
+from kepsilon.evaluate.survival.figures import ForeseenSurvival
 from kepsilon.json_values import FrozenMapping, Json, JsonValue, inline, left_out_if_none, written_as
 from kepsilon.policy.guarantee import matcher_in_words
 from kepsilon.policy.policy import Policy
@@ -313,6 +314,8 @@ class Prediction(JsonValue):
     loss: Losses
     error: Mapping[str, ExpectedError]
     """By ε-quasi."""
+    survives: Mapping[str, ForeseenSurvival] = field(default_factory=dict)
+    """By ε-quasi: the expected error in its own units, beside that of the best constant per class."""
     linking_risk: ExpectedRisk
     attackers: tuple[Attacker, ...]
     """Who could link how many records; `explore` has only those who need to know nothing but the quasis."""
@@ -343,6 +346,7 @@ class Prediction(JsonValue):
         for name in (
             "levels",
             "error",
+            "survives",
             "kept_columns",
             "homogeneity",
             "clipped",

@@ -13,6 +13,7 @@ from kepsilon.count import Counted
 from kepsilon.errors import Problem
 from kepsilon.evaluate.homogeneity import Homogeneity
 from kepsilon.evaluate.label_bounds import telling_bounds
+from kepsilon.evaluate.survival.figures import ForeseenSurvival, plain
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import written
 from kepsilon.predict.outlook import Outlook
@@ -71,6 +72,22 @@ def warnings_about_agreement(found: Mapping[str, Homogeneity]) -> tuple[Problem,
         )
         for name, own in found.items()
         if own.is_notable
+    )
+
+
+def warnings_about_worthless_noise(survives: Mapping[str, ForeseenSurvival]) -> tuple[Problem, ...]:
+    """A warning for each ε-quasi whose expected error is not below that of the best constant per class."""
+    return tuple(
+        Problem(
+            where=f"attributes.{name}",
+            what=f"{name} is expected to be off by {plain(own.error.expected or 0.0)} on average (in its own units), and one "
+            f"constant per class, its median, would be off by {plain(own.error_of_best_constant.absolute or 0.0)}: "
+            "what is published of a record tells no more about it than its class does.",
+            fix="A larger epsilon, a narrower range, or smaller classes would make single values worth something. "
+            "Means of many records may be usable all the same: the report says which.",
+        )
+        for name, own in survives.items()
+        if own.error.usable is False
     )
 
 

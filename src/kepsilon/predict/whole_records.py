@@ -37,6 +37,7 @@ from kepsilon.evaluate.linking.known_columns import (
     realised_with_known,
     variance_of_classes,
 )
+from kepsilon.evaluate.survival.measure import LeftOut
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.averaged import groups_of_records
@@ -87,6 +88,10 @@ class WholeLook:
     """What the kept columns tell: of one record of each person in each class, where it is known who these are."""
     n_all: int
     """Records of all classes of the partition."""
+    left_out: LeftOut
+    """Records that are in no class, with the kept columns that hold numbers."""
+    numeric: tuple[str, ...]
+    """Kept columns that hold numbers."""
     groups: IntArray | None = None
     """The group whose average each record publishes, 0 … n_groups − 1, shape (n_records,); None where there are none.
 
@@ -148,9 +153,13 @@ def look_at_whole_records(
         found = table.fitted.in_classes(recoding.class_of[whole.combinations] if groups is None else groups)
     else:
         shares = choose_classes(recoding, most=_most_records(policy), largest=MOST_RECORDS)
+        is_left_out = recoding.class_of == SUPPRESSED
+        if policy.epsilon_quasis and is_left_out.any():
+            shares[is_left_out] = min(1.0, _most_records(policy) / int(counted.table.counts[is_left_out].sum()))
         whole = counted.columns.whole_records(shares, identifiers=_identifiers(policy))
+        in_class = np.flatnonzero(recoding.class_of[whole.combinations] != SUPPRESSED)
         groups = _groups(whole, recoding, policy)
-        one_each = _one_of_each_person(whole, recoding, policy)
+        one_each = in_class[_one_of_each_person(whole.of(in_class), recoding, policy)]
         looked_at = in_classes(whole.of(one_each), recoding, counted.table, counted.roles)
         if groups is not None:
             looked_at = replace(looked_at, class_ids=groups[one_each])
@@ -158,6 +167,8 @@ def look_at_whole_records(
     class_of_record = recoding.class_of[whole.combinations]
     stays = np.flatnonzero(class_of_record != SUPPRESSED)
     classes, class_ids = np.unique(class_of_record[stays], return_inverse=True)
+    left_out = np.flatnonzero(class_of_record == SUPPRESSED)
+    numeric = tuple(name for name, own in whole.kept.items() if own.numbers is not None and not own.is_date)
     return WholeLook(
         class_ids=class_ids,
         classes=classes,
@@ -173,6 +184,12 @@ def look_at_whole_records(
         found=found,
         groups=None if groups is None else np.unique(groups[stays], return_inverse=True)[1],
         n_all=int(recoding.sizes.sum()),
+        left_out=LeftOut(
+            values=whole.values[left_out],
+            kept={name: whole.kept[name].of(left_out) for name in numeric},
+            n_all=int(counted.table.counts[recoding.class_of == SUPPRESSED].sum()),
+        ),
+        numeric=numeric,
         is_thinned=bool(np.any(np.bincount(class_ids, minlength=len(classes)) < recoding.sizes[classes])),
     )
 

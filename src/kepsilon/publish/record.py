@@ -12,6 +12,8 @@ from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.homogeneity import Homogeneity
 from kepsilon.evaluate.linking.attackers import Attacker, risk_in_words
 from kepsilon.evaluate.linking.reidentification import ClassSizes, Reidentification, reidentification
+from kepsilon.evaluate.survival.figures import Survival
+from kepsilon.evaluate.survival.words import survival_in_words
 from kepsilon.evaluate.tally import Tally
 from kepsilon.json_values import FrozenMapping, JsonMapping, JsonValue, inline, left_out_if_none
 from kepsilon.policy.guarantee import range_in_words, statement
@@ -174,6 +176,8 @@ class Record(JsonMapping):
     """The released classes."""
     error: Mapping[str, ErrorOfNoise]
     """Error by ε-quasi."""
+    survives: Mapping[str, Survival] = field(default_factory=dict)
+    """By ε-quasi: which statistics are what they were, and may be used."""
     linking_risk: LinkingRisk
     attackers: tuple[Attacker, ...]
     """Who could link how many records, those who know least first."""
@@ -193,12 +197,17 @@ class Record(JsonMapping):
 
     def __post_init__(self) -> None:
         for name in (
-            "clipped", "constant_classes", "small_noise", "outliers", "levels", "error", "kept_columns", "homogeneity",
-            "seconds",
+            "clipped", "constant_classes", "small_noise", "outliers", "levels", "error", "survives", "kept_columns",
+            "homogeneity", "seconds",
         ):  # fmt: skip
             own = getattr(self, name)
             if own is not None:
                 object.__setattr__(self, name, FrozenMapping(own))
+
+    @property
+    def survival_in_words(self) -> str | None:
+        """Which statistics of the ε-quasis an analyst may use, and which not; None where there are none."""
+        return survival_in_words(self.survives)
 
     @property
     def risk_in_words(self) -> str:
@@ -213,6 +222,7 @@ def record_of(
     *,
     attackers: Sequence[Attacker],
     groups: GroupSums | None,
+    survives: Mapping[str, Survival],
     seeded: bool,
     engine: str,
     seconds: Mapping[str, float],
@@ -248,6 +258,7 @@ def record_of(
         loss=prediction.loss,
         classes=_classes(after.sizes),
         error=_errors(prediction, tally),
+        survives=survives,
         linking_risk=_linking_risk(prediction, tally),
         attackers=tuple(_attackers(attackers, tally)),
         kept_columns=prediction.kept_columns,

@@ -13,6 +13,7 @@ from kepsilon.pages.figures.figure import Section, Table, Tile, and_more
 from kepsilon.pages.figures.left_out import released_words, suppression_figure
 from kepsilon.pages.figures.risks import linking_figure, outlier_figures, reidentification_figure
 from kepsilon.pages.figures.sensitive import sensitive_figures
+from kepsilon.pages.figures.survival import RULES, survival_figures
 from kepsilon.pages.wording import exact, out_of, percent, plural
 from kepsilon.predict.kept_columns import ALARM
 from kepsilon.publish.record import Record
@@ -90,6 +91,9 @@ def _sentence(words: str) -> str:
 
 
 def sections(record: Record, pictures: Pictures) -> Iterator[Section]:
+    surviving = [*survival_figures(record)]
+    if surviving:
+        yield Section(title="What may be used", figures=surviving, sentences=[RULES])
     generalised = [*generalised_figures(pictures)]
     if generalised:
         yield Section(title="What was generalised", figures=generalised)
