@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -55,6 +56,12 @@ class Toy:
         """Whoever is not kept is spread evenly over the range, and an end of it is the worst place to be."""
         kept = math.exp(epsilon) / (math.exp(epsilon) + high - low)
         return np.maximum(0.0, (confidence - kept) / (1 - kept)) * (high - low)
+
+    def most_links(self, d, *, epsilon):
+        return Fraction(math.exp(epsilon))
+
+    def most_noise(self, d, *, epsilon):
+        return None
 
     def _units(self, values, low, high, steps):
         step = float(steps[0].precision)

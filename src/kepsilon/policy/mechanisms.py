@@ -45,5 +45,12 @@ for _mechanism in (
         promise=promises.laplace,
         home=f"{_HOME}.laplace",
     ),
+    BuiltInMechanism(
+        name="bounded-laplace",
+        range_kinds=("coarse", "declared"),
+        most_attributes=MOST_EPSILON_QUASIS,
+        promise=promises.bounded_laplace,
+        home=f"{_HOME}.bounded_laplace",
+    ),
 ):
     MECHANISMS.add(_mechanism)

@@ -36,6 +36,10 @@ from kepsilon.table.steps import Steps
 _CHUNK = 1 << 16
 """Records at a time, so that memory in flight does not grow with the table."""
 
+_GRID_EXCESS = Fraction(1, 2**60)
+"""Noise is drawn on a grid of 2³² steps. With several ε-quasis the sum over the grid is larger than the integral, by less
+than this share of it."""
+
 _FARTHEST = 1e16
 """Beyond so many ranges, doubles cannot tell the originals of a class apart."""
 
@@ -123,6 +127,16 @@ class Laplace:
         radii: FloatArray = by_count[n_active_of(ranges)] / epsilon
         reach: FloatArray = ranges * radii[:, np.newaxis]
         return reach
+
+    def most_links(self, d: int, *, epsilon: Fraction) -> Fraction:
+        """Σ_{j≤d} (ε/2)^j/j!. For a density ∝ exp(−ε‖x − v‖) in the largest norm, with all v in a cube of side 1, the sum over
+        x is an integral over the distance from that cube. Attributes whose range is 0, or whose values are missing, have
+        no noise to sum over: then d is smaller, and so is the sum."""
+        integral = sum(((epsilon / 2) ** j / math.factorial(j) for j in range(d + 1)), Fraction(0))
+        return integral if d == 1 else integral * (1 + _GRID_EXCESS)
+
+    def most_noise(self, d: int, *, epsilon: Fraction) -> Fraction:
+        return Fraction(d + 1, 2) / epsilon
 
     def expected_noise(self, ranges: FloatArray, *, epsilon: float) -> FloatArray:
         """E|Z_j| before rounding, (d + 1)/2 · R_j/ε, with d the attributes active in the class; shaped like `ranges`.
