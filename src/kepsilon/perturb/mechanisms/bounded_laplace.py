@@ -93,15 +93,18 @@ class BoundedLaplace:
         steps: Sequence[Steps],
     ) -> FloatArray:
         """The mass of all values that are rounded and clamped to the published one, of the density of each original."""
-        n_active = n_active_of(high - low)
+        active = high > low
+        n_active = np.count_nonzero(active, axis=1)
+        is_alike = active.all() and len(active) > 0
         total = np.zeros(len(published))
         for j, own in enumerate(steps):
-            at = np.flatnonzero(high[:, j] > low[:, j])
+            at = slice(None) if is_alike else np.flatnonzero(active[:, j])
             lo = low[at, j]
-            per_unit = epsilon / n_active[at] / (high[at, j] - lo)
+            lengths = epsilon / (n_active[0] if is_alike else n_active[at])
+            per_unit = lengths / (high[at, j] - lo)
             begins, ends = _rounded_to(published[at, j], own)
             begins, ends, centres = ((x - lo) * per_unit for x in (begins, ends, originals[at, j]))
-            total[at] += _log_masses(begins, ends, centres, epsilon / n_active[at])
+            total[at] += _log_masses(begins, ends, centres, lengths)
         return total
 
     def expected_distances(
@@ -183,28 +186,33 @@ def _rounded_to(published: FloatArray, steps: Steps) -> tuple[FloatArray, FloatA
     return begins, ends
 
 
-def _log_masses(begins: FloatArray, ends: FloatArray, centres: FloatArray, lengths: FloatArray) -> FloatArray:
+def _log_masses(begins: FloatArray, ends: FloatArray, centres: FloatArray, lengths: FloatArray | float) -> FloatArray:
     """ln of the mass that the density ∝ exp(−|x − centre|) on 0 to `lengths` has between `begins` and `ends`.
 
-    A point of the grid stands for the step about it, so that the density reaches half a step beyond 0 and `lengths`: where
-    rounding puts an end of the range into an interval of its own, that interval holds a point, and its mass is not 0. An
-    interval that no draw can lie in counts as the end nearest to it, for all originals alike.
+    It is less ln(1 − e^(begins − ends)), which is the same for all centres. A point of the grid stands for the step about it,
+    so that the density reaches half a step beyond 0 and `lengths`: where rounding puts an end of the range into an interval
+    of its own, that interval holds a point, and its mass is not 0. An interval that no draw can lie in counts as the end
+    nearest to it, for all centres alike.
     """
-    step = lengths / GRID
-    begins = np.clip(begins, -step / 2, lengths - step / 2)
-    ends = np.clip(ends, step / 2, lengths + step / 2)
-    beside = np.maximum(0.0, np.maximum(begins - centres, centres - ends))
-    outside = -beside + np.log(-np.expm1(begins - ends))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        inside = np.log(-np.expm1(begins - centres) - np.expm1(centres - ends))
-    is_inside = (begins < centres) & (centres < ends)
-    masses: FloatArray = np.where(is_inside, inside, outside) - np.log(_whole_mass(centres, lengths))
+    half = lengths / (2 * GRID)
+    begins = np.clip(begins, -half, lengths - half)
+    ends = np.clip(ends, half, lengths + half)
+    beside = np.maximum(begins - centres, centres - ends)
+    masses: FloatArray = -np.maximum(beside, 0.0)
+    inside = np.flatnonzero(beside < 0)
+    begin, end, own = begins[inside], ends[inside], centres[inside]
+    masses[inside] = np.log((np.expm1(begin - own) + np.expm1(own - end)) / np.expm1(begin - end))
+    masses -= np.log(_whole_mass(centres, lengths))
     return masses
 
 
-def _whole_mass(centres: FloatArray, lengths: FloatArray) -> FloatArray:
-    """The integral of exp(−|x − centre|) over 0 to `lengths`."""
-    whole: FloatArray = -np.expm1(-centres) - np.expm1(centres - lengths)
+def _whole_mass(centres: FloatArray, lengths: FloatArray | float) -> FloatArray:
+    """The integral of exp(−|x − centre|) over 0 to `lengths`, which is 2 − e^(−centre) − e^(centre − lengths).
+
+    Both are had from one exponential by centre, because there are many of these and few lengths.
+    """
+    less = np.expm1(-centres)
+    whole: FloatArray = (less - np.expm1(-lengths)) / (1 + less) - less
     return whole
 
 
