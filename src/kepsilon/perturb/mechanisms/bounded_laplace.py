@@ -207,12 +207,8 @@ def _log_masses(begins: FloatArray, ends: FloatArray, centres: FloatArray, lengt
 
 
 def _whole_mass(centres: FloatArray, lengths: FloatArray | float) -> FloatArray:
-    """The integral of exp(−|x − centre|) over 0 to `lengths`, which is 2 − e^(−centre) − e^(centre − lengths).
-
-    Both are had from one exponential by centre, because there are many of these and few lengths.
-    """
-    less = np.expm1(-centres)
-    whole: FloatArray = (less - np.expm1(-lengths)) / (1 + less) - less
+    """The integral of exp(−|x − centre|) over 0 to `lengths`."""
+    whole: FloatArray = -np.expm1(-centres) - np.expm1(centres - lengths)
     return whole
 
 
