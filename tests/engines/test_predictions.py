@@ -34,6 +34,7 @@ from material.engine_cases import (
     giant_among_others,
     plain,
     random_people,
+    release,
 )
 from material.toy_mechanism import Toy
 
@@ -182,8 +183,8 @@ def test_draws_inside_a_range_are_expected_alike_by_every_engine_and_released_by
     here, there = kepsilon.check(source, policy), kepsilon.check(source, policy, engine=own)
     assert here.linking_risk.fair.variance > 0, "links are simulated"
     same(here.to_json(), there.to_json())
-    release = case.release(engine, source, tmp_path)
-    heights = release.frame["height"].to_numpy()
+    frame = release(case, engine, tmp_path).frame
+    heights = frame["height"].to_numpy()
     assert heights.min() >= 155
     assert heights.max() <= 190
 
