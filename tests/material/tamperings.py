@@ -643,8 +643,11 @@ TAMPERINGS: dict[str, Tampering] = {
     ),
     "epsilon not split": Tampering(
         change=partial(drawn_anew, factor=1.0, columns=("height", "weight")),
-        check="noise", setting="two bounded", n=3000, n_without=None,
-    ),  # fmt: skip
+        check="noise",
+        setting="two bounded",
+        n=3000,
+        n_without=None,
+    ),
     "noise inside the range copied to another attribute": Tampering(
         change=copied_draws, check="noise", setting="two bounded", n=3000, n_without=None
     ),

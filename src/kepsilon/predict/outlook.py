@@ -19,7 +19,7 @@ import numpy as np
 from kepsilon.engines.protocol import Batch, LargeClass, Preview
 from kepsilon.errors import MemoryLimitError, Problem
 from kepsilon.evaluate.confident_k.simulated_suppression import Counting
-from kepsilon.evaluate.expectations import Expectations, NoiseSetting, expect, expect_of_counts
+from kepsilon.evaluate.expectations import Expectations, NoiseSetting, expect, expect_nothing, expect_of_counts
 from kepsilon.evaluate.large_class import TooManyValuesError, count_parts, merge_counts, one_class
 from kepsilon.evaluate.linking.joined_records import JoinedLinks
 from kepsilon.evaluate.originals.members import members_of
@@ -31,7 +31,14 @@ from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.guarantee import shown_name
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, fraction
-from kepsilon.predict.noise_ranges import NoiseRanges, clip_coded, constant_classes, ranges_of, refuse_too_fine
+from kepsilon.predict.noise_ranges import (
+    NoiseRanges,
+    are_coarse_enough,
+    clip_coded,
+    constant_classes,
+    ranges_of,
+    refuse_too_fine,
+)
 from kepsilon.predict.persons import PersonLook, joined_links_of, look_at_persons
 from kepsilon.predict.recheck import Recheck, RecheckOfDraws
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -192,6 +199,9 @@ def outlook_of_batch(
         refuse_divided(policy, recheck)
         own = slice(batch.class_id, batch.class_id + 1)
         ranges, counts, expectations = _expect_large(batch, policy, mechanism, blocks.within(own))
+    if mechanism.exponential is None and not are_coarse_enough(ranges.low, ranges.high, policy):
+        # Not even a simulation can draw for them. `outlook_of` refuses the policy, with the classes of all batches.
+        expectations = expect_nothing(expectations.n_records, n_attributes=ranges.low.shape[1])
     return BatchOutlook(
         classes=own,
         low=ranges.low,

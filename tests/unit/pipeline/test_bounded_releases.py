@@ -200,3 +200,11 @@ def test_the_promise_says_where_values_lie_and_what_each_attribute_spends():
     assert "Each of the 2 epsilon-quasis of a record is drawn by itself and spends 1/2 of ε." in two
     coarse = policy(POLICY, attributes={"height": {**BOUNDED, "range": {"coarse": 10}}})
     assert "so that the values themselves show that range" in statement(coarse)
+
+
+def test_a_precision_that_is_too_fine_for_a_coarse_range_is_refused_in_words():
+    """The data's range, which the policy does not know, is 100 million steps wide: nothing is drawn, not even to predict."""
+    table = pa.table({"district": ["a"] * 20, "height": np.linspace(0, 1e8, 20)})
+    under = policy(POLICY, attributes={"height": {**BOUNDED, "precision": 1, "range": {"coarse": 10}}})
+    with pytest.raises(kepsilon.PolicyError, match="too fine in 1 of 1 classes"):
+        kepsilon.check(table, under)
