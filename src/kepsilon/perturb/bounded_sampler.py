@@ -70,11 +70,10 @@ def _points(places: Int64Array, digits: _Digits, source: ByteSource) -> Int64Arr
     """Points for one chunk of places."""
     if places.size and not 0 <= places.min() <= places.max() <= digits.n_steps:
         raise ValueError(f"a place on the grid is 0 to {digits.n_steps}")
-    points = np.empty(len(places), dtype=np.int64)
-    pending = np.arange(len(places))
+    points, is_right = _attempts(places, digits, source)
+    pending = np.flatnonzero(~is_right)
     while pending.size:
-        drawn, is_right = _attempts(places[pending], digits, source)
-        points[pending] = drawn
+        points[pending], is_right = _attempts(places[pending], digits, source)
         pending = pending[~is_right]
     return points
 
@@ -92,9 +91,11 @@ def _attempts(places: Int64Array, digits: _Digits, source: ByteSource) -> tuple[
         minus = minus.copy()
         minus[ends] = places[ends] == top
         is_minus_zero[ends] = False
-    points = places + np.where(minus, -steps, steps)
-    is_right: BoolArray = (points >= 0) & (points <= top) & ~is_minus_zero
-    return points, is_right
+    steps *= 1 - 2 * minus.view(np.int8)
+    steps += places
+    is_right: BoolArray = steps.view(np.uint64) <= top  # below 0, too, is above
+    is_right &= ~is_minus_zero
+    return steps, is_right
 
 
 @lru_cache(maxsize=64)

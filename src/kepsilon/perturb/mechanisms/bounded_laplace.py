@@ -68,17 +68,19 @@ class BoundedLaplace:
         published = np.empty(values.shape)
         for j, own in enumerate(steps):
             lowest, highest = unit_limits(own.precision, own.domain)
-            lo, ranges = low[:, j], high[:, j] - low[:, j]
+            lo, ranges = np.ascontiguousarray(low[:, j]), high[:, j] - low[:, j]
             shares = np.where(ranges > 0, n_active, 0)
+            distinct = np.unique(shares).tolist()
             for start in range(0, len(values), _CHUNK):
                 part = slice(start, start + _CHUNK)
                 ids = class_ids[part]
-                places = places_of(values[part, j], lo[ids], ranges[ids])
-                for d in np.unique(shares[ids]).tolist():
-                    chosen = np.flatnonzero(shares[ids] == d)
+                starts, widths = lo.take(ids), ranges.take(ids)
+                places = places_of(values[part, j], starts, widths)
+                for d in distinct:
+                    chosen = slice(None) if len(distinct) == 1 else np.flatnonzero(shares[ids] == d)
                     if d:
                         places[chosen] = bounded_points(places[chosen], epsilon=epsilon / d, source=source)
-                units = nearest_units(values_at(places, lo[ids], ranges[ids]), own.precision)
+                units = nearest_units(values_at(places, starts, widths), own.precision)
                 published[part, j] = doubles(np.clip(units, lowest, highest), own.precision)
         return published
 
