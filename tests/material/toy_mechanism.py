@@ -23,6 +23,7 @@ class Toy:
     name: ClassVar[str] = "toy"
     range_kinds: ClassVar[tuple[str, ...]] = ("declared",)
     most_attributes: ClassVar[int] = 1
+    nearest_is_likeliest: ClassVar[bool] = False
     exponential: ClassVar[None] = None
 
     def promise(self, name, attribute, policy):

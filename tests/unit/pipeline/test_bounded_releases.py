@@ -82,6 +82,7 @@ def z_of(expected, figures):
 def test_predicted_error_and_links_are_those_of_releases(names):
     """Over 60 releases |z| < 5; of releases drawn with half of ε, or twice ε, the error is off by more than 10."""
     found = kepsilon.check(twelve_districts(), bounded_policy(names))
+    assert "takes the likeliest original of the class" in {own.how for own in found.attackers}
     error = Estimate(total=found.error["height"].expected_relative)
     came = realised(names)
     assert abs(z_of(found.linking_risk.fair, came["risk"])) < 5
