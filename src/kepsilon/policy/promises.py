@@ -53,7 +53,7 @@ def bounded_laplace(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
         if isinstance(attribute.range, CoarseSpecification)
         else "the bounds"
     )
-    return f"{laplace(name, attribute, policy)} What is published lies inside {ends}, apart from rounding.{share}"
+    return f"{laplace(name, attribute, policy)} Apart from rounding, what is published lies inside {ends}.{share}"
 
 
 def _epsilon_in_words(policy: Policy) -> str:

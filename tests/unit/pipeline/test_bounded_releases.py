@@ -196,7 +196,7 @@ def test_the_range_of_a_class_is_refused_with_what_to_write():
 
 
 def test_the_promise_says_where_values_lie_and_what_each_attribute_spends():
-    assert "What is published lies inside the bounds, apart from rounding." in statement(bounded_policy())
+    assert "Apart from rounding, what is published lies inside the bounds." in statement(bounded_policy())
     two = statement(bounded_policy(("height", "weight")))
     assert "Each of the 2 epsilon-quasis of a record is drawn by itself and spends 1/2 of ε." in two
     coarse = policy(POLICY, attributes={"height": {**BOUNDED, "range": {"coarse": 10}}})
