@@ -27,6 +27,7 @@ NEEDED_FOR: dict[str, tuple[str, str, bool]] = {
     "check_linked_labels": ("labels and classes of the linkage exchanged", "ola", True),
     "check_label_tightness": ("label wider than its class", "mondrian", True),
     "check_kept_columns": ("kept values exchanged in a class", "ola", True),
+    "check_inside_ranges": ("drawn outside the range", "ola", True),
     "check_constant_classes": ("value of a constant class moved", "ola", True),
     "check_linked_noise": ("noise that only adds", "ola", True),
     "check_patterns": ("antithetic pairs", "ola", True),

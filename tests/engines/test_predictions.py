@@ -34,6 +34,7 @@ from material.engine_cases import (
     giant_among_others,
     plain,
     random_people,
+    release,
 )
 from material.toy_mechanism import Toy
 
@@ -170,6 +171,22 @@ def test_draws_of_a_mechanism_do_not_depend_on_memory(memory, tmp_path, small_bl
         there = kepsilon.check(source, policy, engine=SpillingEngine(memory=memory, folder=tmp_path))
     assert here.linking_risk.fair.variance > 0, "links are simulated"
     same(here.to_json(), there.to_json())
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+def test_draws_inside_a_range_are_expected_alike_by_every_engine_and_released_by_it(engine, tmp_path, small_blocks):
+    """The mechanism `bounded-laplace`: links are simulated, and no value leaves its range."""
+    case = CASES["giant among others"]()
+    case.policy["attributes"]["height"] |= {"mechanism": "bounded-laplace", "range": [155, 190], "precision": 1}
+    source, policy = case.write(tmp_path), policy_of(case, confidence=0.9)
+    own = ENGINES[engine](tmp_path, MEMORY)
+    here, there = kepsilon.check(source, policy), kepsilon.check(source, policy, engine=own)
+    assert here.linking_risk.fair.variance > 0, "links are simulated"
+    same(here.to_json(), there.to_json())
+    frame = release(case, engine, tmp_path).frame
+    heights = frame["height"].to_numpy()
+    assert heights.min() >= 155
+    assert heights.max() <= 190
 
 
 def test_what_is_simulated_does_not_depend_on_the_order_of_records(small_blocks):

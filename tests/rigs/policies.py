@@ -39,6 +39,8 @@ class Scene:
     """What was drawn already of that attribute."""
     files: dict[str, str] = field(default_factory=dict)
     """Hierarchy files by name, to be written beside the policy."""
+    mechanism: Any = None
+    """The mechanism of all ε-quasis, as soon as it is drawn; ABSENT where none is stated."""
 
     def has(self, role: str) -> bool:
         return any(column.role == role for column in self.columns)
@@ -273,8 +275,21 @@ def _declared(scene: Scene) -> list[int | float]:
     return [_plain(low * precision), _plain(high * precision)]
 
 
+def _mechanism(scene: Scene) -> Any:
+    """One mechanism for all ε-quasis, because they have to have the same; rarely another for one of them."""
+    drawn = maybe(0.4, any_value("attributes.epsilon-quasi.mechanism"))
+    if scene.mechanism is None:
+        scene.mechanism = drawn(scene)
+    return scene.mechanism if scene.rng.random() < 0.99 else drawn(scene)
+
+
 def _range(scene: Scene) -> Any:
-    kind = "declared" if _draws_once(scene) else scene.rng.choice(["class", "class", "coarse", "declared"])
+    """A range that the mechanism takes, mostly."""
+    _mechanism(scene)
+    kinds = ["class", "class", "coarse", "declared"]
+    if scene.mechanism == "bounded-laplace" and scene.rng.random() < 0.98:
+        kinds = ["coarse", "declared"]
+    kind = "declared" if _draws_once(scene) else scene.rng.choice(kinds)
     if kind == "coarse":
         return draw_into({}, "attributes.epsilon-quasi.range", scene)
     return "class" if kind == "class" else _declared(scene)
@@ -334,7 +349,7 @@ HOW: dict[str, How] = {
     "attributes.epsilon-quasi.precision": _precision,
     "attributes.epsilon-quasi.range": _range,
     "attributes.epsilon-quasi.range.coarse": _coarse,
-    "attributes.epsilon-quasi.mechanism": maybe(0.3, any_value("attributes.epsilon-quasi.mechanism")),
+    "attributes.epsilon-quasi.mechanism": _mechanism,
     "attributes.epsilon-quasi.missing": maybe(
         0.5,
         lambda scene: (

@@ -8,8 +8,9 @@ import math
 import numpy as np
 
 from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.claimed_law import below, lattice_share
 from kepsilon.auditing.findings import counted
-from kepsilon.auditing.noise_law import LATTICE, Rounding, marginal_cdf
+from kepsilon.auditing.noise_law import Rounding
 from kepsilon.auditing.one_draw import has_own_draw, most_with_one_draw
 from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.tail_bounds import chernoff_bound
@@ -74,14 +75,8 @@ def _probability_unmoved(case: AuditCase, originals: IntArray, j: int, *, roundi
     noise, ids = case.noise, case.classes.of_original[originals]
     centre = noise.values[originals, j]
     rounded = np.rint(centre / rounding.step) * rounding.step
-    scale = noise.ranges[ids, j] / case.epsilon
-    probability = np.zeros(len(originals))
-    for d in np.unique(noise.n_active[ids]).tolist():
-        of_d = noise.n_active[ids] == d
-        below, above = (
-            marginal_cdf((rounded[of_d] + side * rounding.step / 2 - centre[of_d]) / scale[of_d], d) for side in (-1, 1)
-        )
-        probability[of_d] = np.minimum(1.0, above - below + case.epsilon * LATTICE)
+    first, last = (below(case, j, rounded + side * rounding.step / 2, centre, ids) for side in (-1, 1))
+    probability = np.minimum(1.0, last - first + lattice_share(case))
     is_inside = (rounded > rounding.low + rounding.step / 2) & (rounded < rounding.high - rounding.step / 2)
     return np.where(is_inside, probability, 0.0)
 

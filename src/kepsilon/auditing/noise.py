@@ -6,9 +6,11 @@ from __future__ import annotations
 import numpy as np
 
 from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.independent_noise import check_independence, n_tests_of_independence
 from kepsilon.auditing.noise_of_records import check_noise_of_records, n_tests_of_records
 from kepsilon.auditing.noise_patterns import check_patterns
 from kepsilon.auditing.residuals import SEED, Residuals, residuals_of
+from kepsilon.auditing.stated_laws import is_bounded
 from kepsilon.auditing.tail_bounds import UNIFORM_VARIANCE, bernstein_bound, dkw_bound, exponential_tails
 
 TESTS_OF_ONE = 4
@@ -21,7 +23,8 @@ def check_linked_noise(case: AuditCase) -> None:
     if case.linkage is None or not names:
         return
     rng = np.random.default_rng(SEED)
-    level = case.false_alarms.level("noise", n_tests=TESTS_OF_ONE * len(names) + n_tests_of_records(len(names)))
+    n_of_records = (n_tests_of_independence if is_bounded(case.policy) else n_tests_of_records)(len(names))
+    level = case.false_alarms.level("noise", n_tests=TESTS_OF_ONE * len(names) + n_of_records)
     by_name = {}
     has_more = []
     for j, name in enumerate(names):
@@ -32,7 +35,9 @@ def check_linked_noise(case: AuditCase) -> None:
         has_more.append(_judge(case, residuals, name, level=level))
         by_name[name] = residuals.with_sizes_drawn_anew(rng) if has_more[-1] else residuals
     check_patterns(case, by_name)
-    if len(names) > 1:
+    if is_bounded(case.policy):
+        check_independence(case, by_name, level=level)
+    elif len(names) > 1:
         check_noise_of_records(case, has_more=all(has_more), level=level)
     if case.policy.confidence is not None:
         case.findings.note(

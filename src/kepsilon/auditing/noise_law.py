@@ -39,6 +39,8 @@ class ClaimedNoise:
     """Largest value of each class, shaped like `low`."""
     ranges: FloatArray
     """R of each class, NaN where its originals are not known, shaped like `low`."""
+    starts: FloatArray
+    """Lower end of the range of each class, NaN where none is known, shaped like `low`."""
     n_active: IntArray
     """ε-quasis with noise in each class, shape (n_classes,)."""
     n_clipped: dict[str, int]
@@ -49,7 +51,7 @@ def claimed_noise(original: Original, classes: ReconstructedClasses, policy: Pol
     """The noise that the policy claims for these classes."""
     names = list(policy.epsilon_quasis)
     shape = (classes.n_classes, len(names))
-    low, high, ranges = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, np.nan)
+    low, high, ranges, starts = (np.full(shape, np.nan) for _ in range(4))
     values = np.empty((original.n_records, len(names)))
     n_clipped = {}
     belongs = np.flatnonzero(classes.of_original != NOWHERE)
@@ -64,9 +66,12 @@ def claimed_noise(original: Original, classes: ReconstructedClasses, policy: Pol
         values[:, j] = own
         low[:, j], high[:, j] = extremes(own[belongs], ids, n_classes=classes.n_classes)
         ranges[:, j] = range_of(low[:, j], high[:, j], attribute)
+        starts[:, j] = start_of(low[:, j], attribute)
     ranges[~classes.is_known] = np.nan
     n_active = np.count_nonzero(np.nan_to_num(ranges) > 0, axis=1)
-    return ClaimedNoise(values=values, low=low, high=high, ranges=ranges, n_active=n_active, n_clipped=n_clipped)
+    return ClaimedNoise(
+        values=values, low=low, high=high, ranges=ranges, starts=starts, n_active=n_active, n_clipped=n_clipped
+    )
 
 
 def extremes(values: FloatArray, ids: IntArray, *, n_classes: int) -> tuple[FloatArray, FloatArray]:
@@ -93,6 +98,16 @@ def range_of(low: FloatArray, high: FloatArray, attribute: EpsilonQuasi) -> Floa
         )
         return n_steps * float(step)
     return high - low
+
+
+def start_of(low: FloatArray, attribute: EpsilonQuasi) -> FloatArray:
+    """Lower end of the range of classes with these smallest values, shape (n_classes,)."""
+    if isinstance(attribute.range, tuple):
+        return np.where(np.isnan(low), np.nan, float(fraction(attribute.range[0])))
+    if isinstance(attribute.range, CoarseSpecification):
+        precision, step = fraction(attribute.precision), fraction(attribute.range.coarse)
+        return np.floor(whole_units(low, precision) / int(step / precision)) * float(step)
+    return low
 
 
 def whole_units(values: FloatArray, precision: Fraction) -> FloatArray:

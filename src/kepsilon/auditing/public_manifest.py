@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from kepsilon.auditing import bounded_law
 from kepsilon.auditing.digests import digest_of
 from kepsilon.auditing.findings import Findings, counted
 from kepsilon.auditing.label_levels import lowest_level
-from kepsilon.auditing.stated_laws import why_not_judged
+from kepsilon.auditing.stated_laws import is_bounded, why_noise_not_judged
 from kepsilon.auditing.tables import Released
 from kepsilon.json_values import Json
 from kepsilon.policy.choices import ALGORITHMS
@@ -200,7 +201,7 @@ def _class_sizes(released: Released, policy: Policy) -> IntArray:
 
 def _bounds(policy: Policy, sizes: IntArray) -> Json:
     """The bounds on linking and noise that follow from policy and class sizes, for noise whose law the audit states."""
-    if why_not_judged(policy) is not None:
+    if why_noise_not_judged(policy) is not None:
         return {
             "linking_risk": Form(lambda stated: isinstance(stated, int | float) and 0 <= stated <= 1),
             "attacker": attacker_in_words(policy),
@@ -215,22 +216,40 @@ def _bounds(policy: Policy, sizes: IntArray) -> Json:
         most += (
             most / 2**60
         )  # noise is drawn on a grid of 2^32 steps, whose sum is that little larger than the integral
+    if is_bounded(policy) and d:
+        most = Fraction(bounded_law.most_links(float(policy.record_epsilon), d))
     # Whoever names persons adds up the originals of one; a class of at least k persons leaves so many records for one of them.
     cap = policy.max_records_per_person or int(sizes.max())
     links = Fraction(0)
     for size, times in _counts(sizes).items():
         of_one = 1 if policy.person is None else max(1, min(cap, size - (policy.k - 1)))
         links += times * min(most * of_one, Fraction(size))
-    noise = {}
+    noise: dict[str, float | Form] = {}
     for name, attribute in policy.epsilon_quasis.items():
         if isinstance(attribute.range, tuple):
             low, high = attribute.range
             noise[name] = float((fraction(high) - fraction(low)) * (d + 1) / (2 * policy.record_epsilon))
+            if is_bounded(policy):
+                share = bounded_law.mean_distance_at_end(float(policy.record_epsilon) / d)
+                noise[name] = _about(float(fraction(high) - fraction(low)) * share, slack=0.0)
+    linking_risk = math.ceil(10**6 * links / int(sizes.sum())) / 10**6
     return {
-        "linking_risk": math.ceil(10**6 * links / int(sizes.sum())) / 10**6,
+        # Integrals are worked out in doubles, so that another way to do it may round up to the next millionth.
+        "linking_risk": _about(linking_risk, slack=1.5e-6) if is_bounded(policy) else linking_risk,
         "attacker": attacker_in_words(policy),
         "noise": noise,
     }
+
+
+def _about(expected: float, *, slack: float) -> Form:
+    """A number this close to the expected one, apart from how doubles round."""
+    return Form(
+        lambda stated: (
+            isinstance(stated, int | float)
+            and not isinstance(stated, bool)
+            and abs(stated - expected) <= slack + 1e-9 * abs(expected)
+        )
+    )
 
 
 def _counts(sizes: IntArray) -> dict[int, int]:

@@ -40,6 +40,24 @@ def laplace(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
     )
 
 
+def bounded_laplace(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
+    """What `bounded-laplace` promises for one ε-quasi: the words of `laplace`, and where its values lie."""
+    d = len(policy.epsilon_quasis)
+    fewer = any(own.missing == "class" for own in policy.epsilon_quasis.values())
+    share = (
+        f" Each of the {d} epsilon-quasis of a record is drawn by itself and spends 1/{d} of ε"
+        + (", or an equal part where some of them are missing." if fewer else ".")
+        if d > 1
+        else ""
+    )
+    ends = (
+        "the widened range of its class, so that the values themselves show that range"
+        if isinstance(attribute.range, CoarseSpecification)
+        else "the bounds"
+    )
+    return f"{laplace(name, attribute, policy)} Apart from rounding, what is published lies inside {ends}.{share}"
+
+
 def _epsilon_in_words(policy: Policy) -> str:
     """ε, and what one record spends of it where a person's records share it."""
     most = policy.max_records_per_person

@@ -114,6 +114,15 @@ def refuse_too_fine(low: FloatArray, high: FloatArray, policy: Policy) -> None:
         raise PolicyError(problems)
 
 
+def are_coarse_enough(low: FloatArray, high: FloatArray, policy: Policy) -> bool:
+    """Whether the mechanism can draw for ranges with these ends in steps of the precisions."""
+    mechanism = mechanism_of(policy)
+    return all(
+        mechanism.coarse_enough(low[:, j], high[:, j], fraction(attribute.precision)).all()
+        for j, attribute in enumerate(policy.epsilon_quasis.values())
+    )
+
+
 def _range(attribute: EpsilonQuasi, policy: Policy) -> Range:
     """The rule that sets the range of an ε-quasi; that of the records, where no noise follows it."""
     if attribute.range is None or attribute.range == "class" or not policy.draws_noise:

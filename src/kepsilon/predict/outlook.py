@@ -20,7 +20,7 @@ from kepsilon.engines.protocol import Batch, LargeClass, Preview
 from kepsilon.evaluate.confident_k.simulated_suppression import Counting
 from kepsilon.evaluate.error.best_constant import errors_of_median, errors_of_medians
 from kepsilon.evaluate.error.relative_error import ErrorSums
-from kepsilon.evaluate.expectations import Expectations, NoiseSetting, expect, expect_of_counts
+from kepsilon.evaluate.expectations import Expectations, NoiseSetting, expect, expect_nothing, expect_of_counts
 from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.large_class import merge_counts, one_class
 from kepsilon.evaluate.linking.joined_records import JoinedLinks
@@ -33,7 +33,14 @@ from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, fraction
 from kepsilon.predict.divided_classes import count_large, refuse_divided, require_persons
-from kepsilon.predict.noise_ranges import NoiseRanges, clip_coded, constant_classes, ranges_of, refuse_too_fine
+from kepsilon.predict.noise_ranges import (
+    NoiseRanges,
+    are_coarse_enough,
+    clip_coded,
+    constant_classes,
+    ranges_of,
+    refuse_too_fine,
+)
 from kepsilon.predict.persons import PersonLook, joined_links_of, look_at_persons
 from kepsilon.predict.recheck import Recheck, RecheckOfDraws
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -207,6 +214,9 @@ def outlook_of_batch(
         ranges, counts, expectations = _expect_large(batch, policy, mechanism, blocks.within(own))
         true_values = (ranges.values if ranges.unclipped is None else ranges.unclipped).T
         of_constant = tuple(errors_of_median(values, counts) for values in true_values)
+    if mechanism.exponential is None and not are_coarse_enough(ranges.low, ranges.high, policy):
+        # Not even a simulation can draw for them. `outlook_of` refuses the policy, with the classes of all batches.
+        expectations = expect_nothing(expectations.n_records, n_attributes=ranges.low.shape[1])
     return BatchOutlook(
         classes=own,
         low=ranges.low,

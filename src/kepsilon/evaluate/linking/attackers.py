@@ -16,6 +16,7 @@ import numpy as np
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.known_columns import SubsetAttacks
 from kepsilon.json_values import Json, JsonValue
+from kepsilon.policy.choices import MECHANISMS
 from kepsilon.policy.names import shown_name
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import IntArray
@@ -160,8 +161,10 @@ def known_by_class_of_persons(most: IntArray, *, sizes: IntArray) -> Attacker:
 
 
 def known_by_quasis(policy: Policy, *, risk: Estimate | None, largest: float | None) -> Attacker:
-    """Whoever knows all quasis, and takes the nearest original of the class, or the person whose originals are likeliest."""
-    how = "takes the nearest original of the class" if policy.epsilon_quasis else "guesses within the class"
+    """Whoever knows all quasis, and takes the likeliest original of the class, or the person whose originals are likeliest."""
+    how = f"takes the {likeliest_in_words(policy)} original of the class"
+    if not policy.epsilon_quasis:
+        how = "guesses within the class"
     if policy.person is not None:
         how = "names the person whose records of the class are together the likeliest"
     if policy.averages is not None:
@@ -218,7 +221,9 @@ def known_by_working_out(policy: Policy, *, column: str, risk: Estimate) -> Atta
 def known_with_column(policy: Policy, *, column: str, risk: Estimate | None, largest: float | None) -> Attacker:
     """Whoever knows all quasis and one kept column."""
     nearest = (
-        "takes the nearest original of the class with the same" if policy.epsilon_quasis else "guesses among the same"
+        f"takes the {likeliest_in_words(policy)} original of the class with the same"
+        if policy.epsilon_quasis
+        else "guesses among the same"
     )
     if policy.person is not None:
         nearest = "names the likeliest person of the class with the same"
@@ -286,6 +291,12 @@ def known_by_everything(*, risk: Estimate | None, largest: float | None, names_p
         risk=risk,
         largest=largest,
     )
+
+
+def likeliest_in_words(policy: Policy) -> str:
+    """Which original an attacker takes who knows the mechanism: the likeliest, which mostly is the nearest."""
+    mechanisms = (MECHANISMS[own.mechanism] for own in policy.epsilon_quasis.values())
+    return "nearest" if all(own.nearest_is_likeliest for own in mechanisms) else "likeliest"
 
 
 def quasis_in_words(policy: Policy) -> str:

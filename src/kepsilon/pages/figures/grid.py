@@ -57,7 +57,7 @@ def _risk(explored: Explored, algorithm: str) -> Figure | None:
         lambda prediction: prediction.linking_risk.headline.risk.total,
         title="Linking risk",
         sentence="How many records are linked to the right person, on average, by the strongest attacker who needs to know "
-        "nothing but the quasi-identifiers: one who takes the nearest original, or works out a kept column from them. "
+        "nothing but the quasi-identifiers: one who takes the likeliest original, or works out a kept column from them. "
         + (
             "Less noise (a larger ε) and smaller classes (a smaller k) mean more links."
             if explored.epsilon_quasis
