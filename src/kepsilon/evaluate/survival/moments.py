@@ -126,23 +126,25 @@ def moments_of(x: FloatArray, y: FloatArray | None = None, *, chosen: BoolArray 
 
     `chosen` says which records are meant, shape (n_records,); None where all are.
     """
-    y = x if y is None else y
-    found = PairMoments.none(x.shape[1], y.shape[1])
+    found = PairMoments.none(x.shape[1], x.shape[1] if y is None else y.shape[1])
     for first in range(0, len(x), _PART):
         rows = slice(first, first + _PART)
-        own_x, own_y = x[rows], y[rows]
+        own_x = x[rows]
+        own_y = own_x if y is None else y[rows]
         if chosen is not None and not chosen[rows].all():
-            own_x, own_y = own_x[chosen[rows]], own_y[chosen[rows]]
+            own_x = own_x[chosen[rows]]
+            own_y = own_x if y is None else own_y[chosen[rows]]
         found += _of_part(own_x, own_y)
     return found
 
 
 def _of_part(x: FloatArray, y: FloatArray) -> PairMoments:
     """The moments of a few records."""
-    if not np.isnan(x).any() and not np.isnan(y).any():
+    holds_x = ~np.isnan(x)
+    holds_y = holds_x if y is x else ~np.isnan(y)
+    if holds_x.all() and holds_y.all():
         return _of_present(x, y)
     found = PairMoments.none(x.shape[1], y.shape[1])
-    holds_x, holds_y = ~np.isnan(x), ~np.isnan(y)
     for i, j in np.ndindex(x.shape[1], y.shape[1]):
         both = holds_x[:, i] & holds_y[:, j]
         own = _of_present(x[both, i : i + 1], y[both, j : j + 1])
@@ -157,15 +159,18 @@ def _of_present(x: FloatArray, y: FloatArray) -> PairMoments:
     if not len(x):
         return found
     with np.errstate(over="ignore", invalid="ignore"):  # a figure that is no number is not shown
-        mean_x, x = _centred(x)
-        mean_y, y = _centred(y)
+        mean_x, distance_x = _centred(x)
+        mean_y, distance_y = (mean_x, distance_x) if y is x else _centred(y)
+        product = distance_x.T @ distance_y
+        square_x = np.diagonal(product) if y is x else np.einsum("ij,ij->j", distance_x, distance_x)
+        square_y = square_x if y is x else np.einsum("ij,ij->j", distance_y, distance_y)
         return PairMoments(
             n=found.n + len(x),
             mean_x=found.n + mean_x[:, np.newaxis],
             mean_y=found.n + mean_y,
-            square_x=found.n + np.sum(x * x, axis=0)[:, np.newaxis],
-            square_y=found.n + np.sum(y * y, axis=0),
-            product=x.T @ y,
+            square_x=found.n + square_x[:, np.newaxis],
+            square_y=found.n + square_y,
+            product=product,
         )
 
 
