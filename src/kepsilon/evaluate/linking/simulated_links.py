@@ -21,7 +21,7 @@ from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 COMPARISONS = 25_000_000
 """Comparisons of a record with an original in a simulation, about."""
 
-LIKELIHOODS = 4_000_000
+LIKELIHOODS = 2_000_000
 """Comparisons by the likelihood of a mechanism without closed forms, about: each takes several times as long."""
 
 
