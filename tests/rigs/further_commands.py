@@ -68,8 +68,12 @@ def try_explore(trial: Trial, source: Path, policy: Path) -> None:
 
 
 def _look_at_grid(trial: Trial, outcome: Outcome, grid: Path) -> None:
-    """There is one unless the data or the policy is wrong; where only no cell is within the limits, there is one too."""
-    if grid.exists() is (outcome.code == 2):
+    """There is one unless the data or the policy is wrong; where only no cell is within the limits, there is one too.
+
+    Identifiers that repeat, though nothing says whom records are about, are refused before there is any cell.
+    """
+    is_refused = outcome.code == 2 or (outcome.code == 3 and "some persons have several records" in outcome.err)
+    if grid.exists() is is_refused:
         trial.fail(f"explore: exit code {outcome.code}, and the grid is {'there' if grid.exists() else 'not there'}")
     if not grid.exists():
         return
