@@ -120,6 +120,20 @@ def test_h4_an_audit_says_that_noise_was_not_tried():
     assert "not tried without a linkage" in found[0].what
 
 
+def test_h4_whoever_knows_kept_columns_is_said_not_to_join():
+    """Where all records of a person carry one draw, joining them links more than the rows of kept columns say."""
+    height = {"height": {"role": "epsilon-quasi", "precision": 1, "range": [140, 200]}}
+    kept = {"ward": {"role": "sensitive"}}
+    people = table(3, height=([160.0 + i for i in range(10)], 180.0), ward=(["A", "B"] * 5, "A"))
+    for settings, says_so in (({}, True), ({"max_records_per_person": 2}, False)):
+        found = kepsilon.anonymise(
+            people, policy({**height, **kept}, epsilon_per="person", **settings)
+        ).record.attackers
+        rows = [own.how for own in found if own.name in ("one column", "everything")]
+        assert len(rows) == 2
+        assert all(("without joining" in how) is says_so for how in rows)
+
+
 @pytest.mark.parametrize("name", ["persons", "patients", "participants", "respondents"])
 def test_h4_a_number_of_persons_names_nobody(name):
     """Surveys count the persons of a household under such a name."""

@@ -259,7 +259,12 @@ def who_knows_more(look: WholeLook, outlook: Outlook, policy: Policy, *, epsilon
         n_sampled = len(look.class_ids) if look.is_sample else None
         yield from known_by_three(three, n_sampled=n_sampled, names_persons=look.persons is not None)
     (attack,) = attack_with_known(classes, list(kept.values()), epsilons=[epsilon])
-    everything = known_by_everything(risk=attack.share, largest=attack.largest, names_persons=look.persons is not None)
+    everything = known_by_everything(
+        risk=attack.share,
+        largest=attack.largest,
+        names_persons=look.persons is not None,
+        could_join=policy.draws_once_per_person,
+    )
     yield replace(everything, measured_on=look.sample_in_words)
 
 
