@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-FOUND = ["h1", "h2", "h6", "h7", "h8", "h9", "h10", *(f"f{i}" for i in range(1, 10))]
+FOUND = ["h1", "h2", "h4", "h6", "h7", "h8", "h9", "h10", *(f"f{i}" for i in range(1, 10))]
 
 
 @pytest.mark.parametrize("line", FOUND)

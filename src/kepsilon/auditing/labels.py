@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from kepsilon.auditing.tables import Original
+from kepsilon.auditing.tables import Original, n_persons
 from kepsilon.policy.numbers import parse_number
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
@@ -54,7 +54,9 @@ class LabelRules:
     """The public step of numbers, if the attribute has one."""
     k: int
     counts: IntArray
-    """Originals that hold each value, by code, shape (n_values,)."""
+    """Originals, or persons, that hold each value, by code, shape (n_values,)."""
+    counted: str = "records"
+    """What `counts` counts, in words."""
 
 
 class LabelReader:
@@ -151,7 +153,7 @@ class LabelReader:
             return 'are sets, which labels = "ancestor" does not publish'
         if not domain.generalises:
             is_rare = bool((rules.counts[nodes] < rules.k).any())
-            return "name a value of the original that fewer than k records hold" if is_rare else None
+            return f"name a value of the original that fewer than k {rules.counted} hold" if is_rare else None
         if len(nodes) > MOST_SIBLINGS:
             return f"name more than {MOST_SIBLINGS} siblings"
         parents = set(domain.up[level][nodes].tolist()) if level + 1 < domain.n_levels else {0}
@@ -173,11 +175,15 @@ class LabelReader:
 def label_reader(original: Original, policy: Policy, name: str) -> LabelReader:
     """The reader of one k-quasi's labels, by what the policy says and the original holds."""
     domain, step = original.domains[name], policy.k_quasis[name].step
+    codes, persons = original.codes[name][original.stays], original.persons
     rules = LabelRules(
         shows_regions=policy.labels == "ancestor",
         step=None if step is None else fraction(step),
         k=policy.k,
-        counts=np.bincount(original.codes[name][original.stays], minlength=domain.n_values),
+        counts=np.bincount(codes, minlength=domain.n_values)
+        if persons is None
+        else n_persons(codes, persons[original.stays], n_classes=domain.n_values),
+        counted="records" if persons is None else "persons",
     )
     return LabelReader(domain, rules)
 

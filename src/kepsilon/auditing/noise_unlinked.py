@@ -111,7 +111,14 @@ def check_unlinked_noise(case: AuditCase) -> None:
             )
             continue
         if not usable.any():
-            findings.note("noise", f"{name} has no noise in any class whose originals are known; nothing to test.")
+            if classes.all_known and not np.nan_to_num(case.noise.ranges[:, j]).any():
+                findings.note("noise", f"{name} has no noise in any class; nothing to test.")
+            else:
+                findings.warning(
+                    "noise",
+                    f"not tried without a linkage: whether {name} has the noise that is claimed. The originals are known of no "
+                    "class that has noise, record by record.",
+                )
             continue
         binned = _binned(case, j, np.flatnonzero(usable))
         n_elsewhere = n_taken_out_with_class(case)

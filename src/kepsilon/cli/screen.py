@@ -193,7 +193,7 @@ def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
         small = record.small_noise.get(name)
         if small is not None and small.classes:
             extras.append(f"lost by rounding in {small.classes:,} classes")
-        noise = f"range {how}, ε = {guarantee.epsilon}"
+        noise = f"range {how}, ε = {guarantee.epsilon}{record.policy.share_of_epsilon}"
         yield f"noise on {name}", "; ".join([noise, *extras])
         error = record.error[name].predicted
         if error.expected_relative is not None:

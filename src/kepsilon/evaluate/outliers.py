@@ -10,6 +10,7 @@ estimate. With several they are exact for an attacker who knows all ranges up to
 ranges but one does a little worse (0.68 in place of 0.72 for two ε-quasis and ten records).
 Where ranges are widened to a public step, R is a multiple of it, and the attacker may take the multiple nearest to his
 estimate. Of the two estimates, with and without this, the one that serves him better in a class counts.
+Where a person has several records, the attacker knows those of all other persons, and a value stands out among these.
 Rounding and clamping of published values are not taken into account.
 """
 
@@ -56,23 +57,46 @@ class OutlierSums:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extremes:
-    """The two outermost values at either end of every class, each of shape (n_classes,); NaN where it has no value."""
+    """The outermost value at either end of every class, and that of all others, (n_classes,); NaN where it has no value."""
 
     smallest: FloatArray
     second_smallest: FloatArray
     second_largest: FloatArray
     largest: FloatArray
+    n_smallest: IntArray | int = 1
+    """Records of whoever holds the smallest value: more than 1 only where a person has several."""
+    n_largest: IntArray | int = 1
 
 
-def extremes_of(values: FloatArray, class_ids: IntArray, *, n_classes: int, counts: IntArray | None = None) -> Extremes:
+def extremes_of(
+    values: FloatArray,
+    class_ids: IntArray,
+    *,
+    n_classes: int,
+    counts: IntArray | None = None,
+    persons: IntArray | None = None,
+) -> Extremes:
     """The outermost values of one ε-quasi in every class; `values` and `class_ids` have shape (n_rows,).
 
-    `counts` says how many records each row stands for. A value that several records hold is its own second.
+    `counts` says how many records each row stands for. A value that several records hold is its own second. With `persons`,
+    any numbers that are equal for records about one person, the second is that of all other persons.
     """
     present = ~np.isnan(values)
     if not present.all():
         values, class_ids = values[present], class_ids[present]
         counts = None if counts is None else counts[present]
+        persons = None if persons is None else persons[present]
+    if persons is not None:
+        largest, second_largest, n_largest = _of_two_persons(values, class_ids, n_classes, persons)
+        smallest, second_smallest, n_smallest = _of_two_persons(-values, class_ids, n_classes, persons)
+        return Extremes(
+            smallest=-smallest,
+            second_smallest=-second_smallest,
+            second_largest=second_largest,
+            largest=largest,
+            n_smallest=n_smallest,
+            n_largest=n_largest,
+        )
     largest, second_largest = _two_largest(values, class_ids, n_classes, counts)
     smallest, second_smallest = _two_largest(-values, class_ids, n_classes, counts)
     return Extremes(
@@ -95,6 +119,25 @@ def _two_largest(
     return np.where(np.isinf(largest), np.nan, largest), np.where(np.isinf(second), np.nan, second)
 
 
+def _of_two_persons(
+    values: FloatArray, class_ids: IntArray, n_classes: int, persons: IntArray
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """The largest value of every class, the largest of all other persons, and how many records who holds it has there."""
+    largest = np.full(n_classes, -np.inf)
+    np.maximum.at(largest, class_ids, values)
+    is_largest: BoolArray = values == largest[class_ids]
+    holder: IntArray = np.zeros(n_classes, dtype=persons.dtype)
+    holder[class_ids[is_largest]] = persons[is_largest]  # any of them, if there are several
+    is_own: BoolArray = persons == holder[class_ids]
+    second = np.full(n_classes, -np.inf)
+    np.maximum.at(second, class_ids[~is_own], values[~is_own])
+    return (
+        np.where(np.isinf(largest), np.nan, largest),
+        np.where(np.isinf(second), np.nan, second),
+        np.bincount(class_ids[is_own], minlength=n_classes),
+    )
+
+
 def recoverable_outliers(
     extremes: Extremes, *, low: FloatArray, high: FloatArray, sizes: IntArray, n_active: IntArray, step: float
 ) -> OutlierSums:
@@ -107,13 +150,15 @@ def recoverable_outliers(
     ranges = high - low
     noisy = np.flatnonzero(ranges > 0)
     low, high, ranges = low[noisy], high[noisy], ranges[noisy]
-    shapes = (n_active[noisy] * (sizes[noisy] - 1)).astype(np.float64)
     best = np.zeros(len(noisy))
     stands_out = np.zeros(len(noisy), dtype=np.bool_)
-    for value, second, off in (
-        (extremes.largest[noisy], extremes.second_largest[noisy], high - extremes.largest[noisy] - step / 2),
-        (extremes.smallest[noisy], extremes.second_smallest[noisy], extremes.smallest[noisy] - low - step / 2),
+    top, bottom = extremes.largest[noisy], extremes.smallest[noisy]
+    for value, second, off, n_own in (
+        (top, extremes.second_largest[noisy], high - top - step / 2, extremes.n_largest),
+        (bottom, extremes.second_smallest[noisy], bottom - low - step / 2, extremes.n_smallest),
     ):
+        n_others = np.maximum((sizes - n_own)[noisy], 1)
+        shapes = (n_active[noisy] * n_others).astype(np.float64)
         tolerance = WITHIN * np.abs(value)
         own = np.abs(value - second) > tolerance
         chances = gamma_between(

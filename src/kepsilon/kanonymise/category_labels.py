@@ -7,7 +7,7 @@ as a set such as `{a, b}`, up to four of them; if more occur, it is the ancestor
 These are then siblings under nothing, and `*` stands for all of them.
 
 Without a hierarchy nobody has said which values may be shown side by side. A part is labelled with the set of its values
-only if at least k records of the data hold each of them, otherwise with `*`.
+only if at least k records of the data hold each of them, otherwise with `*`; k persons, where persons have several records.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def node_labels(domain: Domain, parts: TableParts, *, style: LabelStyle) -> Attr
 
 def set_labels(domain: Domain, parts: TableParts, *, style: LabelStyle) -> AttributeLabels:
     """Label and loss of every part of an attribute without a hierarchy; the loss is that of `node_labels`."""
-    records_of_value = np.bincount(parts.codes, weights=parts.counts, minlength=domain.n_values)
+    holders = parts.holders(domain.n_values)
     part, code = _occurring(parts.part_of, parts.codes, domain.n_values)
     n_values = np.bincount(part, minlength=parts.n_parts)
-    n_rare = np.bincount(part, weights=records_of_value[code] < parts.k, minlength=parts.n_parts)
+    n_rare = np.bincount(part, weights=holders[code] < parts.k, minlength=parts.n_parts)
     tells_all = n_values == 1
     if style == "siblings":
         tells_all |= n_rare == 0

@@ -44,6 +44,7 @@ def recode(table: FrequencyTable, partition: Partition, *, labels: LabelStyle = 
                 codes=codes,
                 counts=table.counts,
                 k=partition.k,
+                persons=table.persons,
             ),
             style=labels,
         )

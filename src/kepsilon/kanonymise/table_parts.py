@@ -13,6 +13,7 @@ from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import AttributeLabels, distinct_labels
 from kepsilon.table.codes import Label
 from kepsilon.table.keys import number
+from kepsilon.table.persons import PersonCounts
 
 LabelStyle = Literal["siblings", "ancestor"]
 
@@ -34,7 +35,15 @@ class TableParts:
     counts: IntArray
     """Records of every combination, shape (n_combinations,)."""
     k: int
-    """The smallest number of records that may be told apart."""
+    """The smallest number of records, or of persons, that may be told apart."""
+    persons: PersonCounts | None = None
+    """Those of the combinations; None where every record is a person."""
+
+    def holders(self, n_values: int) -> IntArray:
+        """How many records, or persons, hold each value of the attribute in the whole data, shape (n_values,)."""
+        if self.persons is not None:
+            return self.persons.in_classes(self.codes, n_classes=n_values)
+        return np.bincount(self.codes, weights=self.counts, minlength=n_values).astype(np.int64)
 
     def extremes(self, places: IntArray) -> tuple[IntArray, IntArray]:
         """Smallest and largest place in every part, two arrays (n_parts,); `places` are by code."""

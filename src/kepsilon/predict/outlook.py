@@ -36,6 +36,7 @@ from kepsilon.predict.divided_classes import count_large, refuse_divided, requir
 from kepsilon.predict.noise_ranges import (
     NoiseRanges,
     are_coarse_enough,
+    clip,
     clip_coded,
     constant_classes,
     ranges_of,
@@ -198,7 +199,7 @@ def outlook_of_batch(
     recheck: Recheck | None = None,
 ) -> BatchOutlook:
     """Ranges and expected figures of one batch; `blocks` divides all classes, not only those of the batch."""
-    members = None
+    members = persons = None
     if isinstance(batch, Batch):
         own = batch.classes
         of_constant = errors_of_medians(
@@ -207,6 +208,9 @@ def outlook_of_batch(
         ranges, expectations = expect_batch(batch, policy, mechanism, blocks.within(own), recheck=recheck)
         counts = None
         if batch.persons is not None:
+            # In the order of the batch, which expectations need not keep.
+            ranges = dataclasses.replace(ranges, values=clip(batch.values, policy)[0], class_ids=batch.class_ids)
+            persons = batch.persons
             members = members_of(batch.persons, batch.class_ids, n_classes=own.stop - own.start)
     else:
         refuse_divided(policy, recheck)
@@ -222,7 +226,7 @@ def outlook_of_batch(
         low=ranges.low,
         high=ranges.high,
         clipped=ranges.clipped,
-        outliers={} if mechanism.exponential is None else outliers_of(ranges, policy, counts=counts),
+        outliers={} if mechanism.exponential is None else outliers_of(ranges, policy, counts=counts, persons=persons),
         expected=tuple(expectations.at_each(settings)),
         errors_of_constant=of_constant,
         n_persons=None if members is None else members.n_persons,
@@ -230,10 +234,12 @@ def outlook_of_batch(
     )
 
 
-def outliers_of(ranges: NoiseRanges, policy: Policy, *, counts: IntArray | None = None) -> dict[str, OutlierSums]:
+def outliers_of(
+    ranges: NoiseRanges, policy: Policy, *, counts: IntArray | None = None, persons: IntArray | None = None
+) -> dict[str, OutlierSums]:
     """How well the extreme records of some classes could be worked out, by ε-quasi, where their values set the range.
 
-    `counts` says how many records each value of `ranges` stands for; None where it is one.
+    `counts` says how many records each value of `ranges` stands for; None where it is one. `persons` says whom each is about.
     """
     n_classes = len(ranges.low)
     sizes = np.bincount(ranges.class_ids, weights=counts, minlength=n_classes).astype(np.int64)
@@ -242,7 +248,7 @@ def outliers_of(ranges: NoiseRanges, policy: Policy, *, counts: IntArray | None 
     for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
         if attribute.range_kind != "declared":
             found[name] = recoverable_outliers(
-                extremes_of(ranges.values[:, j], ranges.class_ids, n_classes=n_classes, counts=counts),
+                extremes_of(ranges.values[:, j], ranges.class_ids, n_classes=n_classes, counts=counts, persons=persons),
                 low=ranges.low[:, j],
                 high=ranges.high[:, j],
                 sizes=sizes,

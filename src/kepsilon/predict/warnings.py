@@ -168,10 +168,12 @@ def _outliers(outliers: Mapping[str, OutlierRecovery], policy: Policy) -> Iterat
         if found.recoverable:
             is_coarse = policy.epsilon_quasis[name].range_kind == "coarse"
             widened = ", widened to the step" * is_coarse
+            is_by_record = policy.person is None
+            who, others = ("record", "all other records") if is_by_record else ("person", "the records of all others")
             yield Problem(
                 where=f"attributes.{name}.range",
-                what=f"in {found.recoverable:,} of {found.classes:,} classes one record's {name} stands out and can be worked "
-                f"out within {found.within:.0%}, with a probability of ½ or more, by an attacker who knows all other records "
+                what=f"in {found.recoverable:,} of {found.classes:,} classes one {who}'s {name} stands out and can be worked "
+                f"out within {found.within:.0%}, with a probability of ½ or more, by an attacker who knows {others} "
                 f"of the class and which published values are theirs; the likeliest: {share_in_words(found.likeliest or 0)}. "
                 f"The size of the noise shows the range of the class{widened}, whatever epsilon is.",
                 fix="Declared bounds, [low, high], do not depend on the data"
@@ -208,13 +210,14 @@ def _telling_bounds(recoding: Recoding, table: FrequencyTable, policy: Policy) -
             recoding.class_of,
             n_classes=recoding.n_classes,
             shows_regions=policy.labels == "ancestor",
+            persons=table.persons,
         )
         if found.n_telling:
             yield Problem(
                 where=f"attributes.{name}.step",
                 what=f"{found.n_telling:,} of {found.n_shown:,} bounds that labels of {name} show end at the cell of a single "
-                f"record, a cell of the step {written(step)} in which the data has no other value. Whoever knows who is in "
-                "such a class, and who of them has its smallest or largest value, learns that cell, and the value itself "
-                "if no other is possible there.",
+                f"{'record' if table.persons is None else 'person'}, a cell of the step {written(step)} in which the data has no "
+                "other value. Whoever knows who is in such a class, and who of them has its smallest or largest value, learns "
+                "that cell, and the value itself if no other is possible there.",
                 fix="Choose a coarser round step, one that several values of the data share.",
             )

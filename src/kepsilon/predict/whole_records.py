@@ -17,6 +17,7 @@ from kepsilon.engines.protocol import PublishedRecords
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.homogeneity import Homogeneity, homogeneity
 from kepsilon.evaluate.kept_columns.findings import KeptColumns
+from kepsilon.evaluate.kept_columns.identifiers_inside import shares_inside
 from kepsilon.evaluate.kept_columns.look import FittedAttackers, fit_attackers, look_at_kept_columns
 from kepsilon.evaluate.linking.attackers import (
     EVERYTHING,
@@ -85,7 +86,8 @@ class WholeLook:
     persons: IntArray | None
     """Whom each record is about, shape (n_records,); None where the policy does not say what a person is."""
     found: KeptColumns
-    """What the kept columns tell: of one record of each person in each class, where it is known who these are."""
+    """What the kept columns tell: of one record of each person in each class, where it is known who these are; but whether
+    texts hold identifiers, of all records."""
     n_all: int
     """Records of all classes of the partition."""
     left_out: LeftOut
@@ -163,7 +165,13 @@ def look_at_whole_records(
         looked_at = in_classes(whole.of(one_each), recoding, counted.table, counted.roles)
         if groups is not None:
             looked_at = replace(looked_at, class_ids=groups[one_each])
-        found = look_at_kept_columns(looked_at)
+        released = whole.of(in_class)
+        found = look_at_kept_columns(
+            looked_at,
+            in_all_records=None
+            if policy.person is None
+            else shares_inside(released.kept, released.identifiers, n_records=len(in_class)),
+        )
     class_of_record = recoding.class_of[whole.combinations]
     stays = np.flatnonzero(class_of_record != SUPPRESSED)
     classes, class_ids = np.unique(class_of_record[stays], return_inverse=True)
@@ -312,7 +320,12 @@ def who_knows_more(look: WholeLook, outlook: Outlook, policy: Policy, *, epsilon
         names_persons = look.persons is not None
         yield from known_by_three(three, n_sampled=n_sampled, names_persons=names_persons, are_averages=bool(averages))
     (attack,) = attack_with_known(classes, list(kept.values()), epsilons=[epsilon])
-    everything = known_by_everything(risk=attack.share, largest=attack.largest, names_persons=look.persons is not None)
+    everything = known_by_everything(
+        risk=attack.share,
+        largest=attack.largest,
+        names_persons=look.persons is not None,
+        could_join=policy.draws_once_per_person,
+    )
     yield replace(everything, measured_on=look.sample_in_words)
 
 

@@ -28,7 +28,7 @@ WHOLE_NAMES = {
     Meaning.PERSON_ID: (
         "ssn|social security( number| no)?|nino|national insurance( number| no)?|mrn|medical record( number| no)?"
         "|nhs( number| no)?|passport( number| no)?|tax ?id|driving licence|drivers? licen[cs]e|licen[cs]e plate|iban"
-        "|uuid|guid|user ?name|login|patients?|persons?|participants?|respondents?"
+        "|uuid|guid|user ?name|login|patient|person|participant|respondent"
         "|(patient|persons?|personal|customer|client|member|subject|participant|respondent|user|employee|student|pupil"
         "|voter|citizen|insurance|insured|account|card|payer) ?(id|no|nr|nbr|num|number|key|code|identifier)"
     ),

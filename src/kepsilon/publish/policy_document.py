@@ -56,6 +56,13 @@ class PolicyDocument(JsonMapping):
         return self.document.get("max_suppression")
 
     @property
+    def share_of_epsilon(self) -> str:
+        """What one record spends of ε, in words that follow its number; empty where it spends all of it."""
+        most = self.document.get("max_records_per_person")
+        is_shared = self.document.get("epsilon_per") == "person" and most is not None and most > 1
+        return f"/{most} for each record of a person" if is_shared else ""
+
+    @property
     def attributes(self) -> Mapping[str, Mapping[str, Any]]:
         """Attributes by name, in the order of the policy; each has a `role` and the settings of that role."""
         attributes: Mapping[str, Mapping[str, Any]] = self.document["attributes"]

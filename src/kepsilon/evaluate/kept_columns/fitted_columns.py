@@ -59,9 +59,13 @@ def fit_columns(
     *,
     folds: TwoFolds,
     identifiers: Identifiers,
+    in_all_records: Mapping[str, float],
     rows: IntArray | None,
 ) -> Iterator[FittedColumn]:
-    """The kept columns, fitted, in their order."""
+    """The kept columns, fitted, in their order.
+
+    `in_all_records` is by column the share of values that hold an identifier, where there are more records than these.
+    """
     measured = {name: own for name, column in kept.items() if (own := measured_of(column)) is not None}
     others = {name: own for name in measured if (own := measured_without_codes(kept[name])) is not None}
     formulas = [formula_guesses(own, folds) for own in (measured, others)]
@@ -84,7 +88,7 @@ def fit_columns(
             is_free_text=is_free_text(column),
             is_serial=is_serial(column, rows),
             is_sorted=is_sorted(column, rows),
-            identifiers_inside=identifiers.share_inside(column),
+            identifiers_inside=max(identifiers.share_inside(column), in_all_records.get(name, 0.0)),
         )
 
 

@@ -123,18 +123,24 @@ class FittedAttackers:
                     yield column.name, _all_shown(own_links, classes, by_table_of=name)
 
 
-def look_at_kept_columns(records: RecordsInClasses) -> KeptColumns:
+def look_at_kept_columns(
+    records: RecordsInClasses, *, in_all_records: Mapping[str, float] | None = None
+) -> KeptColumns:
     """What every kept column tells about the records of some classes to whoever knows the quasis of all of them.
 
     For each column the links of the best of four attackers (`findings.Attacker`), the bits about generalised k-quasis,
     how much of an ε-quasi it tells, and what it looks like; and pairs of columns that tell an ε-quasi.
-    `verdicts.py` says what is an alarm and what a note.
+    `verdicts.py` says what is an alarm and what a note. Where `records` are one of each person, `in_all_records` is what
+    `identifiers_inside.shares_inside` finds in the others too: to be named once is enough.
     """
-    return fit_attackers(records).in_classes(records.class_ids)
+    return fit_attackers(records, in_all_records=in_all_records).in_classes(records.class_ids)
 
 
-def fit_attackers(records: RecordsInClasses) -> FittedAttackers:
-    """All that does not depend on the classes of the records; `in_classes` then takes any class ids of these records."""
+def fit_attackers(records: RecordsInClasses, *, in_all_records: Mapping[str, float] | None = None) -> FittedAttackers:
+    """All that does not depend on the classes of the records; `in_classes` then takes any class ids of these records.
+
+    `in_all_records` as for `look_at_kept_columns`.
+    """
     n_records = len(records.class_ids)
     # ε-quasis first: if there is no room for all features, theirs matter most.
     quasis = {**records.epsilon_quasis, **records.k_quasis}
@@ -145,6 +151,7 @@ def fit_attackers(records: RecordsInClasses) -> FittedAttackers:
             quasis,
             folds=folds,
             identifiers=Identifiers(records.identifiers, n_records=n_records),
+            in_all_records=in_all_records or {},
             rows=records.rows,
         )
     )

@@ -29,6 +29,9 @@ ONE_COLUMN, ANY_THREE, WORST_THREE, EVERYTHING = "one column", "any three", "wor
 BY_JOINING = "joins equal values"
 """Names of attackers: what each of them knows or does, in a word or two."""
 
+NOT_JOINING = ", without joining records with equal noisy values, which would link more"
+"""What is added to how an attacker links who knows kept columns, where all records of a person carry one draw."""
+
 OF_CLASS = "the class of a person"
 """What somebody knows who guesses among the records of a class."""
 OF_CLASS_OF_PERSONS = "the classes of everybody's records"
@@ -234,7 +237,7 @@ def known_with_column(policy: Policy, *, column: str, risk: Estimate | None, lar
     return Attacker(
         name=ONE_COLUMN,
         knows=f"{quasis_in_words(policy)} and {column}",
-        how=f"{nearest} {column}",
+        how=f"{nearest} {column}" + NOT_JOINING * (policy.person is not None and policy.draws_once_per_person),
         needs_only_quasis=False,
         risk=risk,
         largest=largest,
@@ -279,14 +282,22 @@ def known_by_three(
     )
 
 
-def known_by_everything(*, risk: Estimate | None, largest: float | None, names_persons: bool = False) -> Attacker:
-    """Whoever knows the whole original table; `names_persons` as for `known_by_three`."""
+def known_by_everything(
+    *, risk: Estimate | None, largest: float | None, names_persons: bool = False, could_join: bool = False
+) -> Attacker:
+    """Whoever knows the whole original table; `names_persons` as for `known_by_three`.
+
+    `could_join` says that all records of a person carry one draw; the figures are for whoever does not join them.
+    """
     return Attacker(
         name=EVERYTHING,
         knows=EVERYTHING,
-        how="names the likeliest person by all columns"
-        if names_persons
-        else "takes the nearest original of all columns",
+        how=(
+            "names the likeliest person by all columns"
+            if names_persons
+            else "takes the nearest original of all columns"
+        )
+        + NOT_JOINING * could_join,
         needs_only_quasis=False,
         risk=risk,
         largest=largest,

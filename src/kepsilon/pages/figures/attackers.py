@@ -24,8 +24,8 @@ def attackers_figure(record: Record) -> Figure:
         sentences=[
             record.risk_in_words,
             (
-                "The more an attacker knows, the more records the attacker links. Those in the upper rows need to know nothing "
-                "but the quasi-identifiers; those below know kept columns of everybody too."
+                "Those in the upper rows need to know nothing but the quasi-identifiers; those below know kept columns of "
+                "everybody too."
             ),
         ],
         drawing=bar_chart(

@@ -136,7 +136,8 @@ def treatment(record: Record, pictures: Pictures) -> Table:
             words = _generalised(drawn.get(name), (record.levels or {}).get(name))
         elif role == "epsilon-quasi":
             steps = exact(attribute["precision"])
-            words = f"noise, ε = {exact(guarantee.epsilon)}, range: {guarantee.ranges[name]}, in steps of {steps}"
+            epsilon = f"{exact(guarantee.epsilon)}{record.policy.share_of_epsilon}"
+            words = f"noise, ε = {epsilon}, range: {guarantee.ranges[name]}, in steps of {steps}"
             if record.clipped.get(name):
                 clipped_words = counted_by_value(record.clipped[name], guarantee.k)
                 what = "value outside the bounds was" if clipped_words == "1" else "values outside the bounds were"

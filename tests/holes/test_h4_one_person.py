@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""H4: several records of one person hide nobody, in what a release shows and in what is measured before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kepsilon
+from kepsilon.evaluate.outliers import extremes_of
+from kepsilon.propose.column_names import Meaning, meanings_of
+
+
+def policy(attributes: dict[str, Any], **settings: Any) -> kepsilon.Policy:
+    """A policy of Mondrian at k = 5 in which `name` says whom a record is about."""
+    top = {"k": 5, "epsilon": 2.0, "algorithm": "mondrian", "max_suppression": 0.0, "person": "name", **settings}
+    return kepsilon.Policy.from_dict(top | {"attributes": {"name": {"role": "identifier"}, **attributes}})
+
+
+def table(n_of_zoe: int, **columns: tuple[list[Any], Any]) -> pa.Table:
+    """Ten persons with one record each, and Zoe with several; of each column the values of the ten, and Zoe's."""
+    own = {name: [*values, *[zoes] * n_of_zoe] for name, (values, zoes) in columns.items()}
+    return pa.table({"name": [*(f"P{i}" for i in range(10)), *["Zoe"] * n_of_zoe], **own})
+
+
+@pytest.mark.parametrize("n_of_zoe", [1, 4, 5, 12])
+def test_h4_no_label_names_a_value_that_one_person_holds(n_of_zoe):
+    """Whatever number of records she has; with hers as another five persons', the value is named."""
+    town = {"town": {"role": "k-quasi"}}
+    people = table(n_of_zoe, town=(["A"] * 10, "Z"))
+    released = kepsilon.anonymise(people, policy(town))
+    assert set(released.frame.column("town").to_pylist()) == {"*"}
+    audit = kepsilon.audit(people, released.frame, policy(town))
+    assert audit.keeps_its_promises
+    named = released.frame.set_column(0, "town", pa.array(["{A, Z}"] * len(people)))
+    assert any("fewer than k persons" in own.what for own in kepsilon.audit(people, named, policy(town)).broken)
+
+
+@pytest.mark.parametrize("n_of_zoe", [1, 2, 7])
+def test_h4_a_bound_at_one_persons_value_is_counted(n_of_zoe):
+    age = {"age": {"role": "k-quasi", "step": 1}}
+    found = kepsilon.check(table(n_of_zoe, age=([30] * 5 + [31] * 5, 95)), policy(age, k=6))
+    (warning,) = (own for own in found.warnings if own.where == "attributes.age.step")
+    assert warning.what.startswith("1 of 2 bounds")
+    assert "the cell of a single person" in warning.what
+
+
+@pytest.mark.parametrize("n_of_zoe", [1, 2, 7])
+def test_h4_an_outlier_stands_out_from_the_records_of_others(n_of_zoe):
+    """An income that one person has in several records is worked out as well as in one."""
+    income = {"income": {"role": "epsilon-quasi", "precision": 1, "range": "class"}}
+    rich = table(n_of_zoe, income=([20_000.0 + 100 * i for i in range(10)], 1e6))
+    found = kepsilon.check(rich, policy(income, epsilon_per="record"))
+    assert found.outliers["income"].recoverable == 1
+    # Whoever knows the ten others measures the noise of ten records.
+    one = kepsilon.check(
+        table(1, income=(rich.column("income").to_pylist()[:10], 1e6)), policy(income, epsilon_per="record")
+    )
+    assert found.outliers["income"].likeliest == pytest.approx(one.outliers["income"].likeliest)
+
+
+rows = st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 3), st.integers(0, 3)), max_size=25)
+
+
+@given(rows)
+def test_h4_extremes_are_those_of_two_persons(listed):
+    """Against going through the persons of each class; whose value it is does not matter where several hold it."""
+    ids, values, persons = (np.array([own[i] for own in listed], dtype=np.int64) for i in range(3))
+    found = extremes_of(values.astype(float), ids, n_classes=4, persons=persons)
+    for c in range(4):
+        own = [(value, person) for i, value, person in listed if i == c]
+        if not own:
+            assert np.isnan([found.largest[c], found.smallest[c]]).all()
+            continue
+        for end, second, n_own, outermost in (
+            (found.largest, found.second_largest, found.n_largest, max),
+            (found.smallest, found.second_smallest, found.n_smallest, min),
+        ):
+            largest = outermost(value for value, _ in own)
+            assert end[c] == largest
+            possible = []
+            for holder in {person for value, person in own if value == largest}:
+                others = [value for value, person in own if person != holder]
+                possible.append((outermost(others) if others else None, len(own) - len(others)))
+            shown = None if np.isnan(second[c]) else second[c]
+            assert (shown, np.asarray(n_own)[c]) in possible
+
+
+def test_h4_one_record_of_many_that_names_its_person_is_found():
+    """Each of thirty persons is named in one of forty notes: one note of each would hold too few names."""
+    records = [(f"P{i:05}", j) for i in range(30) for j in range(40)]
+    notes = [
+        f"patient {name} was seen on ward {i}" if j == 7 else f"was seen on ward {i}"
+        for i, (name, j) in enumerate(records)
+    ]
+    people = pa.table({"name": [name for name, _ in records], "sex": ["F"] * len(notes), "note": notes})
+    sex = {"sex": {"role": "k-quasi"}}
+    asked = policy({**sex, "note": {"role": "insensitive"}})
+    with pytest.raises(kepsilon.UnsatisfiableError, match="hold an identifier of the same record"):
+        kepsilon.anonymise(people, asked)
+    accepted = policy({**sex, "note": {"role": "insensitive", "accept_leak": "made-up records"}})
+    released = kepsilon.anonymise(people, accepted)
+    found = kepsilon.audit(people, released.frame, asked, linkage=released.linkage).findings
+    assert any(own.check == "leaks" and "hold an identifier" in own.what for own in found)
+
+
+def test_h4_an_audit_says_that_noise_was_not_tried():
+    """With a cap and without a linkage nothing is known record by record: values without noise are not passed over."""
+    height = {"height": {"role": "epsilon-quasi", "precision": 0.1, "range": [140, 200]}}
+    people = table(6, height=([160.0 + i for i in range(10)], 180.0))
+    asked = policy(height, epsilon_per="person", max_records_per_person=2)
+    released = pa.table({"height": [*(160.0 + i for i in range(10)), 180.0, 180.0]})
+    found = [own for own in kepsilon.audit(people, released, asked).findings if own.check == "noise"]
+    assert [own.severity for own in found] == ["warning"]
+    assert "not tried without a linkage" in found[0].what
+
+
+def test_h4_whoever_knows_kept_columns_is_said_not_to_join():
+    """Where all records of a person carry one draw, joining them links more than the rows of kept columns say."""
+    height = {"height": {"role": "epsilon-quasi", "precision": 1, "range": [140, 200]}}
+    kept = {"ward": {"role": "sensitive"}}
+    people = table(3, height=([160.0 + i for i in range(10)], 180.0), ward=(["A", "B"] * 5, "A"))
+    for settings, says_so in (({}, True), ({"max_records_per_person": 2}, False)):
+        found = kepsilon.anonymise(
+            people, policy({**height, **kept}, epsilon_per="person", **settings)
+        ).record.attackers
+        rows = [own.how for own in found if own.name in ("one column", "everything")]
+        assert len(rows) == 2
+        assert all(("without joining" in how) is says_so for how in rows)
+
+
+@pytest.mark.parametrize("name", ["persons", "patients", "participants", "respondents"])
+def test_h4_a_number_of_persons_names_nobody(name):
+    """Surveys count the persons of a household under such a name."""
+    assert Meaning.PERSON_ID not in meanings_of(name)
+    assert Meaning.PERSON_ID in meanings_of(name.removesuffix("s"))
