@@ -301,7 +301,7 @@ class Policy(Specification):
         Averages without noise need no ε, and confident k does not apply to them.
         """
         own = {} if self.averages is None else self.averages.model_dump(mode="json")
-        changes: dict[str, Any] = {"averages": {**own, "group": group}, "confidence": None}
+        changes: dict[str, Any] = {"averages": {**own, "group": group}, "confidence": None, "confidence_rule": None}
         return changes if own.get("noise") else {**changes, "epsilon": None, "epsilon_per": None}
 
     def most_suppressed(self, n_records: int) -> int:
