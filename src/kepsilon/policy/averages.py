@@ -96,7 +96,7 @@ def _misfits(policy: AveragedPolicy, own: Averages) -> Iterator[str]:
             "averages out"
         )
     for name, one in policy.epsilon_quasis.items():
-        if one.mechanism != "laplace":
+        if "mechanism" in one.model_fields_set:
             yield f"attributes.{name}.mechanism: averages have no mechanism; take it out"
         if own.noise and not isinstance(one.range, tuple):
             yield (

@@ -49,6 +49,10 @@ ATTRIBUTES = {"patient": {"role": "identifier"}, "height": DECLARED}
         ({"averages": NOISE, "attributes": ATTRIBUTES}, "epsilon: is required and has no default"),
         ({"averages": {**NOISE, "spread": True}}, "state noise or spread, not both"),
         ({"confidence": 0.9}, "take confidence or averages out"),
+        (
+            {"attributes": {"height": {**QUASI, "mechanism": "laplace"}}},
+            "attributes.height.mechanism: averages have no mechanism; take it out",
+        ),
         ({"attributes": {"sex": {"role": "k-quasi"}}}, "give a column of numbers that role, or take averages out"),
         ({"person": "patient", "epsilon_per": "person"}, "epsilon_per is about noise, and none is drawn here; take it out"),
         (
@@ -84,6 +88,17 @@ def test_averages_without_noise_need_neither_epsilon_nor_range(averages):
     assert note.where == "epsilon"
     assert "nothing is drawn with it" in note.what
     assert note.fix == "Take it out of the policy."
+
+
+def test_a_policy_with_averages_survives_its_document():
+    """No mechanism is written, because there is none; a policy without averages writes its default."""
+    policy = ke.Policy.from_dict(document())
+    written = policy.model_dump(mode="json", exclude_none=True)
+    assert "mechanism" not in written["attributes"]["height"]
+    assert ke.Policy.from_dict(written) == policy
+    noise = ke.Policy.from_dict(document(averages=None, epsilon=1, attributes=ATTRIBUTES))
+    assert noise.model_dump(mode="json")["attributes"]["height"]["mechanism"] == "laplace"
+    assert noise.with_changes(**noise.averaging(20)).averages.group == 20
 
 
 def test_an_unused_epsilon_is_noted_without_an_epsilon_quasi():
