@@ -61,15 +61,15 @@ def explore(
         [group] if isinstance(group, int) else group,
     )
     # Values that no policy can have are refused before the data is read.
-    for own_k in ks:
-        policy.with_changes(k=own_k)
     for setting in settings:
         setting.refuse_impossible(policy, ks)
+    ks = tuple(own_k for own_k in ks if any(setting.fits(own_k) for setting in settings))
     algorithms = _algorithms([algorithm] if isinstance(algorithm, str) else algorithm)
     policies = {name: _with_algorithm(policy, name, required=algorithm is not None) for name in algorithms}
     clock = Stopwatch(on_step)
     chosen = engine_for(source, engine, memory=memory, spill_folder=spill_folder)
-    counted = read_and_count(source, policy.with_changes(k=min(ks)), engine=chosen, clock=clock)
+    smallest = next(setting for setting in settings if setting.fits(min(ks))).of(policy, min(ks))
+    counted = read_and_count(source, smallest, engine=chosen, clock=clock)
     n_cells = len(policies) * sum(len(own.epsilons) for own in settings for own_k in ks if own.fits(own_k))
     cells: list[Cell] = []
     with closing(counted.columns):
@@ -120,18 +120,23 @@ class _Setting:
             return policy.averaging(self.group)
         return {} if policy.averages is None else {"averages": None}
 
+    def of(self, policy: Policy, k: int, epsilon: float | None = None) -> Policy:
+        """The policy of a cell; at the first ε, if none is given."""
+        chosen = self.epsilons[0] if epsilon is None else epsilon
+        return policy.with_changes(k=k, **self.changes(policy), **({} if chosen is None else {"epsilon": chosen}))
+
     def fits(self, k: int) -> bool:
         """Whether there can be such groups at this k: no published value is shared by fewer than k."""
         return self.group is None or FEWEST_TO_AVERAGE <= k <= self.group
 
     def refuse_impossible(self, policy: Policy, ks: Sequence[int]) -> None:
-        """Raises PolicyError where no policy can have these values, or none with one of the ks."""
-        changes = self.changes(policy)
+        """Raises PolicyError where no policy can have these values with one of the ks."""
         fitting = [own_k for own_k in ks if self.fits(own_k)]
         # Where no k fits, the policy itself says what is wrong with the smallest.
-        least = {} if self.group is None else {"k": min(fitting or ks)}
+        for own_k in fitting or [min(ks)]:
+            self.of(policy, own_k)
         for epsilon in self.epsilons:
-            policy.with_changes(**changes, **least, **({} if epsilon is None else {"epsilon": epsilon}))
+            self.of(policy, min(fitting or ks), epsilon)
 
     def refused(self, algorithm: str, k: int, error: AnonymisationError) -> list[Cell]:
         """The cells of one algorithm and k, all refused for one reason."""
@@ -184,8 +189,7 @@ def _cells_of(
     if isinstance(partition, AnonymisationError):
         return setting.refused(policy.algorithm, k, partition)
     try:
-        first = {} if setting.epsilons[0] is None else {"epsilon": setting.epsilons[0]}
-        own = policy.with_changes(k=k, **setting.changes(policy), **first)
+        own = setting.of(policy, k)
         preview = counted.columns.preview(partition.recoding)
         asked = [epsilon for epsilon in setting.epsilons if epsilon is not None]
         predicted = predict(preview, partition, counted, own, epsilons=asked or None, table=table, all_attackers=False)

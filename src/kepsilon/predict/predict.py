@@ -255,7 +255,7 @@ def _prediction(
             *warnings_about_namesakes(counted),
             *about_kept,
             *warnings_about_agreement(agreeing, of="class" if policy.averages is None else "group"),
-            *warnings_about_worthless_noise(survives),
+            *warnings_about_worthless_noise(survives, averaged=policy.averages is not None),
             *warnings_about_classes(outlook, recoding, small_noise=small_noise, outliers=outliers, policy=policy),
             *warnings,
         ),

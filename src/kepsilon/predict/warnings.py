@@ -85,15 +85,16 @@ def warnings_about_agreement(found: Mapping[str, Homogeneity], *, of: str) -> tu
     )
 
 
-def warnings_about_worthless_noise(survives: Mapping[str, ForeseenSurvival]) -> tuple[Problem, ...]:
+def warnings_about_worthless_noise(survives: Mapping[str, ForeseenSurvival], *, averaged: bool) -> tuple[Problem, ...]:
     """A warning for each ε-quasi whose expected error is not below that of the best constant per class."""
+    better = "Smaller groups" if averaged else "A larger epsilon, a narrower range"
     return tuple(
         Problem(
             where=f"attributes.{name}",
             what=f"{name} is expected to be off by {plain(own.error.expected or 0.0)} on average (in its own units), and one "
             f"constant per class, its median, would be off by {plain(own.error_of_best_constant.absolute or 0.0)}: "
             "what is published of a record tells no more about it than its class does.",
-            fix="A larger epsilon, a narrower range, or smaller classes would make single values worth something. "
+            fix=f"{better}, or smaller classes would make single values worth something. "
             "Means of many records may be usable all the same: the report says which.",
         )
         for name, own in survives.items()
