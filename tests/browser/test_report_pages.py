@@ -18,6 +18,7 @@ import pytest
 from kepsilon.grid.choice import Choice, Limits
 from kepsilon.pages.render import explore_page, release_page
 from kepsilon.reproduce.pages.page import page as reproduce_page
+from material.averaged_pages import averaged_grid, averaged_pictures, averaged_record
 from material.machine import lacking
 from material.made_up_results import made_up_grid, made_up_pictures, made_up_record
 from material.measurements import made_up_claims, made_up_measurements, made_up_run
@@ -129,6 +130,10 @@ def pages():
         "from the right": release_page(made_up_record(names=(RIGHT,)), made_up_pictures(names=(RIGHT,))),
         "reproduce": reproduce_page(made_up_measurements(), made_up_claims(), made_up_run()),
         "reproduce, Adult alone": reproduce_page(made_up_measurements(("adult",)), made_up_claims(("adult",)), {}),
+        "averages": release_page(averaged_record(names=names), averaged_pictures(names=names)),
+        "averages, long names": release_page(averaged_record(names=long, noise=True), averaged_pictures(names=long)),
+        "explore, averages": explore_page(*averaged_grid(names=names)),
+        "explore, averages alone": explore_page(*averaged_grid(with_noise=False, names=(LONG,))),
         "explore, many k": explore_page(*made_up_grid(ks=range(2, 22), epsilons=(0.1, 1, 10))),
     }
 

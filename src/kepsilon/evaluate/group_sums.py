@@ -20,6 +20,12 @@ class GroupSums:
     largest: int = 0
     n_values: tuple[int, ...] = ()
     """Records that hold a value, by ε-quasi."""
+    n_short: int = 0
+    """Groups of fewer than were asked for: whole classes that are too small."""
+    n_agreeing: tuple[int, ...] = ()
+    """Groups whose records all agree, by ε-quasi."""
+    n_extreme: tuple[int, ...] = ()
+    """Groups with a value that stands out and that the average gives away, by ε-quasi; see `group_extremes`."""
     squares: FloatArray | None = None
     """Sums of products of distances from the group's average, shape (n_attributes, n_attributes)."""
 
@@ -30,7 +36,10 @@ class GroupSums:
             n_groups=self.n_groups + other.n_groups,
             smallest=min(self.smallest, other.smallest),
             largest=max(self.largest, other.largest),
-            n_values=tuple(a + b for a, b in zip(self.n_values, other.n_values, strict=True)),
+            n_values=_added(self.n_values, other.n_values),
+            n_short=self.n_short + other.n_short,
+            n_agreeing=_added(self.n_agreeing, other.n_agreeing),
+            n_extreme=_added(self.n_extreme, other.n_extreme),
             squares=other.squares if self.squares is None or other.squares is None else self.squares + other.squares,
         )
 
@@ -42,3 +51,7 @@ class GroupSums:
         n = np.array(self.n_values, dtype=np.float64)
         within: FloatArray = self.squares / np.maximum(np.minimum.outer(n, n), 1)
         return within
+
+
+def _added(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(a + b for a, b in zip(one, other, strict=True))

@@ -13,7 +13,14 @@ from kepsilon.pages.charts import STYLE
 from kepsilon.pages.figures.changes import treatment
 from kepsilon.pages.figures.explored import Explored
 from kepsilon.pages.figures.grid import grid_sections
-from kepsilon.pages.figures.grid_lead import grid_headline, grid_lead, grid_notes, grid_tiles, limits_words
+from kepsilon.pages.figures.grid_lead import (
+    choices_words,
+    grid_headline,
+    grid_lead,
+    grid_notes,
+    grid_tiles,
+    limits_words,
+)
 from kepsilon.pages.figures.grid_table import grid_headers, grid_rows
 from kepsilon.pages.figures.overview import made, making, sections, tiles, warnings
 from kepsilon.pages.figures.visible import all_visible, visible_lines
@@ -57,6 +64,7 @@ def explore_page(grid: Grid, choice: Choice) -> str:
         .render(
             style=STYLE,
             made=made(version=__version__, created=datetime.now(UTC).isoformat(timespec="seconds")),
+            choices=choices_words(explored),
             headline=grid_headline(explored),
             lead=grid_lead(explored),
             notes=grid_notes(explored),

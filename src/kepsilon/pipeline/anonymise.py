@@ -264,7 +264,7 @@ def _pictures(
         spreads=measured.spreads,
         count=lambda bins: count_in_bins(classes, bins, policy, new_ids=new_ids),
         sizes=recoding.sizes,
-        mechanism=mechanism_of(policy),
+        mechanism=mechanism_of(policy) if policy.averages is None else None,
         low=predicted.outlook.low,
         high=predicted.outlook.high,
         epsilon=float(policy.record_epsilon),

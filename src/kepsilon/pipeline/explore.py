@@ -49,7 +49,7 @@ def explore(
 
     Everything else is as the policy says. If `k` or `epsilon` is None, the paper's values and the policy's own are taken;
     if `algorithm` is None, all algorithms are. `group` compares averages of groups of so many records with noise, or those
-    of the policy where it has averages. `confidence` replaces the policy's.
+    of the policy where it has averages; there is no cell for groups smaller than k. `confidence` replaces the policy's.
     `engine`, `memory` and `spill_folder` are as for `anonymise`.
     """
     ks = _distinct("k", [k] if isinstance(k, int) else k, (*PAPER_KS, policy.k))
@@ -61,16 +61,16 @@ def explore(
         [group] if isinstance(group, int) else group,
     )
     # Values that no policy can have are refused before the data is read.
-    for own_k in ks:
-        policy.with_changes(k=own_k)
     for setting in settings:
-        setting.refuse_impossible(policy)
+        setting.refuse_impossible(policy, ks)
+    ks = tuple(own_k for own_k in ks if any(setting.fits(own_k) for setting in settings))
     algorithms = _algorithms([algorithm] if isinstance(algorithm, str) else algorithm)
     policies = {name: _with_algorithm(policy, name, required=algorithm is not None) for name in algorithms}
     clock = Stopwatch(on_step)
     chosen = engine_for(source, engine, memory=memory, spill_folder=spill_folder)
-    counted = read_and_count(source, policy.with_changes(k=min(ks)), engine=chosen, clock=clock)
-    n_cells = len(policies) * len(ks) * sum(len(own.epsilons) for own in settings)
+    smallest = next(setting for setting in settings if setting.fits(min(ks))).of(policy, min(ks))
+    counted = read_and_count(source, smallest, engine=chosen, clock=clock)
+    n_cells = len(policies) * sum(len(own.epsilons) for own in settings for own_k in ks if own.fits(own_k))
     cells: list[Cell] = []
     with closing(counted.columns):
         warnings = (*warnings_about_namesakes(counted), *warnings_about_reading(counted, policy))
@@ -78,14 +78,15 @@ def explore(
             table = fit_whole_table(counted, policy) if policy.kept else None
         for name, own in policies.items():
             if isinstance(own, PolicyError):
-                cells += [cell for own_k in ks for setting in settings for cell in setting.refused(name, own_k, own)]
+                pairs = [(setting, own_k) for own_k in ks for setting in settings if setting.fits(own_k)]
+                cells += [cell for setting, own_k in pairs for cell in setting.refused(name, own_k, own)]
                 continue
             with clock.step(f"k-anonymise ({name})"):
                 possible = [own_k for own_k in ks if own_k <= counted.n_staying]
                 partitions = for_every_k(counted.table, own, ks=possible)
             for own_k in ks:
                 partition = partitions.get(own_k) or _too_few(counted.n_staying, own_k)
-                for setting in settings:
+                for setting in (one for one in settings if one.fits(own_k)):
                     with clock.step("expect", shown=f"cells {len(cells):,} of {n_cells:,}"):
                         cells += _cells_of(partition, own, own_k, setting, counted, table)
     looked_at = [(cell.name, cell.prediction.kept_columns) for cell in cells if cell.prediction is not None]
@@ -119,12 +120,23 @@ class _Setting:
             return policy.averaging(self.group)
         return {} if policy.averages is None else {"averages": None}
 
-    def refuse_impossible(self, policy: Policy) -> None:
-        """Raises PolicyError where no policy can have these values, whatever k is."""
-        changes = self.changes(policy)
-        least = {} if self.group is None else {"k": min(policy.k, max(self.group, FEWEST_TO_AVERAGE))}
+    def of(self, policy: Policy, k: int, epsilon: float | None = None) -> Policy:
+        """The policy of a cell; at the first ε, if none is given."""
+        chosen = self.epsilons[0] if epsilon is None else epsilon
+        return policy.with_changes(k=k, **self.changes(policy), **({} if chosen is None else {"epsilon": chosen}))
+
+    def fits(self, k: int) -> bool:
+        """Whether there can be such groups at this k: no published value is shared by fewer than k."""
+        return self.group is None or FEWEST_TO_AVERAGE <= k <= self.group
+
+    def refuse_impossible(self, policy: Policy, ks: Sequence[int]) -> None:
+        """Raises PolicyError where no policy can have these values with one of the ks."""
+        fitting = [own_k for own_k in ks if self.fits(own_k)]
+        # Where no k fits, the policy itself says what is wrong with the smallest.
+        for own_k in fitting or [min(ks)]:
+            self.of(policy, own_k)
         for epsilon in self.epsilons:
-            policy.with_changes(**changes, **least, **({} if epsilon is None else {"epsilon": epsilon}))
+            self.of(policy, min(fitting or ks), epsilon)
 
     def refused(self, algorithm: str, k: int, error: AnonymisationError) -> list[Cell]:
         """The cells of one algorithm and k, all refused for one reason."""
@@ -138,7 +150,7 @@ class _Setting:
 def _settings(policy: Policy, epsilons: Sequence[float] | None, groups: Sequence[int] | None) -> tuple[_Setting, ...]:
     """What is done to the ε-quasis: noise at each ε, beside averages of each size of groups, where these are asked for.
 
-    A policy with averages is compared with noise only where ε is given or stated: it may have no ranges that noise needs.
+    A policy with averages is compared with noise only where ε is given, or stated together with all that noise needs.
     """
     stated = () if policy.epsilon is None else (policy.epsilon,)
     own_groups = () if policy.averages is None else (policy.averages.group,)
@@ -150,9 +162,19 @@ def _settings(policy: Policy, epsilons: Sequence[float] | None, groups: Sequence
     chosen = _distinct("epsilon", epsilons, (*PAPER_EPSILONS, *stated))
     has_noise = policy.averages is not None and policy.averages.noise
     found = [_Setting(epsilons=chosen if has_noise else (None,), group=own) for own in chosen_groups]
-    if policy.averages is None or epsilons is not None or (stated and not has_noise):
-        found.insert(0, _Setting(epsilons=chosen, group=None))
+    noise = _Setting(epsilons=chosen, group=None)
+    if policy.averages is None or epsilons is not None or (stated and not has_noise and _has_all_for(noise, policy)):
+        found.insert(0, noise)
     return tuple(found)
+
+
+def _has_all_for(noise: _Setting, policy: Policy) -> bool:
+    """Whether a policy with averages states all that noise in their place needs, such as ranges."""
+    try:
+        noise.refuse_impossible(policy, [policy.k])
+    except PolicyError:
+        return False
+    return True
 
 
 def _cells_of(
@@ -167,8 +189,7 @@ def _cells_of(
     if isinstance(partition, AnonymisationError):
         return setting.refused(policy.algorithm, k, partition)
     try:
-        first = {} if setting.epsilons[0] is None else {"epsilon": setting.epsilons[0]}
-        own = policy.with_changes(k=k, **setting.changes(policy), **first)
+        own = setting.of(policy, k)
         preview = counted.columns.preview(partition.recoding)
         asked = [epsilon for epsilon in setting.epsilons if epsilon is not None]
         predicted = predict(preview, partition, counted, own, epsilons=asked or None, table=table, all_attackers=False)

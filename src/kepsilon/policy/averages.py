@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Protocol
 
 from pydantic import Field
@@ -41,64 +41,65 @@ class AveragedPolicy(Protocol):
 
 
 def refuse_unfit(policy: AveragedPolicy) -> None:
-    """Raises PydanticCustomError for the first setting that does not go with averages, or that noise lacks."""
+    """Raises PydanticCustomError for everything that does not go with averages, or that noise lacks."""
     own = policy.averages
-    if own is None:
-        if policy.epsilon_quasis:
-            _refuse_lacking(policy, why="noise is drawn for the epsilon-quasis")
-        return
-    if not policy.epsilon_quasis:
-        raise PydanticCustomError("averages", "averages needs an epsilon-quasi: nothing else is averaged")
-    if policy.k < FEWEST_TO_AVERAGE:
-        raise PydanticCustomError(
-            "averages",
-            "averages needs k of at least {least}: in a class of two, each knows the other's values from the average",
-            {"least": FEWEST_TO_AVERAGE},
+    mistakes = [] if own is None else [*_misfits(policy, own)]
+    if policy.epsilon_quasis and (own is None or own.noise):
+        ranges = {name: one.range for name, one in policy.epsilon_quasis.items()}
+        lacking = [name for name, one in ranges.items() if one is None and own is None]
+        why = WHY_EPSILON if own is None else WHY_EPSILON_OF_SUMS
+        mistakes += [f"{where}: {what}" for where, what in lacking_for_noise(policy.epsilon, lacking, why=why)]
+    if mistakes:
+        raise PydanticCustomError(LACKING, "{first}", {"first": mistakes[0], "mistakes": mistakes})
+
+
+LACKING = "averages"
+"""The type of error that a policy has with all mistakes about averages, and about what noise lacks."""
+WHY_EPSILON = "noise is drawn for the epsilon-quasis"
+WHY_EPSILON_OF_SUMS = "averages.noise draws with it"
+
+
+def lacking_for_noise(epsilon: object, without_range: Iterable[str], *, why: str) -> Iterator[tuple[str, str]]:
+    """What noise lacks: the path of each key, and what to write; `without_range` are the ε-quasis that state none."""
+    if epsilon is None:
+        yield "epsilon", f"is required and has no default: it decides what is promised, and {why}."
+    for name in without_range:
+        yield (
+            f"attributes.{name}.range",
+            'is required and has no default: it decides what is promised; "class", { coarse = step } or bounds [low, high].',
         )
-    if own.group < policy.k:
-        raise PydanticCustomError(
-            "averages",
-            "averages.group should be at least k = {k}, so that no published value is shared by fewer",
-            {"k": policy.k},
+
+
+def _misfits(policy: AveragedPolicy, own: Averages) -> Iterator[str]:
+    """What does not go with averages, each with what to write."""
+    if not policy.epsilon_quasis:
+        yield (
+            'averages: needs a column with role = "epsilon-quasi", because nothing else is averaged; give a column of '
+            "numbers that role, or take averages out"
+        )
+        return
+    if policy.k < FEWEST_TO_AVERAGE:
+        yield (
+            f"averages: needs k of at least {FEWEST_TO_AVERAGE}, because in a class of two each knows the other's values "
+            f"from the average; write k = {FEWEST_TO_AVERAGE} or more"
+        )
+    elif own.group < policy.k:
+        yield (
+            f"averages.group: should be at least k = {policy.k}, so that no published value is shared by fewer; write "
+            f"group = {policy.k} or more"
         )
     if own.noise and own.spread:
-        raise PydanticCustomError(
-            "averages", "averages.spread is for averages without noise; state noise or spread, not both"
-        )
+        yield "averages.spread: is for averages without noise; state noise or spread, not both"
     if policy.confidence is not None:
-        raise PydanticCustomError(
-            "averages",
-            "confidence does not apply to averages: every record hides among its group already; take one of them out",
+        yield (
+            "confidence: does not apply to averages, where every record hides among its group already; take confidence or "
+            "averages out"
         )
-    with_mechanism = [name for name, one in policy.epsilon_quasis.items() if one.mechanism != "laplace"]
-    if with_mechanism:
-        raise PydanticCustomError(
-            "averages",
-            "{where}: averages has no mechanism; take it out",
-            {"where": ", ".join(f"attributes.{name}.mechanism" for name in with_mechanism)},
-        )
-    if own.noise:
-        loose = [name for name, one in policy.epsilon_quasis.items() if not isinstance(one.range, tuple)]
-        if loose:
-            raise PydanticCustomError(
-                "averages",
-                "averages.noise needs a declared range [low, high] that does not come from the data: {where}",
-                {"where": ", ".join(f"attributes.{name}.range" for name in loose)},
+    for name, one in policy.epsilon_quasis.items():
+        if "mechanism" in one.model_fields_set:
+            yield f"attributes.{name}.mechanism: averages have no mechanism; take it out"
+        if own.noise and not isinstance(one.range, tuple):
+            yield (
+                f"attributes.{name}.range: averages.noise needs a declared range that does not come from the data; write "
+                "range = [low, high]"
             )
-        _refuse_lacking(policy, why="averages.noise draws with it")
-
-
-def _refuse_lacking(policy: AveragedPolicy, *, why: str) -> None:
-    """Raises PydanticCustomError where ε or a range is lacking, though noise is drawn."""
-    if policy.epsilon is None:
-        raise PydanticCustomError(
-            "epsilon", "epsilon: is required and has no default: it decides what is promised, and {why}", {"why": why}
-        )
-    lacking = [name for name, one in policy.epsilon_quasis.items() if one.range is None]
-    if lacking:
-        raise PydanticCustomError(
-            "range",
-            "{where}: is required and has no default: it decides what is promised; "
-            '"class", {{ coarse = step }} or bounds [low, high]',
-            {"where": ", ".join(f"attributes.{name}.range" for name in lacking)},
-        )

@@ -157,10 +157,14 @@ def attacker_in_words(policy: Policy) -> str:
     return f"an attacker who {knows} and uses no other column{joins}{rest}"
 
 
-def matcher_in_words(quasis: Iterable[str]) -> str:
-    """Whom the largest single risk is about, as the subject of a sentence; whoever shows it makes the names visible."""
+def matcher_in_words(quasis: Iterable[str], *, averaged: bool = False) -> str:
+    """Whom the largest single risk is about, as the subject of a sentence; whoever shows it makes the names visible.
+
+    Records of a group publish one average, so that there is nothing to match within it.
+    """
     known = ", ".join(quasis)
-    return f"whoever knows {known} of everybody and matches a whole class one to one, without the help of kept columns,"
+    does = "makes the same groups" if averaged else "matches a whole class one to one"
+    return f"whoever knows {known} of everybody and {does}, without the help of kept columns,"
 
 
 def single_risk_in_words(quasis: Iterable[str]) -> str:

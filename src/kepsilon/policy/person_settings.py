@@ -58,7 +58,7 @@ def _refuse_open_epsilon(policy: PersonSettings) -> None:
     """Raises PydanticCustomError unless it is clear what ε covers, and how it can be kept."""
     if not policy.draws_noise:
         if policy.epsilon_per is not None:
-            raise PydanticCustomError("epsilon_per", "epsilon_per needs an epsilon-quasi that noise is drawn for")
+            raise PydanticCustomError("epsilon_per", "epsilon_per is about noise, and none is drawn here; take it out")
         return
     if policy.epsilon_per is None:
         raise PydanticCustomError(

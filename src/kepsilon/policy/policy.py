@@ -9,7 +9,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from kepsilon.errors import ArgumentError, PolicyError, Problem, guarded
@@ -79,6 +88,14 @@ class Policy(Specification):
     def _remember_file(self, info: ValidationInfo) -> Self:
         self._origin = Origin((info.context or {}).get("file"))
         return self
+
+    @model_serializer(mode="wrap")
+    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The policy as a document: with averages there is no mechanism, so the default is not written."""
+        document: dict[str, Any] = write(self)
+        for attribute in document.get("attributes", {}).values() if self.averages is not None else ():
+            attribute.pop("mechanism", None)
+        return document
 
     @field_validator("labels", mode="before")
     @classmethod
@@ -301,7 +318,7 @@ class Policy(Specification):
         Averages without noise need no ε, and confident k does not apply to them.
         """
         own = {} if self.averages is None else self.averages.model_dump(mode="json")
-        changes: dict[str, Any] = {"averages": {**own, "group": group}, "confidence": None}
+        changes: dict[str, Any] = {"averages": {**own, "group": group}, "confidence": None, "confidence_rule": None}
         return changes if own.get("noise") else {**changes, "epsilon": None, "epsilon_per": None}
 
     def most_suppressed(self, n_records: int) -> int:

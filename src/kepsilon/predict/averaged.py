@@ -8,6 +8,7 @@ groups, and then guesses within them: nobody does better, and risk is exact.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from kepsilon.engines.protocol import Batch, LargeClass, Random
 from kepsilon.errors import MemoryLimitError, PolicyError, Problem
+from kepsilon.evaluate.group_extremes import telling_groups
 from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.linking.linking_risk import LinkSums
 from kepsilon.evaluate.originals.members import Members, members_of
@@ -40,6 +42,9 @@ class AveragedBatch:
     originals: FloatArray
     """As they are in the data."""
     clipped: dict[str, int]
+    asked: int
+    """How many records, or persons, a group was to have at least."""
+    precisions: Sequence[Fraction]
     groups: Groups
     exact: FloatArray
     """The average of each group before it is rounded, shape (n_groups, n_epsilon_quasis)."""
@@ -51,11 +56,24 @@ class AveragedBatch:
         """The groups, counted and measured."""
         distances = np.nan_to_num(self.values - self.exact[self.groups.of_record])
         sizes = self.groups.sizes if self.members is None else self.members.n_persons
+        telling = [
+            telling_groups(
+                self.values[:, j],
+                self.groups.of_record,
+                self.groups.sizes,
+                precision=float(precision),
+                members=self.members,
+            )
+            for j, precision in enumerate(self.precisions)
+        ]
         return GroupSums(
             n_groups=self.groups.n_groups,
             smallest=int(sizes.min()),
             largest=int(sizes.max()),
             n_values=tuple(np.count_nonzero(~np.isnan(self.values), axis=0).tolist()),
+            n_short=int(np.count_nonzero(sizes < self.asked)),
+            n_agreeing=tuple(int(np.count_nonzero(own.agreeing)) for own in telling),
+            n_extreme=tuple(int(np.count_nonzero(own.extreme)) for own in telling),
             squares=distances.T @ distances,
         )
 
@@ -117,6 +135,8 @@ def average_batch(
         values=values,
         originals=batch.values,
         clipped=clipped,
+        asked=policy.averages.group,
+        precisions=_precisions(policy),
         groups=groups,
         exact=unrounded_averages_of(groups, _precisions(policy)),
         members=members,

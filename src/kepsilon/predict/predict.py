@@ -35,6 +35,7 @@ from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.predict.averaged_outlook import outlook_of_averages
+from kepsilon.predict.group_summary import GroupSummary
 from kepsilon.predict.kept_columns import kept_columns_of, leaks, notes_on_kept_columns
 from kepsilon.predict.outlook import Outlook, outlook_of
 from kepsilon.predict.persons_in_classes import persons_of
@@ -44,7 +45,6 @@ from kepsilon.predict.prediction import (
     ExpectedError,
     ExpectedRisk,
     ExpectedSuppression,
-    GroupSummary,
     Losses,
     OutlierRecovery,
     PredictedRecords,
@@ -254,8 +254,8 @@ def _prediction(
         warnings=(
             *warnings_about_namesakes(counted),
             *about_kept,
-            *warnings_about_agreement(agreeing),
-            *warnings_about_worthless_noise(survives),
+            *warnings_about_agreement(agreeing, of="class" if policy.averages is None else "group"),
+            *warnings_about_worthless_noise(survives, averaged=policy.averages is not None),
             *warnings_about_classes(outlook, recoding, small_noise=small_noise, outliers=outliers, policy=policy),
             *warnings,
         ),

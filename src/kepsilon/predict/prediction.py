@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 
 from kepsilon.errors import Problem
 from kepsilon.evaluate.estimate import Estimate
-from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.homogeneity import Homogeneity
 from kepsilon.evaluate.linking.attackers import Attacker, Headline, percent_at_most, risk_in_words
 from kepsilon.evaluate.survival.figures import ForeseenSurvival
 from kepsilon.json_values import FrozenMapping, Json, JsonValue, inline, left_out_if_none, written_as
 from kepsilon.policy.guarantee import matcher_in_words
-from kepsilon.policy.policy import Policy
+from kepsilon.predict.group_summary import GroupSummary
 from kepsilon.predict.kept_columns import KeptColumn
 
 
@@ -80,37 +79,6 @@ class Persons(JsonValue):
         return (
             f"{self.count:,}, with {each.mean:g} records each on average and {each.largest:,} at most; "
             f"at least {self.fewest_in_a_class:,} in every class"
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupSummary(JsonValue):
-    """The groups whose averages are published."""
-
-    asked: int
-    """How many records, or persons, a group was to have at least; a class of fewer is one group."""
-    count: int
-    smallest: int
-    """Records of the smallest group; persons, where it is known whom records are about."""
-    largest: int
-    within: Mapping[str, float]
-    """By ε-quasi, W: the mean squared distance of records from the average of their group.
-
-    It is for the curator only: in a class of one group, mean and W together give two unknown values away.
-    """
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "within", FrozenMapping(self.within))
-
-    @classmethod
-    def of(cls, groups: GroupSums, policy: Policy) -> GroupSummary:
-        """The groups as they are shown to the curator."""
-        return cls(
-            asked=0 if policy.averages is None else policy.averages.group,
-            count=groups.n_groups,
-            smallest=groups.smallest,
-            largest=groups.largest,
-            within=dict(zip(policy.epsilon_quasis, groups.within.diagonal().tolist(), strict=True)),
         )
 
 
@@ -180,10 +148,10 @@ class ExpectedRisk(JsonValue):
             "largest_possible_by_matching": self.largest_possible_by_matching,
         }
 
-    def by_matching_in_words(self, quasis: Iterable[str]) -> str:
-        """How sure a matcher of whole classes can be of any one record, as a sentence without its full stop."""
+    def by_matching_in_words(self, quasis: Iterable[str], *, averaged: bool = False) -> str:
+        """How sure a matcher of whole classes, or of groups, can be of any one record, as a sentence without its full stop."""
         share = percent_at_most(self.largest_possible_by_matching)
-        return f"{matcher_in_words(quasis)} is at most {share} sure of any one record"
+        return f"{matcher_in_words(quasis, averaged=averaged)} is at most {share} sure of any one record"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

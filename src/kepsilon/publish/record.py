@@ -18,13 +18,13 @@ from kepsilon.evaluate.tally import Tally
 from kepsilon.json_values import FrozenMapping, JsonMapping, JsonValue, inline, left_out_if_none
 from kepsilon.policy.guarantee import range_in_words, statement
 from kepsilon.policy.policy import Policy
+from kepsilon.predict.group_summary import GroupSummary
 from kepsilon.predict.kept_columns import KeptColumn
 from kepsilon.predict.prediction import (
     ClassSummary,
     ExpectedError,
     ExpectedRisk,
     ExpectedSuppression,
-    GroupSummary,
     Losses,
     OutlierRecovery,
     Persons,

@@ -36,11 +36,11 @@ class ErrorPicture:
     """The ε-quasi."""
     at: tuple[float, ...]
     """The errors that shares are given for; each tuple below has one entry for each."""
-    per_class: tuple[float, ...]
-    """Expected shares with the noise of the release."""
-    whole_dataset: tuple[float, ...]
+    per_class: tuple[float, ...] | None
+    """Expected shares with the noise of the release; None, as the next two, where averages are published."""
+    whole_dataset: tuple[float, ...] | None
     """Expected shares if the whole dataset were one class."""
-    uniform: tuple[float, ...]
+    uniform: tuple[float, ...] | None
     """Shares with uniform noise of ±5 % of the value."""
     realised: tuple[float | None, ...]
     """None where the difference to the last share shown, or the rest above, would speak of fewer than k records."""
@@ -162,8 +162,7 @@ def error_picture(
     published: FloatArray,
     *,
     stays: BoolArray | None,
-    per_class: ErrorCurve,
-    whole: ErrorCurve,
+    curves: tuple[ErrorCurve, ErrorCurve] | None,
     k: int,
     n_records: int,
     n_zeros: int,
@@ -171,22 +170,24 @@ def error_picture(
     """All curves of one ε-quasi.
 
     `values`, `published` and `stays` are by record of the sample; `stays` is None where all records are released.
-    `per_class` is the expected curve of sampled records whose value is neither 0 nor missing, and `whole` the curve if the
-    whole dataset were one class. `n_records` and `n_zeros` count all records.
+    `curves` are the expected curve of sampled records whose value is neither 0 nor missing, and the curve if the whole
+    dataset were one class; None where averages are published, which are as they came out. `n_records` and `n_zeros` count
+    all records.
     """
     sizes = np.abs(values)
     has_error = sizes > 0
     shown = has_error if stays is None else has_error & stays
     with np.errstate(over="ignore"):
         realised = np.sort(np.abs(published[shown] - values[shown]) / sizes[shown])
-    step = curve_end(per_class) / N_POINTS
+    step = curve_end(DrawnErrors(errors=realised) if curves is None else curves[0]) / N_POINTS
     at = points(step)
+    expected, whole = (None, None) if curves is None else (_rounded(own.shares_within(step)) for own in curves)
     return ErrorPicture(
         name=name,
         at=at,
-        per_class=_rounded(per_class.shares_within(step)),
-        whole_dataset=_rounded(whole.shares_within(step)),
-        uniform=_rounded(uniform_shares(at)),
+        per_class=expected,
+        whole_dataset=whole,
+        uniform=None if curves is None else _rounded(uniform_shares(at)),
         realised=_shown_steps(_n_within(realised, at), len(realised), k),
         n_sampled=int(np.count_nonzero(has_error)),
         n_records=n_records,
