@@ -35,7 +35,7 @@ MOST_NAMED = 12
 OF_THE_CURATOR = frozenset(
     {
         "engine", "clipped", "constant_classes", "loss", "error", "linking_risk", "reidentification", "confident_k",
-        "seconds", "attackers", "kept_columns", "persons", "homogeneity", "population_risk", "verdicts",
+        "seconds", "attackers", "kept_columns", "persons", "groups", "homogeneity", "population_risk", "verdicts",
         "records.read", "records.suppressed_by_k", "records.suppressed_by_confidence", "records.suppressed_missing",
         "records.suppressed_unlisted", "records.suppressed_by_cap", "policy.max_total_suppression",
         "policy.max_individual_risk", "policy.missing_values", "policy.decimal",
@@ -137,9 +137,11 @@ def worked_out(path: Path, policy: Policy, released: Released | None) -> Json:
         "guarantee": {
             "statement": statement(policy),
             "k": policy.k,
-            "epsilon": policy.epsilon,
+            "epsilon": policy.epsilon if policy.draws_noise else None,
             "confidence": policy.confidence,
-            "ranges": {name: range_in_words(attribute) for name, attribute in policy.epsilon_quasis.items()},
+            "ranges": {name: range_in_words(attribute) for name, attribute in policy.epsilon_quasis.items()}
+            if policy.draws_noise
+            else {},
         },
         "seeded": Form(lambda stated: isinstance(stated, bool)),
         "digest": digest_of(path),
@@ -201,6 +203,8 @@ def _class_sizes(released: Released, policy: Policy) -> IntArray:
 
 def _bounds(policy: Policy, sizes: IntArray) -> Json:
     """The bounds on linking and noise that follow from policy and class sizes, for noise whose law the audit states."""
+    if policy.averages is not None:
+        return _bounds_of_averages(policy, policy.averages.group, sizes)
     if why_noise_not_judged(policy) is not None:
         return {
             "linking_risk": Form(lambda stated: isinstance(stated, int | float) and 0 <= stated <= 1),
@@ -250,6 +254,27 @@ def _about(expected: float, *, slack: float) -> Form:
             and abs(stated - expected) <= slack + 1e-9 * abs(expected)
         )
     )
+
+
+def _bounds_of_averages(policy: Policy, group: int, sizes: IntArray) -> Json:
+    """The bounds where averages are published: one link for each group, or as many as a person can have records in it."""
+    cap = policy.max_records_per_person or int(sizes.max())
+    links = 0
+    for size, times in _counts(sizes).items():
+        of_one = 1 if policy.person is None else max(1, min(cap, size - (policy.k - 1)))
+        links += times * min(size, max(1, size // group) * of_one)
+    noise = {}
+    for name, attribute in policy.epsilon_quasis.items():
+        if policy.draws_noise and isinstance(attribute.range, tuple):
+            low, high = attribute.range
+            d = len(policy.epsilon_quasis)
+            # A group has at least k records, as its class has, so that noise on averages has R/(kε) for its scale at most.
+            noise[name] = float((fraction(high) - fraction(low)) * (d + 1) / (2 * policy.record_epsilon * policy.k))
+    return {
+        "linking_risk": math.ceil(10**6 * Fraction(links, int(sizes.sum()))) / 10**6,
+        "attacker": attacker_in_words(policy),
+        "noise": noise,
+    }
 
 
 def _counts(sizes: IntArray) -> dict[int, int]:

@@ -46,7 +46,8 @@ def exponential_tails(sizes: FloatArray, n_hidden: int = 0) -> tuple[float, floa
     mean = 1 - math.exp(-_CAP)
     variance = 2 * (1 - math.exp(-_CAP) * (1 + _CAP)) - mean**2
     total = float(np.minimum(sizes, _CAP).sum()) + _CAP * n_hidden
-    return bernstein_bound(n * mean - total, variance=n * variance, largest=_CAP), too_large
+    # A variable is at least 0, so that none is further below its mean than the mean itself.
+    return bernstein_bound(n * mean - total, variance=n * variance, largest=mean), too_large
 
 
 def bernstein_bound(excess: float, *, variance: float, largest: float) -> float:
