@@ -240,9 +240,11 @@ def _in_epsilon_quasi(*values: Any) -> Callable[[Case, random.Random], None]:
         column = rng.choice(case.of_role("epsilon-quasi"))
         # In pandas NaN is the mark of what is missing, and 1,5 is a number where decimals have commas.
         fine = {"1,5"} if case.document.get("decimal") == "," else set()
-        wrong = rng.choice([v for v in values if v not in fine and (case.kind != "pandas" or v == v)])
+        attribute = case.document["attributes"].get(column.name, {})
+        fine |= {*case.document.get("missing_values", ()), *attribute.get("missing_values", ())}
+        wrong = rng.choice([v for v in values if str(v) not in fine and (case.kind != "pandas" or v == v)])
         is_text = case.kind in CSV_KINDS or isinstance(wrong, str)
-        own = [None if v is None else str(v) if is_text else float(v) for v in column.values]
+        own = [None if v is None else str(v) if is_text else float(str(v).replace(",", ".")) for v in column.values]
         for i in rng.sample(range(len(own)), min(3, len(own))):
             own[i] = str(wrong) if is_text else wrong
         column.array = pa.array(own, pa.string() if is_text else pa.float64())
