@@ -38,15 +38,15 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "attributes": {"height": DECLARED, "weight": {**DECLARED, "range": [20, 140]}},
     },
     "noise, small classes": {
-        "averages": {"group": 60, "noise": True},
+        "averages": {"group": 400, "noise": True},
         "epsilon": 4,
         "k": 5,
         "attributes": {"height": DECLARED},
     },
     "noise, groups above g": {
-        "averages": {"group": 24, "noise": True},
+        "averages": {"group": 86, "noise": True},
         "epsilon": 4,
-        "k": 20,
+        "k": 80,
         "attributes": {"height": DECLARED},
     },
     "noise of persons": {
@@ -141,9 +141,7 @@ def short_group(case: Case) -> Case:
         by_class[case.linkage["class_id"][rows[0]]].append(rows)
     g = case.policy.averages.group
     one, other = next(
-        (min(own, key=len), max(own, key=len))
-        for own in by_class.values()
-        if len(own) > 1 and len(min(own, key=len)) == g
+        (rows, own[i - 1]) for own in by_class.values() if len(own) > 1 for i, rows in enumerate(own) if len(rows) == g
     )
     changed = case
     for name in quasis_of(case):
@@ -332,7 +330,7 @@ TAMPERINGS: dict[str, AverageTampering] = {
         change=noise_as_of_g, setting="noise, small classes", n_without=2000, **NOISE
     ),
     "noise of scale R/(gε), groups larger than g": AverageTampering(
-        change=noise_as_of_g, setting="noise, groups above g", n=8000, severity="warning", **NOISE
+        change=noise_as_of_g, setting="noise, groups above g", n=30_000, severity="warning", **NOISE
     ),
     "noise of scale R/(s²ε)": AverageTampering(
         change=noise_of_scale(lambda reach, size: reach / size**2),

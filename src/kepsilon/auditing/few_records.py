@@ -47,10 +47,11 @@ def check_exact_values(case: AuditCase, *, units: str = "records") -> None:
         expected = np.bincount(ids, weights=probability, minlength=classes.n_classes)
         n_found = int(found.sum())
         exposed = [c for c in np.flatnonzero(found) if chernoff_bound(float(found[c]), float(expected[c])) < one_class]
+        its = f"the {name} of the original" if units == "records" else f"the average {name} of its originals"
         if chernoff_bound(n_found, float(expected.sum()) + n_elsewhere) < level:
             findings.broken(
                 "noise",
-                f"{counted(n_found, f'{units[:-1]} is', f'{units} are')} published with the {name} of the original as it is, and "
+                f"{counted(n_found, f'{units[:-1]} is', f'{units} are')} published with {its} as it is, and "
                 f"{float(expected.sum()):,.1f} would be by chance.",
             )
         elif exposed:
@@ -58,7 +59,7 @@ def check_exact_values(case: AuditCase, *, units: str = "records") -> None:
             findings.broken(
                 "noise",
                 f"{counted(n_exposed, units[:-1], units)} of {counted(len(exposed), 'class', 'classes')} published with "
-                f"the {name} of the original as it is, and {float(expected[exposed].sum()):,.1f} would be by chance.",
+                f"{its} as it is, and {float(expected[exposed].sum()):,.1f} would be by chance.",
             )
 
 
