@@ -55,8 +55,8 @@ ONLY_WARN = ("check_repeated_codes",)
 FILES: dict[str, Callable[[Path], None]] = {}
 """For each check of files a function that tampers with a release in a folder; filled below."""
 
-TOGETHER = ("check_noise", "check_attacks")
-"""Not checks themselves: one calls checks of this list, the other sets the figures that others need."""
+TOGETHER = ("check_noise", "check_averages", "check_attacks")
+"""Not checks themselves: they call checks, or set the figures that others need; test_audited_averages has those of averages."""
 
 
 def switched_off(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

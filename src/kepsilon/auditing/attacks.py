@@ -16,6 +16,7 @@ from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import ReconstructedClasses
 from kepsilon.auditing.few_records import check_links
 from kepsilon.auditing.findings import AttackFigures, LinksInDoubt, StrongestAttack, counted
+from kepsilon.auditing.group_figures import attack_groups
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.nearest_links import (
     INDISTINCT,
@@ -97,6 +98,9 @@ def check_attacks(case: AuditCase) -> None:
         expected_nearest_neighbour=expected,
     )
     average = f"{classes.n_classes / case.released.n_records:.2%} on average"
+    if policy.averages is not None:
+        findings.headline = attack_groups(case)
+        return
     if why is not None:
         findings.warning("attacks", why)
         findings.headline = (

@@ -11,6 +11,7 @@ import numpy as np
 
 from kepsilon.auditing.attackers import report_whole_records
 from kepsilon.auditing.attacks import check_attacks
+from kepsilon.auditing.averages import check_averages
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import ReconstructedClasses
 from kepsilon.auditing.confident import check_confident_k
@@ -84,7 +85,13 @@ CHECKS_OF_NOISE: Checks = (
 
 
 def check_noise(case: AuditCase) -> None:
-    """Makes the checks that rest on the law of the noise, or warns that the audit does not state that law."""
+    """Makes the checks that rest on the law of the noise, or warns that the audit does not state that law.
+
+    Averages have checks of their own.
+    """
+    if case.policy.averages is not None:
+        check_averages(case)
+        return
     if (why := why_noise_not_judged(case.policy)) is not None:
         case.findings.warning("noise", why)
         return

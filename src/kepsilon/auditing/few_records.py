@@ -17,12 +17,13 @@ from kepsilon.auditing.tail_bounds import chernoff_bound
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 
-def check_exact_values(case: AuditCase) -> None:
+def check_exact_values(case: AuditCase, *, units: str = "records") -> None:
     """With a linkage, counts values that noise left as they were, over the whole release and class by class.
 
     The number expected is summed over all originals of a class, released or not, so that leaving some out cannot explain
     a high count. Confident k takes out whole classes by their noise, so those that stay hold more values near their
     originals than chance gives; over the whole release each record of an absent class therefore counts as expected.
+    `units` names what was drawn for: records, or groups whose averages are published.
     """
     classes, noise, linkage, findings = case.classes, case.noise, case.linkage, case.findings
     if linkage is None or not case.policy.epsilon_quasis:
@@ -46,18 +47,19 @@ def check_exact_values(case: AuditCase) -> None:
         expected = np.bincount(ids, weights=probability, minlength=classes.n_classes)
         n_found = int(found.sum())
         exposed = [c for c in np.flatnonzero(found) if chernoff_bound(float(found[c]), float(expected[c])) < one_class]
+        its = f"the {name} of the original" if units == "records" else f"the average {name} of its originals"
         if chernoff_bound(n_found, float(expected.sum()) + n_elsewhere) < level:
             findings.broken(
                 "noise",
-                f"{counted(n_found, 'record is', 'records are')} published with the {name} of the original as it is, and "
+                f"{counted(n_found, f'{units[:-1]} is', f'{units} are')} published with {its} as it is, and "
                 f"{float(expected.sum()):,.1f} would be by chance.",
             )
         elif exposed:
             n_exposed = int(found[exposed].sum())
             findings.broken(
                 "noise",
-                f"{counted(n_exposed, 'record', 'records')} of {counted(len(exposed), 'class', 'classes')} published with "
-                f"the {name} of the original as it is, and {float(expected[exposed].sum()):,.1f} would be by chance.",
+                f"{counted(n_exposed, units[:-1], units)} of {counted(len(exposed), 'class', 'classes')} published with "
+                f"{its} as it is, and {float(expected[exposed].sum()):,.1f} would be by chance.",
             )
 
 

@@ -32,7 +32,7 @@ def check_linked_noise(case: AuditCase) -> None:
         if not residuals.is_released.any():
             case.findings.note("noise", f"{name} has no noise in any class whose originals are known; nothing to test.")
             continue
-        has_more.append(_judge(case, residuals, name, level=level))
+        has_more.append(judge_noise(case, residuals, name, level=level))
         by_name[name] = residuals.with_sizes_drawn_anew(rng) if has_more[-1] else residuals
     check_patterns(case, by_name)
     if is_bounded(case.policy):
@@ -46,10 +46,11 @@ def check_linked_noise(case: AuditCase) -> None:
         )
 
 
-def _judge(case: AuditCase, residuals: Residuals, name: str, *, level: float) -> bool:
+def judge_noise(case: AuditCase, residuals: Residuals, name: str, *, level: float, units: str = "records") -> bool:
     """Adds the finding on the noise of one ε-quasi: its first fault, or that it is as claimed.
 
-    Tells whether there is more noise than claimed, which protects more than was promised and is no fault.
+    Tells whether there is more noise than claimed, which protects more than was promised and is no fault. `units` names what
+    was drawn for.
     """
     findings = case.findings
     uniform = residuals.uniform[residuals.is_released]
@@ -66,7 +67,7 @@ def _judge(case: AuditCase, residuals: Residuals, name: str, *, level: float) ->
             f"the noise on {name} is not centred: it moves values one way more than the other, all of them or class by class.",
         )
         return False
-    size = f"over {n_seen:,} records its size is {ratio:.2f} times what it should be"
+    size = f"over {n_seen:,} {units} its size is {ratio:.2f} times what it should be"
     if too_small < level:
         findings.broken("noise", f"{name} has less noise than claimed: {size}.")
         return False
@@ -82,6 +83,6 @@ def _judge(case: AuditCase, residuals: Residuals, name: str, *, level: float) ->
         return False
     findings.passed(
         "noise",
-        f"{name}: scale ({ratio:.3f} times the claimed one over {n_seen:,} records), centre and shape as claimed.",
+        f"{name}: scale ({ratio:.3f} times the claimed one over {n_seen:,} {units}), centre and shape as claimed.",
     )
     return False

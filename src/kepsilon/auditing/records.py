@@ -141,8 +141,13 @@ def _n_too_often(case: AuditCase, theirs: IntArray, ours: IntArray, *, n_values:
 
 
 def check_constant_classes(case: AuditCase) -> None:
-    """Checks classes whose records agree on an ε-quasi: they get no noise, so they publish that value, rounded."""
+    """Checks classes whose records agree on an ε-quasi: they get no noise, so they publish that value, rounded.
+
+    Averages are checked by themselves.
+    """
     classes, noise, findings = case.classes, case.noise, case.findings
+    if case.policy.averages is not None:
+        return
     for j, (name, attribute) in enumerate(case.policy.epsilon_quasis.items()):
         constant = classes.is_known & (noise.ranges[:, j] == 0)
         n_constant = int(np.count_nonzero(constant))

@@ -19,6 +19,7 @@ import numpy as np
 
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.findings import LargestRisks
+from kepsilon.auditing.group_figures import set_largest_risk_of_groups
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.policy.guarantee import matcher_in_words
 from kepsilon.policy.names import shown_name
@@ -38,6 +39,9 @@ ROUNDING = 1 + 1e-9
 def check_single_risk(case: AuditCase) -> None:
     """Sets the largest risks among the figures, and holds them against the policy's limit on one record."""
     policy, findings = case.policy, case.findings
+    if policy.averages is not None:
+        set_largest_risk_of_groups(case)
+        return
     if why_not_judged(policy) is not None:
         return
     if not case.classes.is_known.any():

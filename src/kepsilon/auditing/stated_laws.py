@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists the mechanisms whose law the audit states for itself; it judges what is drawn by no others."""
+"""Lists the mechanisms whose law the audit states for itself; it judges what is drawn for records by no others."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ def why_noise_not_judged(policy: Policy) -> str | None:
 
 def why_not_judged(policy: Policy) -> str | None:
     """Why attacks and figures that depend on the law are not worked out, in words; None where they are."""
+    if policy.averages is not None:
+        return "averages are published, so that no record has noise of its own; averages are checked instead."
     names = _mechanisms(policy) - set(WITH_ATTACKERS)
     if not names:
         return None
