@@ -49,7 +49,8 @@ class GroupSums:
         if self.squares is None:
             return np.zeros((0, 0))
         n = np.array(self.n_values, dtype=np.float64)
-        within: FloatArray = self.squares / np.maximum(np.minimum.outer(n, n), 1)
+        # The geometric mean keeps W a matrix of mean products, which draws need, also where some lack one of the values.
+        within: FloatArray = self.squares / np.maximum(np.sqrt(np.outer(n, n)), 1)
         return within
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import kepsilon as ke
+from kepsilon.evaluate.group_sums import GroupSums
 from oracles import averages as oracle
 
 N = 1_500
@@ -306,3 +307,14 @@ def test_what_is_required_of_classes_is_promised_of_groups():
     said = ke.anonymise(pa.table(people()), asked).manifest.to_json()["guarantee"]["statement"]
     assert "Every class, and every group of it that is averaged, holds at least 5 distinct values of illness." in said
     assert "In every class, and in every group of it that is averaged, the values of illness are at most 0.5" in said
+
+
+def test_w_can_be_drawn_from_where_some_lack_a_value():
+    """Mean products with different numbers of records have no negative eigenvalue, and draws have these variances."""
+    rng = np.random.default_rng(1)
+    distances = rng.normal(size=(100, 3)) @ np.array([[1.0, 0.99, 0.98], [0, 0.1, 0.1], [0, 0, 0.1]])
+    distances[:95, 2] = 0.0  # most lack the third
+    sums = GroupSums(n_groups=1, n_values=(100, 100, 5), squares=distances.T @ distances)
+    assert np.linalg.eigvalsh(sums.within).min() > -1e-12
+    assert sums.within[0, 0] == pytest.approx(np.mean(distances[:, 0] ** 2))
+    assert sums.within[2, 2] == pytest.approx(np.mean(distances[95:, 2] ** 2))
