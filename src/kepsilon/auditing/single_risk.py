@@ -102,7 +102,7 @@ def largest_risks(case: AuditCase) -> LargestRisks | None:
 
 def in_ranges(values: FloatArray, ranges: FloatArray) -> FloatArray:
     """Values of the ε-quasis that have noise, in units of the range of the class; a single 0 each where none has."""
-    active = np.nan_to_num(ranges) > 0
+    active = ranges > 0
     if not active.any():
         return np.zeros((len(values), 1))
     own = values[:, active]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
@@ -31,6 +32,7 @@ Number = Annotated[int | float, BeforeValidator(_refuse_other_than_numbers)]
 Bounds = tuple[Number, Number]
 
 
+@lru_cache(maxsize=256)
 def fraction(number: float) -> Fraction:
     """The number exactly as it was written: 0.1 is one tenth, not the nearest double."""
     return Fraction(str(number))

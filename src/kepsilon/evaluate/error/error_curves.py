@@ -55,8 +55,8 @@ class ErrorPicture:
 class ErrorCurve(Protocol):
     """How large relative errors are expected to be, over some records."""
 
-    def shares_within(self, step: float) -> FloatArray:
-        """The share of records expected within 0, 1·step, 2·step and so on, shape (N_POINTS + 1,)."""
+    def shares_within(self, step: float, *, n_points: int = N_POINTS) -> FloatArray:
+        """The share of records expected within 0, 1·step, 2·step and so on, shape (n_points + 1,)."""
 
     def thinned(self) -> ErrorCurve:
         """The curve of about 2,000 of the records."""
@@ -74,23 +74,23 @@ class ExponentialErrors:
     room: Room | None = None
     """How far noise can move each record within a domain; None where there is no domain."""
 
-    def shares_within(self, step: float) -> FloatArray:
+    def shares_within(self, step: float, *, n_points: int = N_POINTS) -> FloatArray:
         """Expected shares; a record without noise has no error, unless it lies outside the domain."""
-        exceeding = np.zeros(N_POINTS + 1)
+        exceeding = np.zeros(n_points + 1)
         scales, n_active = self.scales, self.n_active
         for d in np.unique(n_active[scales > 0]).tolist():
             chosen = (scales > 0) & (n_active == d)
             own = step / scales[chosen]
             room = None if self.room is None else self.room.of(chosen)
             shrink, left = np.exp(-own), np.ones(len(own))
-            for i in range(N_POINTS + 1):  # e^(−i·x) is e^(−x) multiplied up: one exp for the whole curve
+            for i in range(n_points + 1):  # e^(−i·x) is e^(−x) multiplied up: one exp for the whole curve
                 chances = left if d == 1 else left * self.law.exceeding_factor(i * own, d=d)
                 exceeding[i] += (chances if room is None else room.within(chances, at=i * step)).sum()
                 left *= shrink
-        if self.room is not None:
-            still = self.room.of(~(scales > 0))
-            nothing = np.zeros(len(still.above))
-            exceeding += [float(still.within(nothing, at=i * step).sum()) for i in range(N_POINTS + 1)]
+        is_still = ~(scales > 0)
+        if self.room is not None and is_still.any():
+            still, nothing = self.room.of(is_still), np.zeros(np.count_nonzero(is_still))
+            exceeding += [float(still.within(nothing, at=i * step).sum()) for i in range(n_points + 1)]
         return 1 - exceeding / len(scales)
 
     def thinned(self) -> ExponentialErrors:
@@ -148,8 +148,8 @@ class DrawnErrors:
         with np.errstate(over="ignore"):
             return cls(errors=np.sort(np.abs(drawn - values) / np.abs(values)))
 
-    def shares_within(self, step: float) -> FloatArray:
-        within: FloatArray = _n_within(self.errors, points(step)) / len(self.errors)
+    def shares_within(self, step: float, *, n_points: int = N_POINTS) -> FloatArray:
+        within: FloatArray = _n_within(self.errors, points(step)[: n_points + 1]) / len(self.errors)
         return within
 
     def thinned(self) -> DrawnErrors:
@@ -285,7 +285,7 @@ def curve_end(curve: ErrorCurve) -> float:
     """A round error that about 95 % of records are expected to stay below; at least twice that of the ±5 % yardstick."""
     few = curve.thinned()
     end = 2 * UNIFORM
-    while end < 100 and few.shares_within(end)[1] < _MOSTLY:
+    while end < 100 and few.shares_within(end, n_points=1)[1] < _MOSTLY:
         end = nice_step(end * 1.01)
     return end
 
