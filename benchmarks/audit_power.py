@@ -1,45 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how often the audit notices each tampering, and writes the table in docs/audit.md anew.
+"""Measures how often the audit notices each tampering, and writes the tables in docs/audit.md anew.
 
-    python benchmarks/audit_power.py            # ten minutes on an idle machine; the same table on every run
-    python benchmarks/audit_power.py --missing  # only tamperings that the table has no line of yet
-    python benchmarks/audit_power.py --quick    # two runs of each, printed only
+    python benchmarks/audit_power.py             # fifteen minutes on an idle machine; the same tables on every run
+    python benchmarks/audit_power.py --missing   # only tamperings that the tables have no line of yet
+    python benchmarks/audit_power.py --averages  # only the table of averages
+    python benchmarks/audit_power.py --quick     # two runs of each, printed only
 
-Releases are seeded, and tamperings are those of tests/material/tamperings.py.
+Releases are seeded, and tamperings are those of tests/material/tamperings.py and tests/material/averaged_releases.py.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from material.tamperings import TAMPERINGS, sound_release  # noqa: E402 (needs the path above)
+from material.averaged_releases import TAMPERINGS as OF_AVERAGES  # noqa: E402 (needs the path above)
+from material.averaged_releases import sound_averages  # noqa: E402
+from material.tamperings import TAMPERINGS, sound_release  # noqa: E402
 
 RUNS = {300: 20, 3_000: 8, 30_000: 2}
 """Releases of each number of records that are tampered with."""
 QUICK = {300: 2, 3_000: 2}
 PAGE = ROOT / "docs" / "audit.md"
-BEGIN, END = "<!-- powers: written by benchmarks/audit_power.py -->", "<!-- end of powers -->"
 
 
-def measured(runs: dict[int, int], names: list[str]) -> dict[str, list[str]]:
+@dataclass(frozen=True)
+class Measured:
+    """Tamperings whose powers are one table of the page."""
+
+    begin: str
+    end: str
+    tamperings: Mapping[str, Any]
+    release: Callable[..., Any]
+    """Makes the release that is tampered with."""
+
+
+TABLES = {
+    "records": Measured(
+        "<!-- powers: written by benchmarks/audit_power.py -->",
+        "<!-- end of powers -->",
+        {name: own for name, own in TAMPERINGS.items() if own.in_table},
+        sound_release,
+    ),
+    "averages": Measured(
+        "<!-- powers of averages: written by benchmarks/audit_power.py -->",
+        "<!-- end of powers of averages -->",
+        OF_AVERAGES,
+        sound_averages,
+    ),
+}
+
+
+def measured(runs: dict[int, int], of: Measured, names: list[str]) -> dict[str, list[str]]:
     """For each tampering, the share of runs noticed: with the linkage by number of records, then without."""
     cells: dict[str, dict[tuple[bool, int], str]] = {name: {} for name in names}
     for n, n_runs in runs.items():
-        settings = {TAMPERINGS[name].setting for name in cells}
+        settings = {of.tamperings[name].setting for name in cells}
         cases = {
-            setting: [sound_release(setting, "ola", n, data_seed=100 + run, seed=run) for run in range(n_runs)]
+            setting: [of.release(setting, "ola", n, data_seed=100 + run, seed=run) for run in range(n_runs)]
             for setting in sorted(settings)
         }
         for name, by_setting in cells.items():
-            changed = [TAMPERINGS[name].change(case) for case in cases[TAMPERINGS[name].setting]]
+            own = of.tamperings[name]
+            changed = []
+            for case in cases[own.setting]:
+                try:
+                    changed.append(own.change(case))
+                except (StopIteration, ValueError):  # the release has nothing to tamper with in this way
+                    continue
             for with_linkage in (True, False):
                 audits = [case.audit(with_linkage=with_linkage) for case in changed]
-                noticed = sum(any(f.check == TAMPERINGS[name].check for f in audit.broken) for audit in audits)
-                by_setting[with_linkage, n] = f"{noticed / n_runs:.0%}".replace("%", " %")
+                severity = getattr(own, "severity", "broken")
+                noticed = sum(any(f.check == own.check for f in audit.of(severity)) for audit in audits)
+                share = f"{noticed / len(changed):.0%}".replace("%", " %") if changed else "–"
+                by_setting[with_linkage, n] = share
             print(f"{n:,} records, {name}: {by_setting[True, n]} with, {by_setting[False, n]} without", flush=True)
     return {
         name: [by_setting[with_linkage, n] for with_linkage in (True, False) for n in runs]
@@ -47,10 +87,10 @@ def measured(runs: dict[int, int], names: list[str]) -> dict[str, list[str]]:
     }
 
 
-def parts_of_page() -> tuple[str, str, str]:
+def parts_of_page(of: Measured) -> tuple[str, str, str]:
     """What stands before the table, the table, and what stands after it."""
-    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN, 1)
-    made, after = rest.split(END, 1)
+    before, rest = PAGE.read_text(encoding="utf-8").split(of.begin, 1)
+    made, after = rest.split(of.end, 1)
     return before, made, after
 
 
@@ -68,17 +108,19 @@ def table(powers: dict[str, list[str]], runs: dict[int, int]) -> str:
 
 
 def main() -> None:
-    """Measures, and writes the table into the page unless asked to be quick."""
+    """Measures, and writes the tables into the page unless asked to be quick."""
     runs = QUICK if "--quick" in sys.argv[1:] else RUNS
-    names = [name for name, tampering in TAMPERINGS.items() if tampering.in_table]
-    known = stated(parts_of_page()[1]) if "--missing" in sys.argv[1:] else {}
-    powers = known | measured(runs, [name for name in names if name not in known])
-    made = table({name: powers[name] for name in names}, runs)
-    if runs is QUICK:
-        print(made)
-        return
-    before, _, after = parts_of_page()
-    PAGE.write_text(f"{before}{BEGIN}\n{made}\n{END}{after}", encoding="utf-8")
+    for name, of in TABLES.items():
+        if "--averages" in sys.argv[1:] and name != "averages":
+            continue
+        known = stated(parts_of_page(of)[1]) if "--missing" in sys.argv[1:] else {}
+        powers = known | measured(runs, of, [name for name in of.tamperings if name not in known])
+        made = table({name: powers[name] for name in of.tamperings}, runs)
+        if runs is QUICK:
+            print(made)
+            continue
+        before, _, after = parts_of_page(of)
+        PAGE.write_text(f"{before}{of.begin}\n{made}\n{of.end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ PARTS = {
     "The grid on every engine": ["explore_engines.py", "1"],
     "Nearest-neighbour links": ["linking.py"],
     "Drawing noise": ["noise.py"],
+    "Averages beside noise, and grouping": ["averages.py"],
     "Peers from PyPI": ["peers.py"],
 }
 PACKAGES = ("numpy", "pyarrow", "duckdb", "pyspark", "pandas", "anonypy")

@@ -1,82 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the noise of every record, once, a batch of whole classes at a time, and measures what it did."""
+"""Draws the noise of every record, or averages it with others, once, and measures what that did.
+
+A batch of whole classes is drawn at a time, wherever its records are.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from kepsilon.engines.protocol import Batch, Classes, LargeClass, Random, Store
+from kepsilon.average import average_and_measure
+from kepsilon.engines.protocol import Batch, Classes, Draw, LargeClass, Random, Store
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.large_class import LargeClassFigures, merge_counts, one_class
 from kepsilon.evaluate.linking.person_links import comparisons_of_a_record
-from kepsilon.evaluate.pictures import Bins, Sample, Spread, sample_positions, spread_of
+from kepsilon.evaluate.pictures import Spread, sample_positions, spread_of
+from kepsilon.evaluate.survival.collected import CollectedSurvival, LargeClassMoments, survival_sums
 from kepsilon.evaluate.tally import Realised, realise
+from kepsilon.measured import BatchMeasured, Measured, between, sample_of
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
-from kepsilon.predict.noise_ranges import clip
-from kepsilon.predict.outlook import Outlook, count_large, refuse_divided, require_persons
-from kepsilon.predict.persons import PersonLook, declared_ends, realised_joined
-from kepsilon.predict.recheck import Recheck
+from kepsilon.predict.divided_classes import count_large, refuse_divided, require_persons
+from kepsilon.predict.noise_ranges import clip, declared_ends
+from kepsilon.predict.outlook import Outlook
+from kepsilon.predict.persons import PersonLook, realised_joined
+from kepsilon.predict.recheck import Recheck, RequirementsAgain
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import steps_of
-
-
-@dataclass(slots=True, kw_only=True)
-class BatchMeasured:
-    """What became of the records of one batch."""
-
-    classes: slice
-    realised: Realised | None
-    """None for a large class of which confident k leaves fewer than k records, so that none of it is released."""
-    sizes: IntArray
-    """How many records of every class are released, after confident k."""
-    spreads: list[Spread]
-    """Of the values before noise, all records included, one for each ε-quasi."""
-    samples: list[Sample]
-    """Records that pictures show, one sample for each part of the batch."""
-    seconds: dict[str, float]
-    """What each step took."""
-
-
-@dataclass(slots=True, kw_only=True)
-class Measured:
-    """What became of all classes, added up."""
-
-    realised: Realised | None = None
-    """None as long as no batch with released records was added."""
-    sizes: IntArray
-    """How many records of every class are released, after confident k; shape (n_classes,)."""
-    spreads: list[Spread]
-    samples: list[Sample] = field(default_factory=list)
-    joined_share: float | None = None
-    """The share of records that whoever joins equal noisy values links, where all records of a person got one draw and
-    all are released; otherwise None."""
-
-    def add(self, own: BatchMeasured) -> None:
-        """Adds what became of one batch."""
-        self.sizes[own.classes] = own.sizes
-        self.spreads = [one + more for one, more in zip(self.spreads, own.spreads, strict=True)]
-        self.samples += own.samples
-        if own.realised is not None:
-            self.realised = own.realised if self.realised is None else self.realised + own.realised
-
-    def sample(self) -> Sample:
-        """The sampled records of all batches. Those of a class that is not released at all count as records that do not stay."""
-        class_ids = np.concatenate([own.class_ids for own in self.samples])
-        return Sample(
-            values=np.concatenate([own.values for own in self.samples]),
-            published=[np.concatenate([own.published[j] for own in self.samples]) for j in range(len(self.spreads))],
-            class_ids=class_ids,
-            stays=np.concatenate([own.stays for own in self.samples]) & (self.sizes[class_ids] > 0),
-        )
 
 
 def perturb_and_measure(
@@ -86,30 +43,44 @@ def perturb_and_measure(
     *,
     random: Random,
     clock: Stopwatch,
-    recheck: Recheck | None = None,
+    recheck: RequirementsAgain | None = None,
+    numeric: Sequence[str] = (),
 ) -> Measured:
     """Draws the noise of every record, once, and returns what it did. Algorithm 1, lines 6 and 7.
 
     Classes that fail `recheck` with what confident k leaves of them are not released. Where all records of a person get one
-    draw, that is drawn for all persons before anything else.
+    draw, that is drawn for all persons before anything else. `numeric` names kept columns of numbers, to see how they go with
+    the ε-quasis before and after.
     """
     n_before = np.cumsum(classes.sizes) - classes.sizes
     measured = Measured(sizes=np.zeros_like(classes.sizes), spreads=[Spread()] * len(policy.epsilon_quasis))
     seconds: dict[str, float] = {}
     with clock.step("perturb"):
         drawn = None if outlook.look is None else draw_persons(outlook.look, policy, random=random)
-        draw = partial(
+        sampled = sample_positions(outlook.expected[0].n_records)
+        draw: Draw[BatchMeasured] = partial(
             perturb_batch,
             low=outlook.low,
             high=outlook.high,
             policy=policy,
             mechanism=mechanism_of(policy),
-            sampled=sample_positions(outlook.expected[0].n_records),
+            sampled=sampled,
             n_before=n_before,
             comparisons=comparisons_of_a_record(outlook.expected[0].n_records),
             recheck=recheck,
             drawn=drawn,
+            numeric=numeric,
         )
+        if outlook.groups is not None:
+            draw = partial(
+                average_and_measure,
+                policy=policy,
+                again=recheck,
+                within=outlook.groups.within,
+                sampled=sampled,
+                n_before=n_before,
+                numeric=numeric,
+            )
         start = time.perf_counter()
         for own in classes.draw(draw, random=random):
             measured.add(own)
@@ -135,6 +106,7 @@ def perturb_batch(
     comparisons: float = math.inf,
     recheck: Recheck | None = None,
     drawn: DrawnPersons | None = None,
+    numeric: Sequence[str] = (),
 ) -> BatchMeasured:
     """Draws the noise of one batch of classes, hands the records to `store`, and returns what the noise did.
 
@@ -157,10 +129,12 @@ def perturb_batch(
         sizes=np.zeros(own.stop - own.start, dtype=np.int64),
         spreads=[Spread()] * len(policy.epsilon_quasis),
         samples=[],
+        survival=CollectedSurvival(len(policy.epsilon_quasis)),
         seconds=clock.seconds,
     )
     n_passed = int(n_before[own.start])
-    for part in _parts(batch):
+    in_parts = LargeClassMoments(len(policy.epsilon_quasis))
+    for part in parts_of(batch):
         require_persons(part, policy)
         with clock.step("perturb"):
             noisy = (
@@ -178,12 +152,25 @@ def perturb_batch(
             staying = part.class_ids if stays.all() else part.class_ids[stays]
             measured.sizes += np.bincount(staying, minlength=len(measured.sizes))
             measured.spreads = [one + spread_of(noisy.values[:, j]) for j, one in enumerate(measured.spreads)]
-            measured.samples.append(_sample(part, noisy, stays, sampled=sampled, n_passed=n_passed))
+            if figures is None:
+                measured.survival.sums = survival_sums(
+                    part.values, noisy.published, part.class_ids, stays, n_classes=len(measured.sizes)
+                )
+            else:
+                in_parts.add(part.values, noisy.published, stays)
+            chosen = between(sampled, n_passed, n_passed + len(stays))
+            measured.samples.append(sample_of(part, noisy.values, noisy.published, stays, chosen))
+            measured.survival.originals.append(part.values[chosen])
             n_passed += len(stays)
         with clock.step("keep"):
             store(part, noisy.published, stays)
+    first = int(n_before[own.start])
+    if numeric and policy.epsilon_quasis and batch.kept_at is not None:
+        with clock.step("measure"):
+            measured.survival.kept.append(batch.kept_at(between(sampled, first, n_passed), numeric))
     if figures is not None:
         measured.realised = figures.realised()
+        measured.survival.add_large(in_parts, is_released=measured.realised is not None)
         if measured.realised is None:
             measured.sizes[:] = 0  # `Classes.merge` leaves out what was stored of it
     return measured
@@ -322,54 +309,9 @@ def _figures_of_large(
     )
 
 
-def count_in_bins(
-    classes: Classes, bins: Mapping[int, Bins], policy: Policy, *, new_ids: IntArray
-) -> dict[int, tuple[IntArray, IntArray]]:
-    """How many records each bin of a picture holds, by number of the ε-quasi: all before noise, the released as published.
-
-    `new_ids` as for `Classes.merge`.
-    """
-    before = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in bins.items()}
-    after = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in bins.items()}
-    for counts in classes.each(partial(_count_before, bins=bins, policy=policy)):
-        for j, own in counts.items():
-            before[j] += own
-    for counts in classes.each_released(partial(_count, bins=bins), new_ids):
-        for j, own in counts.items():
-            after[j] += own
-    return {j: (before[j], after[j]) for j in bins}
-
-
-def _count_before(batch: Batch | LargeClass, *, bins: Mapping[int, Bins], policy: Policy) -> dict[int, IntArray]:
-    """How many records of one batch each bin holds before noise, clipped where bounds were declared."""
-    counts: dict[int, IntArray] = {j: np.zeros(own.n_edges + 1, dtype=np.int64) for j, own in bins.items()}
-    for part in _parts(batch):
-        moved, _ = clip(part.values, policy)
-        for j, own in _count(moved, bins=bins).items():
-            counts[j] += own
-    return counts
-
-
-def _count(values: FloatArray, *, bins: Mapping[int, Bins]) -> dict[int, IntArray]:
-    """How many values each bin holds, by the number of the ε-quasi."""
-    return {j: own.count(values[:, j]) for j, own in bins.items()}
-
-
-def _parts(batch: Batch | LargeClass) -> Iterator[Batch]:
+def parts_of(batch: Batch | LargeClass) -> Iterator[Batch]:
     """The batch itself, or the parts of a large class."""
     if isinstance(batch, Batch):
         yield batch
     else:
         yield from batch.parts()
-
-
-def _sample(part: Batch, noisy: _Noisy, stays: BoolArray, *, sampled: IntArray, n_passed: int) -> Sample:
-    """The sampled records of a part; `n_passed` records come before it."""
-    first, last = np.searchsorted(sampled, [n_passed, n_passed + len(stays)])
-    chosen = sampled[first:last] - n_passed
-    return Sample(
-        values=noisy.values[chosen],
-        published=[column[chosen] for column in noisy.columns],
-        class_ids=part.class_ids[chosen] + part.classes.start,
-        stays=stays[chosen],
-    )

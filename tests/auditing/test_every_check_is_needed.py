@@ -27,6 +27,7 @@ NEEDED_FOR: dict[str, tuple[str, str, bool]] = {
     "check_linked_labels": ("labels and classes of the linkage exchanged", "ola", True),
     "check_label_tightness": ("label wider than its class", "mondrian", True),
     "check_kept_columns": ("kept values exchanged in a class", "ola", True),
+    "check_inside_ranges": ("drawn outside the range", "ola", True),
     "check_constant_classes": ("value of a constant class moved", "ola", True),
     "check_linked_noise": ("noise that only adds", "ola", True),
     "check_patterns": ("antithetic pairs", "ola", True),
@@ -54,8 +55,8 @@ ONLY_WARN = ("check_repeated_codes",)
 FILES: dict[str, Callable[[Path], None]] = {}
 """For each check of files a function that tampers with a release in a folder; filled below."""
 
-TOGETHER = ("check_noise", "check_attacks")
-"""Not checks themselves: one calls checks of this list, the other sets the figures that others need."""
+TOGETHER = ("check_noise", "check_averages", "check_attacks")
+"""Not checks themselves: they call checks, or set the figures that others need; test_audited_averages has those of averages."""
 
 
 def switched_off(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

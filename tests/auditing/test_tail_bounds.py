@@ -97,8 +97,8 @@ def uniform_cases(rng, n_classes=12, size=9):
 TESTS = {
     "shared": noise_patterns.shared_probability,
     "opposite": lambda v, ids: noise_patterns.shared_probability(v, ids, opposite=True),
-    "ties": lambda v, ids: noise_patterns.ties_probability(v, ids, epsilon=1.0),
-    "ties over all": lambda v, ids: noise_patterns.ties_probability(v, np.zeros_like(ids), epsilon=1.0),
+    "ties": lambda v, ids: noise_patterns.ties_probability(v, ids, lattice=noise_law.LATTICE),
+    "ties over all": lambda v, ids: noise_patterns.ties_probability(v, np.zeros_like(ids), lattice=noise_law.LATTICE),
     "repeated": lambda v, ids: noise_patterns.repeated_probability((v + 1) / 2),
     "follows": lambda v, ids: noise_patterns.follows_probability(v, np.linspace(-1, 1, len(v))),
     "special": noise_patterns.special_probability,
@@ -107,8 +107,10 @@ TESTS = {
     "leaning over all": lambda v, ids: published_values.leaning_probability(
         np.sign(v), np.zeros_like(ids), bias=np.zeros(len(v))
     ),
-    "thinner": lambda v, ids: noise_patterns.thinner_probability(v, ids, epsilon=1.0),
-    "thinner over all": lambda v, ids: noise_patterns.thinner_probability(v, np.zeros_like(ids), epsilon=1.0),
+    "thinner": lambda v, ids: noise_patterns.thinner_probability(v, ids, lattice=noise_law.LATTICE),
+    "thinner over all": lambda v, ids: noise_patterns.thinner_probability(
+        v, np.zeros_like(ids), lattice=noise_law.LATTICE
+    ),
 }
 
 

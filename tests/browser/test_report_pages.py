@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
+from functools import cache
 from html import escape, unescape
 
 import pytest
@@ -18,6 +19,7 @@ import pytest
 from kepsilon.grid.choice import Choice, Limits
 from kepsilon.pages.render import explore_page, release_page
 from kepsilon.reproduce.pages.page import page as reproduce_page
+from material.averaged_pages import averaged_grid, averaged_pictures, averaged_record
 from material.machine import lacking
 from material.made_up_results import made_up_grid, made_up_pictures, made_up_record
 from material.measurements import made_up_claims, made_up_measurements, made_up_run
@@ -76,31 +78,44 @@ def chromium():
     return found
 
 
-@pytest.fixture
-def browse(chromium, tmp_path):
+@pytest.fixture(scope="module")
+def browse(chromium, tmp_path_factory):
+    profile = tmp_path_factory.mktemp("profile")
+
     def run(*arguments):
-        command = [chromium, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+        command = [chromium, *FLAGS, f"--user-data-dir={profile}", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=240, check=True).stdout
 
     return run
 
 
-@pytest.fixture
-def look_at(browse, tmp_path):
-    """What Chromium sees of a page in frames of all widths."""
+@pytest.fixture(scope="module")
+def look_at(browse, tmp_path_factory):
+    """What Chromium sees of some pages, each in frames of all widths: one list for each page."""
+    folder = tmp_path_factory.mktemp("wrapper")
 
-    def look(page, *, dark=False):
+    def look(*pages, dark=False):
         frames = "".join(
-            f'<iframe style="border:0;width:{w}px;height:900px" srcdoc="{escape(page)}"></iframe>' for w in WIDTHS
+            f'<iframe style="border:0;width:{w}px;height:900px" srcdoc="{escape(page)}"></iframe>'
+            for page in pages
+            for w in WIDTHS
         )
         head = '<!DOCTYPE html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
-        wrapper = tmp_path / "wrapper.html"
+        wrapper = folder / "wrapper.html"
         wrapper.write_text(f"{head}<body>{frames}{LOOK}</body>", encoding="utf-8")
         scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
         seen = browse(scheme, "--window-size=1500,1000", "--virtual-time-budget=4000", "--dump-dom", wrapper.as_uri())
-        return json.loads(unescape(re.search("SEEN(.*)NEES", seen, flags=re.DOTALL).group(1)))
+        found = json.loads(unescape(re.search("SEEN(.*)NEES", seen, flags=re.DOTALL).group(1)))
+        assert len(found) == len(pages) * len(WIDTHS)
+        return [found[i : i + len(WIDTHS)] for i in range(0, len(found), len(WIDTHS))]
 
     return look
+
+
+@pytest.fixture(scope="module")
+def seen_in_light(look_at):
+    """What is seen of every page, in one start of Chromium, which takes longer than it looks at a page."""
+    return dict(zip(PAGES, look_at(*map(page_of, PAGES)), strict=True))
 
 
 def much_distortion(grid, choice):
@@ -114,29 +129,41 @@ def much_distortion(grid, choice):
     return replace(grid, cells=cells), replace(choice, cell=cells[grid.cells.index(choice.cell)])
 
 
-def pages():
-    names, long = ("height", "weight"), (LONG,)
-    return {
-        "release": release_page(made_up_record(), made_up_pictures()),
-        "two": release_page(made_up_record(names=names, seeded=True), made_up_pictures(names=names)),
-        "mondrian": release_page(made_up_record(), made_up_pictures(levels=(None, None), epsilon=0.5)),
-        "long names": release_page(made_up_record(names=long, k_quasis=long), made_up_pictures(names=long)),
-        "explore": explore_page(*made_up_grid()),
-        "explore, long names": explore_page(*made_up_grid(names=(LONG, "b"))),
-        "explore, no limits": explore_page(made_up_grid()[0], Choice(limits=Limits(), cell=None, why=None)),
-        "explore, one k": explore_page(*made_up_grid(ks=(5,))),
-        "explore, much distortion": explore_page(*much_distortion(*made_up_grid())),
-        "from the right": release_page(made_up_record(names=(RIGHT,)), made_up_pictures(names=(RIGHT,))),
-        "reproduce": reproduce_page(made_up_measurements(), made_up_claims(), made_up_run()),
-        "reproduce, Adult alone": reproduce_page(made_up_measurements(("adult",)), made_up_claims(("adult",)), {}),
-        "explore, many k": explore_page(*made_up_grid(ks=range(2, 22), epsilons=(0.1, 1, 10))),
-    }
+NAMES = ("height", "weight")
+PAGES = {
+    "release": lambda: release_page(made_up_record(), made_up_pictures()),
+    "two": lambda: release_page(made_up_record(names=NAMES, seeded=True), made_up_pictures(names=NAMES)),
+    "mondrian": lambda: release_page(made_up_record(), made_up_pictures(levels=(None, None), epsilon=0.5)),
+    "long names": lambda: release_page(
+        made_up_record(names=(LONG,), k_quasis=(LONG,)), made_up_pictures(names=(LONG,))
+    ),
+    "explore": lambda: explore_page(*made_up_grid()),
+    "explore, long names": lambda: explore_page(*made_up_grid(names=(LONG, "b"))),
+    "explore, no limits": lambda: explore_page(made_up_grid()[0], Choice(limits=Limits(), cell=None, why=None)),
+    "explore, one k": lambda: explore_page(*made_up_grid(ks=(5,))),
+    "explore, much distortion": lambda: explore_page(*much_distortion(*made_up_grid())),
+    "from the right": lambda: release_page(made_up_record(names=(RIGHT,)), made_up_pictures(names=(RIGHT,))),
+    "reproduce": lambda: reproduce_page(made_up_measurements(), made_up_claims(), made_up_run()),
+    "reproduce, Adult alone": lambda: reproduce_page(made_up_measurements(("adult",)), made_up_claims(("adult",)), {}),
+    "averages": lambda: release_page(averaged_record(names=NAMES), averaged_pictures(names=NAMES)),
+    "averages, long names": lambda: release_page(
+        averaged_record(names=(LONG,), noise=True), averaged_pictures(names=(LONG,))
+    ),
+    "explore, averages": lambda: explore_page(*averaged_grid(names=NAMES)),
+    "explore, averages alone": lambda: explore_page(*averaged_grid(with_noise=False, names=(LONG,))),
+    "explore, many k": lambda: explore_page(*made_up_grid(ks=range(2, 22), epsilons=(0.1, 1, 10))),
+}
 
 
-@pytest.mark.parametrize("kind", pages())
-def test_a_page_fits_every_width(look_at, kind):
+@cache
+def page_of(kind):
+    return PAGES[kind]()
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_a_page_fits_every_width(seen_in_light, kind):
     """Nothing wider than the window, no words cut off or on top of one another, letters that can be read."""
-    for seen in look_at(pages()[kind]):
+    for seen in seen_in_light[kind]:
         assert seen["scrolls"] <= seen["width"], seen
         assert seen["beyond"] == []
         assert seen["height"] > 900
@@ -150,17 +177,16 @@ def brightness(colour):
     return sum(int(number) for number in re.findall(r"\d+", colour)[:3]) / 3
 
 
-def test_a_page_is_dark_where_the_reader_wants_it_dark(look_at):
+def test_a_page_is_dark_where_the_reader_wants_it_dark(look_at, seen_in_light):
     """A browser set to dark shows light ink on a dark ground, and one set to light the reverse."""
-    page = pages()["release"]
-    light, dark = look_at(page)[0], look_at(page, dark=True)[0]
+    light, dark = seen_in_light["release"][0], look_at(page_of("release"), dark=True)[0][0]
     assert brightness(light["ground"]) > 240 > 60 > brightness(light["ink"])
     assert brightness(dark["ground"]) < 40 < 200 < brightness(dark["ink"])
 
 
 def test_paper_shows_every_table(browse, tmp_path):
     """Closed on the screen, open on paper: without that rule the same page prints shorter."""
-    page = pages()["release"]
+    page = page_of("release")
     closed = page.replace("details::details-content { content-visibility: visible; display: block }", "")
     assert closed != page
     sizes = []
@@ -175,6 +201,6 @@ def test_paper_shows_every_table(browse, tmp_path):
 def test_a_screenshot_is_not_blank(browse, tmp_path):
     """A page of one colour compresses to next to nothing."""
     source, picture = tmp_path / "page.html", tmp_path / "page.png"
-    source.write_text(pages()["release"], encoding="utf-8")
+    source.write_text(page_of("release"), encoding="utf-8")
     browse(f"--screenshot={picture}", "--window-size=800,1200", source.as_uri())
     assert len(picture.read_bytes()) > 30_000

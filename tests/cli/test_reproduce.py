@@ -24,14 +24,35 @@ def command(*arguments, **more):
     return [sys.executable, "-m", "kepsilon", "reproduce", *map(str, arguments)]
 
 
+SMALLER = {"N_FLORIDA": 20_000, "N_MICHIGAN": 15_000}
+"""Records of the stand-ins, where they are no larger than it takes to measure everything."""
+
+
 @pytest.fixture(scope="module")
-def quick(adult_path, tmp_path_factory):
+def smaller(tmp_path_factory):
+    """The environment of a command, and of processes that it starts, whose stand-ins are smaller; Adult is whole."""
+    folder = tmp_path_factory.mktemp("smaller")
+    lines = [f"data_sets.{name} = {n}\n" for name, n in SMALLER.items()]
+    program = "".join(["from kepsilon.reproduce.data import data_sets\n", *lines])
+    (folder / "sitecustomize.py").write_text(program, encoding="utf-8")
+    before = [os.environ["PYTHONPATH"]] if os.environ.get("PYTHONPATH") else []
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *before])}
+
+
+@pytest.fixture(scope="module")
+def quick(adult_path, tmp_path_factory, smaller):
     """One quick run of all three data sets, in a process of its own."""
     folder = tmp_path_factory.mktemp("reproduce") / "out"
     done = subprocess.run(
-        command("--quick", "-o", folder, "--data", adult_path.parent), capture_output=True, text=True, check=False
+        command("--quick", "-o", folder, "--data", adult_path.parent),
+        capture_output=True,
+        text=True,
+        check=False,
+        env=smaller,
     )
     assert done.returncode == 0, done.stderr
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert all(f"{n:,}" in page for n in SMALLER.values()), "the stand-ins are those that were asked for"
     return folder, done.stdout
 
 
@@ -88,19 +109,20 @@ def test_the_suppression_row_of_adult_is_the_papers(quick):
 
 
 @pytest.mark.shared_data
-def test_no_record_of_adult_or_of_a_stand_in_is_shown(quick):
+def test_no_record_of_adult_or_of_a_stand_in_is_shown(quick, monkeypatch):
     """No identifier that was made up for the data sets is anywhere in what was written."""
     folder, _ = quick
-    from kepsilon.reproduce.data.data_sets import michigan
+    from kepsilon.reproduce.data import data_sets
 
-    columns = michigan(seed=1).columns
+    monkeypatch.setattr(data_sets, "N_MICHIGAN", SMALLER["N_MICHIGAN"])
+    columns = data_sets.michigan(seed=1).columns
     everything = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*") if path.is_file())
     for name in ("surname", "address"):
         assert not [value for value in set(columns[name][:2000].tolist()) if value in everything and len(value) > 8]
 
 
 @pytest.mark.shared_data
-def test_a_run_goes_on_where_it_stopped(quick, adult_path):
+def test_a_run_goes_on_where_it_stopped(quick, adult_path, smaller):
     """What is there is not measured again, and what is missing comes out the same."""
     folder, shown = quick
     gone = folder / "measurements" / "releases-adult-ola-k20.json"
@@ -109,7 +131,11 @@ def test_a_run_goes_on_where_it_stopped(quick, adult_path):
     unchanged = other.stat().st_mtime_ns
     gone.unlink()
     again = subprocess.run(
-        command("--quick", "-o", folder, "--data", adult_path.parent), capture_output=True, text=True, check=False
+        command("--quick", "-o", folder, "--data", adult_path.parent),
+        capture_output=True,
+        text=True,
+        check=False,
+        env=smaller,
     )
     assert again.returncode == 0, again.stderr
     assert other.stat().st_mtime_ns == unchanged

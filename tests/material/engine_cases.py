@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -154,10 +154,10 @@ def giant_among_others() -> Case:
 
 
 def tiny_classes() -> Case:
-    """Ten thousand classes of four."""
-    columns = random_people(40_000, zips=np.repeat(np.arange(10_000), 4))
-    columns["sex"] = ["F"] * 40_000
-    return Case(pa.table(columns), {**document(), "k": 2, "max_suppression": 0}, memory=81 * MEMORY)
+    """Three thousand classes of four."""
+    columns = random_people(12_000, zips=np.repeat(np.arange(3_000), 4))
+    columns["sex"] = ["F"] * 12_000
+    return Case(pa.table(columns), {**document(), "k": 2, "max_suppression": 0}, memory=25 * MEMORY)
 
 
 def skewed_keys() -> Case:
@@ -268,6 +268,17 @@ CASES: dict[str, Callable[[], Case]] = {
         coded_columns,
     )
 }
+
+
+def pairs(on_spark: Sequence[str]) -> list[Any]:
+    """All cases with the engine that spills, and some with Spark: a release there takes seconds.
+
+    `test_every_engine` releases every case on Spark, and compares what was expected of it. So other tests need only those
+    cases in which they ask Spark for something else.
+    """
+    return [pytest.param(name, "spilling", id=f"{name}-spilling") for name in CASES] + [
+        pytest.param(name, "spark", id=f"{name}-spark", marks=pytest.mark.spark) for name in on_spark
+    ]
 
 
 def release(case: Case, engine: str, folder: Path, *, seed: int | None = None) -> kepsilon.Release:

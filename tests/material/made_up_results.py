@@ -15,6 +15,16 @@ from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.attackers import Attacker, headline_of
 from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
 from kepsilon.evaluate.pictures import KQuasiPicture
+from kepsilon.evaluate.survival.figures import (
+    PERCENTS,
+    Compared,
+    ConstantError,
+    ErrorInUnits,
+    Followed,
+    Quantiles,
+    Relation,
+    Survival,
+)
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.choice import Limits
 from kepsilon.grid.grid import ExploredRecords, Grid
@@ -163,6 +173,7 @@ def made_up_record(*, names=("height",), k_quasis=("place 0", "place 1"), k=K, *
         small_noise={name: SmallNoise(classes=0, records=0, likeliest=0.02) for name in names},
         outliers={name: made_up_outliers() for name in names},
         error={name: made_up_error() for name in names},
+        survives={name: made_up_survival(others=[own for own in names if own != name]) for name in names},
         linking_risk=LinkingRisk(
             predicted=ExpectedRisk(
                 headline=headline_of(attackers),
@@ -195,6 +206,32 @@ def fates(*, read, released, **suppressed):
     """What became of the records; nobody was left out for a cause that is not named."""
     causes = ("suppressed_by_k", "suppressed_by_confidence", "suppressed_missing", "suppressed_unlisted")
     return Fates(read=read, released=released, **dict.fromkeys(causes, 0) | suppressed)
+
+
+def made_up_survival(*, others=()):
+    """Some statistics that survive, and some that do not."""
+    before, after = (158.0, 167.0, 174.0, 180.5, 190.25), (99.5, 150.0, 174.25, 199.0, 247.0)
+    return Survival(
+        mean=Compared(before=173.9, after=174.4, usable=True),
+        spread=Compared(before=9.7, after=44.1, usable=False),
+        quantiles=Quantiles(
+            by_percent={
+                str(percent): Compared(before=one, after=other, usable=abs(one - other) < 1)
+                for percent, one, other in zip(PERCENTS, before, after, strict=True)
+            },
+            measured_on="100,000 of 1,234,567 records in classes",
+        ),
+        error=ErrorInUnits(expected=32.2, realised=31.9, usable=False),
+        error_of_best_constant=ConstantError(absolute=6.8, relative=0.039, range_relative=0.114),
+        correlation=Followed(inside_classes=0.18, usable=False),
+        relations={
+            other: Relation(
+                correlation=Compared(before=0.6 - i / 4, after=0.05, usable=False),
+                slope=Compared(before=0.92 - i / 2, after=0.0586 if i else 0.91, usable=not i),
+            )
+            for i, other in enumerate([*others, "blood_pressure_in_the_morning", "pulse", "income", "debts"])
+        },
+    )
 
 
 def made_up_error(*, expected=0.029, realised=0.0291):

@@ -29,12 +29,16 @@ from material.audited_releases import (
 Change = Callable[[Case], Case]
 
 QUASI = {"role": "epsilon-quasi", "precision": 0.1, "range": "class"}
+BOUNDS = (130, 210)
+BOUNDED = {**QUASI, "range": list(BOUNDS), "mechanism": "bounded-laplace"}
 SETTINGS: dict[str, dict[str, Any]] = {
     "plain": {},
     "two": {"attributes": {"weight": QUASI}},
     "confident": {"confidence": 0.9},
     "constant": {},
     "domain": {"attributes": {"height": {**QUASI, "domain": [150, 190]}}},
+    "bounded": {"attributes": {"height": BOUNDED}},
+    "two bounded": {"attributes": {"height": BOUNDED, "weight": BOUNDED}},
 }
 """What the policy of each setting has that the patients' policy has not."""
 ALGORITHMS: dict[str, dict[str, Any]] = {
@@ -46,7 +50,7 @@ ALGORITHMS: dict[str, dict[str, Any]] = {
 def sound_release(setting: str, algorithm: str, n: int, *, data_seed: int = 7, seed: int = 1) -> Case:
     """A release that nobody tampered with."""
     original: Columns = patients(n, seed=data_seed)
-    if setting == "two":
+    if setting.startswith("two"):
         original["weight"] = np.random.default_rng(data_seed).normal(80, 12, n).round(1).tolist()
     if setting == "constant":
         original["height"] = [170.0] * n
@@ -601,7 +605,52 @@ def beyond_domain(case: Case) -> Case:
     return case.change(height=[200.0, *case.released["height"][1:]])
 
 
+def drawn_outside(case: Case) -> Case:
+    """One value beyond the range that draws stay inside of."""
+    return case.change(height=[rounded(BOUNDS[1] + 0.3), *case.released["height"][1:]])
+
+
+def drawn_anew(case: Case, *, factor: float, clamped: bool = False, columns: tuple[str, ...] = ("height",)) -> Case:
+    """Drawn inside the range with this many times ε, or Laplace noise clamped to the range."""
+    rng, (low, high) = np.random.default_rng(5), BOUNDS
+    scale = (high - low) / (factor * float(case.policy.epsilon))
+    changed = {}
+    for column in columns:
+        own = np.clip(np.array(case.own(column)), low, high)
+        drawn = own + rng.laplace(0, scale, len(own))
+        while not clamped and (outside := (drawn < low) | (drawn > high)).any():
+            drawn[outside] = own[outside] + rng.laplace(0, scale, int(outside.sum()))
+        changed[column] = [rounded(float(value)) for value in np.clip(drawn, low, high)]
+    return case.change(**changed)
+
+
+def copied_draws(case: Case) -> Case:
+    """The noise of one ε-quasi is that of the other, wherever that stays inside the range."""
+    moved = np.array(case.released["height"]) - np.clip(np.array(case.own("height")), *BOUNDS)
+    other = np.clip(np.array(case.own("weight")), *BOUNDS) + moved
+    kept = np.array(case.released["weight"])
+    is_inside = (other >= BOUNDS[0]) & (other <= BOUNDS[1])
+    return case.change(weight=[rounded(float(value)) for value in np.where(is_inside, other, kept)])
+
+
 TAMPERINGS: dict[str, Tampering] = {
+    "drawn outside the range": Tampering(change=drawn_outside, check="ranges", setting="bounded"),
+    "drawn inside the range with twice epsilon": Tampering(
+        change=partial(drawn_anew, factor=2.0), check="noise", setting="bounded", n=3000, n_without=3000
+    ),
+    "clamped to the range and not drawn inside": Tampering(
+        change=partial(drawn_anew, factor=1.0, clamped=True), check="noise", setting="bounded", n=3000, n_without=3000
+    ),
+    "epsilon not split": Tampering(
+        change=partial(drawn_anew, factor=1.0, columns=("height", "weight")),
+        check="noise",
+        setting="two bounded",
+        n=3000,
+        n_without=None,
+    ),
+    "noise inside the range copied to another attribute": Tampering(
+        change=copied_draws, check="noise", setting="two bounded", n=3000, n_without=None
+    ),
     "class cut to k-1": Tampering(change=cut_class, check="k"),
     "identifier left in": Tampering(change=identifier_left_in, check="identifiers"),
     "identifier renamed": Tampering(change=identifier_renamed, check="identifiers"),

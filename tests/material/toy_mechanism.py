@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -22,6 +23,7 @@ class Toy:
     name: ClassVar[str] = "toy"
     range_kinds: ClassVar[tuple[str, ...]] = ("declared",)
     most_attributes: ClassVar[int] = 1
+    nearest_is_likeliest: ClassVar[bool] = False
     exponential: ClassVar[None] = None
 
     def promise(self, name, attribute, policy):
@@ -55,6 +57,12 @@ class Toy:
         """Whoever is not kept is spread evenly over the range, and an end of it is the worst place to be."""
         kept = math.exp(epsilon) / (math.exp(epsilon) + high - low)
         return np.maximum(0.0, (confidence - kept) / (1 - kept)) * (high - low)
+
+    def most_links(self, d, *, epsilon):
+        return Fraction(math.exp(epsilon))
+
+    def most_noise(self, d, *, epsilon):
+        return None
 
     def _units(self, values, low, high, steps):
         step = float(steps[0].precision)

@@ -39,6 +39,13 @@ def _without(key: str) -> Callable[[dict[str, Any], random.Random], None]:
     return lambda document, rng: document.pop(key)
 
 
+def _without_epsilon(document: dict[str, Any], rng: random.Random) -> None:
+    """Noise is asked for, and how much is not said."""
+    for key in ("epsilon", "averages"):
+        document.pop(key, None)
+    _on_an_attribute(_epsilon())(document, rng)
+
+
 def _with(key: str, *values: Any) -> Callable[[dict[str, Any], random.Random], None]:
     def spoil(document: dict[str, Any], rng: random.Random) -> None:
         document[key] = rng.choice(values)
@@ -75,7 +82,9 @@ def _epsilon(**keys: Any) -> Callable[[dict[str, Any]], None]:
 
 
 IN_POLICY = (
-    *(Fault(name=f"no {key}", spoil=_without(key)) for key in ("k", "epsilon", "algorithm", "max_suppression")),
+    *(Fault(name=f"no {key}", spoil=_without(key)) for key in ("k", "algorithm", "max_suppression")),
+    Fault(name="no epsilon", spoil=_without_epsilon),
+    Fault(name="averages", spoil=_with("averages", {}, {"group": 2}, {"group": 10**9, "noise": True, "spread": True}, {"group": "8"}, 8, {"group": 5, "size": 1})),
     Fault(name="k", spoil=_with("k", 1, 0, -3, 2.5, "two", True, 10**9, 2**63, 10**400, [2])),
     Fault(name="epsilon", spoil=_with("epsilon", 0, -1, 1e-9, 101, float("nan"), float("inf"), "1", True, 10**400)),
     Fault(name="algorithm", spoil=_with("algorithm", "", "OLA", 3, [])),
@@ -231,9 +240,11 @@ def _in_epsilon_quasi(*values: Any) -> Callable[[Case, random.Random], None]:
         column = rng.choice(case.of_role("epsilon-quasi"))
         # In pandas NaN is the mark of what is missing, and 1,5 is a number where decimals have commas.
         fine = {"1,5"} if case.document.get("decimal") == "," else set()
-        wrong = rng.choice([v for v in values if v not in fine and (case.kind != "pandas" or v == v)])
+        attribute = case.document["attributes"].get(column.name, {})
+        fine |= {*case.document.get("missing_values", ()), *attribute.get("missing_values", ())}
+        wrong = rng.choice([v for v in values if str(v) not in fine and (case.kind != "pandas" or v == v)])
         is_text = case.kind in CSV_KINDS or isinstance(wrong, str)
-        own = [None if v is None else str(v) if is_text else float(v) for v in column.values]
+        own = [None if v is None else str(v) if is_text else float(str(v).replace(",", ".")) for v in column.values]
         for i in rng.sample(range(len(own)), min(3, len(own))):
             own[i] = str(wrong) if is_text else wrong
         column.array = pa.array(own, pa.string() if is_text else pa.float64())

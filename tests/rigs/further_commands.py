@@ -112,7 +112,7 @@ def _look_at_policy(trial: Trial, outcome: Outcome, source: Path, policy: Path, 
     differing = {key for key in own.keys() | new.keys() if own.get(key) != new.get(key)}
     if differing - {"k", "epsilon", "algorithm"}:
         trial.fail("explore: the policy that it writes differs in more than k, ε and the algorithm")
-    if new["k"] not in KS or (new["epsilon"] not in EPSILONS and trial.case.of_role("epsilon-quasi")):
+    if new["k"] not in KS or (new.get("epsilon") not in EPSILONS and trial.case.of_role("epsilon-quasi")):
         trial.fail("explore: the policy that it writes is none of its cells")
     if run(trial, "check", source, "-p", chosen).code != 0:
         trial.fail("explore: the policy that it writes does not load, or cannot be met")

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from rigs.cases import Case
 from rigs.label_meaning import as_text, covers, moment_of, number_of
-from rigs.person_invariants import broken_diversity, broken_persons, n_above_cap, persons_of
+from rigs.person_invariants import broken_diversity, broken_groups, broken_persons, n_above_cap, persons_of
 from rigs.readings import as_read
 from rigs.tables import CSV_KINDS
 from rigs.tokens import tokens_in
@@ -58,6 +58,7 @@ def broken(case: Case, published: Published) -> Iterator[str]:
         yield "columns: the release does not have the columns to publish, in their order"
         return
     yield from _k(case, published)
+    yield from _groups(case, published)
     yield from _epsilon_values(case, published)
     yield from _figures(case, published)
     yield from _serial(case, published)
@@ -94,6 +95,31 @@ def _k(case: Case, published: Published) -> Iterator[str]:
         yield f"k: a class of {smallest} records where k is {case.document['k']}"
 
 
+def group_keys(case: Case, published: Published) -> list[tuple[Any, ...]]:
+    """What is shown of each record's group: its class, and the averages of its ε-quasis."""
+    shown = [published.column(column.name) for column in case.of_role("epsilon-quasi")]
+    blank = [[None if value is None or value != value else value for value in own] for own in shown]
+    return list(zip(class_keys(case, published), *blank, strict=True))
+
+
+def shows_groups(case: Case) -> bool:
+    """Whether records that were averaged together publish the same values."""
+    return "averages" in case.document and not case.document["averages"].get("spread")
+
+
+def _groups(case: Case, published: Published) -> Iterator[str]:
+    """Averages are shared by g records, or by all of the class; where there are persons, by so many records at least."""
+    if ("groups" in published.record) is not ("averages" in case.document):
+        yield "averages: the record counts groups although there are none, or does not count them"
+    if not shows_groups(case):
+        return
+    asked, of_class = case.document["averages"]["group"], Counter(class_keys(case, published))
+    for (own, *_), n in Counter(group_keys(case, published)).items():
+        if n < min(asked, of_class[own]):
+            yield f"averages: one is shared by {n} records where {min(asked, of_class[own])} are asked for"
+            return
+
+
 def _persons_and_values(case: Case, published: Published, pairs: Sequence[tuple[int, int]]) -> Iterator[str]:
     """k persons in every class and what else is promised of them, and sensitive values that are varied enough."""
     left_before = _left_before(case)
@@ -102,7 +128,10 @@ def _persons_and_values(case: Case, published: Published, pairs: Sequence[tuple[
     keys = class_keys(case, published)
     shown = {column.name: published.column(column.name) for column in case.of_role("epsilon-quasi")}
     yield from broken_persons(case, shown, [by_label, keys], pairs, published.record, left_before=left_before)
+    if shows_groups(case):
+        yield from broken_groups(case, keys, group_keys(case, published), pairs)
     is_capped = n_above_cap(case, left_before) > 0
+    keys = group_keys(case, published) if shows_groups(case) else keys
     yield from broken_diversity(case, keys, pairs, left_before=left_before, is_capped=is_capped)
 
 

@@ -64,11 +64,30 @@ def broken_persons(
     most = case.document.get("max_records_per_person")
     if most is not None and max(released.values(), default=0) > most:
         yield "persons: somebody has more records than max_records_per_person"
-    if case.document.get("epsilon_per") == "person" and most is None:
+    if case.document.get("epsilon_per") == "person" and most is None and "averages" not in case.document:
         for column in shown.values():
             if len({(persons[o], column[r]) for o, r in pairs}) > len(released):
                 yield "persons: released values of one person differ, though they should be drawn once"
     yield from _person_figures(persons, record["persons"], fewest[-1], most, left_before)
+
+
+def broken_groups(case: Case, classes: Sequence[Hashable], groups: Sequence[Hashable], pairs: Pairs) -> Iterator[str]:
+    """What averages promise about persons: g of them share one, or all of the class, and nobody is in two groups of a class."""
+    persons, asked = persons_of(case), case.document["averages"]["group"]
+    if persons is None:
+        return
+    of_class: dict[Hashable, set[str | None]] = defaultdict(set)
+    of_group: dict[tuple[Hashable, Hashable], set[str | None]] = defaultdict(set)
+    groups_of: dict[tuple[Hashable, str | None], set[Hashable]] = defaultdict(set)
+    for original, released in pairs:
+        own, group, person = classes[released], groups[released], persons[original]
+        of_class[own].add(person)
+        of_group[own, group].add(person)
+        groups_of[own, person].add(group)
+    if any(len(own) < min(asked, len(of_class[key])) for (key, _), own in of_group.items()):
+        yield "averages: one is shared by fewer persons than are asked for"
+    if any(len(own) > 1 for own in groups_of.values()):
+        yield "averages: the records of a person in a class publish different ones"
 
 
 def _fewest(keys: Sequence[Hashable], persons: Sequence[str | None], pairs: Pairs) -> int:

@@ -37,8 +37,12 @@ class Scene:
     """The column whose attribute is drawn."""
     attribute: dict[str, Any] = field(default_factory=dict)
     """What was drawn already of that attribute."""
+    kind_of_averages: str = "neither"
+    """Whether averages have noise, spread, or neither."""
     files: dict[str, str] = field(default_factory=dict)
     """Hierarchy files by name, to be written beside the policy."""
+    mechanism: Any = None
+    """The mechanism of all ε-quasis, as soon as it is drawn; ABSENT where none is stated."""
 
     def has(self, role: str) -> bool:
         return any(column.role == role for column in self.columns)
@@ -111,10 +115,48 @@ def _records_are_persons(scene: Scene) -> Any:
     return scene.rng.choices([True, False, ABSENT], weights=[94, 3, 3] if repeats else [10, 10, 80])[0]
 
 
+def _averages(scene: Scene) -> Any:
+    """Averages, mostly where k lets them be; they have no noise of records, and confident k does not apply to them."""
+    if not scene.has("epsilon-quasi") or (scene.document["k"] < 3 and scene.rng.random() < 0.97):
+        return ABSENT
+    return draw_into({}, "averages", scene) if scene.rng.random() < 0.4 else ABSENT
+
+
+def _group(scene: Scene) -> int:
+    """Members of a group: at least k, as it has to be, or rarely fewer."""
+    k: int = scene.document["k"]
+    return max(3, k + scene.rng.choice([0, 0, 1, 3, 10, 40])) if scene.rng.random() < 0.98 else 3
+
+
+def _noise(scene: Scene) -> Any:
+    """Noise and spread do not go together, so mostly one of them is drawn at the most."""
+    kind = scene.rng.choice(["neither", "neither", "noise", "noise", "spread"])
+    scene.kind_of_averages = kind
+    return True if kind == "noise" else scene.rng.choice([False, ABSENT])
+
+
+def _spread(scene: Scene) -> Any:
+    if scene.kind_of_averages == "noise" and scene.rng.random() < 0.03:
+        return True
+    return True if scene.kind_of_averages == "spread" else scene.rng.choice([False, ABSENT])
+
+
+def _draws_noise(scene: Scene) -> bool:
+    """Whether ε is needed: noise is drawn for records, or for averages."""
+    averages = scene.document.get("averages")
+    return averages is None or bool(averages.get("noise"))
+
+
+def _epsilon(scene: Scene) -> Any:
+    value = one_of(0.0001, 0.01, 0.1, 0.5, 1, 1.0, 2, 3.7, 8, 100)(scene)
+    return value if _draws_noise(scene) or scene.rng.random() < 0.2 else ABSENT
+
+
 def _cap(scene: Scene) -> Any:
     """Needed where a person's records share ε. Without it they get one draw, and ε-quasis have to be constant for persons."""
     per = scene.document.get("epsilon_per")
-    if "person" not in scene.document or scene.rng.random() > (0.6 if per == "person" else 0.4):
+    is_needed = per == "person" and "averages" in scene.document and scene.rng.random() < 0.95
+    if not is_needed and ("person" not in scene.document or scene.rng.random() > (0.6 if per == "person" else 0.4)):
         if per == "person" and scene.rng.random() < 0.95:
             _make_constant(scene)
         return ABSENT
@@ -135,7 +177,7 @@ def _make_constant(scene: Scene) -> None:
 
 def _draws_once(scene: Scene) -> bool:
     """Whether all records of a person get one draw, which needs declared ranges and no missing values in classes."""
-    is_of_persons = scene.document.get("epsilon_per") == "person"
+    is_of_persons = scene.document.get("epsilon_per") == "person" and "averages" not in scene.document
     return is_of_persons and "max_records_per_person" not in scene.document and scene.rng.random() < 0.98
 
 
@@ -273,8 +315,26 @@ def _declared(scene: Scene) -> list[int | float]:
     return [_plain(low * precision), _plain(high * precision)]
 
 
+def _mechanism(scene: Scene) -> Any:
+    """One mechanism for all ε-quasis, because they have to have the same; rarely another for one of them."""
+    drawn = maybe(0.4, any_value("attributes.epsilon-quasi.mechanism"))
+    if "averages" in scene.document and scene.rng.random() < 0.98:  # these have no mechanism
+        return ABSENT
+    if scene.mechanism is None:
+        scene.mechanism = drawn(scene)
+    return scene.mechanism if scene.rng.random() < 0.99 else drawn(scene)
+
+
 def _range(scene: Scene) -> Any:
-    kind = "declared" if _draws_once(scene) else scene.rng.choice(["class", "class", "coarse", "declared"])
+    """A range that the mechanism takes, mostly; averages without noise have none."""
+    averages = scene.document.get("averages")
+    if averages is not None and scene.rng.random() < 0.95:
+        return _declared(scene) if averages.get("noise") else ABSENT
+    _mechanism(scene)
+    kinds = ["class", "class", "coarse", "declared"]
+    if scene.mechanism == "bounded-laplace" and scene.rng.random() < 0.98:
+        kinds = ["coarse", "declared"]
+    kind = "declared" if _draws_once(scene) else scene.rng.choice(kinds)
     if kind == "coarse":
         return draw_into({}, "attributes.epsilon-quasi.range", scene)
     return "class" if kind == "class" else _declared(scene)
@@ -294,16 +354,27 @@ REASONS = ("made-up records", "<b>öffentlich</b> & bekannt", '=public("yes"), \
 # The order of the keys is the order in which settings are drawn.
 HOW: dict[str, How] = {
     "k": _k,
-    "epsilon": one_of(0.0001, 0.01, 0.1, 0.5, 1, 1.0, 2, 3.7, 8, 100),
+    "averages": _averages,
+    "averages.group": _group,
+    "averages.noise": _noise,
+    "averages.spread": _spread,
+    "epsilon": _epsilon,
     "algorithm": any_value("algorithm"),
     "max_suppression": one_of(0, 0.05, 0.1, 0.2, 0.5, 1, 1.0),
-    "confidence": maybe(0.3, only_if(lambda scene: scene.has("epsilon-quasi"), one_of(0.5, 0.9, 0.99, 0.999999))),
+    "confidence": maybe(
+        0.3,
+        only_if(
+            lambda scene: scene.has("epsilon-quasi") and "averages" not in scene.document,
+            one_of(0.5, 0.9, 0.99, 0.999999),
+        ),
+    ),
     "confidence_rule": maybe(0.7, only_if(lambda scene: "confidence" in scene.document, any_value("confidence_rule"))),
     "max_total_suppression": maybe(0.15, one_of(0.1, 0.5, 0.9, 1)),
     "max_individual_risk": maybe(0.12, one_of(0.2, 0.9, 1, 1.0)),
     "person": _person,
     "epsilon_per": only_if(
-        lambda scene: "person" in scene.document and scene.has("epsilon-quasi"), any_value("epsilon_per")
+        lambda scene: "person" in scene.document and scene.has("epsilon-quasi") and _draws_noise(scene),
+        any_value("epsilon_per"),
     ),
     "max_records_per_person": _cap,
     "records_are_persons": _records_are_persons,
@@ -334,7 +405,7 @@ HOW: dict[str, How] = {
     "attributes.epsilon-quasi.precision": _precision,
     "attributes.epsilon-quasi.range": _range,
     "attributes.epsilon-quasi.range.coarse": _coarse,
-    "attributes.epsilon-quasi.mechanism": maybe(0.3, any_value("attributes.epsilon-quasi.mechanism")),
+    "attributes.epsilon-quasi.mechanism": _mechanism,
     "attributes.epsilon-quasi.missing": maybe(
         0.5,
         lambda scene: (

@@ -174,12 +174,13 @@ def wrong_ending(
         yield f"{where} exit code {outcome.code}"
     if "Traceback" in outcome.err or "Exception ignored" in outcome.err:
         yield f"{where} a traceback"
-    says_released = "was released" in outcome.err and "nothing was released" not in outcome.err
+    is_denied = "nothing was released" in outcome.err.lower()
+    says_released = "was released" in outcome.err and not is_denied
     if outcome.code == 0 and not is_out:
         yield f"{where} exit code 0, and nothing is there"
     if is_out and outcome.code != 0 and around.is_heard and not says_released:
         yield f"{where} a release is there, and exit code {outcome.code} without a word of it"
-    if is_out and (outcome.code == INTERRUPTED or "nothing was released" in outcome.err):
+    if is_out and (outcome.code == INTERRUPTED or is_denied):
         yield f"{where} a release is there, and is denied"
     if not is_out and says_released:
         yield f"{where} a release is claimed, and is not there"

@@ -11,9 +11,16 @@ from typing import Any
 
 from kepsilon.auditing.attacks import NEAREST
 from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.group_figures import SAME_GROUPS
 from kepsilon.auditing.known_columns import attack_with_known, worst_column
 from kepsilon.auditing.leaks import report_leaks
 from kepsilon.auditing.person_figures import most_of_one, most_of_originals, persons_of_released
+from kepsilon.auditing.published_groups import (
+    PublishedGroups,
+    groups_as_classes,
+    published_groups,
+    publishes_groups,
+)
 from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.auditing.three_attributes import attack_with_three
@@ -21,6 +28,7 @@ from kepsilon.auditing.whole_records import LookedAt, look_at_whole_records
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.kept_columns.findings import KeptColumns
 from kepsilon.evaluate.linking.attackers import (
+    BY_QUASIS,
     REAL,
     Attacker,
     known_by_class,
@@ -39,6 +47,9 @@ from kepsilon.special_files import special_kind
 BY_RECORD = "; by record, though persons may have several"
 """What is added to how an attacker links, where links to the right person would be more."""
 
+MAKES_GROUPS = "makes the same groups"
+"""How whoever knows the quasis begins where averages are published."""
+
 APART, TIMES = 0.05, 1.25
 """A headline of the curator's record is too low if ours exceeds it by so much, and is so many times as large."""
 
@@ -49,11 +60,15 @@ def report_whole_records(case: AuditCase, path: Path | None) -> None:
     `path` is the release, where it is a file; the headline of the curator's record beside it is then held against the
     table.
     """
-    looked = look_at_whole_records(case, only_known=False)
-    found = report_leaks(case, looked) if case.policy.kept and looked.rows.size else None
-    attackers = tuple(_attackers(case, looked, found))
+    groups = published_groups(case) if publishes_groups(case.policy) else None
+    if groups is not None and case.linkage is not None:
+        own, looked = _of_groups(case, groups)
+    else:
+        own, looked = case, look_at_whole_records(case, only_known=False)
+    found = report_leaks(own, looked) if case.policy.kept and looked.rows.size else None
+    attackers = tuple(_attackers(case, own, looked, found))
     if case.policy.person is not None:
-        attackers = (*_by_class_of_persons(case), *(replace(own, how=own.how + BY_RECORD) for own in attackers))
+        attackers = (*_by_class_of_persons(case), *map(_by_record, attackers))
     case.findings.figures = replace(case.findings.figures, attackers=attackers)
     formula = next((own for own in attackers if own.needs_only_quasis and own.column is not None), None)
     if formula is not None and formula.risk is not None:
@@ -62,11 +77,21 @@ def report_whole_records(case: AuditCase, path: Path | None) -> None:
             _hold_headline_against(case, formula, formula.risk.total, path)
 
 
-def _attackers(case: AuditCase, looked: LookedAt, found: KeptColumns | None) -> Iterator[Attacker]:
-    """Every attacker with what the audit can work out, those who know least first."""
+def _by_record(own: Attacker) -> Attacker:
+    """An attacker with words that say it where links are to records; who makes the same groups names persons."""
+    return own if own.name == BY_QUASIS and own.how.startswith(MAKES_GROUPS) else replace(own, how=own.how + BY_RECORD)
+
+
+def _attackers(case: AuditCase, known: AuditCase, looked: LookedAt, found: KeptColumns | None) -> Iterator[Attacker]:
+    """Every attacker with what the audit can work out, those who know least first.
+
+    `known` is the case as whoever knows the quasis sees it: where averages show groups, these are its classes.
+    """
     policy, figures = case.policy, case.findings.figures
     yield _by_class(case)
-    if why_not_judged(policy) is None:
+    if policy.averages is not None:
+        yield from _by_same_groups(case)
+    elif why_not_judged(policy) is None:
         by_quasis = _by_quasis(case)
         if by_quasis.figures_in_words:
             yield by_quasis
@@ -74,8 +99,8 @@ def _attackers(case: AuditCase, looked: LookedAt, found: KeptColumns | None) -> 
             yield known_by_matching(policy, largest=figures.largest_risks.by_matching)
     if found is not None:
         yield from _by_working_out(case, looked, found)
-    if why_not_judged(policy) is None:
-        yield from _who_know_more(case, looked)
+    if why_not_judged(policy) is None or known is not case:
+        yield from _who_know_more(known, looked)
 
 
 def _by_class_of_persons(case: AuditCase) -> Iterator[Attacker]:
@@ -119,6 +144,21 @@ def _by_quasis(case: AuditCase) -> Attacker:
     return replace(own, realised=realised)
 
 
+def _of_groups(case: AuditCase, groups: PublishedGroups) -> tuple[AuditCase, LookedAt]:
+    """The case as whoever makes the same groups sees it, and the records of it that are looked at."""
+    own = groups_as_classes(case, groups)
+    return own, look_at_whole_records(own, only_known=False)
+
+
+def _by_same_groups(case: AuditCase) -> Iterator[Attacker]:
+    """Whoever makes the same groups and guesses within them; nobody where groups do not show."""
+    attacks = case.findings.figures.attacks
+    if attacks is not None:
+        share = attacks.realised[SAME_GROUPS]
+        own = known_by_quasis(case.policy, risk=_estimate(share), largest=attacks.largest_posterior)
+        yield replace(own, realised=share)
+
+
 def _by_working_out(case: AuditCase, looked: LookedAt, found: KeptColumns) -> Iterator[Attacker]:
     """Whoever works out the kept column through which most records are linked; nobody where that could be chance."""
     real = [own for own in found.columns if own.z >= REAL]
@@ -146,7 +186,11 @@ def _who_know_more(case: AuditCase, looked: LookedAt) -> Iterator[Attacker]:
         yield replace(own, realised=links.realised, measured_on=_measured_on(looked))
     three = attack_with_three(case, looked)
     if three is not None:
-        mean, worst = known_by_three(three.expected, n_sampled=len(looked.rows) if looked.is_sample else None)
+        mean, worst = known_by_three(
+            three.expected,
+            n_sampled=len(looked.rows) if looked.is_sample else None,
+            are_averages=policy.averages is not None,
+        )
         yield replace(mean, realised=three.realised)
         yield replace(worst, realised=three.realised_by_worst)
     links = attack_with_known(case, looked, policy.kept)

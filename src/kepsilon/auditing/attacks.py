@@ -16,6 +16,7 @@ from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import ReconstructedClasses
 from kepsilon.auditing.few_records import check_links
 from kepsilon.auditing.findings import AttackFigures, LinksInDoubt, StrongestAttack, counted
+from kepsilon.auditing.group_figures import attack_groups
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.nearest_links import (
     INDISTINCT,
@@ -97,6 +98,9 @@ def check_attacks(case: AuditCase) -> None:
         expected_nearest_neighbour=expected,
     )
     average = f"{classes.n_classes / case.released.n_records:.2%} on average"
+    if policy.averages is not None:
+        findings.headline = attack_groups(case)
+        return
     if why is not None:
         findings.warning("attacks", why)
         findings.headline = (
@@ -306,7 +310,7 @@ def attack_among(
         distances = _distances(published[part], values, ranges)
         slack = binary_error_of_distances(published[part], values, ranges)
         _attack_records(sums, distances, place[part], slack=slack, epsilon=case.epsilon)
-        if len(ranges) == 1 and np.nan_to_num(ranges[0]) > 0:
+        if len(ranges) == 1 and ranges[0] > 0:
             nearest = INDISTINCT * slack * ranges[0]
             alike = n_with_own_value(values[:, 0], place[part], nearest=nearest)
             _add_undecided(sums, distances, place[part], slack=slack, n_alike=alike)
@@ -314,7 +318,7 @@ def attack_among(
 
 def _is_complete(published: FloatArray, values: FloatArray, ranges: FloatArray) -> bool:
     """Whether no value of an ε-quasi with noise is missing; a tampered release may lack some."""
-    active = np.nan_to_num(ranges) > 0
+    active = ranges > 0
     return not (np.isnan(published[:, active]).any() or np.isnan(values[:, active]).any())
 
 
@@ -333,7 +337,7 @@ def _distances(published: FloatArray, values: FloatArray, ranges: FloatArray) ->
     """
     farthest = np.zeros((len(published), len(values)))
     for j in range(published.shape[1]):
-        if np.nan_to_num(ranges[j]) > 0:
+        if ranges[j] > 0:
             distance = np.abs(published[:, j, np.newaxis] - values[:, j]) / ranges[j]
             np.fmax(farthest, distance, out=farthest)  # skips missing values, which tell nothing
     return farthest

@@ -11,6 +11,7 @@ import numpy as np
 
 from kepsilon.auditing.attackers import report_whole_records
 from kepsilon.auditing.attacks import check_attacks
+from kepsilon.auditing.averages import check_averages
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import ReconstructedClasses
 from kepsilon.auditing.confident import check_confident_k
@@ -39,6 +40,7 @@ from kepsilon.auditing.published_values import check_published_values
 from kepsilon.auditing.readings import find_classes
 from kepsilon.auditing.records import (
     check_constant_classes,
+    check_inside_ranges,
     check_kept_columns,
     check_linked_classes,
     check_linked_labels,
@@ -51,7 +53,7 @@ from kepsilon.auditing.schema import (
     require_not_exchanged,
 )
 from kepsilon.auditing.single_risk import check_single_risk
-from kepsilon.auditing.stated_laws import why_not_judged
+from kepsilon.auditing.stated_laws import why_noise_not_judged
 from kepsilon.auditing.tables import Original, Released, read_original
 from kepsilon.auditing.taken_out import check_taken_out
 from kepsilon.engines.arrow.audited import AuditedTable
@@ -70,6 +72,7 @@ NOT_A_RELEASE = "The release lacks what a release under this policy has; what co
 Checks = tuple[Callable[[AuditCase], None], ...]
 
 CHECKS_OF_NOISE: Checks = (
+    check_inside_ranges,
     check_one_draw,
     check_linked_noise,
     check_exact_values,
@@ -82,8 +85,14 @@ CHECKS_OF_NOISE: Checks = (
 
 
 def check_noise(case: AuditCase) -> None:
-    """Makes the checks that rest on the law of the noise, or warns that the audit does not state that law."""
-    if (why := why_not_judged(case.policy)) is not None:
+    """Makes the checks that rest on the law of the noise, or warns that the audit does not state that law.
+
+    Averages have checks of their own.
+    """
+    if case.policy.averages is not None:
+        check_averages(case)
+        return
+    if (why := why_noise_not_judged(case.policy)) is not None:
         case.findings.warning("noise", why)
         return
     for check in CHECKS_OF_NOISE:

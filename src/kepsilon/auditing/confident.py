@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.claimed_law import reach_in_ranges
 from kepsilon.auditing.findings import counted
-from kepsilon.auditing.noise_law import radius_quantile
 from kepsilon.auditing.tables import n_persons
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -30,7 +30,7 @@ def check_confident_k(case: AuditCase) -> None:
         return
     rule = policy.confidence_rule
     what = "originals" if policy.person is None else "persons"
-    reach = _originals_in_reach(case, confidence=confidence)
+    reach = _originals_in_reach(case)
     seen = classes.is_known[classes.of_released]
     if not seen.any():
         findings.note("confident k", "the originals of no class are known, so that nothing was looked at.")
@@ -71,7 +71,7 @@ def check_confident_k(case: AuditCase) -> None:
         findings.note("confident k", "classes whose originals are not known were not looked at.")
 
 
-def _originals_in_reach(case: AuditCase, *, confidence: float) -> IntArray:
+def _originals_in_reach(case: AuditCase) -> IntArray:
     """Originals of its class that lie within the linking range of each released record, in all ε-quasis together.
 
     Shape (n_released,); 0 for records of classes whose originals are not known. Where the policy names persons, the number
@@ -79,9 +79,9 @@ def _originals_in_reach(case: AuditCase, *, confidence: float) -> IntArray:
     """
     policy, noise = case.policy, case.noise
     names = list(policy.epsilon_quasis)
-    radii = np.array([0.0, *(radius_quantile(d, confidence) for d in range(1, len(names) + 1))])
+    radii = np.array([0.0, *(reach_in_ranges(policy, d) for d in range(1, len(names) + 1))])
     half = np.array([float(fraction(attribute.precision)) / 2 for attribute in policy.epsilon_quasis.values()])
-    reach = noise.ranges * (radii[noise.n_active] / case.epsilon)[:, np.newaxis] + half
+    reach = noise.ranges * radii[noise.n_active][:, np.newaxis] + half
     reach = np.where(noise.ranges > 0, reach, np.nan)  # a value that the whole class shares rules nobody out
     published = np.column_stack([case.released.numbers[name] for name in names])
     counts = np.zeros(case.released.n_records, dtype=np.int64)

@@ -19,12 +19,14 @@ from kepsilon.auditing.classes import NOWHERE
 from kepsilon.auditing.comparison import Between, Comparison, compare
 from kepsilon.auditing.digests import digest_of
 from kepsilon.auditing.findings import quoted
+from kepsilon.auditing.group_figures import compare_form_of_groups, figures_of_groups
 from kepsilon.auditing.person_figures import compare_homogeneity, known_persons
 from kepsilon.auditing.person_links import realised_links
 from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.single_risk import ROUNDING
 from kepsilon.auditing.stated_attackers import compare_attackers
 from kepsilon.auditing.stated_laws import why_not_judged
+from kepsilon.auditing.survival import compare_survival
 from kepsilon.json_values import Json, json_of
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.guarantee import statement
@@ -68,6 +70,7 @@ def check_record(case: AuditCase, path: Path) -> None:
     if (
         "expected" in known.get("linking_risk", {})
         and attacks is not None
+        and NEAREST in attacks.realised
         and attacks.records_attacked == released.n_records
     ):
         nearest: float | Between = attacks.realised[NEAREST]
@@ -87,11 +90,13 @@ def check_record(case: AuditCase, path: Path) -> None:
                 "over_nine_tenths": attacks.over_nine_tenths,
             }
         known["linking_risk"]["per_original"]["realised"] = nearest * per_original
-    if case.policy.person is not None:
+    if case.policy.person is not None and case.policy.averages is None:
         known.setdefault("linking_risk", {}).update(realised_links(case))
     found = compare(document, known, case.policy)
     _compare_form_of_persons(case, document, found)
+    compare_form_of_groups(case, document, found)
     compare_homogeneity(case, document, found)
+    compare_survival(case, document, found)
     compare_attackers(case, document, known, found)
     _hold_against_largest(case, document, found)
     named = ", ".join(quoted(path, most=80) for path in found.wrong[:MOST_NAMED])
@@ -114,10 +119,11 @@ def _compare_form_of_persons(case: AuditCase, document: Json, found: Comparison)
     found.require(
         isinstance(stated, Mapping) and {"count", "fewest_in_a_class", "records_per_person"} <= set(stated), "persons"
     )
+    expected = "how many links to persons were expected, and " if case.policy.averages is None else ""
     case.findings.note(
         "curator",
-        "not tried: how many links to persons were expected, and the links of whoever knows kept columns or joins equal "
-        "values. The attackers of the audit's own table link a record to its original.",
+        f"not tried: {expected}the links to persons of whoever knows kept columns or joins equal values. Whoever knows more "
+        "than the quasis links a record to its original in the audit's own table.",
     )
 
 
@@ -177,7 +183,7 @@ def _recomputed(case: AuditCase) -> Json:
         "guarantee": {
             "statement": statement(policy),
             "k": policy.k,
-            "epsilon": policy.epsilon,
+            "epsilon": policy.epsilon if policy.draws_noise else None,
             "confidence": policy.confidence,
         },
         "records": {
@@ -214,7 +220,7 @@ def _recomputed(case: AuditCase) -> Json:
         mean = sum(classes.losses) / len(classes.losses) if classes.losses else 0.0
         known["loss"]["precision"] = {**dict(zip(original.domains, classes.losses, strict=True)), "overall": mean}
     if is_complete:
-        known |= _figures_of_noise(case)
+        known |= _figures_of_noise(case) if policy.averages is None else figures_of_groups(case)
     return known
 
 
@@ -255,7 +261,7 @@ def _figures_of_noise(case: AuditCase) -> Json:
             figures["expected_relative"] = relative
             if relative is not None:
                 figures["uniform_equivalent"] = 2 * relative
-                figures["epsilon_for_uniform_5_percent"] = relative * policy.epsilon / 0.025
+                figures["epsilon_for_uniform_5_percent"] = relative * policy.stated_epsilon / 0.025
             figures["range_relative"] = _over(_mean(expected[present]), width)
         if linkage is not None and has_digits:
             before, after = original.numbers[name][linkage.original_row], case.released.numbers[name]

@@ -8,20 +8,22 @@ import math
 import numpy as np
 
 from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.claimed_law import below, lattice_share
 from kepsilon.auditing.findings import counted
-from kepsilon.auditing.noise_law import LATTICE, Rounding, marginal_cdf
+from kepsilon.auditing.noise_law import Rounding
 from kepsilon.auditing.one_draw import has_own_draw, most_with_one_draw
 from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.tail_bounds import chernoff_bound
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 
-def check_exact_values(case: AuditCase) -> None:
+def check_exact_values(case: AuditCase, *, units: str = "records") -> None:
     """With a linkage, counts values that noise left as they were, over the whole release and class by class.
 
     The number expected is summed over all originals of a class, released or not, so that leaving some out cannot explain
     a high count. Confident k takes out whole classes by their noise, so those that stay hold more values near their
     originals than chance gives; over the whole release each record of an absent class therefore counts as expected.
+    `units` names what was drawn for: records, or groups whose averages are published.
     """
     classes, noise, linkage, findings = case.classes, case.noise, case.linkage, case.findings
     if linkage is None or not case.policy.epsilon_quasis:
@@ -45,18 +47,19 @@ def check_exact_values(case: AuditCase) -> None:
         expected = np.bincount(ids, weights=probability, minlength=classes.n_classes)
         n_found = int(found.sum())
         exposed = [c for c in np.flatnonzero(found) if chernoff_bound(float(found[c]), float(expected[c])) < one_class]
+        its = f"the {name} of the original" if units == "records" else f"the average {name} of its originals"
         if chernoff_bound(n_found, float(expected.sum()) + n_elsewhere) < level:
             findings.broken(
                 "noise",
-                f"{counted(n_found, 'record is', 'records are')} published with the {name} of the original as it is, and "
+                f"{counted(n_found, f'{units[:-1]} is', f'{units} are')} published with {its} as it is, and "
                 f"{float(expected.sum()):,.1f} would be by chance.",
             )
         elif exposed:
             n_exposed = int(found[exposed].sum())
             findings.broken(
                 "noise",
-                f"{counted(n_exposed, 'record', 'records')} of {counted(len(exposed), 'class', 'classes')} published with "
-                f"the {name} of the original as it is, and {float(expected[exposed].sum()):,.1f} would be by chance.",
+                f"{counted(n_exposed, units[:-1], units)} of {counted(len(exposed), 'class', 'classes')} published with "
+                f"{its} as it is, and {float(expected[exposed].sum()):,.1f} would be by chance.",
             )
 
 
@@ -74,14 +77,8 @@ def _probability_unmoved(case: AuditCase, originals: IntArray, j: int, *, roundi
     noise, ids = case.noise, case.classes.of_original[originals]
     centre = noise.values[originals, j]
     rounded = np.rint(centre / rounding.step) * rounding.step
-    scale = noise.ranges[ids, j] / case.epsilon
-    probability = np.zeros(len(originals))
-    for d in np.unique(noise.n_active[ids]).tolist():
-        of_d = noise.n_active[ids] == d
-        below, above = (
-            marginal_cdf((rounded[of_d] + side * rounding.step / 2 - centre[of_d]) / scale[of_d], d) for side in (-1, 1)
-        )
-        probability[of_d] = np.minimum(1.0, above - below + case.epsilon * LATTICE)
+    first, last = (below(case, j, rounded + side * rounding.step / 2, centre, ids) for side in (-1, 1))
+    probability = np.minimum(1.0, last - first + lattice_share(case))
     is_inside = (rounded > rounding.low + rounding.step / 2) & (rounded < rounding.high - rounding.step / 2)
     return np.where(is_inside, probability, 0.0)
 

@@ -10,7 +10,7 @@ from kepsilon.evaluate.kept_columns.identifiers_inside import shares_inside
 from kepsilon.evaluate.kept_columns.look import look_at_kept_columns
 from kepsilon.evaluate.kept_columns.wording import what_it_tells
 from kepsilon.evaluate.linking.attackers import quasis_in_words
-from kepsilon.policy.guarantee import shown_name
+from kepsilon.policy.names import shown_name
 
 
 def report_leaks(case: AuditCase, looked: LookedAt) -> KeptColumns:

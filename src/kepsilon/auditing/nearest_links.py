@@ -29,7 +29,7 @@ class Links:
 
 def binary_error_of_distances(published: FloatArray, values: FloatArray, ranges: FloatArray) -> FloatArray:
     """How far apart the distances of each published record may be that are equal but for binary rounding."""
-    active = np.nan_to_num(ranges) > 0
+    active = ranges > 0
     if not active.any():
         return np.zeros(len(published))
     sizes = np.nan_to_num(np.abs(published[:, active])) + np.nan_to_num(np.abs(values[:, active])).max(axis=0)

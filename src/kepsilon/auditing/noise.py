@@ -6,9 +6,11 @@ from __future__ import annotations
 import numpy as np
 
 from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.independent_noise import check_independence, n_tests_of_independence
 from kepsilon.auditing.noise_of_records import check_noise_of_records, n_tests_of_records
 from kepsilon.auditing.noise_patterns import check_patterns
 from kepsilon.auditing.residuals import SEED, Residuals, residuals_of
+from kepsilon.auditing.stated_laws import is_bounded
 from kepsilon.auditing.tail_bounds import UNIFORM_VARIANCE, bernstein_bound, dkw_bound, exponential_tails
 
 TESTS_OF_ONE = 4
@@ -21,7 +23,8 @@ def check_linked_noise(case: AuditCase) -> None:
     if case.linkage is None or not names:
         return
     rng = np.random.default_rng(SEED)
-    level = case.false_alarms.level("noise", n_tests=TESTS_OF_ONE * len(names) + n_tests_of_records(len(names)))
+    n_of_records = (n_tests_of_independence if is_bounded(case.policy) else n_tests_of_records)(len(names))
+    level = case.false_alarms.level("noise", n_tests=TESTS_OF_ONE * len(names) + n_of_records)
     by_name = {}
     has_more = []
     for j, name in enumerate(names):
@@ -29,10 +32,12 @@ def check_linked_noise(case: AuditCase) -> None:
         if not residuals.is_released.any():
             case.findings.note("noise", f"{name} has no noise in any class whose originals are known; nothing to test.")
             continue
-        has_more.append(_judge(case, residuals, name, level=level))
+        has_more.append(judge_noise(case, residuals, name, level=level))
         by_name[name] = residuals.with_sizes_drawn_anew(rng) if has_more[-1] else residuals
     check_patterns(case, by_name)
-    if len(names) > 1:
+    if is_bounded(case.policy):
+        check_independence(case, by_name, level=level)
+    elif len(names) > 1:
         check_noise_of_records(case, has_more=all(has_more), level=level)
     if case.policy.confidence is not None:
         case.findings.note(
@@ -41,10 +46,11 @@ def check_linked_noise(case: AuditCase) -> None:
         )
 
 
-def _judge(case: AuditCase, residuals: Residuals, name: str, *, level: float) -> bool:
+def judge_noise(case: AuditCase, residuals: Residuals, name: str, *, level: float, units: str = "records") -> bool:
     """Adds the finding on the noise of one ε-quasi: its first fault, or that it is as claimed.
 
-    Tells whether there is more noise than claimed, which protects more than was promised and is no fault.
+    Tells whether there is more noise than claimed, which protects more than was promised and is no fault. `units` names what
+    was drawn for.
     """
     findings = case.findings
     uniform = residuals.uniform[residuals.is_released]
@@ -61,7 +67,7 @@ def _judge(case: AuditCase, residuals: Residuals, name: str, *, level: float) ->
             f"the noise on {name} is not centred: it moves values one way more than the other, all of them or class by class.",
         )
         return False
-    size = f"over {n_seen:,} records its size is {ratio:.2f} times what it should be"
+    size = f"over {n_seen:,} {units} its size is {ratio:.2f} times what it should be"
     if too_small < level:
         findings.broken("noise", f"{name} has less noise than claimed: {size}.")
         return False
@@ -77,6 +83,6 @@ def _judge(case: AuditCase, residuals: Residuals, name: str, *, level: float) ->
         return False
     findings.passed(
         "noise",
-        f"{name}: scale ({ratio:.3f} times the claimed one over {n_seen:,} records), centre and shape as claimed.",
+        f"{name}: scale ({ratio:.3f} times the claimed one over {n_seen:,} {units}), centre and shape as claimed.",
     )
     return False

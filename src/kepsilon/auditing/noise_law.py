@@ -17,7 +17,7 @@ import numpy as np
 from kepsilon.auditing.classes import NOWHERE, ReconstructedClasses
 from kepsilon.auditing.tables import Original
 from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, fraction
+from kepsilon.policy.roles import Bounds, CoarseSpecification, EpsilonQuasi, fraction
 from kepsilon.table.arrays import FloatArray, IntArray
 
 FARTHEST = 700.0
@@ -32,13 +32,15 @@ class ClaimedNoise:
     """What the policy claims about the noise of each class, worked out from the originals of the class."""
 
     values: FloatArray
-    """Values that noise is added to: originals, clipped to declared bounds; shape (n_originals, n_epsilon_quasis)."""
+    """Values that noise is added to, or that are averaged: originals, clipped; shape (n_originals, n_epsilon_quasis)."""
     low: FloatArray
     """Smallest value of each class, NaN where none is known, shape (n_classes, n_epsilon_quasis)."""
     high: FloatArray
     """Largest value of each class, shaped like `low`."""
     ranges: FloatArray
     """R of each class, NaN where its originals are not known, shaped like `low`."""
+    starts: FloatArray
+    """Lower end of the range of each class, NaN where none is known, shaped like `low`."""
     n_active: IntArray
     """ε-quasis with noise in each class, shape (n_classes,)."""
     n_clipped: dict[str, int]
@@ -49,24 +51,40 @@ def claimed_noise(original: Original, classes: ReconstructedClasses, policy: Pol
     """The noise that the policy claims for these classes."""
     names = list(policy.epsilon_quasis)
     shape = (classes.n_classes, len(names))
-    low, high, ranges = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, np.nan)
+    low, high, ranges, starts = (np.full(shape, np.nan) for _ in range(4))
     values = np.empty((original.n_records, len(names)))
     n_clipped = {}
     belongs = np.flatnonzero(classes.of_original != NOWHERE)
     ids = classes.of_original[belongs]
     for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
         own = original.numbers[name]
-        if isinstance(attribute.range, tuple):
-            lowest, highest = (float(fraction(bound)) for bound in attribute.range)
+        bounds = clipped_to(attribute, policy)
+        if bounds is not None:
+            lowest, highest = (float(fraction(bound)) for bound in bounds)
             clipped = np.clip(own, lowest, highest)
             n_clipped[name] = int(np.count_nonzero((clipped != own)[belongs] & ~np.isnan(own[belongs])))
             own = clipped
         values[:, j] = own
         low[:, j], high[:, j] = extremes(own[belongs], ids, n_classes=classes.n_classes)
-        ranges[:, j] = range_of(low[:, j], high[:, j], attribute)
+        ranges[:, j] = range_of(low[:, j], high[:, j], attribute if policy.draws_noise else without_range(attribute))
+        starts[:, j] = start_of(low[:, j], attribute)
     ranges[~classes.is_known] = np.nan
     n_active = np.count_nonzero(np.nan_to_num(ranges) > 0, axis=1)
-    return ClaimedNoise(values=values, low=low, high=high, ranges=ranges, n_active=n_active, n_clipped=n_clipped)
+    return ClaimedNoise(
+        values=values, low=low, high=high, ranges=ranges, starts=starts, n_active=n_active, n_clipped=n_clipped
+    )
+
+
+def clipped_to(attribute: EpsilonQuasi, policy: Policy) -> Bounds | None:
+    """What values are clipped to before anything else: declared bounds, or the domain of averages without noise."""
+    if not policy.draws_noise:
+        return attribute.domain
+    return attribute.range if isinstance(attribute.range, tuple) else None
+
+
+def without_range(attribute: EpsilonQuasi) -> EpsilonQuasi:
+    """An ε-quasi for which no noise is drawn: a range that it states sets nothing, and R is that of the class."""
+    return attribute.model_copy(update={"range": None})
 
 
 def extremes(values: FloatArray, ids: IntArray, *, n_classes: int) -> tuple[FloatArray, FloatArray]:
@@ -93,6 +111,16 @@ def range_of(low: FloatArray, high: FloatArray, attribute: EpsilonQuasi) -> Floa
         )
         return n_steps * float(step)
     return high - low
+
+
+def start_of(low: FloatArray, attribute: EpsilonQuasi) -> FloatArray:
+    """Lower end of the range of classes with these smallest values, shape (n_classes,)."""
+    if isinstance(attribute.range, tuple):
+        return np.where(np.isnan(low), np.nan, float(fraction(attribute.range[0])))
+    if isinstance(attribute.range, CoarseSpecification):
+        precision, step = fraction(attribute.precision), fraction(attribute.range.coarse)
+        return np.floor(whole_units(low, precision) / int(step / precision)) * float(step)
+    return low
 
 
 def whole_units(values: FloatArray, precision: Fraction) -> FloatArray:

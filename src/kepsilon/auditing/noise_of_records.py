@@ -28,11 +28,11 @@ def n_tests_of_records(n_attributes: int) -> int:
     return TESTS_OF_SIZES + n_attributes * (n_attributes - 1) // 2 if n_attributes > 1 else 0
 
 
-def check_noise_of_records(case: AuditCase, *, has_more: bool, level: float) -> None:
+def check_noise_of_records(case: AuditCase, *, has_more: bool, level: float, units: str = "records") -> None:
     """Tests the noise of records with several ε-quasis, with a linkage; each test is wrong with probability `level`.
 
     `has_more` tells that every ε-quasi has more noise than claimed, as it has if each is drawn by itself with a part of ε.
-    That protects no less than was promised, so that sizes need not go together as claimed.
+    That protects no less than was promised, so that sizes need not go together as claimed. `units` names what was drawn for.
     """
     classes, noise = case.classes, case.noise
     chosen = classes.known_originals
@@ -44,7 +44,7 @@ def check_noise_of_records(case: AuditCase, *, has_more: bool, level: float) -> 
     here = chosen[of_original[chosen] != GONE]
     n_gone = len(chosen) - len(here) + n_taken_out_with_class(case)
     coordinates = _Coordinates(case, here, of_original[here])
-    is_sound = _check_largest(case, coordinates, n_gone=n_gone, level=level)
+    is_sound = _check_largest(case, coordinates, n_gone=n_gone, level=level, units=units)
     suspicions = _sign_suspicions(case, coordinates, n_gone=n_gone)
     if not has_more:
         alike, unlike = sizes_together(coordinates.least, coordinates.most, coordinates.n_active, n_gone=n_gone)
@@ -54,14 +54,14 @@ def check_noise_of_records(case: AuditCase, *, has_more: bool, level: float) -> 
     if faults:
         case.findings.broken(
             "noise",
-            f"the noise of whole records is not drawn together as claimed, so that the epsilon-quasis together tell more "
+            f"the noise of whole {units} is not drawn together as claimed, so that the epsilon-quasis together tell more "
             f"than ε allows: {'; '.join(faults)}.",
         )
     elif is_sound:
         case.findings.passed(
             "noise",
-            f"whole records: the largest of their noises, and how the others go with it, follow their claim over "
-            f"{len(here):,} records.",
+            f"whole {units}: the largest of their noises, and how the others go with it, follow their claim over "
+            f"{len(here):,} {units}.",
         )
 
 
@@ -90,7 +90,7 @@ class _Coordinates:
             self.signs[:, j] = np.where(active, (below > 0).astype(np.float64) - (above < 0), 0.0)
 
 
-def _check_largest(case: AuditCase, coordinates: _Coordinates, *, n_gone: int, level: float) -> bool:
+def _check_largest(case: AuditCase, coordinates: _Coordinates, *, n_gone: int, level: float, units: str) -> bool:
     """Whether the largest coordinates of records are as large as claimed; adds a finding if they are not."""
     least, most = coordinates.least.max(axis=1), coordinates.most.max(axis=1)
     small, large = np.empty(len(least)), np.empty(len(least))
@@ -101,12 +101,12 @@ def _check_largest(case: AuditCase, coordinates: _Coordinates, *, n_gone: int, l
     if exponential_tails(small, n_gone)[0] < level:
         case.findings.broken(
             "noise",
-            "the noise of whole records is smaller than claimed: the epsilon-quasis together tell more than ε allows.",
+            f"the noise of whole {units} is smaller than claimed: the epsilon-quasis together tell more than ε allows.",
         )
         return False
     if exponential_tails(large, n_gone)[1] < level:
         case.findings.warning(
-            "noise", "the noise of whole records is larger than claimed; each record should be one unit."
+            "noise", f"the noise of whole {units} is larger than claimed; each of them should be one unit."
         )
         return False
     return True

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.auditing.case import AuditCase
-from kepsilon.auditing.noise_law import LATTICE, whole_units
+from kepsilon.auditing.claimed_law import lattice_share
+from kepsilon.auditing.noise_law import whole_units
 from kepsilon.auditing.order import correlation_probability, sorting_ranks
 from kepsilon.auditing.residuals import Residuals, released_as
 from kepsilon.auditing.tail_bounds import chernoff_bound, cosine_bound, linear_bound, pairs_bound, product_bounds
@@ -115,22 +116,22 @@ def _within_classes(case: AuditCase, residuals: Residuals, observed: Observed) -
         ),
         "records of a class share its size": shared_probability(size, ids, n_absent=n_absent, least=k),
         "it is the same for some records of a class": ties_probability(
-            size, ids, epsilon=case.epsilon, n_elsewhere=residuals.n_elsewhere
+            size, ids, lattice=lattice_share(case), n_elsewhere=residuals.n_elsewhere
         ),
-        "it is smaller in some classes": thinner_probability(size, ids, epsilon=case.epsilon, n_absent=n_absent),
+        "it is smaller in some classes": thinner_probability(size, ids, lattice=lattice_share(case), n_absent=n_absent),
     }
 
 
 def _across_classes(case: AuditCase, residuals: Residuals, everybody: Observed, in_classes: Observed) -> Suspicions:
     """Noise that comes again in other classes, or follows the place in the class, or is smaller for some records."""
-    n_elsewhere, epsilon = residuals.n_elsewhere, case.epsilon
+    n_elsewhere, lattice = residuals.n_elsewhere, lattice_share(case)
     suspicions = {
         "the same values of it come again and again": repeated_probability(residuals.uniform, n_elsewhere=n_elsewhere),
         "it is the same for records of different classes": ties_probability(
-            in_classes.size, np.zeros(len(in_classes.rows), dtype=np.int64), epsilon=epsilon, n_elsewhere=n_elsewhere
+            in_classes.size, np.zeros(len(in_classes.rows), dtype=np.int64), lattice=lattice, n_elsewhere=n_elsewhere
         ),
         "it is smaller for some of the records": thinner_probability(
-            everybody.size, np.zeros(len(everybody.rows), dtype=np.int64), epsilon=epsilon
+            everybody.size, np.zeros(len(everybody.rows), dtype=np.int64), lattice=lattice
         ),
     }
     orders = {"by row": residuals.rows.astype(np.float64)}
@@ -177,7 +178,7 @@ def _against_columns(case: AuditCase, everybody: Observed) -> Suspicions:
             suspicions[f"its {what} is special for one value of {name}"] = special_probability(own, ids)
     for name, ids in groups.items():
         suspicions[f"it is smaller for some values of {name}"] = thinner_probability(
-            everybody.size, ids, epsilon=case.epsilon
+            everybody.size, ids, lattice=lattice_share(case)
         )
     return suspicions
 
@@ -233,7 +234,7 @@ def shared_probability(
     return pairs_bound(statistic, np.append(sizes[several], np.full(n_absent, max(2, least))), above=True)
 
 
-def ties_probability(values: FloatArray, ids: IntArray, *, epsilon: float, n_elsewhere: int = 0) -> float:
+def ties_probability(values: FloatArray, ids: IntArray, *, lattice: float, n_elsewhere: int = 0) -> float:
     """Bound on the probability that so many values have a neighbour so near within their group.
 
     Sorted, m values have m − 1 gaps between them. For values uniform on an interval of length 1 a gap exceeds δ with
@@ -250,7 +251,7 @@ def ties_probability(values: FloatArray, ids: IntArray, *, epsilon: float, n_els
     smallest = 1.0
     for near in NEAREST:
         chance = -np.expm1(sizes * np.log1p(-near))
-        expected = float((counts * (sizes - 1) * np.minimum(1.0, chance + sizes * epsilon * LATTICE)).sum())
+        expected = float((counts * (sizes - 1) * np.minimum(1.0, chance + sizes * lattice)).sum())
         found = int(np.count_nonzero(gaps <= near))
         smallest = min(smallest, chernoff_bound(found, expected * LATTICE_SLACK))
     return min(1.0, len(NEAREST) * smallest)
@@ -318,7 +319,7 @@ def special_probability(values: FloatArray, ids: IntArray) -> float:
     return min(1.0, len(sizes) * linear_bound(float(size[best]), squares=float(sizes[best])))
 
 
-def thinner_probability(size: FloatArray, ids: IntArray, *, epsilon: float, n_absent: int = 0) -> float:
+def thinner_probability(size: FloatArray, ids: IntArray, *, lattice: float, n_absent: int = 0) -> float:
     """Bound on the probability that noise is so much more often small, in any or several of the groups.
 
     With t = (size + 1)/2, noise that is f times smaller for a share π of the records has the density
@@ -334,8 +335,8 @@ def thinner_probability(size: FloatArray, ids: IntArray, *, epsilon: float, n_ab
     for share, factor in SMALLER:
         each = np.log1p(share * (factor * np.exp((factor - 1) * rest) - 1))
         by_group = np.bincount(own, weights=each, minlength=len(sizes)) + n_hidden * np.log1p(-share)
-        # The noise's own steps move the distribution function by ε·LATTICE at most, and so the mean by that times f.
-        by_group -= sizes * (2 * share * factor * epsilon * LATTICE)
+        # The noise's own steps move the distribution function by `lattice` at most, and so the mean by that times f.
+        by_group -= sizes * (2 * share * factor * lattice)
         of_group = np.logaddexp(of_group, by_group - np.log(len(SMALLER)))
     return evidence_bound(of_group, n_absent=n_absent)
 

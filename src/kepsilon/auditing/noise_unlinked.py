@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.claimed_law import below
 from kepsilon.auditing.classes import as_one_class
-from kepsilon.auditing.noise_law import Rounding, claimed_noise, marginal_cdf
+from kepsilon.auditing.noise_law import Rounding, claimed_noise
 from kepsilon.auditing.one_draw import most_with_one_draw, sums_by_draw, variance_by_draw
 from kepsilon.auditing.order import sorting_ranks
 from kepsilon.auditing.residuals import n_taken_out_with_class
+from kepsilon.auditing.stated_laws import is_bounded
 from kepsilon.auditing.tables import codes_of_both
 from kepsilon.auditing.tail_bounds import bernstein_bound
 from kepsilon.policy.policy import Policy
@@ -304,9 +306,11 @@ def _binned(case: AuditCase, j: int, chosen: IntArray) -> BinnedValues:
     classes, noise = case.classes, case.noise
     name, attribute = list(case.policy.epsilon_quasis.items())[j]
     rounding = Rounding.of(attribute)
-    scale = (noise.ranges[:, j] / case.epsilon)[chosen]
-    n_active = noise.n_active[chosen]
-    edges = _edges(noise.low[chosen, j], noise.high[chosen, j], scale, rounding)
+    if is_bounded(case.policy):
+        edges = _edges(noise.starts[chosen, j], (noise.starts + noise.ranges)[chosen, j], rounding)
+    else:
+        far = BEYOND * (noise.ranges[:, j] / case.epsilon)[chosen]
+        edges = _edges(noise.low[chosen, j] - far, noise.high[chosen, j] + far, rounding)
     new_id = np.full(classes.n_classes, -1, dtype=np.int64)
     new_id[chosen] = np.arange(len(chosen))
     members = classes.known_originals
@@ -317,13 +321,7 @@ def _binned(case: AuditCase, j: int, chosen: IntArray) -> BinnedValues:
 
     def masses(part: slice, factor: float) -> FloatArray:
         """Probability of each bin for a slice of the originals, with noise divided by `factor`, shape (n, N_BINS)."""
-        own = ids[part]
-        distances = (edges[own] - centre[part, np.newaxis]) * (factor / scale[own, np.newaxis])
-        below = np.empty_like(distances)
-        for d in np.unique(n_active[own]).tolist():
-            of_d = n_active[own] == d
-            below[of_d] = marginal_cdf(distances[of_d], d)
-        return np.diff(below, axis=1)
+        return np.diff(below(case, j, edges[ids[part]], centre[part], chosen[ids[part]], factor=factor), axis=1)
 
     expected = [np.zeros((len(chosen), N_BINS)) for _ in range(3)]
     for part in parts:
@@ -348,8 +346,8 @@ def _binned(case: AuditCase, j: int, chosen: IntArray) -> BinnedValues:
     most = most_with_one_draw(case)
     largest = np.array([2 * LARGEST_SCORE, 2 * LARGEST_SCORE, 2.0])
     if most > 1:
-        above, below = scores.max(axis=1)[ids] - means, means - scores.min(axis=1)[ids]
-        above[:, PLACE] = np.maximum(above, below)[:, PLACE]  # the place may be off to either side
+        above, beneath = scores.max(axis=1)[ids] - means, means - scores.min(axis=1)[ids]
+        above[:, PLACE] = np.maximum(above, beneath)[:, PLACE]  # the place may be off to either side
         largest = sums_by_draw(case, members, above).max(axis=0)
     published = case.released.numbers[name]
     sees = np.flatnonzero((new_id[classes.of_released] >= 0) & ~np.isnan(published))
@@ -373,9 +371,8 @@ def _binned(case: AuditCase, j: int, chosen: IntArray) -> BinnedValues:
     )
 
 
-def _edges(low: FloatArray, high: FloatArray, scale: FloatArray, rounding: Rounding) -> FloatArray:
+def _edges(first: FloatArray, last: FloatArray, rounding: Rounding) -> FloatArray:
     """Edges of the bins of each class, halfway between multiples of the precision, shape (n_classes, N_BINS + 1)."""
-    first, last = low - BEYOND * scale, high + BEYOND * scale
     edges = first[:, np.newaxis] + (last - first)[:, np.newaxis] * np.linspace(0, 1, N_BINS + 1)
     edges = (np.floor(edges / rounding.step) + 0.5) * rounding.step
     edges[:, 0], edges[:, -1] = -np.inf, np.inf

@@ -12,6 +12,12 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
 from kepsilon.auditing.comparison import Between, Comparison, compare_figures
+from kepsilon.auditing.published_groups import (
+    groups_as_classes,
+    groups_follow_from_values,
+    published_groups,
+    publishes_groups,
+)
 from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.sensitive_values import NAN
 from kepsilon.auditing.tables import NOBODY, n_persons
@@ -116,6 +122,12 @@ def compare_homogeneity(case: AuditCase, document: Json, found: Comparison) -> N
         found.require(False, "homogeneity")
         return
     is_known = case.classes.all_known and n_taken_out_with_class(case) == 0
+    if case.policy.averages is not None:
+        # Figures are those of the groups, which were predicted before chance decided between equal values.
+        groups = published_groups(case) if publishes_groups(case.policy) else None
+        is_known = is_known and groups is not None and groups_follow_from_values(case, groups)
+        if groups is not None and is_known:
+            case = groups_as_classes(case, groups)
     for name, own in stated.items():
         where = f"homogeneity.{name}"
         if not isinstance(own, Mapping) or not all(_is_share(own.get(key)) for key in SHARES):

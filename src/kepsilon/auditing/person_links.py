@@ -79,7 +79,7 @@ def _error_of_distances(published: FloatArray, values: FloatArray, ranges: Float
     then; a distance along one and a distance along another may be equal all the same.
     """
     error = binary_error_of_distances(published, values, ranges)
-    active = np.nan_to_num(ranges) > 0
+    active = ranges > 0
     if np.count_nonzero(active) < 2:
         return error
     distances = np.abs(published[:, active] - values[own][:, active]) / ranges[active]
@@ -100,7 +100,7 @@ def _attack(
     """Attacks the released records of a class; record i is that of original `own[i]`."""
     farthest = np.zeros((len(published), len(values)))
     for j in range(values.shape[1]):
-        if np.nan_to_num(ranges[j]) > 0:
+        if ranges[j] > 0:
             distance = np.abs(published[:, j, np.newaxis] - values[:, j]) / ranges[j]
             np.fmax(farthest, distance, out=farthest)
     weights = np.exp(-epsilon * (farthest - farthest.min(axis=1, keepdims=True)))

@@ -11,6 +11,7 @@ from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import ReconstructedClasses, releases_all
 from kepsilon.auditing.findings import Findings, counted
 from kepsilon.auditing.linkage import Linkage
+from kepsilon.auditing.published_groups import published_groups, publishes_groups
 from kepsilon.auditing.sensitive_values import (
     ValuesInClasses,
     distances,
@@ -22,7 +23,7 @@ from kepsilon.auditing.sensitive_values import (
     sensitive_columns,
 )
 from kepsilon.auditing.tables import NOBODY, Original, n_persons, without_capped
-from kepsilon.policy.guarantee import shown_name
+from kepsilon.policy.names import shown_name
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
 from kepsilon.table.arrays import IntArray
@@ -107,12 +108,19 @@ def check_cap(case: AuditCase) -> None:
 
 
 def check_sensitive_values(case: AuditCase) -> None:
-    """Holds the values of sensitive columns in every released class against what the policy asks of them."""
-    original, classes, findings = case.original, case.classes, case.findings
+    """Holds the values of sensitive columns in every released class against what the policy asks of them.
+
+    Records of a class that publish other averages can be told apart, so that groups have to meet it too.
+    """
+    original, findings = case.original, case.findings
+    ids, n_classes = case.classes.of_released, case.classes.n_classes
+    if publishes_groups(case.policy):
+        groups = published_groups(case)
+        ids, n_classes = groups.of_released, groups.n_sets
     for name, asked in sensitive_columns(case.policy):
         shown = shown_name(name)
         column = read_sensitive(original, case.released, name)
-        found = ValuesInClasses.of(classes.of_released, column.of_released, n_classes=classes.n_classes)
+        found = ValuesInClasses.of(ids, column.of_released, n_classes=n_classes)
         if asked.l_diversity is not None:
             n_lacking = int(np.count_nonzero(lacks_diversity(found, asked.l_diversity)))
             findings.require(

@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +16,12 @@ import numpy as np
 from kepsilon.auditing.digests import digest_of
 from kepsilon.auditing.findings import Findings, counted
 from kepsilon.auditing.label_levels import lowest_level
-from kepsilon.auditing.stated_laws import why_not_judged
+from kepsilon.auditing.public_bounds import Form, bounds_of
 from kepsilon.auditing.tables import Released
 from kepsilon.json_values import Json
 from kepsilon.policy.choices import ALGORITHMS
-from kepsilon.policy.guarantee import attacker_in_words, range_in_words, statement
+from kepsilon.policy.guarantee import range_in_words, statement
 from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import fraction
 from kepsilon.special_files import special_kind
 from kepsilon.table.arrays import IntArray
 
@@ -34,7 +31,7 @@ MOST_NAMED = 12
 OF_THE_CURATOR = frozenset(
     {
         "engine", "clipped", "constant_classes", "loss", "error", "linking_risk", "reidentification", "confident_k",
-        "seconds", "attackers", "kept_columns", "persons", "homogeneity", "population_risk", "verdicts",
+        "seconds", "attackers", "kept_columns", "persons", "groups", "homogeneity", "population_risk", "verdicts",
         "records.read", "records.suppressed_by_k", "records.suppressed_by_confidence", "records.suppressed_missing",
         "records.suppressed_unlisted", "records.suppressed_by_cap", "policy.max_total_suppression",
         "policy.max_individual_risk", "policy.missing_values", "policy.decimal",
@@ -47,13 +44,6 @@ OF_THE_CURATORS_HIERARCHIES = ("path", "levels")
 
 OF_THE_CURATORS_ATTRIBUTES = ("missing_values",)
 """Keys of an attribute in the policy that never stand in a manifest."""
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """Stands for a value that is not known, only how it has to look."""
-
-    fits: Callable[[Any], bool]
 
 
 class StatedTwiceError(ValueError):
@@ -136,9 +126,11 @@ def worked_out(path: Path, policy: Policy, released: Released | None) -> Json:
         "guarantee": {
             "statement": statement(policy),
             "k": policy.k,
-            "epsilon": policy.epsilon,
+            "epsilon": policy.epsilon if policy.draws_noise else None,
             "confidence": policy.confidence,
-            "ranges": {name: range_in_words(attribute) for name, attribute in policy.epsilon_quasis.items()},
+            "ranges": {name: range_in_words(attribute) for name, attribute in policy.epsilon_quasis.items()}
+            if policy.draws_noise
+            else {},
         },
         "seeded": Form(lambda stated: isinstance(stated, bool)),
         "digest": digest_of(path),
@@ -160,7 +152,7 @@ def worked_out(path: Path, policy: Policy, released: Released | None) -> Json:
             name: lowest_level(attribute.hierarchy, released.labels[name][0])
             for name, attribute in policy.k_quasis.items()
         }
-    known["bounds"] = _bounds(policy, sizes)
+    known["bounds"] = bounds_of(policy, sizes)
     known["accepted_leaks"] = policy.accepted_leaks
     return known
 
@@ -196,47 +188,6 @@ def _class_sizes(released: Released, policy: Policy) -> IntArray:
         is_new[1:] |= np.diff(column[order]) != 0
     sizes: IntArray = np.diff(np.append(np.flatnonzero(is_new), released.n_records))
     return sizes
-
-
-def _bounds(policy: Policy, sizes: IntArray) -> Json:
-    """The bounds on linking and noise that follow from policy and class sizes, for noise whose law the audit states."""
-    if why_not_judged(policy) is not None:
-        return {
-            "linking_risk": Form(lambda stated: isinstance(stated, int | float) and 0 <= stated <= 1),
-            "attacker": attacker_in_words(policy),
-            "noise": Form(lambda stated: isinstance(stated, Mapping)),
-        }
-    d = len(policy.epsilon_quasis)
-    term = most = Fraction(1)
-    for j in range(1, d + 1):
-        term *= policy.record_epsilon / (2 * j)
-        most += term
-    if d > 1:
-        most += (
-            most / 2**60
-        )  # noise is drawn on a grid of 2^32 steps, whose sum is that little larger than the integral
-    # Whoever names persons adds up the originals of one; a class of at least k persons leaves so many records for one of them.
-    cap = policy.max_records_per_person or int(sizes.max())
-    links = Fraction(0)
-    for size, times in _counts(sizes).items():
-        of_one = 1 if policy.person is None else max(1, min(cap, size - (policy.k - 1)))
-        links += times * min(most * of_one, Fraction(size))
-    noise = {}
-    for name, attribute in policy.epsilon_quasis.items():
-        if isinstance(attribute.range, tuple):
-            low, high = attribute.range
-            noise[name] = float((fraction(high) - fraction(low)) * (d + 1) / (2 * policy.record_epsilon))
-    return {
-        "linking_risk": math.ceil(10**6 * links / int(sizes.sum())) / 10**6,
-        "attacker": attacker_in_words(policy),
-        "noise": noise,
-    }
-
-
-def _counts(sizes: IntArray) -> dict[int, int]:
-    """How many classes have each size."""
-    distinct, times = np.unique(sizes, return_counts=True)
-    return dict(zip(distinct.tolist(), times.tolist(), strict=True))
 
 
 def _faults(document: Json, expected: Json) -> Iterator[str]:

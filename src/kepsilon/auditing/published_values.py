@@ -14,10 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kepsilon.auditing.bounded_law import largest_density
 from kepsilon.auditing.case import AuditCase
-from kepsilon.auditing.noise_law import LATTICE, Rounding, marginal_cdf
+from kepsilon.auditing.claimed_law import below, lattice_share
+from kepsilon.auditing.noise_law import Rounding
 from kepsilon.auditing.noise_patterns import N_BLOCKS, evidence_bound, last_digits
 from kepsilon.auditing.one_draw import has_own_draw
+from kepsilon.auditing.stated_laws import is_bounded
 from kepsilon.auditing.tail_bounds import chernoff_bound
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
@@ -50,10 +53,15 @@ class PublishedValues:
     """ε-quasis with noise in the record's class, shape (n_records,)."""
     steps: FloatArray
     """Steps in which noise was drawn, per unit of the precision, shape (n_records,)."""
+    most_of_one: FloatArray | None
+    """For a density on a range that first rises and then falls: the most probability that one value has, shape (n_records,).
+
+    Probabilities of successive values then rise and fall too, and no residue has more or less than its part of them by more
+    than the largest."""
 
     def bias(self, m: int) -> FloatArray:
         """Bound on how far the probability of a residue modulo m is from 1/m, shape (n_records,)."""
-        off = residue_bias(self.scale, self.n_active, m)
+        off = residue_bias(self.scale, self.n_active, m) if self.most_of_one is None else self.most_of_one
         # A unit holds the same number of the noise's own steps as the next one, or one more.
         bias: FloatArray = np.minimum(1.0, off + 2 / self.steps)
         return bias
@@ -114,6 +122,9 @@ def _published(case: AuditCase, j: int) -> PublishedValues:
         scale=ranges[own] / case.epsilon / rounding.step,
         n_active=noise.n_active[own],
         steps=2.0**32 * rounding.step / ranges[own],
+        most_of_one=largest_density(case.epsilon / noise.n_active[own]) * rounding.step / ranges[own]
+        if is_bounded(case.policy)
+        else None,
     )
 
 
@@ -170,16 +181,10 @@ def _frequent(case: AuditCase, j: int, published: PublishedValues) -> dict[str, 
         originals = classes.known_originals
         originals = originals[usable[classes.of_original[originals]] & has_own_draw(case)[originals]]
         ids, centre = classes.of_original[originals], noise.values[originals, j]
-        scale, n_active = noise.ranges[ids, j] / case.epsilon, noise.n_active[ids]
         for value, count in zip(values[chosen].tolist(), counts[chosen].tolist(), strict=True):
-            mean = 0.0
-            for d in np.unique(n_active).tolist():
-                of_d = n_active == d
-                below, above = (
-                    marginal_cdf(((value + side) * rounding.step - centre[of_d]) / scale[of_d], d)
-                    for side in (-0.5, 0.5)
-                )
-                mean += float(np.minimum(1.0, above - below + case.epsilon * LATTICE).sum())
+            ends = (np.full(len(ids), (value + side) * rounding.step) for side in (-0.5, 0.5))
+            first, last = (below(case, j, end, centre, ids) for end in ends)
+            mean = float(np.minimum(1.0, last - first + lattice_share(case)).sum())
             smallest = min(smallest, chernoff_bound(count, mean) * len(originals) / mean if mean > 0 else 0.0)
     return {"one value comes too often": smallest}
 

@@ -10,6 +10,7 @@ from kepsilon.auditing.classes import NOWHERE
 from kepsilon.auditing.findings import counted
 from kepsilon.auditing.labels import label_of_values, label_reader
 from kepsilon.auditing.noise_law import Rounding
+from kepsilon.auditing.stated_laws import is_bounded
 from kepsilon.auditing.tables import codes_of_both
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.keys import number
@@ -140,8 +141,13 @@ def _n_too_often(case: AuditCase, theirs: IntArray, ours: IntArray, *, n_values:
 
 
 def check_constant_classes(case: AuditCase) -> None:
-    """Checks classes whose records agree on an ε-quasi: they get no noise, so they publish that value, rounded."""
+    """Checks classes whose records agree on an ε-quasi: they get no noise, so they publish that value, rounded.
+
+    Averages are checked by themselves.
+    """
     classes, noise, findings = case.classes, case.noise, case.findings
+    if case.policy.averages is not None:
+        return
     for j, (name, attribute) in enumerate(case.policy.epsilon_quasis.items()):
         constant = classes.is_known & (noise.ranges[:, j] == 0)
         n_constant = int(np.count_nonzero(constant))
@@ -163,4 +169,25 @@ def check_constant_classes(case: AuditCase) -> None:
             f"{counted(n_constant, 'class agrees', 'classes agree')} on {name}, so that its exact value is "
             "published; a coarse or declared range "
             "would hide it.",
+        )
+
+
+def check_inside_ranges(case: AuditCase) -> None:
+    """Checks that draws of a mechanism that stays inside the range did so, in classes whose range is known."""
+    if not is_bounded(case.policy):
+        return
+    classes, noise = case.classes, case.noise
+    for j, (name, attribute) in enumerate(case.policy.epsilon_quasis.items()):
+        rounding = Rounding.of(attribute)
+        ids = classes.of_released
+        start, width = noise.starts[ids, j], noise.ranges[ids, j]
+        lowest, highest = (np.clip(end, rounding.low, rounding.high) for end in (start, start + width))
+        published, slack = case.released.numbers[name], rounding.step * (0.5 + 1e-6)
+        is_outside = (published < lowest - slack) | (published > highest + slack)
+        n_outside = int(np.count_nonzero(is_outside & (width > 0)))
+        case.findings.require(
+            n_outside == 0,
+            "ranges",
+            right=f"no {name} is published outside the range of its class, where that is known.",
+            wrong=f"{counted(n_outside, 'value', 'values')} of {name} published outside the range of the class.",
         )

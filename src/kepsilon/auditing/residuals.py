@@ -3,7 +3,8 @@
 
 A published value tells between which bounds the noise lay before rounding and clamping. A point drawn evenly between the
 values of the claimed distribution function at these bounds is uniform on 0 to 1 if and only if the claim holds, whatever
-the precision and the domain, so that records of all classes can be tested together. It does not depend on anything but
+the precision and the domain, so that records of all classes can be tested together. Where draws stay inside a range, points
+are moved so that again ½ is no noise (`bounded_law.folded`). It does not depend on anything but
 the noise of its record: not on other records, nor on rows, labels or kept values.
 
 Confident k takes records out by their noise. Nothing is known about the noise of such a record, except that it was
@@ -18,8 +19,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.claimed_law import uniform_of
 from kepsilon.auditing.classes import NOWHERE
-from kepsilon.auditing.noise_law import Rounding, extremes, marginal_cdf, range_of
+from kepsilon.auditing.noise_law import Rounding, extremes, range_of
 from kepsilon.auditing.one_draw import has_own_draw
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
@@ -108,19 +110,10 @@ def residuals_of(case: AuditCase, j: int, rng: np.random.Generator) -> Residuals
     published = case.released.numbers[name][of_original[here]]
     # Other checks report a value that is missing though it should not be; here it counts as a value without noise.
     published = np.where(np.isnan(published), noise.values[here, j], published)
-    scale = noise.ranges[own, j] / case.epsilon
     below, above = Rounding.of(attribute).bounds_before(published)
-    centre = noise.values[here, j]
-    points = np.empty(len(here))
-    # By the rows of the input: classes are numbered as they are found, which the files beside a release can change.
-    mix = rng.random(case.original.n_records)[here]
-    for d in np.unique(noise.n_active[own]).tolist():
-        of_d = noise.n_active[own] == d
-        first = marginal_cdf((below[of_d] - centre[of_d]) / scale[of_d], d)
-        last = marginal_cdf((above[of_d] - centre[of_d]) / scale[of_d], d)
-        points[of_d] = first + (last - first) * mix[of_d]
     uniform = np.full(len(chosen), np.nan)
-    uniform[is_released] = points
+    # By the rows of the input: classes are numbered as they are found, which the files beside a release can change.
+    uniform[is_released] = uniform_of(case, j, below, above, noise.values[here, j], own, rng, here)
     n_elsewhere = n_taken_out_with_class(case)
     elsewhere = _elsewhere(case, j) if n_elsewhere else np.zeros(0, dtype=np.int64)
     return Residuals(rows=chosen, class_ids=ids, uniform=uniform, elsewhere=elsewhere, n_elsewhere=n_elsewhere)

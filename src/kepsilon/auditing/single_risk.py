@@ -19,8 +19,10 @@ import numpy as np
 
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.findings import LargestRisks
+from kepsilon.auditing.group_figures import set_largest_risk_of_groups
 from kepsilon.auditing.stated_laws import why_not_judged
-from kepsilon.policy.guarantee import matcher_in_words, shown_name
+from kepsilon.policy.guarantee import matcher_in_words
+from kepsilon.policy.names import shown_name
 from kepsilon.policy.roles import written
 from kepsilon.table.arrays import FloatArray, IntArray
 
@@ -37,6 +39,9 @@ ROUNDING = 1 + 1e-9
 def check_single_risk(case: AuditCase) -> None:
     """Sets the largest risks among the figures, and holds them against the policy's limit on one record."""
     policy, findings = case.policy, case.findings
+    if policy.averages is not None:
+        set_largest_risk_of_groups(case)
+        return
     if why_not_judged(policy) is not None:
         return
     if not case.classes.is_known.any():
@@ -97,7 +102,7 @@ def largest_risks(case: AuditCase) -> LargestRisks | None:
 
 def in_ranges(values: FloatArray, ranges: FloatArray) -> FloatArray:
     """Values of the ε-quasis that have noise, in units of the range of the class; a single 0 each where none has."""
-    active = np.nan_to_num(ranges) > 0
+    active = ranges > 0
     if not active.any():
         return np.zeros((len(values), 1))
     own = values[:, active]

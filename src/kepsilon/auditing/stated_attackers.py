@@ -12,6 +12,12 @@ from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.comparison import Between, Comparison, agree, compare_figures
 from kepsilon.auditing.known_columns import LinksWithKnown, attack_with_known, expected_share
 from kepsilon.auditing.person_figures import most_of_one, most_of_originals, persons_of_released
+from kepsilon.auditing.published_groups import (
+    groups_as_classes,
+    groups_follow_from_values,
+    published_groups,
+    publishes_groups,
+)
 from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.auditing.whole_records import MOST_RECORDS, LookedAt, look_at_whole_records
@@ -29,7 +35,7 @@ from kepsilon.evaluate.linking.attackers import (
     quasis_in_words,
 )
 from kepsilon.json_values import Json
-from kepsilon.policy.guarantee import shown_name
+from kepsilon.policy.names import shown_name
 
 KEY = "attackers"
 ROUNDING = 1 + 1e-9
@@ -42,7 +48,7 @@ def compare_attackers(case: AuditCase, document: Json, known: Json, found: Compa
     `known` holds the figures of the record that were worked out again. A record of version 0.1 has neither table nor
     headline.
     """
-    risk = document.get("linking_risk")
+    policy, risk = case.policy, document.get("linking_risk")
     headline = risk.get("headline") if isinstance(risk, Mapping) else None
     rows = document.get(KEY)
     if rows is None and headline is None:
@@ -50,7 +56,7 @@ def compare_attackers(case: AuditCase, document: Json, known: Json, found: Compa
     if not isinstance(rows, Sequence) or not rows or not all(isinstance(row, Mapping) for row in rows):
         found.require(False, KEY)
         return
-    if case.policy.person is not None:
+    if policy.person is not None:
         _compare_by_class_of_persons(case, rows, found)
         _compare_by_quasis_of_persons(case, rows, known, found)
         if headline is not None:
@@ -58,7 +64,10 @@ def compare_attackers(case: AuditCase, document: Json, known: Json, found: Compa
         return
     _compare_words(case, rows, found)
     _compare_those_without_kept(case, rows, known, found)
-    if _all_were_looked_at(case):
+    groups = published_groups(case) if publishes_groups(policy) else None
+    if groups is not None and case.original.n_staying <= MOST_RECORDS and groups_follow_from_values(case, groups):
+        _compare_those_with_kept(groups_as_classes(case, groups), rows, found)
+    elif _all_were_looked_at(case):
         _compare_those_with_kept(case, rows, found)
     if headline is not None:
         _compare_headline(headline, rows, found)
@@ -136,7 +145,7 @@ def _compare_those_without_kept(case: AuditCase, rows: Sequence[Json], known: Js
         place = next((i for i, row in enumerate(rows) if _is_about(row, own)), None)
         if place is not None:
             compare_figures(rows[place], figures, f"{KEY}.{place}", found)
-        elif policy.epsilon_quasis or own.how != known_by_matching(policy, largest=None).how:
+        elif own.how != known_by_matching(policy, largest=None).how or (policy.epsilon_quasis and not policy.averages):
             found.require(False, f"{KEY} (one who {own.how} is not there)")
 
 

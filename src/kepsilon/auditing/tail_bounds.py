@@ -19,8 +19,8 @@ UNIFORM_VARIANCE = 1 / 3
 _TRIED = np.linspace(0.002, 0.998, 250)
 """Points at which a bound that holds for each λ is evaluated; the smallest of the bounds is taken."""
 
-_CAP = 6.0
-"""The largest that an exponential variable counts as, where some are not known."""
+_CAPS = (1.5, 3.0, 6.0)
+"""The largest that an exponential variable counts as, where some are not known: a low one is better if these are many."""
 
 
 def gamma_tail_bound(total: float, n: int, *, above: bool) -> float:
@@ -37,16 +37,20 @@ def exponential_tails(sizes: FloatArray, n_hidden: int = 0) -> tuple[float, floa
     """Bounds on the probability that standard exponential variables are so small together, and that they are so large.
 
     `n_hidden` more of them are not known. They count as nothing where large ones are looked for; where small ones are,
-    they count as the largest, and all are cut off there.
+    they count as the largest, and all are cut off there; the bound is the best of several cuts times their number.
     """
     n = len(sizes) + n_hidden
     too_large = gamma_tail_bound(float(sizes.sum()), n, above=True)
     if not n_hidden:
         return gamma_tail_bound(float(sizes.sum()), n, above=False), too_large
-    mean = 1 - math.exp(-_CAP)
-    variance = 2 * (1 - math.exp(-_CAP) * (1 + _CAP)) - mean**2
-    total = float(np.minimum(sizes, _CAP).sum()) + _CAP * n_hidden
-    return bernstein_bound(n * mean - total, variance=n * variance, largest=_CAP), too_large
+    too_small = 1.0
+    for cap in _CAPS:
+        mean = 1 - math.exp(-cap)
+        variance = 2 * (1 - math.exp(-cap) * (1 + cap)) - mean**2
+        total = float(np.minimum(sizes, cap).sum()) + cap * n_hidden
+        # A variable is at least 0, so that none is further below its mean than the mean itself.
+        too_small = min(too_small, bernstein_bound(n * mean - total, variance=n * variance, largest=mean))
+    return min(1.0, len(_CAPS) * too_small), too_large
 
 
 def bernstein_bound(excess: float, *, variance: float, largest: float) -> float:

@@ -13,8 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.claimed_law import below_in_class, reach_in_ranges
 from kepsilon.auditing.classes import NOWHERE
-from kepsilon.auditing.noise_law import Rounding, marginal_cdf, radius_quantile, range_of
+from kepsilon.auditing.noise_law import Rounding, range_of, start_of
 from kepsilon.auditing.tail_bounds import bernstein_bound
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
@@ -68,8 +69,7 @@ def _expected_taken_out(values: FloatArray, policy: Policy) -> float:
     width = float(range_of(values.min(keepdims=True), values.max(keepdims=True), attribute)[0])
     if not width > 0:
         return 0.0
-    scale = width / float(policy.record_epsilon)
-    reach = scale * radius_quantile(1, float(policy.confidence or 0)) + rounding.step / 2
+    reach = width * reach_in_ranges(policy, 1) + rounding.step / 2
     reach += 1e-12 * (float(np.abs(values).max()) + reach)
     distinct, of_value = np.unique(values, return_inverse=True)
     # All values published between two neighbouring edges have the same originals in reach; `near` counts these.
@@ -87,8 +87,9 @@ def _expected_taken_out(values: FloatArray, policy: Policy) -> float:
         at_end = np.searchsorted(edges, np.array([rounding.low, rounding.high]) / rounding.step)
         near[: at_end[0]] = near[at_end[0]]
         near[at_end[1] + 1 :] = near[at_end[1]]
-    below = marginal_cdf((ends - distinct[:, np.newaxis]) / scale, 1)
-    mass = np.diff(below, axis=1, prepend=0.0, append=1.0)
+    start = float(start_of(values.min(keepdims=True), attribute)[0])
+    upto = below_in_class(policy, ends, distinct[:, np.newaxis], start=start, width=width)
+    mass = np.diff(upto, axis=1, prepend=0.0, append=1.0)
     few = (near > 0) & (near < policy.k)
     goes_if = near < policy.k if policy.confidence_rule == "suppress_zero" else few
     counts_if = ~few if policy.confidence_rule == "text" else near >= policy.k

@@ -35,8 +35,8 @@ class LinksByThree:
 
 def attack_with_three(case: AuditCase, looked: LookedAt) -> LinksByThree | None:
     """Links of whoever knows three attributes, among the records looked at; None where there is nothing to know."""
-    exact = {**_labels(case, looked), **{name: own.codes for name, own in looked.kept.items()}}
-    noisy = {name: j for j, name in enumerate(case.policy.epsilon_quasis)}
+    exact = {**_labels(case, looked), **_averages(case, looked), **{n: own.codes for n, own in looked.kept.items()}}
+    noisy = {} if case.policy.averages else {name: j for j, name in enumerate(case.policy.epsilon_quasis)}
     subsets, n_possible = chosen_subsets(list(exact), list(noisy))
     if not subsets or not looked.rows.size:
         return None
@@ -83,6 +83,18 @@ def _labels(case: AuditCase, looked: LookedAt) -> dict[str, IntArray]:
     example = np.zeros(case.classes.n_classes, dtype=np.int64)
     example[case.classes.of_released] = np.arange(case.released.n_records)
     return {name: case.released.labels[name][1][example[looked.class_ids]] for name in case.policy.k_quasis}
+
+
+def _averages(case: AuditCase, looked: LookedAt) -> dict[str, IntArray]:
+    """For each ε-quasi the number of the average that each record publishes, where classes are groups; otherwise empty."""
+    if case.policy.averages is None:
+        return {}
+    example = np.zeros(case.classes.n_classes, dtype=np.int64)
+    example[case.classes.of_released] = np.arange(case.released.n_records)
+    return {
+        name: np.unique(np.nan_to_num(values), return_inverse=True)[1].reshape(-1)[example[looked.class_ids]]
+        for name, values in case.released.numbers.items()
+    }
 
 
 def _linked(values: FloatArray, published: FloatArray, groups: IntArray) -> FloatArray:

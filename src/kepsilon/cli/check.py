@@ -11,7 +11,7 @@ import click
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
 from kepsilon.cli.paths import AnyPath
-from kepsilon.cli.screen import note, progress, show_attackers, show_lines
+from kepsilon.cli.screen import agreements, note, progress, show_attackers, show_lines
 from kepsilon.cli.surroundings import showing
 
 
@@ -84,6 +84,8 @@ def _lines(found: kepsilon.Prediction) -> list[tuple[str, str]]:
     ]
     if found.persons is not None:
         lines.append(("persons", found.persons.in_words))
+    if found.groups is not None:
+        lines.append(("averages", found.groups.in_words(of="records" if found.persons is None else "persons")))
     if found.levels:
         lines.append(("levels", ", ".join(f"{name} {level}" for name, level in found.levels.items())))
     losses = found.loss.precision.by_attribute
@@ -92,12 +94,16 @@ def _lines(found: kepsilon.Prediction) -> list[tuple[str, str]]:
     for name, error in found.error.items():
         if error.expected_relative is not None:
             lines.append((f"error of {name}", f"{error.expected_relative:.1%} expected, relative to the value"))
+        in_units = found.survives[name].in_words
+        if in_units is not None:
+            lines.append((f"{name} is off by", in_units))
     for name, outliers in found.outliers.items():
         lines.append((f"outliers of {name}", outliers.in_words()))
     lines.append(("linking risk", found.risk_in_words))
-    lines.append(("largest single risk", found.linking_risk.by_matching_in_words([*losses, *found.error])))
-    for name, agreeing in found.homogeneity.items():
-        lines.append((f"classes agree on {name}", agreeing.in_words(name)))
+    averaged = found.groups is not None
+    largest = found.linking_risk.by_matching_in_words([*losses, *found.error], averaged=averaged)
+    lines.append(("largest single risk", largest))
+    lines += agreements(found)
     if found.confident_k is not None:
         share = found.confident_k.of_entering.total
         lines.append(("left out for confidence", f"{share:.2%} of the rest, expected"))

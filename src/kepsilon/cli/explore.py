@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kepsilon explore`: what every k, ε and algorithm would cost, and the least distorted cell within limits."""
+"""`kepsilon explore`: what every k, ε or group, and algorithm would cost, and the least distorted cell within limits."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ from kepsilon.cli.surroundings import say, showing
 @click.option("-p", "--policy", "policy_path", required=True, type=AnyPath(), help="The policy file (TOML).")
 @click.option("--k", "ks", type=Listed("whole numbers", int), metavar="LIST", help="Compare these k, such as 5,10,20.")
 @click.option("--epsilon", "epsilons", type=Listed("numbers"), metavar="LIST", help="Compare these ε, such as 0.5,1,2.")
+@click.option(
+    "--group",
+    "groups",
+    type=Listed("whole numbers", int),
+    metavar="LIST",
+    help="Also compare averages of groups of so many records, such as 10,20,50, with noise or spread as the policy's averages "
+    "have them. Averages that the policy asks for are compared anyhow, and noise beside them where epsilon is stated.",
+)
 @click.option(
     "--algorithm",
     "algorithms",
@@ -56,7 +64,7 @@ from kepsilon.cli.surroundings import say, showing
     "--write-policy",
     type=AnyPath(),
     metavar="P.toml",
-    help="Write a copy of your policy with the k, epsilon and algorithm of the chosen cell.",
+    help="Write a copy of your policy with the k, epsilon or averages, and algorithm of the chosen cell.",
 )
 @click.option(
     "-o",
@@ -72,6 +80,7 @@ def explore(
     policy_path: Path,
     ks: list[int] | None,
     epsilons: list[float] | None,
+    groups: list[int] | None,
     algorithms: list[str] | None,
     confidence: float | None,
     max_risk: float | None,
@@ -87,11 +96,11 @@ def explore(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Compare k, ε and algorithms before releasing INPUT.
+    """Compare k, ε, averages and algorithms before releasing INPUT.
 
-    A cell is one algorithm with one k and one ε. The figures of every cell are predicted, and no noise is drawn. They are
-    exact, but for linking and confidence with several epsilon-quasis: these are simulated, and are within a limit only if
-    they still are with three standard errors added.
+    A cell is one algorithm with one k, and one ε or one size of averaged groups. The figures of every cell are predicted,
+    and nothing is drawn. They are exact, but for linking and confidence of noise with several epsilon-quasis: these are
+    simulated, and are within a limit only if they still are with three standard errors added.
 
     Limits choose the least distorted cell that is within all of them. Distortion is the mean, over quasis, of precision
     loss and of error relative to the data's range. Exit code 3 if no cell is within the limits.
@@ -123,6 +132,7 @@ def explore(
             policy,
             k=ks,
             epsilon=epsilons,
+            group=groups,
             algorithm=algorithms,
             confidence=confidence,
             on_step=on_step,
@@ -154,6 +164,7 @@ def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> 
         "algorithm",
         "k",
         "ε",
+        "averages of",
         "classes",
         "loss",
         "error",
@@ -165,7 +176,7 @@ def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> 
         "breaks",
     ]
     if with_confidence:
-        names[10:10] = ["for confidence"]
+        names[names.index("distortion") : names.index("distortion")] = ["for confidence"]
     show_table(names, list(_rows(grid, choice, with_confidence=with_confidence)))
     click.echo()
     refusals = {cell.refused: cell for cell in reversed(grid.cells) if cell.refused}
@@ -182,7 +193,7 @@ def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> 
         show_wrapped(line)
     if not choice.limits.stated():
         show_wrapped("No limit was stated, so nothing is chosen: try --max-risk 0.05 --max-suppression 0.05.")
-    if len(grid.policy.epsilon_quasis) > 1:
+    if len(grid.policy.epsilon_quasis) > 1 and any(cell.group is None for cell in grid.cells):
         show_wrapped("± is one standard error of a simulated figure; with three added it has to be within a limit.")
     if not grid.policy.epsilon_quasis:
         show_wrapped("There is no epsilon-quasi, so nothing depends on ε.")
@@ -192,7 +203,8 @@ def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> 
 
 def _rows(grid: kepsilon.Grid, choice: kepsilon.Choice, *, with_confidence: bool) -> Iterator[list[str]]:
     for cell in grid.cells:
-        row = ["→" if cell is choice.cell else "", cell.algorithm, str(cell.k), str(cell.epsilon)]
+        epsilon, group = ("" if own is None else str(own) for own in (cell.epsilon, cell.group))
+        row = ["→" if cell is choice.cell else "", cell.algorithm, str(cell.k), epsilon, group]
         found = cell.prediction
         if found is None:
             yield [*row, "refused"]

@@ -113,7 +113,9 @@ def show_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def show_record(record: kepsilon.Record, *, where: str) -> None:
-    """Prints what became of the records in a small table, and what is promised; `where` is printed last."""
+    """Prints what may be used, what became of the records in a small table, and what is promised; `where` is printed last."""
+    if record.survival_in_words is not None:
+        _show_paragraph(record.survival_in_words)
     show_lines(_lines(record))
     click.echo()
     show_attackers(record.attackers)
@@ -140,8 +142,16 @@ def show_attackers(attackers: Sequence[kepsilon.Attacker]) -> None:
 
 def _show_point(text: str) -> None:
     """Prints one point of a list, wrapped to the width of the screen."""
-    width = min(100, shutil.get_terminal_size().columns)
-    click.echo(click.wrap_text(visible(text), width=width, initial_indent="- ", subsequent_indent="  "))
+    click.echo(click.wrap_text(visible(text), width=_width(), initial_indent="- ", subsequent_indent="  "))
+
+
+def _show_paragraph(text: str) -> None:
+    """Prints a paragraph, wrapped to the width of the screen, and a blank line."""
+    click.echo(f"{click.wrap_text(visible(text), width=_width())}\n")
+
+
+def _width() -> int:
+    return min(100, shutil.get_terminal_size().columns)
 
 
 def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
@@ -169,34 +179,64 @@ def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
     )
     if record.persons is not None:
         yield "persons", record.persons.in_words
+    if record.groups is not None:
+        yield "averages", record.groups.in_words(of="records" if record.persons is None else "persons")
     if record.levels:
         yield "levels", ", ".join(f"{name} {level}" for name, level in record.levels.items())
     precision = record.loss.precision
     if precision.by_attribute:
         shown = ", ".join(f"{name} {loss:.2f}" for name, loss in precision.by_attribute.items())
         yield "precision loss", f"{precision.overall:.3f}  ({shown})"
-    for name, how in guarantee.ranges.items():
-        clipped = record.clipped.get(name, 0)
-        constant = record.constant_classes.get(name, 0)
-        extras = [f"{clipped:,} values clipped"] * bool(clipped)
-        extras += [f"no noise in {constant:,} classes whose records agree"] * bool(constant)
-        small = record.small_noise.get(name)
-        if small is not None and small.classes:
-            extras.append(f"lost by rounding in {small.classes:,} classes")
-        noise = f"range {how}, ε = {guarantee.epsilon}{record.policy.share_of_epsilon}"
-        yield f"noise on {name}", "; ".join([noise, *extras])
-        error = record.error[name].predicted
-        if error.expected_relative is not None:
-            same = error.uniform_equivalent
-            cost = "" if same is None else f"; uniform noise of ±{same:.1%} would cause as much"
-            yield f"error of {name}", f"{error.expected_relative:.1%} expected, relative to the value{cost}"
-        if name in record.outliers:
-            yield f"outliers of {name}", record.outliers[name].in_words()
-    for name, agreeing in record.homogeneity.items():
-        yield f"classes agree on {name}", agreeing.in_words(name)
+    for name in record.error:
+        yield from _treatment(record, name)
+    yield from agreements(record)
     yield "linking risk", record.risk_in_words
     quasis = [*precision.by_attribute, *record.error]
-    yield "largest single risk", record.linking_risk.predicted.by_matching_in_words(quasis)
+    averaged = record.groups is not None
+    yield "largest single risk", record.linking_risk.predicted.by_matching_in_words(quasis, averaged=averaged)
     if record.seeded:
-        yield "SEEDED", "whoever knows the seed can repeat the noise: do not publish"
+        drawn = "order of the records" if record.guarantee.epsilon is None else "noise"
+        yield "SEEDED", f"whoever knows the seed can repeat the {drawn}: do not publish"
     yield "seconds", f"{sum(record.seconds.values()):.2f}"
+
+
+def agreements(found: kepsilon.Prediction | kepsilon.Record) -> Iterator[tuple[str, str]]:
+    """Lines about how far classes, or the groups that are averaged, agree on sensitive columns."""
+    one, many = ("class", "classes") if found.groups is None else ("group", "groups")
+    for name, agreeing in found.homogeneity.items():
+        yield f"{many} agree on {name}", agreeing.in_words(name, of=one)
+
+
+def _treatment(record: kepsilon.Record, name: str) -> Iterator[tuple[str, str]]:
+    """What was done to an ε-quasi, and what that costs."""
+    guarantee, clipped = record.guarantee, record.clipped.get(name, 0)
+    if name in guarantee.ranges:
+        yield f"noise on {name}", _noise(record, name)
+    elif clipped:
+        yield f"averages of {name}", f"{clipped:,} values clipped to the domain first"
+    error = record.error[name].predicted
+    if error.expected_relative is not None:
+        same = None if record.groups is not None else error.uniform_equivalent
+        cost = "" if same is None else f"; uniform noise of ±{same:.1%} would cause as much"
+        yield f"error of {name}", f"{error.expected_relative:.1%} expected, relative to the value{cost}"
+    in_units = record.survives[name].error_in_words if name in record.survives else None
+    if in_units is not None:
+        yield f"{name} is off by", in_units
+    if name in record.outliers:
+        yield f"outliers of {name}", record.outliers[name].in_words()
+
+
+def _noise(record: kepsilon.Record, name: str) -> str:
+    """The noise of an ε-quasi: its range and ε, and where there is none."""
+    clipped = record.clipped.get(name, 0)
+    constant = 0 if record.groups is not None else record.constant_classes.get(name, 0)
+    extras = [f"{clipped:,} values clipped"] * bool(clipped)
+    extras += [f"no noise in {constant:,} classes whose records agree"] * bool(constant)
+    small = record.small_noise.get(name)
+    if small is not None and small.classes:
+        extras.append(f"lost by rounding in {small.classes:,} classes")
+    sums = "on the sum of each group, " if record.groups is not None else ""
+    noise = (
+        f"{sums}range {record.guarantee.ranges[name]}, ε = {record.guarantee.epsilon}{record.policy.share_of_epsilon}"
+    )
+    return "; ".join([noise, *extras])

@@ -21,7 +21,7 @@ from kepsilon.table.coded_values import CodedValues
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.frequency import FrequencyTable
 from kepsilon.table.type_changes import TypeChange
-from kepsilon.table.whole_records import WholeRecords
+from kepsilon.table.whole_records import WholeColumn, WholeRecords
 
 
 class Random(Protocol):
@@ -110,6 +110,13 @@ class Batch:
     sensitive: IntArray | None = None
     """Codes of the values of `ColumnRoles.diverse`, as in the frequency table, shape (n_records, n_diverse); None where there
     is no such column."""
+    kept_at: KeptAt | None = None
+    """Looks up kept columns; None in parts of a class, and in previews, which do not hold them."""
+
+
+KeptAt = Callable[[IntArray, Sequence[str]], Mapping[str, WholeColumn]]
+"""Some kept columns, by name, of the records at some positions of a batch or class, which rise; as long as no noise of
+other batches is drawn."""
 
 
 class LargeClass(Protocol):
@@ -124,6 +131,10 @@ class LargeClass(Protocol):
 
     def parts(self) -> Iterator[Batch]:
         """The records of the class; may be called often, and always gives them in the same order."""
+
+    @property
+    def kept_at(self) -> KeptAt | None:
+        """Looks up kept columns, as in `Batch`."""
 
 
 class Merged(Protocol):

@@ -281,6 +281,11 @@ def expect_of_counts(
     return Expectations(n_records=int(classes.counts.sum()), figures=figures)
 
 
+def expect_nothing(n_records: int, *, n_attributes: int) -> Expectations:
+    """Figures of 0 for records that nothing can be drawn for."""
+    return Expectations(n_records=n_records, figures=_SumOfBlocks(parts=(), n_attributes=n_attributes))
+
+
 def _simulated_one(
     classes: ClassValues, originals: ClassValues, drawing: Drawing, blocks: Blocks | None
 ) -> _SumOfBlocks:

@@ -44,10 +44,13 @@ class Homogeneity(JsonValue):
         """Whether classes agree on values far more than chance would let them."""
         return self.one_value >= 0.01 and self.one_value > 2 * self.one_value_by_chance
 
-    def in_words(self, name: str) -> str:
-        """The figures in a sentence without its full stop, about an attacker who knows the class of a person."""
+    def in_words(self, name: str, *, of: str = "class") -> str:
+        """The figures in a sentence without its full stop, about an attacker who knows the class of a person.
+
+        `of` is what the figures are about: classes, or groups that are averaged.
+        """
         return (
-            f"whoever knows the class of a person knows {name} too for {_percent(self.one_value)} of the records "
+            f"whoever knows the {of} of a person knows {name} too for {_percent(self.one_value)} of the records "
             f"({_percent(self.one_value_by_chance)} by chance), and with at least nine tenths certainty for "
             f"{_percent(self.nearly_one_value)} ({_percent(self.nearly_one_value_by_chance)} by chance)"
         )

@@ -7,13 +7,13 @@ No count of records by value is below k.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from kepsilon.evaluate.error.error_curves import ErrorPicture, closed_curves, drawn_curves, error_picture
+from kepsilon.evaluate.error.error_curves import ErrorCurve, ErrorPicture, closed_curves, drawn_curves, error_picture
 from kepsilon.evaluate.noise_law import NoiseLaw
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.round_numbers import nice_step
@@ -34,7 +34,7 @@ _BULK = (0.01, 0.99)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValuePicture:
-    """One ε-quasi before noise and as published, counted in the same bins."""
+    """One ε-quasi before noise, or before it is averaged, and as published, counted in the same bins."""
 
     name: str
     edges: tuple[float, ...]
@@ -135,7 +135,7 @@ def picture_sample(
     spreads: Sequence[Spread],
     count: Callable[[Mapping[int, Bins]], Mapping[int, tuple[IntArray, IntArray]]],
     sizes: IntArray,
-    mechanism: NoiseLaw,
+    mechanism: NoiseLaw | None,
     low: FloatArray,
     high: FloatArray,
     epsilon: float,
@@ -148,7 +148,7 @@ def picture_sample(
     `spreads` are of all values, by ε-quasi. `count` returns how many of all records are in each bin, before noise and as
     published, for bins by the number of the ε-quasi; `sizes` are records by class as released. `low` and `high` (n_classes,
     n_epsilon_quasis) are the ends of the ranges that set the noise; they agree where a class is constant, and are NaN
-    where its values are missing.
+    where its values are missing. `mechanism` is None where averages are published: their errors are as they came out.
     """
     stays = None if bool(sample.stays.all()) else sample.stays
     present = [j for j, own in enumerate(spreads) if own.low <= own.high]
@@ -163,7 +163,10 @@ def picture_sample(
     counts = count(bins)
     # A curve of errors relative to fewer than k values would tell about these values.
     drawn_at = [j for j in present if np.count_nonzero(np.abs(sample.values[:, j]) > 0) >= k]
-    if mechanism.exponential is not None:
+    curves: Iterable[tuple[ErrorCurve, ErrorCurve] | None]
+    if mechanism is None:
+        curves = [None] * len(drawn_at)
+    elif mechanism.exponential is not None:
         widths = [own.high - own.low for own in spreads]
         curves = closed_curves(
             mechanism.exponential,
@@ -185,13 +188,12 @@ def picture_sample(
             sample.values[:, j],
             sample.published[j],
             stays=stays,
-            per_class=per_class,
-            whole=whole,
+            curves=own,
             k=k,
             n_records=spreads[j].n_nonzero,
             n_zeros=spreads[j].n_zeros,
         )
-        for j, (per_class, whole) in zip(drawn_at, curves, strict=True)
+        for j, own in zip(drawn_at, curves, strict=True)
     ]
     return Pictures(
         k=k,

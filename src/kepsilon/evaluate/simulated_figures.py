@@ -20,7 +20,7 @@ from kepsilon.evaluate.error.relative_error import ErrorSums, errors_of, errors_
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.likelihood_links import Originals, Weighed, weigh_originals
 from kepsilon.evaluate.linking.linking_risk import ExpectedLinks
-from kepsilon.evaluate.linking.simulated_links import COMPARISONS
+from kepsilon.evaluate.linking.simulated_links import LIKELIHOODS
 from kepsilon.evaluate.noise_law import NoiseLaw
 from kepsilon.evaluate.originals.class_values import ClassValues
 from kepsilon.evaluate.originals.rings import lay_out_rings
@@ -104,7 +104,7 @@ def simulated_links(drawing: Drawing, values: FloatArray, class_ids: IntArray, *
     """
     rng = generator(drawing.stream)
     sizes = np.bincount(class_ids).astype(np.float64)
-    strata = sample_records(len(values), COMPARISONS / (np.dot(sizes, sizes) / len(values)), rng, share=drawing.share)
+    strata = sample_records(len(values), LIKELIHOODS / (np.dot(sizes, sizes) / len(values)), rng, share=drawing.share)
     fair, paper = np.empty((2, *strata.chosen.shape))
     source = SimulatedBytes(rng)
     for part in strata.sampled_classes(values, class_ids, n_classes=len(drawing.low)):
@@ -130,7 +130,7 @@ def simulated_links_of_one(drawing: Drawing, classes: ClassValues, *, epsilon: f
     rng = generator(drawing.stream)
     sizes = classes.sizes
     n = int(sizes.sum())
-    strata = sample_records(n, COMPARISONS / (np.dot(sizes, classes.n_distinct) / n), rng, share=drawing.share)
+    strata = sample_records(n, LIKELIHOODS / (np.dot(sizes, classes.n_distinct) / n), rng, share=drawing.share)
     own = np.searchsorted(np.cumsum(classes.counts), strata.chosen.reshape(-1), side="right")
     ids = classes.class_ids[own]
     values = np.where(np.isnan(drawing.low[ids, 0]), np.nan, classes.values[own])

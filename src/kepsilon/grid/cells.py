@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One cell of explore's grid: what one algorithm, k and ε would cost, and what risk they would leave."""
+"""One cell of explore's grid: what one algorithm, k and ε, or size of groups, would cost, and what risk is left."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ PAPER_EPSILONS = (0.05, 0.5, 1, 2, 4, 8, 16)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell(JsonValue):
-    """One algorithm, k and ε, with what is predicted for them or why they are refused."""
+    """One algorithm, k and ε, or size of averaged groups, with what is predicted for them or why they are refused."""
 
     algorithm: str
     k: int
-    epsilon: float
+    epsilon: float | None
+    """None where nothing is drawn with it."""
     prediction: Prediction | None
+    group: int | None = None
+    """The size of groups whose averages are published; None where records get noise of their own."""
     refused: str | None = None
     """Why there is no prediction."""
     pareto: bool = field(default=False, compare=False)
@@ -29,11 +32,25 @@ class Cell(JsonValue):
 
     @property
     def name(self) -> str:
-        return f"{self.algorithm}, k = {self.k}, ε = {written(self.epsilon)}"
+        return f"{self.algorithm}, k = {self.k}, {self.setting}"
+
+    @property
+    def setting(self) -> str:
+        """What is done to the ε-quasis, in words: ε, or the groups that are averaged, or both."""
+        parts = [] if self.group is None else [f"averages of {self.group:,}"]
+        if self.epsilon is not None:
+            parts.append(f"ε = {written(self.epsilon)}")
+        return ", ".join(parts) or "no noise"
 
     def to_json(self) -> Json:
         """The setting and the figures that cells are compared by."""
-        found: Json = {"algorithm": self.algorithm, "k": self.k, "epsilon": self.epsilon, "refused": self.refused}
+        found: Json = {
+            "algorithm": self.algorithm,
+            "k": self.k,
+            "epsilon": self.epsilon,
+            "group": self.group,
+            "refused": self.refused,
+        }
         if self.prediction is None:
             return found
         prediction, left_out = self.prediction, self.prediction.suppressed

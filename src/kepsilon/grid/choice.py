@@ -97,7 +97,7 @@ class Choice:
             Problem(
                 where="",
                 what=self.why or "no cell qualifies.",
-                fix="Explore other k, epsilon or algorithms, or allow more.",
+                fix="Explore other k, epsilon, groups to average or algorithms, or allow more.",
             )
         )
 
@@ -153,7 +153,7 @@ def _why_none(cells: Sequence[Cell], candidates: Sequence[Cell], limits: Limits)
         if refused:
             return f"no cell of the grid can be met; the first: {refused[0].name}: {refused[0].refused}"
         return (
-            "no cell of the grid has a defined distortion: an epsilon-quasi gets noise, but its values have no range."
+            "no cell of the grid has a defined distortion: an epsilon-quasi is changed, but its values have no range."
         )
     parts = []
     for name, limit in limits.stated().items():

@@ -89,7 +89,12 @@ class Grid(JsonValue):
     @property
     def epsilons(self) -> list[float]:
         """Every ε that was explored, the smallest first."""
-        return sorted({cell.epsilon for cell in self.cells})
+        return sorted({cell.epsilon for cell in self.cells if cell.epsilon is not None})
+
+    @property
+    def groups(self) -> list[int]:
+        """Every size of averaged groups that was explored, the smallest first."""
+        return sorted({cell.group for cell in self.cells if cell.group is not None})
 
     @property
     def algorithms(self) -> list[str]:
@@ -129,7 +134,16 @@ class Grid(JsonValue):
 
     def changes(self, cell: Cell) -> Json:
         """Top-level keys of the policy that a cell replaces, with the cell's values."""
-        changes = {"k": cell.k, "epsilon": cell.epsilon, "algorithm": cell.algorithm}
+        changes: Json = {"k": cell.k, "algorithm": cell.algorithm}
+        if cell.group is not None:
+            changes |= self.policy.averaging(cell.group)
+            if cell.epsilon is not None:
+                changes["epsilon"] = cell.epsilon
+            return changes
+        if self.policy.averages is not None:
+            changes["averages"] = None
+        if cell.epsilon is not None:
+            changes["epsilon"] = cell.epsilon
         if self.policy.confidence is not None:
             changes["confidence"] = self.policy.confidence
         return changes
@@ -151,6 +165,7 @@ class Grid(JsonValue):
             "warnings": [dataclasses.asdict(warning) for warning in self.warnings],
             "k": self.ks,
             "epsilon": self.epsilons,
+            "group": self.groups,
             "algorithms": self.algorithms,
             "confidence": self.policy.confidence,
             "limits": choice.limits.to_json(),
@@ -173,7 +188,7 @@ class Grid(JsonValue):
 
     def _repr_html_(self) -> str:
         """The cells of the front as a small HTML table."""
-        names = ("algorithm", "k", "epsilon", "distortion", "headline", "suppression")
+        names = ("algorithm", "k", "epsilon", "group", "distortion", "headline", "suppression")
         head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
         rows = []
         for cell in self.pareto:

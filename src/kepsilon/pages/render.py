@@ -13,7 +13,14 @@ from kepsilon.pages.charts import STYLE
 from kepsilon.pages.figures.changes import treatment
 from kepsilon.pages.figures.explored import Explored
 from kepsilon.pages.figures.grid import grid_sections
-from kepsilon.pages.figures.grid_lead import grid_headline, grid_lead, grid_notes, grid_tiles, limits_words
+from kepsilon.pages.figures.grid_lead import (
+    choices_words,
+    grid_headline,
+    grid_lead,
+    grid_notes,
+    grid_tiles,
+    limits_words,
+)
 from kepsilon.pages.figures.grid_table import grid_headers, grid_rows
 from kepsilon.pages.figures.overview import made, making, sections, tiles, warnings
 from kepsilon.pages.figures.visible import all_visible, visible_lines
@@ -26,7 +33,9 @@ if TYPE_CHECKING:
 
 def release_page(record: Record, pictures: Pictures | None) -> str:
     """The report of a release, for its curator; without `pictures` it has only what the record alone can fill."""
-    nothing = Pictures(k=record.guarantee.k, epsilon=record.guarantee.epsilon, values=(), errors=(), class_sizes=())
+    nothing = Pictures(
+        k=record.guarantee.k, epsilon=record.guarantee.epsilon or 1.0, values=(), errors=(), class_sizes=()
+    )
     known, drawn = all_visible(record), all_visible(pictures or nothing)
     return (
         environment()
@@ -34,6 +43,7 @@ def release_page(record: Record, pictures: Pictures | None) -> str:
         .render(
             style=STYLE,
             made=made(version=known.kepsilon_version, created=known.created, digest=known.digest),
+            lead=known.survival_in_words,
             promises=visible_lines(record.guarantee.statement),
             warnings=[*warnings(known)],
             tiles=[*tiles(known)],
@@ -54,6 +64,7 @@ def explore_page(grid: Grid, choice: Choice) -> str:
         .render(
             style=STYLE,
             made=made(version=__version__, created=datetime.now(UTC).isoformat(timespec="seconds")),
+            choices=choices_words(explored),
             headline=grid_headline(explored),
             lead=grid_lead(explored),
             notes=grid_notes(explored),

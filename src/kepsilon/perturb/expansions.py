@@ -17,35 +17,37 @@ GROUP_VALUES = 256
 """A group is eight binary digits."""
 
 
-def cumulative(step: Fraction, *, is_top: bool, bits: int) -> tuple[int, ...]:
+def cumulative(step: Fraction, *, is_top: bool, bits: int, n_values: int = GROUP_VALUES) -> tuple[int, ...]:
     """⌊2^bits · P(group < v)⌋ for v = 1, 2, …: where a uniform number passes from value v − 1 to value v.
 
-    A group below the top has the values 0 … 255 and P(group < v) = (1 − e^(−step·v)) / (1 − e^(−256·step)), so 255
-    boundaries. The top group is the rest of the geometric variable, P(group < v) = 1 − e^(−step·v), up to v = 256;
-    beyond the last boundary lies "256 or more".
+    A group below the top has the values 0 … n − 1, n being 256 or a smaller power of two, and P(group < v) =
+    (1 − e^(−step·v)) / (1 − e^(−n·step)), so n − 1 boundaries. The top group is the rest of the geometric variable,
+    P(group < v) = 1 − e^(−step·v), up to v = n; beyond the last boundary lies "n or more".
 
     e^(−step) is irrational (Lindemann) and so is every boundary: none of them lies on a multiple of 2^−bits, and the
     search for enough working digits ends.
     """
     spare = 128
-    while (found := _cumulative(step, is_top=is_top, bits=bits, working_bits=bits + spare)) is None:
+    while (found := _cumulative(step, is_top=is_top, bits=bits, working_bits=bits + spare, n_values=n_values)) is None:
         spare *= 2
     return found
 
 
-def _cumulative(step: Fraction, *, is_top: bool, bits: int, working_bits: int) -> tuple[int, ...] | None:
+def _cumulative(
+    step: Fraction, *, is_top: bool, bits: int, working_bits: int, n_values: int = GROUP_VALUES
+) -> tuple[int, ...] | None:
     """The boundaries of `cumulative`, or None if the working digits leave the floor of one in doubt."""
     one = 1 << working_bits
     lows, highs = [one], [one]
     low, high = exp_minus(step, bits=working_bits)
-    for _ in range(GROUP_VALUES):
+    for _ in range(n_values):
         lows.append(lows[-1] * low >> working_bits)
         highs.append(-(-highs[-1] * high >> working_bits))
-    whole_low, whole_high = (one, one) if is_top else (one - highs[GROUP_VALUES], one - lows[GROUP_VALUES])
+    whole_low, whole_high = (one, one) if is_top else (one - highs[n_values], one - lows[n_values])
     # A probability below 1 never fills all its digits with a carry: it is cut off at 2^bits − 1.
     largest = (1 << bits) - 1
     boundaries = []
-    for v in range(1, GROUP_VALUES + is_top):
+    for v in range(1, n_values + is_top):
         floor = min(((one - highs[v]) << bits) // whole_high, largest)
         if floor != min(((one - lows[v]) << bits) // whole_low, largest):
             return None

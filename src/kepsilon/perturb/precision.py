@@ -7,12 +7,15 @@ addition in floating point would tell from which value they came.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
 
 from kepsilon.policy.exact_bounds import EXACT
 from kepsilon.table.arrays import FloatArray
+
+PublicDomain = tuple[Fraction, Fraction]
 
 
 def largest_unit(precision: Fraction) -> int:
@@ -65,3 +68,19 @@ def _in_units(values: FloatArray, precision: Fraction) -> FloatArray:
     if precision.numerator != 1:
         units /= float(precision.numerator)
     return units
+
+
+def unit_limits(precision: Fraction, domain: PublicDomain | None) -> tuple[float, float]:
+    """The smallest and largest whole unit inside the domain; without a domain, no limits (`doubles` refuses the absurd)."""
+    limit = largest_unit(precision)
+    if domain is None:
+        return -math.inf, math.inf
+    low, high = math.ceil(domain[0] / precision), math.floor(domain[1] / precision)
+    if low > high:
+        raise ValueError(f"a domain from {domain[0]} to {domain[1]} holds no multiple of the precision {precision}")
+    return float(max(low, -limit)), float(min(high, limit))
+
+
+def rounded(values: FloatArray, precision: Fraction, domain: PublicDomain | None) -> FloatArray:
+    """What is published of values: the nearest multiples of the precision inside the domain. NaN stays NaN."""
+    return doubles(np.clip(nearest_units(values, precision), *unit_limits(precision, domain)), precision)

@@ -3,22 +3,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from kepsilon.count import Counted, read_and_count
-from kepsilon.draw import Measured, count_in_bins, perturb_and_measure
+from kepsilon.draw import perturb_and_measure
 from kepsilon.engines.choose import engine_for
 from kepsilon.engines.protocol import Classes, Engine, Merged
 from kepsilon.errors import EngineError, Problem, UnsatisfiableError, guarded
+from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.linking.attackers import BY_JOINING, Attacker
 from kepsilon.evaluate.loss.precision_loss import precision_loss
 from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, picture_sample
-from kepsilon.evaluate.tally import Tally
+from kepsilon.evaluate.survival.figures import Survival
+from kepsilon.evaluate.survival.measure import survivals
+from kepsilon.evaluate.tally import Realised, Tally
 from kepsilon.grid.cells import PAPER_EPSILONS
 from kepsilon.kanonymise.algorithms import KAnonymised, k_anonymise
+from kepsilon.measured import Measured
 from kepsilon.perturb.mechanisms import mechanism_of
+from kepsilon.pipeline.counted_bins import count_in_bins
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
 from kepsilon.predict.limits import refuse_outside_limits
@@ -76,6 +83,8 @@ def anonymise(
             drawn.tally,
             policy,
             attackers=drawn.attackers,
+            groups=drawn.groups,
+            survives=drawn.survives,
             seeded=random.seeded,
             engine=engine.name,
             seconds=clock.seconds,
@@ -105,7 +114,10 @@ class _Drawn:
     prediction: Prediction
     attackers: tuple[Attacker, ...]
     """Those of the prediction, with what those who know kept columns linked in the release."""
+    survives: Mapping[str, Survival]
     tally: Tally
+    groups: GroupSums | None
+    """The groups whose averages were published; None where there are none."""
     pictures: Pictures
 
 
@@ -129,6 +141,7 @@ def _release(
         random=random,
         clock=clock,
         recheck=recheck_of(policy, counted.table),
+        numeric=() if predicted.look is None else predicted.look.numeric,
     )
     if measured.realised is None or not measured.realised.sizes.n_records:
         raise _nobody_left(policy)
@@ -137,6 +150,8 @@ def _release(
         pictures = _pictures(classes, measured, predicted, anonymous, recoding, new_ids, counted, policy)
     with clock.step("attack"):
         attackers = _attacked(classes, predicted, measured, policy)
+    with clock.step("compare"):
+        survives = _compared(measured, predicted, measured.realised, policy)
     tally = Tally(expected=predicted.outlook.expected[0], realised=measured.realised)
     with clock.step("merge and shuffle"):
         merged = classes.merge(
@@ -155,8 +170,27 @@ def _release(
         recoding=recoding,
         prediction=predicted.prediction,
         attackers=attackers,
+        survives=survives,
         tally=tally,
+        groups=measured.groups,
         pictures=pictures,
+    )
+
+
+def _compared(measured: Measured, predicted: Predicted, realised: Realised, policy: Policy) -> dict[str, Survival]:
+    """What of the statistics of ε-quasis survives, by name."""
+    look = predicted.look
+    if look is None or not policy.epsilon_quasis:
+        return {}
+    sample = measured.sample()
+    return survivals(
+        list(policy.epsilon_quasis),
+        list(predicted.prediction.survives.values()),
+        realised.errors,
+        measured.survival.sums,
+        measured.survival.sampled(np.column_stack(sample.published), sample.stays),
+        look.left_out,
+        k=policy.k,
     )
 
 
@@ -183,13 +217,18 @@ def _page(record: Record, pictures: Pictures) -> str:
 def _other_epsilons(policy: Policy) -> list[float]:
     """Values of ε other than the policy's at which the report shows the linking risk."""
     own = float(policy.exact_epsilon)
-    return [float(epsilon) for epsilon in PAPER_EPSILONS if epsilon != own] if policy.epsilon_quasis else []
+    return [float(epsilon) for epsilon in PAPER_EPSILONS if epsilon != own] if _depends_on_epsilon(policy) else []
 
 
 def _risk_by_epsilon(predicted: Predicted, policy: Policy) -> list[tuple[float, float]]:
     """Pairs of ε and linking risk for the report, at the policy's ε and at others."""
     own = (float(policy.exact_epsilon), predicted.prediction.linking_risk.fair.total)
-    return sorted([own, *predicted.risk_beside]) if policy.epsilon_quasis else []
+    return sorted([own, *predicted.risk_beside]) if _depends_on_epsilon(policy) else []
+
+
+def _depends_on_epsilon(policy: Policy) -> bool:
+    """Whether the linking risk depends on ε; that of averages depends on the groups alone."""
+    return bool(policy.epsilon_quasis) and policy.averages is None
 
 
 def _pictures(
@@ -225,7 +264,7 @@ def _pictures(
         spreads=measured.spreads,
         count=lambda bins: count_in_bins(classes, bins, policy, new_ids=new_ids),
         sizes=recoding.sizes,
-        mechanism=mechanism_of(policy),
+        mechanism=mechanism_of(policy) if policy.averages is None else None,
         low=predicted.outlook.low,
         high=predicted.outlook.high,
         epsilon=float(policy.record_epsilon),

@@ -98,6 +98,10 @@ class MechanismFacts(Named, Protocol):
         """The largest number of ε-quasis that a record may have."""
 
     @property
+    def nearest_is_likeliest(self) -> bool:
+        """Whether the nearest original of a class is always the likeliest one, so that an attacker takes it."""
+
+    @property
     def promise(self) -> Callable[[str, Any, Any], str]:
         """What it promises, in a sentence that is true for the chosen range; of a name, its `EpsilonQuasi` and the `Policy`.
 

@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 
 from kepsilon.errors import PolicyError, Problem
 from kepsilon.json_values import Json
+from kepsilon.policy.averages import LACKING, WHY_EPSILON, WHY_EPSILON_OF_SUMS, Averages, lacking_for_noise
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.roles import EpsilonQuasi, Identifier, Kept, KQuasi
 from kepsilon.special_files import special_kind
@@ -61,6 +62,8 @@ def problems_of(
     if not any(details["type"] == "no_hierarchy" for details in found):
         # Pydantic checks the policy as a whole last, and not at all if the value of one key is wrong.
         problems += _missing_hierarchies(document, name)
+    if not any(details["type"] == LACKING for details in found):
+        problems += _lacking_for_noise(document, name)
     return list(dict.fromkeys(problems))  # a number is an int or a float, and NaN is neither: pydantic says so twice
 
 
@@ -100,6 +103,26 @@ def _missing_hierarchies(document: Mapping[str, Any], name: str) -> list[Problem
     return [Problem(where=f"{name}: attributes.{key}", what=missing_hierarchy_text(algorithm)) for key in lacking]
 
 
+def _lacking_for_noise(document: Mapping[str, Any], name: str) -> list[Problem]:
+    """What noise lacks in a document that has other mistakes, so that all are said at once."""
+    attributes, averages = document.get("attributes"), document.get("averages")
+    has_averages = averages is not None
+    has_noise = not has_averages or (isinstance(averages, Mapping) and averages.get("noise") is True)
+    if not isinstance(attributes, Mapping) or not has_noise:
+        return []
+    quasis = {
+        key: own for key, own in attributes.items() if isinstance(own, Mapping) and own.get("role") == "epsilon-quasi"
+    }
+    if not quasis:
+        return []
+    lacking = lacking_for_noise(
+        document.get("epsilon"),
+        [] if has_averages else [key for key, own in quasis.items() if own.get("range") is None],
+        why=WHY_EPSILON_OF_SUMS if has_averages else WHY_EPSILON,
+    )
+    return [Problem(where=f"{name}: {where}", what=what) for where, what in lacking]
+
+
 def _problem(details: ErrorDetails, name: str, top_keys: Collection[str]) -> Problem:
     path = ".".join(_without_tags(details["loc"]))
     where = f"{name}: {path}" if path else name
@@ -120,6 +143,8 @@ def _problem(details: ErrorDetails, name: str, top_keys: Collection[str]) -> Pro
     elif kind == "union_tag_invalid":
         known = ROLES if details.get("ctx", {}).get("discriminator") == "'role'" else HIERARCHY_TYPES
         what = f"has an unknown {'role' if known is ROLES else 'type'}; it should be one of {', '.join(known)}."
+    elif kind == "model_type" and details["loc"] == ("averages",):
+        what = "should be a table, such as { group = 20 }."
     elif kind == "too_short":
         what = "should not be empty."
     else:
@@ -157,6 +182,11 @@ def _belongs_elsewhere(location: tuple[int | str, ...], top_keys: Collection[str
 
 def _closest_key(location: tuple[int | str, ...], top_keys: Collection[str]) -> str:
     models = (Identifier, KQuasi, EpsilonQuasi, Kept)
-    known = top_keys if len(location) == 1 else {*top_keys, *(key for model in models for key in model.model_fields)}
+    if location[0] == "averages":
+        known: Collection[str] = Averages.model_fields
+    elif len(location) == 1:
+        known = top_keys
+    else:
+        known = {*top_keys, *(key for model in models for key in model.model_fields)}
     close = difflib.get_close_matches(str(location[-1]), list(known), n=1)
     return f"Did you mean {close[0]}?" if close else ""

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kepsilon.policy.averaged_promise import averages_in_words
 from kepsilon.policy.choices import MECHANISMS
+from kepsilon.policy.names import listed_names as _listed
+from kepsilon.policy.names import shown_name
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, EpsilonQuasi, Kept, written
 
 
 def range_in_words(attribute: EpsilonQuasi) -> str:
     """The range of an ε-quasi, as the manifest names it."""
-    if attribute.range == "class":
+    if attribute.range is None or attribute.range == "class":
         return "class"
     if isinstance(attribute.range, CoarseSpecification):
         return f"coarse, step {written(attribute.range.coarse)}"
@@ -42,9 +45,11 @@ def statement(policy: Policy) -> str:
     quasis = policy.epsilon_quasis
     if not quasis:
         return "\n".join([*sentences, "There is no epsilon-quasi, so no noise was drawn.", *_kept_columns(policy)])
+    if policy.averages is not None:
+        return "\n".join([*sentences, *averages_in_words(policy, policy.averages), *_kept_columns(policy)])
     if len(quasis) > 1:
         sentences.append(
-            f"ε = {written(policy.epsilon)} covers {_listed(quasis)} of a record together: the record is the unit, "
+            f"ε = {written(policy.stated_epsilon)} covers {_listed(quasis)} of a record together: the record is the unit, "
             "not the attribute."
         )
     if policy.person is not None:
@@ -72,7 +77,7 @@ def _often(policy: Policy) -> str:
 
 def _epsilon_of_a_person(policy: Policy) -> str:
     """What ε covers where a person may have several records."""
-    epsilon, most = written(policy.epsilon), policy.max_records_per_person
+    epsilon, most = written(policy.stated_epsilon), policy.max_records_per_person
     if policy.epsilon_per == "record":
         capped = f" A person has at most {most:,} records here." if most is not None else ""
         return (
@@ -96,26 +101,28 @@ def _epsilon_of_a_person(policy: Policy) -> str:
 
 def _sensitive_values(policy: Policy) -> Iterator[str]:
     """What every class promises about the values of sensitive columns, to an attacker who knows a person's class."""
+    whole = "class" if policy.averages is None else "class, and in every group of it that is averaged,"
+    holds = "class" if policy.averages is None else "class, and every group of it that is averaged,"
     for name, attribute in policy.attributes.items():
         if not isinstance(attribute, Kept):
             continue
         shown, asked = shown_name(name), attribute.l_diversity
         if asked is not None and asked.distinct is not None:
-            yield f"Every class holds at least {asked.distinct:,} distinct values of {shown}."
+            yield f"Every {holds} holds at least {asked.distinct:,} distinct values of {shown}."
         if asked is not None and asked.entropy is not None:
             yield (
-                f"In every class the values of {shown} are mixed at least as evenly as {written(asked.entropy)} equally "
+                f"In every {whole} the values of {shown} are mixed at least as evenly as {written(asked.entropy)} equally "
                 "frequent ones (entropy)."
             )
         if asked is not None and asked.recursive is not None:
             factor, place = asked.recursive
             yield (
-                f"In every class the most frequent value of {shown} is rarer than {written(factor)} times all values "
+                f"In every {whole} the most frequent value of {shown} is rarer than {written(factor)} times all values "
                 f"together from the one that is number {place} by frequency on."
             )
         if attribute.t_closeness is not None:
             yield (
-                f"In every class the values of {shown} are at most {written(attribute.t_closeness)} away from those of all "
+                f"In every {whole} the values of {shown} are at most {written(attribute.t_closeness)} away from those of all "
                 "records that were counted (earth mover's distance)."
             )
 
@@ -139,6 +146,8 @@ def attacker_in_words(policy: Policy) -> str:
     """Whom the bound on the linking risk in a manifest is about."""
     guesses = "guesses the original of" if policy.person is None else "names the person behind"
     knows = f"knows every true value of the quasi-identifiers, {guesses} one released record at a time"
+    if policy.averages is not None:
+        knows = f"knows every true value of the quasi-identifiers, makes the same groups, {guesses} one released record at a time"
     rest = (
         "; for noise as drawn, if confident k had left nobody out of these classes"
         if policy.confidence is not None
@@ -148,10 +157,14 @@ def attacker_in_words(policy: Policy) -> str:
     return f"an attacker who {knows} and uses no other column{joins}{rest}"
 
 
-def matcher_in_words(quasis: Iterable[str]) -> str:
-    """Whom the largest single risk is about, as the subject of a sentence; whoever shows it makes the names visible."""
+def matcher_in_words(quasis: Iterable[str], *, averaged: bool = False) -> str:
+    """Whom the largest single risk is about, as the subject of a sentence; whoever shows it makes the names visible.
+
+    Records of a group publish one average, so that there is nothing to match within it.
+    """
     known = ", ".join(quasis)
-    return f"whoever knows {known} of everybody and matches a whole class one to one, without the help of kept columns,"
+    does = "makes the same groups" if averaged else "matches a whole class one to one"
+    return f"whoever knows {known} of everybody and {does}, without the help of kept columns,"
 
 
 def single_risk_in_words(quasis: Iterable[str]) -> str:
@@ -175,12 +188,3 @@ def _confidence(policy: Policy) -> str:
         "Who was left out depends on the true values of the class: it tells nothing beyond the noise of its records to an "
         "attacker who knows all of them, but may tell something about them to one who does not."
     )
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(shown_name, names))
-
-
-def shown_name(name: str) -> str:
-    """A column's name with control characters as escapes: after a line break, the rest would look like another promise."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)

@@ -25,6 +25,7 @@ class BuiltInMechanism:
     name: str
     range_kinds: tuple[str, ...]
     most_attributes: int
+    nearest_is_likeliest: bool
     promise: Callable[[str, Any, Any], str]
     home: str
     """Name of the module that defines `MECHANISM`."""
@@ -42,8 +43,17 @@ for _mechanism in (
         name="laplace",
         range_kinds=("class", "coarse", "declared"),
         most_attributes=MOST_EPSILON_QUASIS,
+        nearest_is_likeliest=True,
         promise=promises.laplace,
         home=f"{_HOME}.laplace",
+    ),
+    BuiltInMechanism(
+        name="bounded-laplace",
+        range_kinds=("coarse", "declared"),
+        most_attributes=MOST_EPSILON_QUASIS,
+        nearest_is_likeliest=False,
+        promise=promises.bounded_laplace,
+        home=f"{_HOME}.bounded_laplace",
     ),
 ):
     MECHANISMS.add(_mechanism)

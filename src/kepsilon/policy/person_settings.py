@@ -20,12 +20,16 @@ class PersonSettings(Protocol):
     epsilon_per: Any
     max_records_per_person: int | None
     records_are_persons: bool
+    averages: Any
 
     @property
     def identifiers(self) -> Sequence[str]: ...
 
     @property
     def epsilon_quasis(self) -> Mapping[str, EpsilonQuasi]: ...
+
+    @property
+    def draws_noise(self) -> bool: ...
 
     @property
     def record_epsilon(self) -> Fraction: ...
@@ -52,15 +56,21 @@ def refuse_contradictions(policy: PersonSettings) -> None:
 
 def _refuse_open_epsilon(policy: PersonSettings) -> None:
     """Raises PydanticCustomError unless it is clear what ε covers, and how it can be kept."""
-    if not policy.epsilon_quasis:
+    if not policy.draws_noise:
         if policy.epsilon_per is not None:
-            raise PydanticCustomError("epsilon_per", "epsilon_per needs an epsilon-quasi")
+            raise PydanticCustomError("epsilon_per", "epsilon_per is about noise, and none is drawn here; take it out")
         return
     if policy.epsilon_per is None:
         raise PydanticCustomError(
             "epsilon_per",
             'person needs epsilon_per = "person", where epsilon covers all records of a person together, or '
             'epsilon_per = "record", where a person of r records spends r times epsilon',
+        )
+    if policy.averages is not None and policy.epsilon_per == "person" and policy.max_records_per_person is None:
+        raise PydanticCustomError(
+            "epsilon_per",
+            'epsilon_per = "person" with averages needs max_records_per_person: a group\'s noise is drawn once, and a '
+            "person may be in several groups, so that the records of a person have to share epsilon",
         )
     if policy.draws_once_per_person:
         _refuse_several_draws(policy)

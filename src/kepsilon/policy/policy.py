@@ -9,11 +9,21 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from kepsilon.errors import ArgumentError, PolicyError, Problem, guarded
 from kepsilon.json_values import Json
+from kepsilon.policy.averages import Averages, refuse_unfit
 from kepsilon.policy.choices import ALGORITHMS, MECHANISMS, OneOf
 from kepsilon.policy.document import missing_hierarchy_text, problems_of, read_document
 from kepsilon.policy.exact_bounds import EXACT, FINEST_BITS, LARGEST_EPSILON, SMALLEST_EPSILON
@@ -40,7 +50,8 @@ class Policy(Specification):
     """What the curator wants. k, ε, the algorithm and the suppression limit decide the promise and have no defaults."""
 
     k: Annotated[int, Field(ge=2, lt=EXACT, strict=True)]
-    epsilon: Annotated[Number, Field(ge=float(SMALLEST_EPSILON), le=int(LARGEST_EPSILON))]
+    epsilon: Annotated[Number, Field(ge=float(SMALLEST_EPSILON), le=int(LARGEST_EPSILON))] | None = None
+    """How far apart noise lets the chances of two values be; required where noise is drawn."""
     algorithm: Annotated[str, OneOf(ALGORITHMS)]
     max_suppression: Share
     """Share of the records that OLA may leave out; Mondrian leaves none out."""
@@ -60,6 +71,8 @@ class Policy(Specification):
     """How many records of one person are released at the most; with `epsilon_per = "person"` they share ε."""
     records_are_persons: Annotated[bool, Field(strict=True)] = False
     """States that no person has several records, although values of an identifier repeat."""
+    averages: Averages | None = None
+    """Publish averages of near neighbours instead of single values with noise; off by default."""
     loss: Literal["dm*", "precision", "entropy"] = "dm*"
     labels: Literal["siblings", "ancestor"] = "siblings"
     """For Mondrian: labels that say what occurs in a class, or the region of hierarchy or number line that holds it."""
@@ -75,6 +88,14 @@ class Policy(Specification):
     def _remember_file(self, info: ValidationInfo) -> Self:
         self._origin = Origin((info.context or {}).get("file"))
         return self
+
+    @model_serializer(mode="wrap")
+    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The policy as a document: with averages there is no mechanism, so the default is not written."""
+        document: dict[str, Any] = write(self)
+        for attribute in document.get("attributes", {}).values() if self.averages is not None else ():
+            attribute.pop("mechanism", None)
+        return document
 
     @field_validator("labels", mode="before")
     @classmethod
@@ -117,7 +138,8 @@ class Policy(Specification):
             raise PydanticCustomError(
                 "confidence_rule", "confidence_rule does nothing without confidence; state confidence, or take it out"
             )
-        for name, attribute in self.epsilon_quasis.items():
+        refuse_unfit(self)
+        for name, attribute in self.epsilon_quasis.items() if self.draws_noise else ():
             # A range has at most 2^24 units, and noise beyond 64 times its expected size has probability below e^−64.
             units = 2**FINEST_BITS * (len(self.epsilon_quasis) + 1) * 64 / self.record_epsilon
             if units * fraction(attribute.precision).numerator >= EXACT // 2:
@@ -223,6 +245,9 @@ class Policy(Specification):
                 "numbers of the input are read with a decimal comma. The release has decimal points, in every format."
             )
             found.append(Problem(where="decimal", what=what))
+        if self.epsilon is not None and not self.draws_noise:
+            what = "nothing is drawn with it, so it promises nothing, and the manifest leaves it out."
+            found.append(Problem(where="epsilon", what=what, fix="Take it out of the policy."))
         return tuple(found)
 
     @property
@@ -236,14 +261,24 @@ class Policy(Specification):
         return found
 
     @property
+    def draws_noise(self) -> bool:
+        """Whether anything is drawn with ε."""
+        return bool(self.epsilon_quasis) and (self.averages is None or self.averages.noise)
+
+    @property
+    def stated_epsilon(self) -> float:
+        """ε as the policy states it; 1 where nothing is drawn with it, so that no figure depends on it."""
+        return self.epsilon if self.draws_noise and self.epsilon is not None else 1
+
+    @property
     def exact_epsilon(self) -> Fraction:
-        """ε as the policy states it."""
-        return fraction(self.epsilon)
+        """ε as the policy states it, exactly."""
+        return fraction(self.stated_epsilon)
 
     @property
     def record_epsilon(self) -> Fraction:
         """ε of the noise of one record."""
-        return self.epsilon_of_a_record(self.epsilon)
+        return self.epsilon_of_a_record(self.stated_epsilon)
 
     def epsilon_of_a_record(self, epsilon: float) -> Fraction:
         """ε of the noise of one record, where the policy's ε is this one: a share of it where a person's records share ε."""
@@ -253,25 +288,38 @@ class Policy(Specification):
     @property
     def draws_once_per_person(self) -> bool:
         """Whether all records of a person get one draw: ε covers the person, and no number of records shares it."""
-        return self.epsilon_per == "person" and self.max_records_per_person is None
+        return self.epsilon_per == "person" and self.max_records_per_person is None and self.averages is None
 
     @guarded
     def with_changes(self, **changes: Any) -> Policy:
         """A policy with other values of some top-level keys, checked again as a whole; None removes a key.
 
-        Attributes cannot be changed. Removing `confidence` removes `confidence_rule` too.
+        Attributes cannot be changed. Removing `confidence` removes `confidence_rule` too, and with averages mechanisms,
+        which these do not have, are taken out.
         """
         if "attributes" in changes:
             raise ArgumentError("attributes are not changed here; build a policy with Policy.from_dict")
         document = {**self.model_dump(mode="json", exclude_none=True), **changes}
         if document.get("confidence") is None:
             document["confidence_rule"] = None
+        if document.get("averages") is not None:
+            for name in self.epsilon_quasis:
+                document["attributes"][name].pop("mechanism", None)
         hierarchies = {name: attribute.hierarchy for name, attribute in self.k_quasis.items()}
         for name, hierarchy in hierarchies.items():
             if hierarchy is not None:
                 document["attributes"][name]["hierarchy"] = hierarchy  # so that a hierarchy file is not read again
         stated = {key: value for key, value in document.items() if value is not None}
         return _checked(stated, name="policy", folder=Path(), file=self.file)
+
+    def averaging(self, group: int) -> dict[str, Any]:
+        """What `with_changes` has to change for averages of groups of this size, with noise if the policy's averages have it.
+
+        Averages without noise need no ε, and confident k does not apply to them.
+        """
+        own = {} if self.averages is None else self.averages.model_dump(mode="json")
+        changes: dict[str, Any] = {"averages": {**own, "group": group}, "confidence": None, "confidence_rule": None}
+        return changes if own.get("noise") else {**changes, "epsilon": None, "epsilon_per": None}
 
     def most_suppressed(self, n_records: int) -> int:
         """How many of `n_records` records OLA may leave out: `max_suppression` as written, in whole records."""

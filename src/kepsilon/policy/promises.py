@@ -30,6 +30,8 @@ def laplace(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
             "This is not differential privacy: an extreme record can still move the widened range, and the size of the "
             "noise shows it, whatever ε is."
         )
+    if attribute.range is None:
+        raise ValueError("noise has no range")
     low, high = attribute.range
     local = "" if drawn else f": {_whatever_the_others_hold(policy)}"
     return (
@@ -38,12 +40,30 @@ def laplace(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
     )
 
 
+def bounded_laplace(name: str, attribute: EpsilonQuasi, policy: Policy) -> str:
+    """What `bounded-laplace` promises for one ε-quasi: the words of `laplace`, and where its values lie."""
+    d = len(policy.epsilon_quasis)
+    fewer = any(own.missing == "class" for own in policy.epsilon_quasis.values())
+    share = (
+        f" Each of the {d} epsilon-quasis of a record is drawn by itself and spends 1/{d} of ε"
+        + (", or an equal part where some of them are missing." if fewer else ".")
+        if d > 1
+        else ""
+    )
+    ends = (
+        "the widened range of its class, so that the values themselves show that range"
+        if isinstance(attribute.range, CoarseSpecification)
+        else "the bounds"
+    )
+    return f"{laplace(name, attribute, policy)} Apart from rounding, what is published lies inside {ends}.{share}"
+
+
 def _epsilon_in_words(policy: Policy) -> str:
     """ε, and what one record spends of it where a person's records share it."""
     most = policy.max_records_per_person
     if policy.epsilon_per == "person" and most is not None and most > 1:
-        return f"{written(policy.epsilon)}/{most} for each record of a person"
-    return written(policy.epsilon)
+        return f"{written(policy.stated_epsilon)}/{most} for each record of a person"
+    return written(policy.stated_epsilon)
 
 
 def _whatever_the_others_hold(policy: Policy) -> str:

@@ -15,7 +15,7 @@ from kepsilon.policy.policy import Policy
 
 @guarded
 def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None:
-    """Writes the policy of `source` to `target` with other values of top-level keys.
+    """Writes the policy of `source` to `target` with other values of top-level keys; None takes a key out.
 
     Paths of hierarchy files are rewritten where needed, so that they still lead to the same files.
     """
@@ -23,16 +23,27 @@ def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None
 
     text = source.read_text(encoding="utf-8-sig")
     document = tomlkit.parse(text)
-    lacking = [key for key in changes if key not in document]
-    document = tomlkit.parse(_with_new_lines(text, lacking))
-    document.update(changes)
+    stated = {key: value for key, value in changes.items() if value is not None}
+    taken_out = [key for key in changes if key not in stated and key in document]
+    for key in taken_out:
+        document.pop(key)
+    lacking = [key for key in stated if key not in document]
+    document = tomlkit.parse(_with_new_lines(tomlkit.dumps(document), lacking))
+    for key, value in stated.items():
+        if isinstance(value, Mapping) and key not in lacking:
+            _change_table(document[key], value)
+        else:
+            document[key] = _inline(value) if isinstance(value, Mapping) else value
     for attribute in document["attributes"].values():
+        if "averages" in stated:
+            attribute.pop("mechanism", None)
         hierarchy = attribute.get("hierarchy", {})
         if hierarchy.get("type") == "file":
             path = (source.parent / hierarchy["path"]).resolve()
             hierarchy["path"] = Path(os.path.relpath(path, target.parent.resolve())).as_posix()
-    changed = ", ".join(changes)
-    text = f"# {changed}: chosen by kepsilon explore. Other comments are those of {source.name}.\n{tomlkit.dumps(document)}"
+    gone = f" Taken out: {', '.join(taken_out)}." if taken_out else ""
+    head = f"# {', '.join(stated)}: chosen by kepsilon explore.{gone} Other comments are those of {source.name}.\n"
+    text = head + tomlkit.dumps(document)
     Policy.from_dict(tomlkit.parse(text).unwrap(), folder=target.parent)
     write_new_policy(target, text)
 
@@ -84,6 +95,21 @@ def _exists(path: Path) -> EngineError:
             fix="Choose another name, or remove it first.",
         )
     )
+
+
+def _inline(value: Mapping[str, Any]) -> Any:
+    """A table of numbers and settings in one line: one with a header would take the keys below it for its own."""
+    import tomlkit
+
+    stated = ", ".join(f"{key} = {tomlkit.item(own).as_string()}" for key, own in value.items() if own is not False)
+    return tomlkit.parse(f"table = {{ {stated} }}")["table"]
+
+
+def _change_table(table: Any, value: Mapping[str, Any]) -> None:
+    """Gives the keys of a table other values; comments in it stay, and what is off, and was not stated, is not written."""
+    for key, own in value.items():
+        if key in table or own is not False:
+            table[key] = own
 
 
 def _with_new_lines(text: str, keys: list[str]) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
@@ -31,6 +32,7 @@ Number = Annotated[int | float, BeforeValidator(_refuse_other_than_numbers)]
 Bounds = tuple[Number, Number]
 
 
+@lru_cache(maxsize=256)
 def fraction(number: float) -> Fraction:
     """The number exactly as it was written: 0.1 is one tenth, not the nearest double."""
     return Fraction(str(number))
@@ -86,8 +88,8 @@ class EpsilonQuasi(Specification):
     role: Literal["epsilon-quasi"]
     precision: Annotated[Number, Field(gt=0)]
     """The step that published values are multiples of."""
-    range: Literal["class"] | CoarseSpecification | Bounds
-    """The range that the size of the noise follows; it decides what is promised."""
+    range: Literal["class"] | CoarseSpecification | Bounds | None = None
+    """The range that the size of the noise follows; it decides what is promised, and is required where there is noise."""
     mechanism: Annotated[str, OneOf(MECHANISMS)] = "laplace"
     """How published values are made from true ones."""
     missing: Literal["suppress", "class"] = "suppress"
@@ -99,7 +101,7 @@ class EpsilonQuasi(Specification):
     @field_validator("range", mode="before")
     @classmethod
     def _one_of_three(cls, value: object) -> object:
-        if value == "class" or (isinstance(value, dict) and set(value) == {"coarse"}):
+        if value is None or value == "class" or (isinstance(value, dict) and set(value) == {"coarse"}):
             return value
         if isinstance(value, CoarseSpecification) or (isinstance(value, list | tuple) and len(value) == 2):
             return value
@@ -115,7 +117,7 @@ class EpsilonQuasi(Specification):
     @model_validator(mode="after")
     def _mechanism_takes_the_range(self) -> Self:
         kinds = MECHANISMS[self.mechanism].range_kinds
-        if self.range_kind not in kinds:
+        if self.range is not None and self.range_kind not in kinds:
             raise PydanticCustomError(
                 "mechanism_range",
                 "the mechanism {mechanism} needs another range: {possible}",

@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from kepsilon.errors import Problem
 from kepsilon.evaluate.linking.attackers import percent_at_most
 from kepsilon.policy.exact_bounds import SMALLEST_EPSILON
-from kepsilon.policy.guarantee import matcher_in_words, shown_name
+from kepsilon.policy.guarantee import matcher_in_words
+from kepsilon.policy.names import shown_name
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
 from kepsilon.predict.prediction import Prediction
@@ -36,17 +37,22 @@ def above_individual_risk(prediction: Prediction, policy: Policy, *, risks: Risk
     limit, risk = policy.max_individual_risk, prediction.linking_risk
     if limit is None or risk.largest_possible_by_matching <= limit:
         return None
-    who = matcher_in_words(map(shown_name, [*policy.k_quasis, *policy.epsilon_quasis]))
+    quasis = [*policy.k_quasis, *policy.epsilon_quasis]
+    who = matcher_in_words(map(shown_name, quasis), averaged=policy.averages is not None)
     share = percent_at_most(risk.largest_possible_by_matching)
+    changes = (
+        [*_smaller_epsilons(prediction, policy, limit, risks=risks), *_larger_k(prediction, policy, limit)]
+        if policy.averages is None
+        else _larger_groups(prediction, policy, limit)
+    )
     ways = [
-        *_smaller_epsilons(prediction, policy, limit, risks=risks),
-        *_larger_k(prediction, policy, limit),
+        *changes,
         f"max_individual_risk = {min(1.0, math.ceil(1000 * risk.largest_possible_by_matching) / 1000):g}",
     ]
     return Problem(
         where="",
         what=f"{who} could be up to {share} sure of one record, above max_individual_risk = {written(limit)}. "
-        "No noise was drawn.",
+        "Nothing was released.",
         fix=f"What would work, or may: {'; or '.join(ways)}.",
     )
 
@@ -126,6 +132,16 @@ def three_digits_up_to(value: float) -> int:
     return number
 
 
+def _larger_groups(prediction: Prediction, policy: Policy, limit: float) -> list[str]:
+    """How large groups have to be: a record is one of its group, and a class of fewer records is one group."""
+    if policy.person is not None:
+        return ["larger groups and a larger k"]
+    least = math.ceil(1 / fraction(limit))
+    if least > prediction.records.counted:
+        return []
+    return [f"k and averages.group of at least {least:,}, which keep it whatever the data is"]
+
+
 def _larger_k(prediction: Prediction, policy: Policy, limit: float) -> list[str]:
     """What k would have to be: enough for one record to be one of so many, or enough for this ε whatever the data is."""
     n, smallest = prediction.records.counted, prediction.classes.smallest
@@ -138,4 +154,6 @@ def _larger_k(prediction: Prediction, policy: Policy, limit: float) -> list[str]
     enough = k_whatever_the_data(limit, epsilon=float(policy.record_epsilon))
     if enough > n:
         return ["a larger k"]
-    return [f"k = {math.ceil(enough):,}, which keeps it at epsilon = {written(policy.epsilon)} whatever the data is"]
+    return [
+        f"k = {math.ceil(enough):,}, which keeps it at epsilon = {written(policy.stated_epsilon)} whatever the data is"
+    ]

@@ -49,7 +49,7 @@ def ranges_of(values: FloatArray, class_ids: IntArray, *, n_classes: int, policy
     high = np.empty_like(low)
     for j, attribute in enumerate(policy.epsilon_quasis.values()):
         extremes = class_ranges(clipped_values[:, j], class_ids, n_classes=n_classes)
-        low[:, j], high[:, j] = _range(attribute).of_classes(*extremes, precision=fraction(attribute.precision))
+        low[:, j], high[:, j] = _range(attribute, policy).of_classes(*extremes, precision=fraction(attribute.precision))
     return NoiseRanges(
         values=clipped_values,
         class_ids=class_ids,
@@ -62,13 +62,19 @@ def ranges_of(values: FloatArray, class_ids: IntArray, *, n_classes: int, policy
 
 
 def clip(values: FloatArray, policy: Policy) -> tuple[FloatArray, dict[str, int]]:
-    """The values that get noise, clipped where bounds are declared, and how many lay outside, by ε-quasi."""
+    """The values that get noise or are averaged, clipped where bounds are declared, and how many lay outside, by ε-quasi.
+
+    Averages without noise have no range; their values are clipped to the domain, where there is one.
+    """
     clipped = {}
     moved = values
     for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
-        chosen = _range(attribute)
-        if isinstance(chosen, DeclaredRange):
-            own, clipped[name] = clip_to_range(values[:, j], float(chosen.low), float(chosen.high))
+        chosen = _range(attribute, policy)
+        bounds = (chosen.low, chosen.high) if isinstance(chosen, DeclaredRange) else None
+        if not policy.draws_noise and attribute.domain is not None:
+            bounds = (fraction(attribute.domain[0]), fraction(attribute.domain[1]))
+        if bounds is not None:
+            own, clipped[name] = clip_to_range(values[:, j], float(bounds[0]), float(bounds[1]))
             if clipped[name]:
                 moved = values.copy() if moved is values else moved
                 moved[:, j] = own
@@ -80,12 +86,22 @@ def constant_classes(low: FloatArray, high: FloatArray, policy: Policy) -> dict[
     return {name: int(np.count_nonzero(high[:, j] == low[:, j])) for j, name in enumerate(policy.epsilon_quasis)}
 
 
-def clip_coded(coded: CodedValues, attribute: EpsilonQuasi) -> CodedValues:
+def clip_coded(coded: CodedValues, attribute: EpsilonQuasi, policy: Policy) -> CodedValues:
     """The coded values of an ε-quasi, clipped where bounds are declared."""
-    chosen = _range(attribute)
+    chosen = _range(attribute, policy)
     if isinstance(chosen, DeclaredRange):
         return coded.clipped(float(chosen.low), float(chosen.high))
     return coded
+
+
+def declared_ends(policy: Policy) -> tuple[FloatArray, FloatArray]:
+    """The ends of the declared ranges of all ε-quasis, shape (n_epsilon_quasis,) each."""
+    ranges = [own.range for own in policy.epsilon_quasis.values()]
+    declared = [own for own in ranges if isinstance(own, tuple)]
+    if len(declared) < len(ranges):
+        raise ValueError("a draw that serves several classes needs declared ranges")
+    low, high = (np.array([float(fraction(own[i])) for own in declared]) for i in (0, 1))
+    return low, high
 
 
 def refuse_too_fine(low: FloatArray, high: FloatArray, policy: Policy) -> None:
@@ -98,9 +114,18 @@ def refuse_too_fine(low: FloatArray, high: FloatArray, policy: Policy) -> None:
         raise PolicyError(problems)
 
 
-def _range(attribute: EpsilonQuasi) -> Range:
-    """The rule that sets the range of an ε-quasi."""
-    if attribute.range == "class":
+def are_coarse_enough(low: FloatArray, high: FloatArray, policy: Policy) -> bool:
+    """Whether the mechanism can draw for ranges with these ends in steps of the precisions."""
+    mechanism = mechanism_of(policy)
+    return all(
+        mechanism.coarse_enough(low[:, j], high[:, j], fraction(attribute.precision)).all()
+        for j, attribute in enumerate(policy.epsilon_quasis.values())
+    )
+
+
+def _range(attribute: EpsilonQuasi, policy: Policy) -> Range:
+    """The rule that sets the range of an ε-quasi; that of the records, where no noise follows it."""
+    if attribute.range is None or attribute.range == "class" or not policy.draws_noise:
         return ClassRange()
     if isinstance(attribute.range, CoarseSpecification):
         return CoarseRange(step=fraction(attribute.range.coarse))

@@ -17,10 +17,12 @@ from functools import partial
 import numpy as np
 
 from kepsilon.engines.protocol import Batch, LargeClass, Preview
-from kepsilon.errors import MemoryLimitError, Problem
 from kepsilon.evaluate.confident_k.simulated_suppression import Counting
-from kepsilon.evaluate.expectations import Expectations, NoiseSetting, expect, expect_of_counts
-from kepsilon.evaluate.large_class import TooManyValuesError, count_parts, merge_counts, one_class
+from kepsilon.evaluate.error.best_constant import errors_of_median, errors_of_medians
+from kepsilon.evaluate.error.relative_error import ErrorSums
+from kepsilon.evaluate.expectations import Expectations, NoiseSetting, expect, expect_nothing, expect_of_counts
+from kepsilon.evaluate.group_sums import GroupSums
+from kepsilon.evaluate.large_class import merge_counts, one_class
 from kepsilon.evaluate.linking.joined_records import JoinedLinks
 from kepsilon.evaluate.originals.members import members_of
 from kepsilon.evaluate.outliers import OutlierSums, extremes_of, recoverable_outliers
@@ -28,10 +30,18 @@ from kepsilon.evaluate.simulation import Blocks
 from kepsilon.evaluate.tally import Expected
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
-from kepsilon.policy.guarantee import shown_name
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import CoarseSpecification, fraction
-from kepsilon.predict.noise_ranges import NoiseRanges, clip, clip_coded, constant_classes, ranges_of, refuse_too_fine
+from kepsilon.predict.divided_classes import count_large, refuse_divided, require_persons
+from kepsilon.predict.noise_ranges import (
+    NoiseRanges,
+    are_coarse_enough,
+    clip,
+    clip_coded,
+    constant_classes,
+    ranges_of,
+    refuse_too_fine,
+)
 from kepsilon.predict.persons import PersonLook, joined_links_of, look_at_persons
 from kepsilon.predict.recheck import Recheck, RecheckOfDraws
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -55,6 +65,8 @@ class Outlook:
     declared bounds are not in it."""
     expected: tuple[Expected, ...]
     """Expected figures, one for each setting asked about."""
+    errors_of_constant: tuple[ErrorSums, ...] = ()
+    """The error of the best constant per class, by ε-quasi."""
     n_persons: IntArray | None = None
     """Distinct persons of every class, shape (n_classes,); None where the policy names no person."""
     most_of_a_person: IntArray | None = None
@@ -63,6 +75,8 @@ class Outlook:
     """The persons of all classes together, where all records of a person get one draw; otherwise None."""
     joined: tuple[JoinedLinks, ...] | None = None
     """What whoever joins records with equal noisy values gains in each setting; None where there is no single draw."""
+    groups: GroupSums | None = None
+    """The groups whose averages are published; None where there are none."""
 
     @property
     def widths(self) -> FloatArray:
@@ -87,6 +101,7 @@ def outlook_of(
     clipped: dict[str, int] = {}
     outliers: dict[str, OutlierSums] = {}
     expected: list[Expected] = []
+    of_constant: list[ErrorSums] = [ErrorSums()] * len(policy.epsilon_quasis)
     look = partial(
         outlook_of_batch,
         policy=policy,
@@ -102,6 +117,7 @@ def outlook_of(
         low[own.classes], high[own.classes] = own.low, own.high
         clipped = {name: clipped.get(name, 0) + n for name, n in own.clipped.items()}
         outliers = {name: outliers.get(name, OutlierSums()) + more for name, more in own.outliers.items()}
+        of_constant = [one + more for one, more in zip(of_constant, own.errors_of_constant, strict=True)]
         pairs = zip(expected, own.expected, strict=True)
         expected = [one + more for one, more in pairs] if expected else list(own.expected)
     refuse_too_fine(low, high, policy)
@@ -112,6 +128,7 @@ def outlook_of(
         constant_classes=constant_classes(low, high, policy),
         outliers=outliers,
         expected=tuple(expected),
+        errors_of_constant=tuple(of_constant),
         n_persons=None if policy.person is None else n_persons,
         most_of_a_person=None if policy.person is None else most,
         look=person_look,
@@ -167,6 +184,7 @@ class BatchOutlook:
     clipped: dict[str, int]
     outliers: dict[str, OutlierSums]
     expected: tuple[Expected, ...]
+    errors_of_constant: tuple[ErrorSums, ...]
     n_persons: IntArray | None = None
     most_of_a_person: IntArray | None = None
 
@@ -184,6 +202,9 @@ def outlook_of_batch(
     members = persons = None
     if isinstance(batch, Batch):
         own = batch.classes
+        of_constant = errors_of_medians(
+            batch.values, batch.class_ids, n_classes=own.stop - own.start, coded=batch.coded
+        )
         ranges, expectations = expect_batch(batch, policy, mechanism, blocks.within(own), recheck=recheck)
         counts = None
         if batch.persons is not None:
@@ -195,6 +216,11 @@ def outlook_of_batch(
         refuse_divided(policy, recheck)
         own = slice(batch.class_id, batch.class_id + 1)
         ranges, counts, expectations = _expect_large(batch, policy, mechanism, blocks.within(own))
+        true_values = (ranges.values if ranges.unclipped is None else ranges.unclipped).T
+        of_constant = tuple(errors_of_median(values, counts) for values in true_values)
+    if mechanism.exponential is None and not are_coarse_enough(ranges.low, ranges.high, policy):
+        # Not even a simulation can draw for them. `outlook_of` refuses the policy, with the classes of all batches.
+        expectations = expect_nothing(expectations.n_records, n_attributes=ranges.low.shape[1])
     return BatchOutlook(
         classes=own,
         low=ranges.low,
@@ -202,6 +228,7 @@ def outlook_of_batch(
         clipped=ranges.clipped,
         outliers={} if mechanism.exponential is None else outliers_of(ranges, policy, counts=counts, persons=persons),
         expected=tuple(expectations.at_each(settings)),
+        errors_of_constant=of_constant,
         n_persons=None if members is None else members.n_persons,
         most_of_a_person=None if members is None else members.most,
     )
@@ -259,7 +286,7 @@ def expect_batch(
         coded = _coded(ranges.values, policy)
     else:
         coded = [
-            clip_coded(own, attribute)
+            clip_coded(own, attribute, policy)
             for own, attribute in zip(batch.coded, policy.epsilon_quasis.values(), strict=True)
         ]
     expectations = expect(
@@ -342,50 +369,3 @@ def _expect_large(
     )
     n_clipped = int(counts[(values < moved) | (values > moved)].sum())
     return dataclasses.replace(ranges, clipped=dict.fromkeys(ranges.clipped, n_clipped)), counts, expectations
-
-
-def require_persons(batch: Batch, policy: Policy) -> None:
-    """Raises ValueError where the policy names a person and the records do not say whom they are about.
-
-    Figures of records would be taken for those of persons.
-    """
-    if policy.person is not None and batch.persons is None:
-        raise ValueError("the records do not say whom they are about")
-
-
-def refuse_divided(policy: Policy, recheck: Recheck | None = None) -> None:
-    """Refuses a class that memory has no room for, where distinct values and their counts do not say enough about it."""
-    if policy.person is None and (recheck is None or policy.confidence is None):
-        return
-    why = (
-        f'whom its records are about ("{shown_name(policy.person)}")'
-        if policy.person is not None
-        else "what confidence leaves of it"
-    )
-    raise MemoryLimitError(
-        Problem(
-            where="",
-            what=f"a class is too large to be held in memory, which is needed to see {why}. No noise was drawn.",
-            fix="Give more memory, or coarsen less, so that classes are smaller.",
-        )
-    )
-
-
-def count_large(batch: LargeClass, policy: Policy) -> tuple[FloatArray, IntArray]:
-    """Distinct values of the only ε-quasi in a large class, and how many records hold each; without one all hold 0."""
-
-    def only(part: Batch) -> FloatArray:
-        return part.values[:, 0] if policy.epsilon_quasis else np.zeros(len(part.class_ids))
-
-    try:
-        return count_parts((only(part) for part in batch.parts()), most=batch.most_values)
-    except TooManyValuesError:
-        (name,) = policy.epsilon_quasis
-        raise MemoryLimitError(
-            Problem(
-                where="",
-                what=f"a class is too large to be held in memory, and so are the more than {batch.most_values:,} distinct "
-                f'values of "{name}" in it.',
-                fix="Give more memory, or round the values to the precision first.",
-            )
-        ) from None

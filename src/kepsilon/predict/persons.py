@@ -24,10 +24,9 @@ from kepsilon.evaluate.linking.joined_records import (
 )
 from kepsilon.evaluate.originals.members import members_of
 from kepsilon.perturb.mechanisms import mechanism_of
-from kepsilon.policy.guarantee import shown_name
+from kepsilon.policy.names import shown_name
 from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import fraction
-from kepsilon.predict.noise_ranges import clip
+from kepsilon.predict.noise_ranges import clip, declared_ends
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import steps_of
 
@@ -138,16 +137,6 @@ def _look_at_part(part: Batch, policy: Policy) -> _PersonsOfBatch:
         low=np.minimum.reduceat(values[order], firsts, axis=0) if len(order) else values,
         high=np.maximum.reduceat(values[order], firsts, axis=0) if len(order) else values,
     )
-
-
-def declared_ends(policy: Policy) -> tuple[FloatArray, FloatArray]:
-    """The ends of the declared ranges of all ε-quasis, shape (n_epsilon_quasis,) each."""
-    ranges = [own.range for own in policy.epsilon_quasis.values()]
-    declared = [own for own in ranges if isinstance(own, tuple)]
-    if len(declared) < len(ranges):
-        raise ValueError("one draw for all records of a person needs declared ranges")
-    low, high = (np.array([float(fraction(own[i])) for own in declared]) for i in (0, 1))
-    return low, high
 
 
 def joined_links_of(look: PersonLook, policy: Policy, epsilons: list[float]) -> list[JoinedLinks]:

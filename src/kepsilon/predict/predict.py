@@ -28,11 +28,14 @@ from kepsilon.evaluate.linking.attackers import (
 from kepsilon.evaluate.linking.joined_records import JoinedLinks
 from kepsilon.evaluate.loss.precision_loss import PrecisionLoss, precision_loss
 from kepsilon.evaluate.outliers import WITHIN, OutlierSums
+from kepsilon.evaluate.survival.measure import foreseen
 from kepsilon.evaluate.tally import Expected
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
+from kepsilon.predict.averaged_outlook import outlook_of_averages
+from kepsilon.predict.group_summary import GroupSummary
 from kepsilon.predict.kept_columns import kept_columns_of, leaks, notes_on_kept_columns
 from kepsilon.predict.outlook import Outlook, outlook_of
 from kepsilon.predict.persons_in_classes import persons_of
@@ -54,6 +57,7 @@ from kepsilon.predict.warnings import (
     warnings_about_classes,
     warnings_about_labels,
     warnings_about_namesakes,
+    warnings_about_worthless_noise,
 )
 from kepsilon.predict.whole_records import (
     WholeLook,
@@ -114,15 +118,15 @@ def predict(
     looked at before. Without `all_attackers`, attackers who know kept columns too are left out, which takes less time; the
     headline does not depend on them.
     """
-    asked = [policy.epsilon] if epsilons is None else list(epsilons)
+    asked = [policy.stated_epsilon] if epsilons is None else list(epsilons)
     confident = ConfidentK.asked_by(policy)
     settings: list[NoiseSetting] = [(_of_a_record(policy, epsilon), confident) for epsilon in asked]
-    outlook = outlook_of(
-        preview,
-        policy,
-        [*settings, *((_of_a_record(policy, epsilon), None) for epsilon in beside)],
-        recheck=recheck_of(policy, counted.table),
-    )
+    recheck = recheck_of(policy, counted.table)
+    if policy.averages is not None:
+        outlook = outlook_of_averages(preview, policy, [epsilon for epsilon, _ in settings], again=recheck)
+    else:
+        settings += ((_of_a_record(policy, epsilon), None) for epsilon in beside)
+        outlook = outlook_of(preview, policy, settings, recheck=recheck)
     loss = precision_loss(partition.recoding)
     about_labels = warnings_about_labels(partition.recoding, counted.table, policy)
     if look is None and (policy.kept or all_attackers):
@@ -175,7 +179,9 @@ def _prediction(
     """
     names, recoding = counted.roles.k_quasis, partition.recoding
     n = expected.n_records
-    small_noise = _small_noise(outlook, recoding, policy, epsilon=_of_a_record(policy, epsilon))
+    small_noise = (
+        {} if outlook.groups else _small_noise(outlook, recoding, policy, epsilon=_of_a_record(policy, epsilon))
+    )
     outliers = {name: _outliers(found) for name, found in outlook.outliers.items()}
     attackers = tuple(
         _attackers(
@@ -195,10 +201,12 @@ def _prediction(
         kept_columns = kept_columns_of(look.found, policy, without=expected.links.fair.total / n)
         about_kept = tuple(notes_on_kept_columns(kept_columns, policy, measured_on=look.in_words))
     agreeing = {} if look is None else homogeneity_of(look, policy)
+    errors_in_units = foreseen(expected.errors, outlook.errors_of_constant, k=policy.k)
+    survives = dict(zip(policy.epsilon_quasis, errors_in_units, strict=True))
     return Prediction(
         algorithm=policy.algorithm,
         k=policy.k,
-        epsilon=epsilon,
+        epsilon=epsilon if policy.draws_noise else None,
         records=PredictedRecords(
             read=counted.columns.n_records,
             suppressed_by_k=counted.n_staying - n,
@@ -224,6 +232,7 @@ def _prediction(
             )
             for name, sums in zip(policy.epsilon_quasis, expected.errors, strict=True)
         },
+        survives=survives,
         linking_risk=ExpectedRisk(
             headline=headline_of(attackers),
             fair=expected.links.fair.per(n),
@@ -236,6 +245,7 @@ def _prediction(
         homogeneity=agreeing,
         persons=persons_of(partition.recoding, counted),
         confident_k=_expected_suppression(expected, n_counted=counted.n_staying),
+        groups=None if outlook.groups is None else GroupSummary.of(outlook.groups, policy),
         clipped=outlook.clipped,
         constant_classes=outlook.constant_classes,
         small_noise=small_noise,
@@ -244,7 +254,8 @@ def _prediction(
         warnings=(
             *warnings_about_namesakes(counted),
             *about_kept,
-            *warnings_about_agreement(agreeing),
+            *warnings_about_agreement(agreeing, of="class" if policy.averages is None else "group"),
+            *warnings_about_worthless_noise(survives, averaged=policy.averages is not None),
             *warnings_about_classes(outlook, recoding, small_noise=small_noise, outliers=outliers, policy=policy),
             *warnings,
         ),
@@ -274,7 +285,7 @@ def _attackers(
     else:
         yield known_by_class_of_persons(outlook.most_of_a_person, sizes=recoding.sizes)
     yield known_by_quasis(policy, risk=expected.links.fair.per(n), largest=expected.largest_possible)
-    if policy.epsilon_quasis:
+    if policy.epsilon_quasis and policy.averages is None:
         yield known_by_matching(policy, largest=_largest_by_matching(expected, joined))
     if joined is not None:
         yield known_by_joining(policy, risk=joined.share, largest=joined.largest)
@@ -342,7 +353,7 @@ def _expected_error(sums: ErrorSums, policy: Policy, *, epsilon: float, is_noise
     """
     relative = sums.relative_of(policy.k)
     # Which ε would do is known only where the error is proportional to 1/ε.
-    goes_as_inverse = is_noise_alone and mechanism_of(policy).exponential is not None
+    goes_as_inverse = is_noise_alone and policy.averages is None and mechanism_of(policy).exponential is not None
     enough = epsilon_for_error(YARDSTICK / 2, error=relative, epsilon=epsilon) if relative and goes_as_inverse else None
     return ExpectedError(
         expected_relative=relative,

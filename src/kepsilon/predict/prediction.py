@@ -15,8 +15,10 @@ from kepsilon.errors import Problem
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.homogeneity import Homogeneity
 from kepsilon.evaluate.linking.attackers import Attacker, Headline, percent_at_most, risk_in_words
+from kepsilon.evaluate.survival.figures import ForeseenSurvival
 from kepsilon.json_values import FrozenMapping, Json, JsonValue, inline, left_out_if_none, written_as
 from kepsilon.policy.guarantee import matcher_in_words
+from kepsilon.predict.group_summary import GroupSummary
 from kepsilon.predict.kept_columns import KeptColumn
 
 
@@ -146,10 +148,10 @@ class ExpectedRisk(JsonValue):
             "largest_possible_by_matching": self.largest_possible_by_matching,
         }
 
-    def by_matching_in_words(self, quasis: Iterable[str]) -> str:
-        """How sure a matcher of whole classes can be of any one record, as a sentence without its full stop."""
+    def by_matching_in_words(self, quasis: Iterable[str], *, averaged: bool = False) -> str:
+        """How sure a matcher of whole classes, or of groups, can be of any one record, as a sentence without its full stop."""
         share = percent_at_most(self.largest_possible_by_matching)
-        return f"{matcher_in_words(quasis)} is at most {share} sure of any one record"
+        return f"{matcher_in_words(quasis, averaged=averaged)} is at most {share} sure of any one record"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,7 +271,8 @@ class Prediction(JsonValue):
 
     algorithm: str
     k: int
-    epsilon: float
+    epsilon: float | None
+    """None where nothing is drawn with it."""
     records: PredictedRecords
     n_combinations: int
     """Combinations of k-quasi values that occur."""
@@ -279,6 +282,8 @@ class Prediction(JsonValue):
     loss: Losses
     error: Mapping[str, ExpectedError]
     """By ε-quasi."""
+    survives: Mapping[str, ForeseenSurvival] = field(default_factory=dict)
+    """By ε-quasi: the expected error in its own units, beside that of the best constant per class."""
     linking_risk: ExpectedRisk
     attackers: tuple[Attacker, ...]
     """Who could link how many records; `explore` has only those who need to know nothing but the quasis."""
@@ -290,6 +295,8 @@ class Prediction(JsonValue):
     """How far classes agree on a value, by sensitive column."""
     persons: Persons | None = field(default=None, metadata=left_out_if_none())
     """None where the policy names no column that says whom a record is about."""
+    groups: GroupSummary | None = field(default=None, metadata=left_out_if_none())
+    """None where no averages are published."""
     clipped: Mapping[str, int]
     """Values outside declared bounds, by ε-quasi."""
     constant_classes: Mapping[str, int]
@@ -307,6 +314,7 @@ class Prediction(JsonValue):
         for name in (
             "levels",
             "error",
+            "survives",
             "kept_columns",
             "homogeneity",
             "clipped",

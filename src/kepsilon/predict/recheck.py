@@ -49,11 +49,14 @@ class RequirementsAgain:
         )
 
 
-def recheck_of(policy: Policy, table: FrequencyTable) -> Recheck | None:
-    """The recheck that the policy needs; None where nothing is left out after the search, or only k is asked for."""
-    # Confident k counts persons by itself, and leaves no class with fewer than k of them.
+def recheck_of(policy: Policy, table: FrequencyTable) -> RequirementsAgain | None:
+    """The recheck that the policy needs; None where classes stay as the search found them, or only k is asked for.
+
+    Confident k leaves records of a class out, and averages divide a class into groups.
+    """
+    # Confident k counts persons by itself, and leaves no class with fewer than k of them; so do groups.
     asked = [own for own in beyond_k(requirements_of(policy, k=policy.k)) if not isinstance(own, KPersons)]
-    if policy.confidence is None or not asked:
+    if (policy.confidence is None and policy.averages is None) or not asked:
         return None
     return RequirementsAgain(requirements=tuple(own.bound_to(table) for own in asked), diverse=policy.diverse)
 

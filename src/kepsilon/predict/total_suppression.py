@@ -49,7 +49,7 @@ def above_total_suppression(
         # Smaller ε bring back only what confidence takes out.
         could_do = shares.before_noise <= limit
         enough = (
-            next((own for own in at(_halved(policy.epsilon)) if own.suppression.at_most <= limit), None)
+            next((own for own in at(_halved(policy.stated_epsilon)) if own.suppression.at_most <= limit), None)
             if could_do
             else None
         )

@@ -13,8 +13,11 @@ from kepsilon.count import Counted
 from kepsilon.errors import Problem
 from kepsilon.evaluate.homogeneity import Homogeneity
 from kepsilon.evaluate.label_bounds import telling_bounds
+from kepsilon.evaluate.survival.figures import ForeseenSurvival, plain
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import written
+from kepsilon.predict.averages_warnings import warnings_about_groups
+from kepsilon.predict.group_summary import GroupSummary
 from kepsilon.predict.outlook import Outlook
 from kepsilon.predict.prediction import OutlierRecovery, SmallNoise, share_in_words
 from kepsilon.table.classes import Recoding
@@ -33,12 +36,19 @@ def warnings_about_classes(
     outliers: Mapping[str, OutlierRecovery],
     policy: Policy,
 ) -> tuple[Problem, ...]:
-    """Warnings about the classes of one partition: constant classes, too little noise, outliers and clipped values."""
+    """Warnings about the classes of one partition: constant classes, too little noise, outliers and clipped values.
+
+    Where averages are published, they are about the groups instead.
+    """
+    clipped = _clipped(outlook.clipped, int(recoding.sizes.sum()), "range" if policy.draws_noise else "domain")
+    if outlook.groups is not None:
+        groups = GroupSummary.of(outlook.groups, policy)
+        return (*warnings_about_groups(groups, policy, n_classes=recoding.n_classes), *clipped)
     return (
         *_constant(outlook.constant_classes, recoding.n_classes),
         *_small_noise(small_noise, recoding.n_classes, policy),
         *_outliers(outliers, policy),
-        *_clipped(outlook.clipped, int(recoding.sizes.sum())),
+        *clipped,
     )
 
 
@@ -61,16 +71,34 @@ def warnings_about_namesakes(counted: Counted) -> tuple[Problem, ...]:
     )
 
 
-def warnings_about_agreement(found: Mapping[str, Homogeneity]) -> tuple[Problem, ...]:
-    """A warning for each sensitive column on whose values classes agree far more than chance would let them."""
+def warnings_about_agreement(found: Mapping[str, Homogeneity], *, of: str) -> tuple[Problem, ...]:
+    """A warning for each sensitive column on whose values classes, or groups, agree far more than chance would let them."""
     return tuple(
         Problem(
             where=f'column "{name}"',
-            what=f"{own.in_words(name)}.",
-            fix="A requirement on its values keeps classes mixed: l_diversity or t_closeness.",
+            what=f"{own.in_words(name, of=of)}.",
+            fix=f"A requirement on its values keeps {'classes' if of == 'class' else 'groups'} mixed: l_diversity or "
+            "t_closeness.",
         )
         for name, own in found.items()
         if own.is_notable
+    )
+
+
+def warnings_about_worthless_noise(survives: Mapping[str, ForeseenSurvival], *, averaged: bool) -> tuple[Problem, ...]:
+    """A warning for each ε-quasi whose expected error is not below that of the best constant per class."""
+    better = "Smaller groups" if averaged else "A larger epsilon, a narrower range"
+    return tuple(
+        Problem(
+            where=f"attributes.{name}",
+            what=f"{name} is expected to be off by {plain(own.error.expected or 0.0)} on average (in its own units), and one "
+            f"constant per class, its median, would be off by {plain(own.error_of_best_constant.absolute or 0.0)}: "
+            "what is published of a record tells no more about it than its class does.",
+            fix=f"{better}, or smaller classes would make single values worth something. "
+            "Means of many records may be usable all the same: the report says which.",
+        )
+        for name, own in survives.items()
+        if own.error.usable is False
     )
 
 
@@ -168,12 +196,12 @@ def _outliers(outliers: Mapping[str, OutlierRecovery], policy: Policy) -> Iterat
             )
 
 
-def _clipped(clipped: Mapping[str, int], n_released: int) -> Iterator[Problem]:
-    """A warning for each ε-quasi with values outside its declared bounds."""
+def _clipped(clipped: Mapping[str, int], n_released: int, key: str) -> Iterator[Problem]:
+    """A warning for each ε-quasi with values outside the bounds that its `key` declares."""
     for name, n in clipped.items():
         if n:
             yield Problem(
-                where=f"attributes.{name}.range",
+                where=f"attributes.{name}.{key}",
                 what=f"{n:,} of {n_released:,} values lie outside the declared bounds and would be clipped to them.",
             )
 

@@ -38,8 +38,10 @@ from kepsilon.evaluate.linking.known_columns import (
     realised_with_known,
     variance_of_classes,
 )
+from kepsilon.evaluate.survival.measure import LeftOut
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
+from kepsilon.predict.averaged import groups_of_records
 from kepsilon.predict.noise_ranges import clip
 from kepsilon.predict.outlook import Outlook
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -88,6 +90,15 @@ class WholeLook:
     texts hold identifiers, of all records."""
     n_all: int
     """Records of all classes of the partition."""
+    left_out: LeftOut
+    """Records that are in no class, with the kept columns that hold numbers."""
+    numeric: tuple[str, ...]
+    """Kept columns that hold numbers."""
+    groups: IntArray | None = None
+    """The group whose average each record publishes, 0 … n_groups − 1, shape (n_records,); None where there are none.
+
+    Whoever knows the quasis can tell the group, so that for attackers groups are what classes are otherwise.
+    """
     is_thinned: bool
     """Whether only some records of a very large class were looked at, so that its records had too few candidates."""
 
@@ -140,20 +151,32 @@ def look_at_whole_records(
     table = table or fit_whole_table(counted, policy)
     if table is not None:
         whole = table.whole
-        found = table.fitted.in_classes(recoding.class_of[whole.combinations])
+        groups = _groups(whole, recoding, policy)
+        found = table.fitted.in_classes(recoding.class_of[whole.combinations] if groups is None else groups)
     else:
         shares = choose_classes(recoding, most=_most_records(policy), largest=MOST_RECORDS)
+        is_left_out = recoding.class_of == SUPPRESSED
+        if policy.epsilon_quasis and is_left_out.any():
+            shares[is_left_out] = min(1.0, _most_records(policy) / int(counted.table.counts[is_left_out].sum()))
         whole = counted.columns.whole_records(shares, identifiers=_identifiers(policy))
-        one_each = _one_of_each_person(whole, recoding, policy)
+        in_class = np.flatnonzero(recoding.class_of[whole.combinations] != SUPPRESSED)
+        groups = _groups(whole, recoding, policy)
+        one_each = in_class[_one_of_each_person(whole.of(in_class), recoding, policy)]
+        looked_at = in_classes(whole.of(one_each), recoding, counted.table, counted.roles)
+        if groups is not None:
+            looked_at = replace(looked_at, class_ids=groups[one_each])
+        released = whole.of(in_class)
         found = look_at_kept_columns(
-            in_classes(one_each, recoding, counted.table, counted.roles),
+            looked_at,
             in_all_records=None
             if policy.person is None
-            else shares_inside(whole.kept, whole.identifiers, n_records=len(whole.combinations)),
+            else shares_inside(released.kept, released.identifiers, n_records=len(in_class)),
         )
     class_of_record = recoding.class_of[whole.combinations]
     stays = np.flatnonzero(class_of_record != SUPPRESSED)
     classes, class_ids = np.unique(class_of_record[stays], return_inverse=True)
+    left_out = np.flatnonzero(class_of_record == SUPPRESSED)
+    numeric = tuple(name for name, own in whole.kept.items() if own.numbers is not None and not own.is_date)
     return WholeLook(
         class_ids=class_ids,
         classes=classes,
@@ -167,7 +190,14 @@ def look_at_whole_records(
         rows=None if whole.rows is None else whole.rows[stays],
         persons=None if policy.person is None else _persons(whole.identifiers[policy.person])[stays],
         found=found,
+        groups=None if groups is None else np.unique(groups[stays], return_inverse=True)[1],
         n_all=int(recoding.sizes.sum()),
+        left_out=LeftOut(
+            values=whole.values[left_out],
+            kept={name: whole.kept[name].of(left_out) for name in numeric},
+            n_all=int(counted.table.counts[recoding.class_of == SUPPRESSED].sum()),
+        ),
+        numeric=numeric,
         is_thinned=bool(np.any(np.bincount(class_ids, minlength=len(classes)) < recoding.sizes[classes])),
     )
 
@@ -202,18 +232,42 @@ def _persons(column: WholeColumn) -> IntArray:
     return persons
 
 
-def _one_of_each_person(whole: WholeRecords, recoding: Recoding, policy: Policy) -> WholeRecords:
-    """The records, only the first of each person in each class: whoever links another one of them is right too."""
+def _groups(whole: WholeRecords, recoding: Recoding, policy: Policy) -> IntArray | None:
+    """The group whose average each record publishes, −1 for suppressed records; None where no averages are asked for.
+
+    Groups that further requirements join are taken apart here: attackers then have fewer candidates, and figures are at
+    most too large.
+    """
+    if policy.averages is None:
+        return None
+    persons = None if policy.person is None else _persons(whole.identifiers[policy.person])
+    return groups_of_records(whole.values, recoding.class_of[whole.combinations], policy, persons=persons)
+
+
+def _one_of_each_person(whole: WholeRecords, recoding: Recoding, policy: Policy) -> IntArray:
+    """Positions of the records, only the first of each person in each class: whoever links another of them is right too."""
     if policy.person is None:
-        return whole
+        return np.arange(len(whole.combinations))
     class_of_record = recoding.class_of[whole.combinations]
     persons = _persons(whole.identifiers[policy.person])
     pairs = class_of_record * np.int64(int(persons.max(initial=0)) + 1) + persons
-    return whole.of(np.sort(np.unique(pairs, return_index=True)[1]))
+    return np.sort(np.unique(pairs, return_index=True)[1])
 
 
 def noisy_classes(look: WholeLook, outlook: Outlook, policy: Policy) -> NoisyClasses:
-    """The classes that were looked at, with the ranges that set their noise."""
+    """The classes that were looked at, with the ranges that set their noise; or the groups, whose records look alike."""
+    if look.groups is not None:
+        no_ends = np.zeros((int(look.groups.max(initial=-1)) + 1, 0))
+        return NoisyClasses(
+            class_ids=look.groups,
+            values=np.zeros((len(look.groups), 0)),
+            low=no_ends,
+            high=no_ends,
+            mechanism=mechanism_of(policy),
+            steps=(),
+            is_sample=look.is_sample,
+            persons=look.persons,
+        )
     return NoisyClasses(
         class_ids=look.class_ids,
         values=clip(look.values, policy)[0],
@@ -229,7 +283,11 @@ def noisy_classes(look: WholeLook, outlook: Outlook, policy: Policy) -> NoisyCla
 def homogeneity_of(look: WholeLook, policy: Policy) -> dict[str, Homogeneity]:
     """How far the classes that were looked at agree on a value, by sensitive column."""
     return {
-        name: homogeneity(look.class_ids, look.sensitive[name], measured_on=look.sample_in_words)
+        name: homogeneity(
+            look.class_ids if look.groups is None else look.groups,
+            look.sensitive[name],
+            measured_on=look.sample_in_words,
+        )
         for name in policy.sensitive
     }
 
@@ -254,10 +312,13 @@ def who_knows_more(look: WholeLook, outlook: Outlook, policy: Policy, *, epsilon
         name, attack = _worst_column(classes, kept, epsilon=epsilon)
         own = known_with_column(policy, column=name, risk=attack.share, largest=attack.largest)
         yield replace(own, measured_on=look.sample_in_words)
-    three = attack_with_three(classes, {**look.labels, **kept}, list(policy.epsilon_quasis), epsilon=epsilon)
+    averages = _averages(look, policy)
+    noisy = [] if averages else list(policy.epsilon_quasis)
+    three = attack_with_three(classes, {**look.labels, **averages, **kept}, noisy, epsilon=epsilon)
     if three is not None:
         n_sampled = len(look.class_ids) if look.is_sample else None
-        yield from known_by_three(three, n_sampled=n_sampled, names_persons=look.persons is not None)
+        names_persons = look.persons is not None
+        yield from known_by_three(three, n_sampled=n_sampled, names_persons=names_persons, are_averages=bool(averages))
     (attack,) = attack_with_known(classes, list(kept.values()), epsilons=[epsilon])
     everything = known_by_everything(
         risk=attack.share,
@@ -266,6 +327,19 @@ def who_knows_more(look: WholeLook, outlook: Outlook, policy: Policy, *, epsilon
         could_join=policy.draws_once_per_person,
     )
     yield replace(everything, measured_on=look.sample_in_words)
+
+
+def _averages(look: WholeLook, policy: Policy) -> dict[str, IntArray]:
+    """By ε-quasi, the code of the average that each record publishes; empty where no averages are published."""
+    if look.groups is None:
+        return {}
+    values = clip(look.values, policy)[0]
+    sizes = np.bincount(look.groups)
+    found: dict[str, IntArray] = {}
+    for j, name in enumerate(policy.epsilon_quasis):
+        averages = np.bincount(look.groups, weights=np.nan_to_num(values[:, j])) / sizes
+        found[name] = np.unique(averages, return_inverse=True)[1][look.groups]
+    return found
 
 
 def _worst_column(classes: NoisyClasses, kept: Mapping[str, IntArray], *, epsilon: float) -> tuple[str, Attack]:
@@ -301,7 +375,9 @@ def realised_attackers(
         elif own.name == ONE_COLUMN and own.column is not None:
             known = [kept[own.column]]
         if known is not None and classes is not None and drawn is not None:
-            share = realised_with_known(classes, known, drawn.published, drawn.stays, epsilon=epsilon)
+            # Averages of a group are alike, so that they tell nothing beyond the group.
+            shown = drawn.published[:, : classes.values.shape[1]]
+            share = realised_with_known(classes, known, shown, drawn.stays, epsilon=epsilon)
             yield replace(own, realised=share)
         elif own.name == WORKING_OUT and policy.confidence is None:
             # Nothing is drawn in what this attacker does, so what is expected is what happens.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of a proposed policy file: roles with their reasons as comments, and k, ε and max_suppression undecided."""
+"""The text of a proposed policy file: roles with their reasons as comments, and k, ε or averages, and max_suppression undecided."""
 
 from __future__ import annotations
 
@@ -24,17 +24,27 @@ HEADER = """\
 # 1. Decide these; they have no defaults, because they decide what is promised. Remove the # when you have.
 
 # k = 10                    # every published combination of k-quasis is shared by at least k records
-# epsilon = 2.0             # noise on the epsilon-quasis: smaller hides more and costs more
-# max_suppression = 0.05    # share of records that may be left out so that the others keep their detail, 0 to 1
-
+{epsilon}# max_suppression = 0.05    # share of records that may be left out so that the others keep their detail, 0 to 1
+{averages}
 algorithm = "ola"           # one level for a whole column, which is easy to explain and to analyse;
                             # "mondrian" adapts to dense and sparse parts, and leaves no record out
+"""
+EPSILON = """\
+# epsilon = 2.0             # noise on the epsilon-quasis: smaller hides more and costs more
+"""
+AVERAGES = """\
+
+# Instead of epsilon you may choose averages: every record then publishes the average of its group, of at least so many
+# near neighbours in its class. At equal linking risk averages usually keep more than noise does. They hide no extreme
+# value from somebody who roughly knows the others of its group; noise with a declared range does. "group" is at least
+# k, and k is at least 3. To compare both: kepsilon explore DATA -p THIS_FILE --group 10,20,50 --max-risk 0.05
+# averages = { group = 20 }
 """
 ROLES = """\
 # 2. Check the role of every column.
 #   identifier      dropped
 #   k-quasi         others may know it: generalised until k records share it
-#   epsilon-quasi   a number that others may know, at least roughly: published with noise
+#   epsilon-quasi   a number that others may know, at least roughly: published with noise, or averaged
 #   sensitive       what the data is about: published as it is, so nobody must be able to look it up
 #   insensitive     published as it is, and says nothing about a person
 """
@@ -78,11 +88,19 @@ NOTHING_TO_PROTECT = """\
 
 @guarded
 def propose_policy(source: object) -> str:
-    """The text of a policy file for a path or a frame; it is no valid policy until k, epsilon and max_suppression are set."""
+    """The text of a policy file for a path or a frame.
+
+    It is no valid policy until k and max_suppression are set, and epsilon or averages where there is an ε-quasi.
+    """
     name, notes, columns = profile_columns(source)
     proposals = with_leaks([propose_role(column) for column in columns], source)
-    head = HEADER.format(source=toml_string(name), n_records=columns[0].n_records)
     n_grouped, n_noisy = (sum(p.role == role for p in proposals) for role in ("k-quasi", "epsilon-quasi"))
+    head = HEADER.format(
+        source=toml_string(name),
+        n_records=columns[0].n_records,
+        epsilon=EPSILON if n_noisy else "",
+        averages=AVERAGES if n_noisy else "",
+    )
     explained = ROLES + (MANY_QUASIS.format(n=n_grouped) if n_grouped > MANY else "")
     read = [comment(f"ATTENTION: the data {note.what} {note.fix}") for note in notes]
     quasis = [proposal for proposal in proposals if proposal.role in QUASIS]

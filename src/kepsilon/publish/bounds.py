@@ -20,10 +20,6 @@ from kepsilon.table.arrays import IntArray
 STEPS_PER_UNIT = 10**6
 """A bound on the linking risk is rounded up to a multiple of one millionth."""
 
-GRID_EXCESS = Fraction(1, 2**60)
-"""Noise is drawn on a grid of 2³² steps. With several ε-quasis the sum over the grid is larger than the integral, by less
-than this share of it."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds(JsonValue):
@@ -48,19 +44,11 @@ def bounds_of(policy: Policy, sizes: IntArray) -> Bounds:
 def most_links(policy: Policy) -> Fraction:
     """The most right links that are expected in a class, whatever its values and however many records it has.
 
-    Whoever guesses one record at a time has at most Σ_x max_v P(x|v) right links. For a density ∝ exp(−ε‖x − v‖) in the
-    largest norm, with all v in a cube of side 1, the sum is an integral over the distance from that cube, and gives
-    Σ_{j≤d} (ε/2)^j/j!. Rounding and clamping what is published makes nobody surer. Attributes whose range is 0, or
-    whose values are missing, have no noise to sum over: then d is smaller, and so is the sum. Any other mechanism that
-    keeps e^ε has max_v P(x|v) ≤ e^ε·P(x|v₀), so at most e^ε links.
+    Whoever guesses one record at a time has at most Σ_x max_v P(x|v) right links, which the mechanism bounds. Rounding and
+    clamping what is published makes nobody surer.
     """
-    if not policy.epsilon_quasis:
-        return Fraction(1)
-    if mechanism_of(policy).exponential is None:
-        return Fraction(math.exp(float(policy.record_epsilon)) * (1 + 2**-40))
-    half, d = policy.record_epsilon / 2, len(policy.epsilon_quasis)
-    integral = sum((half**j / math.factorial(j) for j in range(d + 1)), Fraction(0))
-    return integral if d == 1 else integral * (1 + GRID_EXCESS)
+    d = len(policy.epsilon_quasis)
+    return mechanism_of(policy).most_links(d, epsilon=policy.record_epsilon) if d else Fraction(1)
 
 
 def _linking_bound(policy: Policy, sizes: IntArray) -> float:
@@ -70,6 +58,8 @@ def _linking_bound(policy: Policy, sizes: IntArray) -> float:
     up the likelihoods of at most so many originals, so that Σ_x max_p Σ_{v of p} P(x|v) ≤ r_c·Σ_x max_v P(x|v).
     """
     most = most_links(policy)
+    if policy.averages is not None:
+        return _averaged_bound(policy, policy.averages.group, sizes)
     distinct, times = np.unique(sizes, return_counts=True)
     links = sum(
         (
@@ -81,6 +71,21 @@ def _linking_bound(policy: Policy, sizes: IntArray) -> float:
     return math.ceil(links / int(sizes.sum()) * STEPS_PER_UNIT) / STEPS_PER_UNIT
 
 
+def _averaged_bound(policy: Policy, group: int, sizes: IntArray) -> float:
+    """Groups over records, rounded up: a class of m records has at most ⌊m/g⌋ groups, or one, and each is worth one link.
+
+    Where a person may have several records, the person with most records of a group is named, and r − 1 more are right
+    for each group, r being the most records that one person can have in it: a group of g persons has g − 1 others.
+    """
+    links = 0
+    distinct, times = np.unique(sizes, return_counts=True)
+    for m, n in zip(distinct.tolist(), times.tolist(), strict=True):
+        n_groups = max(1, m // group)
+        most = most_of_a_person(policy, m)
+        links += n * min(m, n_groups * most)
+    return math.ceil(Fraction(links, int(sizes.sum())) * STEPS_PER_UNIT) / STEPS_PER_UNIT
+
+
 def most_of_a_person(policy: Policy, size: int) -> int:
     """The most records that one person can have in a released class of this size, which has at least k persons."""
     if policy.person is None:
@@ -89,12 +94,16 @@ def most_of_a_person(policy: Policy, size: int) -> int:
 
 
 def _noise(policy: Policy) -> dict[str, float]:
-    """(d + 1)/2 · R/ε for declared bounds a distance of R apart; d counts all ε-quasis, though some may have no noise.
+    """The expected size of the noise for declared bounds; d counts all ε-quasis, though some may have no noise.
 
     Other ranges are those of the records, so their noise is not known from the policy.
     """
     declared = {name: own.range for name, own in policy.epsilon_quasis.items() if isinstance(own.range, tuple)}
-    if not declared or mechanism_of(policy).exponential is None:
+    if not declared or not policy.draws_noise:
         return {}
-    factor = Fraction(len(policy.epsilon_quasis) + 1, 2) / policy.record_epsilon
+    factor = mechanism_of(policy).most_noise(len(policy.epsilon_quasis), epsilon=policy.record_epsilon)
+    if factor is None:
+        return {}
+    if policy.averages is not None:  # a class has at least k records, and so has a group
+        factor /= policy.k
     return {name: float(factor * (fraction(high) - fraction(low))) for name, (low, high) in declared.items()}

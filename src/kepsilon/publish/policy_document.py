@@ -63,6 +63,11 @@ class PolicyDocument(JsonMapping):
         return f"/{most} for each record of a person" if is_shared else ""
 
     @property
+    def spreads(self) -> bool:
+        """Whether records get a draw of their own around the average of their group."""
+        return bool((self.document.get("averages") or {}).get("spread"))
+
+    @property
     def attributes(self) -> Mapping[str, Mapping[str, Any]]:
         """Attributes by name, in the order of the policy; each has a `role` and the settings of that role."""
         attributes: Mapping[str, Mapping[str, Any]] = self.document["attributes"]

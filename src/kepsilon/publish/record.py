@@ -8,13 +8,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from kepsilon.errors import EngineError, Problem
+from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.homogeneity import Homogeneity
 from kepsilon.evaluate.linking.attackers import Attacker, risk_in_words
 from kepsilon.evaluate.linking.reidentification import ClassSizes, Reidentification, reidentification
+from kepsilon.evaluate.survival.figures import Survival
+from kepsilon.evaluate.survival.words import survival_in_words
 from kepsilon.evaluate.tally import Tally
 from kepsilon.json_values import FrozenMapping, JsonMapping, JsonValue, inline, left_out_if_none
 from kepsilon.policy.guarantee import range_in_words, statement
 from kepsilon.policy.policy import Policy
+from kepsilon.predict.group_summary import GroupSummary
 from kepsilon.predict.kept_columns import KeptColumn
 from kepsilon.predict.prediction import (
     ClassSummary,
@@ -37,7 +41,8 @@ class Guarantee(JsonValue):
 
     statement: str
     k: int
-    epsilon: float
+    epsilon: float | None
+    """None where nothing is drawn with it."""
     confidence: float | None
     ranges: Mapping[str, str]
     """By ε-quasi: the range that the size of the noise follows, in words."""
@@ -50,9 +55,11 @@ class Guarantee(JsonValue):
         return cls(
             statement=statement(policy),
             k=policy.k,
-            epsilon=policy.epsilon,
+            epsilon=policy.epsilon if policy.draws_noise else None,
             confidence=policy.confidence,
-            ranges={name: range_in_words(attribute) for name, attribute in policy.epsilon_quasis.items()},
+            ranges={name: range_in_words(attribute) for name, attribute in policy.epsilon_quasis.items()}
+            if policy.draws_noise
+            else {},
         )
 
 
@@ -169,6 +176,8 @@ class Record(JsonMapping):
     """The released classes."""
     error: Mapping[str, ErrorOfNoise]
     """Error by ε-quasi."""
+    survives: Mapping[str, Survival] = field(default_factory=dict)
+    """By ε-quasi: which statistics are what they were, and may be used."""
     linking_risk: LinkingRisk
     attackers: tuple[Attacker, ...]
     """Who could link how many records, those who know least first."""
@@ -178,6 +187,8 @@ class Record(JsonMapping):
     """By sensitive column: how far classes agree on a value, before confident k."""
     persons: Persons | None = field(default=None, metadata=left_out_if_none())
     """None where the policy names no column that says whom a record is about."""
+    groups: GroupSummary | None = field(default=None, metadata=left_out_if_none())
+    """The groups whose averages are published; None where there are none."""
     reidentification: Reidentification
     confident_k: ConfidentSuppression | None = field(metadata=left_out_if_none())
     """None if the policy states no confidence."""
@@ -186,12 +197,17 @@ class Record(JsonMapping):
 
     def __post_init__(self) -> None:
         for name in (
-            "clipped", "constant_classes", "small_noise", "outliers", "levels", "error", "kept_columns", "homogeneity",
-            "seconds",
+            "clipped", "constant_classes", "small_noise", "outliers", "levels", "error", "survives", "kept_columns",
+            "homogeneity", "seconds",
         ):  # fmt: skip
             own = getattr(self, name)
             if own is not None:
                 object.__setattr__(self, name, FrozenMapping(own))
+
+    @property
+    def survival_in_words(self) -> str | None:
+        """Which statistics of the ε-quasis an analyst may use, and which not; None where there are none."""
+        return survival_in_words(self.survives)
 
     @property
     def risk_in_words(self) -> str:
@@ -205,6 +221,8 @@ def record_of(
     policy: Policy,
     *,
     attackers: Sequence[Attacker],
+    groups: GroupSums | None,
+    survives: Mapping[str, Survival],
     seeded: bool,
     engine: str,
     seconds: Mapping[str, float],
@@ -240,11 +258,13 @@ def record_of(
         loss=prediction.loss,
         classes=_classes(after.sizes),
         error=_errors(prediction, tally),
+        survives=survives,
         linking_risk=_linking_risk(prediction, tally),
         attackers=tuple(_attackers(attackers, tally)),
         kept_columns=prediction.kept_columns,
         homogeneity=prediction.homogeneity,
         persons=_persons(prediction, tally),
+        groups=None if groups is None else GroupSummary.of(groups, policy),
         reidentification=reidentification(after.sizes, after.persons),
         confident_k=_confident_k(prediction, fates, policy),
         seconds=seconds,

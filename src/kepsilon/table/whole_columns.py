@@ -46,6 +46,28 @@ def number_column(
     return WholeColumn(codes=codes, numbers=finite(distinct.astype(np.float64) / unit), texts=(), is_date=is_date)
 
 
+def numbers_of(parts: Sequence[WholeColumn]) -> FloatArray | None:
+    """The number of each record of a column that was read in parts, NaN where it has none; None for a column of texts.
+
+    Whether texts are numbers, and how these are written, is decided for all parts together.
+    """
+    if any(own.texts for own in parts):
+        position: dict[str, int] = {}
+        codes = []
+        for own in parts:
+            # The last entry is what the code MISSING finds.
+            of_code = np.array([*(position.setdefault(text, len(position)) for text in own.texts), MISSING])
+            codes.append(of_code[own.codes])
+        parts = [text_column(list(position), np.concatenate(codes))]
+    numbers = []
+    for own in parts:
+        if own.numbers is None and own.n_distinct:
+            return None
+        of_code = np.array([np.nan]) if own.numbers is None else np.append(own.numbers, np.nan)
+        numbers.append(of_code[own.codes])
+    return np.concatenate(numbers) if numbers else None
+
+
 def finite(numbers: FloatArray) -> FloatArray:
     """Numbers with NaN for infinities, which no arithmetic can use."""
     return np.where(np.isfinite(numbers), numbers, np.nan)

@@ -17,7 +17,8 @@ from kepsilon.table.number_line import NumberLine
 from oracles import read_label, slow_labels
 from strategies import Attribute, Sample, numeric, samples
 
-STYLES = pytest.mark.parametrize("style", ["siblings", "ancestor"])
+STYLES = ("siblings", "ancestor")
+"""Both are looked at in every example, because drawing one takes most of the time."""
 
 
 def shown(sample, recoding, attribute):
@@ -79,37 +80,35 @@ def disagreements(sample, partition, recoding, *, style):
     return found
 
 
-@STYLES
 @settings(max_examples=300)
 @given(sample=samples(), k=st.integers(1, 6), data=st.data())
-def test_labels_are_those_of_the_slow_oracle(style, sample, k, data):
+def test_labels_are_those_of_the_slow_oracle(sample, k, data):
     """For any partition, since other algorithms than Mondrian label with the same function."""
     partition = cut_anywhere(sample, k, data)
-    assert disagreements(sample, partition, recode(sample.table, partition, labels=style), style=style) == []
+    for style in STYLES:
+        assert disagreements(sample, partition, recode(sample.table, partition, labels=style), style=style) == []
 
 
-@STYLES
 @settings(max_examples=300)
 @given(sample=samples(), k=st.integers(1, 8))
-def test_every_label_covers_its_records(style, sample, k):
+def test_every_label_covers_its_records(sample, k):
     """A label that leaves out one of its own records is a false statement about a person."""
     assume(sample.n_records >= k)
-    recoding = mondrian.anonymise(sample.table, k=k, labels=style)
-    for position, attribute in enumerate(sample.attributes):
-        for record, (label, _, _) in zip(sample.records, shown(sample, recoding, position), strict=True):
-            assert covers(attribute, label, record[position])
+    for recoding in (mondrian.anonymise(sample.table, k=k, labels=style) for style in STYLES):
+        for position, attribute in enumerate(sample.attributes):
+            for record, (label, _, _) in zip(sample.records, shown(sample, recoding, position), strict=True):
+                assert covers(attribute, label, record[position])
 
 
-@STYLES
 @settings(max_examples=300)
 @given(sample=samples(), k=st.integers(1, 8))
-def test_the_loss_is_the_share_of_what_occurs_that_a_label_covers(style, sample, k):
+def test_the_loss_is_the_share_of_what_occurs_that_a_label_covers(sample, k):
     """By reading each label back and trying every value of the data; equal texts of two levels are left to another test."""
     assume(sample.n_records >= k)
-    recoding = mondrian.anonymise(sample.table, k=k, labels=style)
+    recodings = [mondrian.anonymise(sample.table, k=k, labels=style) for style in STYLES]
     for position, attribute in enumerate(sample.attributes):
         column = [record[position] for record in sample.records]
-        for label, loss, _ in set(shown(sample, recoding, position)):
+        for label, loss, _ in set().union(*(shown(sample, own, position) for own in recodings)):
             is_in = [covers(attribute, label, value) for value in column]
             if attribute.numbers is not None:
                 expected = slow_labels.loss_of_numbers(label, column, is_in)
@@ -118,36 +117,37 @@ def test_the_loss_is_the_share_of_what_occurs_that_a_label_covers(style, sample,
             assert loss == pytest.approx(float(expected))
 
 
-@STYLES
 @settings(max_examples=200)
 @given(attribute=numeric(), data=st.data(), k=st.integers(1, 6))
-def test_no_bound_is_finer_than_the_step_and_no_cut_divides_a_cell(style, attribute, data, k):
+def test_no_bound_is_finer_than_the_step_and_no_cut_divides_a_cell(attribute, data, k):
     """Records of one cell that differ in nothing else are in one class, and bounds are multiples of the step."""
     records = data.draw(st.lists(st.tuples(st.sampled_from(list(attribute.labels))), min_size=k, max_size=30))
     sample = Sample(attributes=[attribute], records=records)
-    recoding = mondrian.anonymise(sample.table, k=k, labels=style)
-    classes_of_cell = {}
-    for (value,), (label, _, class_id) in zip(records, shown(sample, recoding, 0), strict=True):
-        if value is not None:
-            classes_of_cell.setdefault(Fraction(value) // attribute.step, set()).add(class_id)
-        if label not in (None, "*"):
-            assert all(bound % attribute.step == 0 for bound in read_label.interval_bounds(label))
-    assert all(len(classes) == 1 for classes in classes_of_cell.values())
+    for recoding in (mondrian.anonymise(sample.table, k=k, labels=style) for style in STYLES):
+        classes_of_cell = {}
+        for (value,), (label, _, class_id) in zip(records, shown(sample, recoding, 0), strict=True):
+            if value is not None:
+                classes_of_cell.setdefault(Fraction(value) // attribute.step, set()).add(class_id)
+            if label not in (None, "*"):
+                assert all(bound % attribute.step == 0 for bound in read_label.interval_bounds(label))
+        assert all(len(classes) == 1 for classes in classes_of_cell.values())
 
 
-@STYLES
 @settings(max_examples=200)
 @given(sample=samples(kinds=("flat", "categorical"), max_attributes=2), k=st.integers(2, 8))
-def test_sets_name_at_most_four_siblings_and_no_rare_value(style, sample, k):
+def test_sets_name_at_most_four_siblings_and_no_rare_value(sample, k):
     """Four where there is a hierarchy; where there is none, only values that at least k records hold."""
     assume(sample.n_records >= k)
-    recoding = mondrian.anonymise(sample.table, k=k, labels=style)
+    recodings = {style: mondrian.anonymise(sample.table, k=k, labels=style) for style in STYLES}
     for position, attribute in enumerate(sample.attributes):
         column = [record[position] for record in sample.records]
-        for label in recoding.attributes[position].labels:
-            if label is None or not label.startswith("{"):
-                continue
-            members = read_label.set_members(label)
+        shown_sets = [
+            (style, read_label.set_members(label))
+            for style, recoding in recodings.items()
+            for label in recoding.attributes[position].labels
+            if label is not None and label.startswith("{")
+        ]
+        for style, members in shown_sets:
             if style == "ancestor":
                 assert len(members) == 1
             elif attribute.generalises:

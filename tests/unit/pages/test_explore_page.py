@@ -10,7 +10,7 @@ import pytest
 
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.choice import Limits
-from kepsilon.pages.figures import grid as grid_figures
+from kepsilon.pages.figures import grid_front
 from kepsilon.pages.figures.grid_lead import why_words
 from kepsilon.pages.render import explore_page
 from kepsilon.pages.wording import percent
@@ -300,5 +300,5 @@ def test_the_line_joins_what_nothing_beats_in_both():
     cells = [
         Cell(algorithm="ola", k=10, epsilon=1.0, prediction=made_up_prediction(distortion=d, risk=r)) for d, r in aims
     ]
-    found = grid_figures._unbeaten([grid_figures._ranked(cell) for cell in cells])
+    found = grid_front._unbeaten([grid_front._ranked(cell) for cell in cells])
     assert [(one.distortion, one.risk) for one in found] == [(0.1, 0.5), (0.3, 0.1)]

@@ -143,7 +143,7 @@ def test_a_limit_refuses_before_noise_is_drawn_and_the_suggested_epsilon_passes(
         assert not drawn
     names = "district, height" + ", weight" * (weight is not None)
     assert f"whoever knows {names} of everybody and matches a whole class one to one" in message
-    assert f"above max_individual_risk = {limit}. No noise was drawn." in message
+    assert f"above max_individual_risk = {limit}. Nothing was released." in message
     best, *always = suggested(message)
     run(table, chosen.with_changes(epsilon=best))
     following = three_digits(three_digits_up_to(best) + 1)

@@ -56,13 +56,18 @@ def test_text_is_read_as_the_documentation_says(sign, seed):
 
     codes = [any_text() for _ in range(rng.randint(0, 4))]
     reading = Reading(missing_values=tuple(codes), decimal=sign)
-    for text in [any_text() for _ in range(300)] + codes + [f" {code} " for code in codes]:
-        expected = by_hand(text, codes, sign)
-        values, wrong = read_doubles(pa.chunked_array([[text]], pa.string()), "a", "b", reading)
-        assert bool(wrong.n_texts) is (expected == "wrong")
-        assert is_number_or_missing(text, reading, is_typed=False) is (expected != "wrong")
-        if expected != "wrong":
-            assert np.array_equal(values, [np.nan if expected is None else expected], equal_nan=True)
+    texts = dict.fromkeys([any_text() for _ in range(300)] + codes + [f" {code} " for code in codes])
+    expected = {text: by_hand(text, codes, sign) for text in texts}
+    for text in texts:
+        assert is_number_or_missing(text, reading, is_typed=False) is (expected[text] != "wrong")
+    # One column of all that can be read, and one of all that cannot: none of them may be taken for a number.
+    numbers = {text: own for text, own in expected.items() if own != "wrong"}
+    values, wrong = read_doubles(pa.chunked_array([list(numbers)], pa.string()), "a", "b", reading)
+    assert not wrong.n_texts
+    assert np.array_equal(values, [np.nan if own is None else own for own in numbers.values()], equal_nan=True)
+    no_numbers = [text for text, own in expected.items() if own == "wrong"]
+    _, wrong = read_doubles(pa.chunked_array([no_numbers], pa.string()), "a", "b", reading)
+    assert wrong.n_texts == len(no_numbers)
 
 
 def test_a_plain_reading_changes_nothing():

@@ -262,10 +262,29 @@ def test_kinds_that_cannot_be_judged_are_left_to_the_curator() -> None:
 
 
 def test_an_unedited_proposal_is_refused_naming_what_must_be_decided() -> None:
-    """k, epsilon and the limit are never guessed."""
+    """k, epsilon and the limit are never guessed; all that is open is said at once."""
+    columns = {"sex": cycle("M", "F"), "height": [150.5 + i % 90 / 2 for i in range(N)]}
     with pytest.raises(ke.PolicyError) as refused:
-        ke.Policy.from_dict(tomllib.loads(ke.propose_policy(pa.table({"sex": cycle("M", "F")}))))
-    assert [problem.where.split(": ")[1] for problem in refused.value.problems] == list(TO_DECIDE)
+        ke.Policy.from_dict(tomllib.loads(ke.propose_policy(pa.table(columns))))
+    assert {problem.where.split(": ")[1] for problem in refused.value.problems} == set(TO_DECIDE)
+
+
+def test_without_an_epsilon_quasi_nothing_is_said_about_noise_or_averages() -> None:
+    """An epsilon that nothing is drawn with would promise nothing."""
+    text = ke.propose_policy(pa.table({"sex": cycle("M", "F")}))
+    assert "epsilon = " not in text
+    assert "averages" not in text.replace("published with noise, or averaged", "")
+    policy = ke.Policy.from_dict(tomllib.loads(decided(text)))
+    assert (policy.epsilon, policy.notes) == (None, ())
+
+
+def test_averages_are_offered_in_place_of_epsilon_and_can_be_taken_as_they_stand() -> None:
+    """A curator who removes that # instead of the one before epsilon has a policy with averages."""
+    text = ke.propose_policy(pa.table({"sex": cycle("M", "F"), "height": [150.5 + i % 90 / 2 for i in range(N)]}))
+    text = re.sub(r"^# (?=(k|averages|max_suppression) = )", "", text, flags=re.MULTILINE)
+    policy = ke.Policy.from_dict(tomllib.loads(text))
+    assert (policy.epsilon, policy.draws_noise, policy.averages.group) == (None, False, 20)
+    assert policy.notes == ()
 
 
 def test_a_table_of_identifiers_is_said_to_have_nothing_to_protect() -> None:

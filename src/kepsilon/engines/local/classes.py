@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ from kepsilon.engines.protocol import Batch, Draw, Found, Look, PublishedRecords
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.coded_values import CodedValues
+from kepsilon.table.whole_records import WholeColumn
 
 
 class ColumnsInMemory(Protocol):
@@ -30,6 +31,9 @@ class ColumnsInMemory(Protocol):
 
     def sensitive(self, records: IntArray) -> IntArray | None:
         """Codes of sensitive values of some records, as `Batch.sensitive`."""
+
+    def kept_columns(self, records: IntArray, names: Sequence[str]) -> Mapping[str, WholeColumn]:
+        """Some kept columns of some records, whose positions rise."""
 
     def places_of(self, rows: IntArray) -> IntArray:
         """Positions among the records that were not left out, of records at some positions of the input."""
@@ -74,6 +78,7 @@ class LocalClasses:
                 coded=self._columns.coded(self._released),
                 persons=self._columns.persons(self._released),
                 sensitive=self._columns.sensitive(self._released),
+                kept_at=lambda records, names: self._columns.kept_columns(self._released[records], names),
             )
         return self._batch
 

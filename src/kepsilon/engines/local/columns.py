@@ -34,7 +34,7 @@ from kepsilon.table.record_hashes import are_taken
 from kepsilon.table.records_per_person import are_beyond_cap
 from kepsilon.table.sensitive import SensitiveCounts, code_values_in_order, count_sensitive
 from kepsilon.table.type_changes import TypeChange
-from kepsilon.table.whole_records import WholeRecords, in_canonical_order
+from kepsilon.table.whole_records import WholeColumn, WholeRecords, in_canonical_order
 
 
 def _fields_of_input(table: pa.Table, names: Sequence[str], source: OpenedSource) -> list[pa.Field]:
@@ -237,6 +237,11 @@ class LocalColumns:
     def sensitive(self, records: IntArray) -> IntArray | None:
         """Codes of the sensitive values of the records at some positions among those not left out."""
         return None if self._sensitive is None else self._sensitive[records]
+
+    def kept_columns(self, records: IntArray, names: Sequence[str]) -> dict[str, WholeColumn]:
+        """Some kept columns of the records at some positions, which rise, among those not left out."""
+        rows = records if self._stays is None else self._stays[records]
+        return whole_columns(taken_rows(self._table.select(list(names)), rows))
 
     def places_of(self, rows: IntArray) -> IntArray:
         """Positions among the records that were not left out, of records at some positions of the input."""

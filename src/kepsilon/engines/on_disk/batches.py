@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +20,15 @@ import pyarrow as pa
 
 from kepsilon.engines.arrow.merging import merged_table
 from kepsilon.engines.arrow.moving import taken_as_is
+from kepsilon.engines.arrow.whole_columns import taken_rows, whole_columns
 from kepsilon.engines.on_disk.buckets import Bucket, Records, scatter
-from kepsilon.engines.protocol import Batch, Random, Store
+from kepsilon.engines.protocol import Batch, KeptAt, Random, Store
 from kepsilon.engines.room import Room
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import taken_field
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
+from kepsilon.table.whole_records import WholeColumn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +49,21 @@ class StoredBatch:
             values=self.bucket.values(),
             persons=None if details is None else details.persons,
             sensitive=None if details is None else details.sensitive,
+            kept_at=partial(_kept_at, self.bucket),
         )
+
+
+def _kept_at(bucket: Bucket, records: IntArray, names: Sequence[str]) -> dict[str, WholeColumn]:
+    """Some kept columns of the records at some positions of a bucket, which rise; it is read once, and not whole at a time."""
+    found = []
+    first = 0
+    for part in bucket.kept():
+        last = first + part.num_rows
+        begin, end = np.searchsorted(records, [first, last])
+        if begin < end:
+            found.append(taken_rows(part.select(list(names)), records[begin:end] - first))
+        first = last
+    return whole_columns(pa.concat_tables(found)) if found else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +77,10 @@ class StoredLargeClass:
     @property
     def most_values(self) -> int:
         return self.room.most_values
+
+    @property
+    def kept_at(self) -> KeptAt:
+        return partial(_kept_at, self.bucket)
 
     def parts(self) -> Iterator[Batch]:
         step = self.room.records_per_part

@@ -123,6 +123,10 @@ class _LargeClass:
     room: Room
 
     @property
+    def kept_at(self) -> None:
+        """Kept columns are not stored by combination."""
+
+    @property
     def most_values(self) -> int:
         return self.room.most_values
 

@@ -36,11 +36,11 @@ class ErrorPicture:
     """The ε-quasi."""
     at: tuple[float, ...]
     """The errors that shares are given for; each tuple below has one entry for each."""
-    per_class: tuple[float, ...]
-    """Expected shares with the noise of the release."""
-    whole_dataset: tuple[float, ...]
+    per_class: tuple[float, ...] | None
+    """Expected shares with the noise of the release; None, as the next two, where averages are published."""
+    whole_dataset: tuple[float, ...] | None
     """Expected shares if the whole dataset were one class."""
-    uniform: tuple[float, ...]
+    uniform: tuple[float, ...] | None
     """Shares with uniform noise of ±5 % of the value."""
     realised: tuple[float | None, ...]
     """None where the difference to the last share shown, or the rest above, would speak of fewer than k records."""
@@ -55,8 +55,8 @@ class ErrorPicture:
 class ErrorCurve(Protocol):
     """How large relative errors are expected to be, over some records."""
 
-    def shares_within(self, step: float) -> FloatArray:
-        """The share of records expected within 0, 1·step, 2·step and so on, shape (N_POINTS + 1,)."""
+    def shares_within(self, step: float, *, n_points: int = N_POINTS) -> FloatArray:
+        """The share of records expected within 0, 1·step, 2·step and so on, shape (n_points + 1,)."""
 
     def thinned(self) -> ErrorCurve:
         """The curve of about 2,000 of the records."""
@@ -74,23 +74,23 @@ class ExponentialErrors:
     room: Room | None = None
     """How far noise can move each record within a domain; None where there is no domain."""
 
-    def shares_within(self, step: float) -> FloatArray:
+    def shares_within(self, step: float, *, n_points: int = N_POINTS) -> FloatArray:
         """Expected shares; a record without noise has no error, unless it lies outside the domain."""
-        exceeding = np.zeros(N_POINTS + 1)
+        exceeding = np.zeros(n_points + 1)
         scales, n_active = self.scales, self.n_active
         for d in np.unique(n_active[scales > 0]).tolist():
             chosen = (scales > 0) & (n_active == d)
             own = step / scales[chosen]
             room = None if self.room is None else self.room.of(chosen)
             shrink, left = np.exp(-own), np.ones(len(own))
-            for i in range(N_POINTS + 1):  # e^(−i·x) is e^(−x) multiplied up: one exp for the whole curve
+            for i in range(n_points + 1):  # e^(−i·x) is e^(−x) multiplied up: one exp for the whole curve
                 chances = left if d == 1 else left * self.law.exceeding_factor(i * own, d=d)
                 exceeding[i] += (chances if room is None else room.within(chances, at=i * step)).sum()
                 left *= shrink
-        if self.room is not None:
-            still = self.room.of(~(scales > 0))
-            nothing = np.zeros(len(still.above))
-            exceeding += [float(still.within(nothing, at=i * step).sum()) for i in range(N_POINTS + 1)]
+        is_still = ~(scales > 0)
+        if self.room is not None and is_still.any():
+            still, nothing = self.room.of(is_still), np.zeros(np.count_nonzero(is_still))
+            exceeding += [float(still.within(nothing, at=i * step).sum()) for i in range(n_points + 1)]
         return 1 - exceeding / len(scales)
 
     def thinned(self) -> ExponentialErrors:
@@ -148,8 +148,8 @@ class DrawnErrors:
         with np.errstate(over="ignore"):
             return cls(errors=np.sort(np.abs(drawn - values) / np.abs(values)))
 
-    def shares_within(self, step: float) -> FloatArray:
-        within: FloatArray = _n_within(self.errors, points(step)) / len(self.errors)
+    def shares_within(self, step: float, *, n_points: int = N_POINTS) -> FloatArray:
+        within: FloatArray = _n_within(self.errors, points(step)[: n_points + 1]) / len(self.errors)
         return within
 
     def thinned(self) -> DrawnErrors:
@@ -162,8 +162,7 @@ def error_picture(
     published: FloatArray,
     *,
     stays: BoolArray | None,
-    per_class: ErrorCurve,
-    whole: ErrorCurve,
+    curves: tuple[ErrorCurve, ErrorCurve] | None,
     k: int,
     n_records: int,
     n_zeros: int,
@@ -171,22 +170,24 @@ def error_picture(
     """All curves of one ε-quasi.
 
     `values`, `published` and `stays` are by record of the sample; `stays` is None where all records are released.
-    `per_class` is the expected curve of sampled records whose value is neither 0 nor missing, and `whole` the curve if the
-    whole dataset were one class. `n_records` and `n_zeros` count all records.
+    `curves` are the expected curve of sampled records whose value is neither 0 nor missing, and the curve if the whole
+    dataset were one class; None where averages are published, which are as they came out. `n_records` and `n_zeros` count
+    all records.
     """
     sizes = np.abs(values)
     has_error = sizes > 0
     shown = has_error if stays is None else has_error & stays
     with np.errstate(over="ignore"):
         realised = np.sort(np.abs(published[shown] - values[shown]) / sizes[shown])
-    step = curve_end(per_class) / N_POINTS
+    step = curve_end(DrawnErrors(errors=realised) if curves is None else curves[0]) / N_POINTS
     at = points(step)
+    expected, whole = (None, None) if curves is None else (_rounded(own.shares_within(step)) for own in curves)
     return ErrorPicture(
         name=name,
         at=at,
-        per_class=_rounded(per_class.shares_within(step)),
-        whole_dataset=_rounded(whole.shares_within(step)),
-        uniform=_rounded(uniform_shares(at)),
+        per_class=expected,
+        whole_dataset=whole,
+        uniform=None if curves is None else _rounded(uniform_shares(at)),
         realised=_shown_steps(_n_within(realised, at), len(realised), k),
         n_sampled=int(np.count_nonzero(has_error)),
         n_records=n_records,
@@ -284,7 +285,7 @@ def curve_end(curve: ErrorCurve) -> float:
     """A round error that about 95 % of records are expected to stay below; at least twice that of the ±5 % yardstick."""
     few = curve.thinned()
     end = 2 * UNIFORM
-    while end < 100 and few.shares_within(end)[1] < _MOSTLY:
+    while end < 100 and few.shares_within(end, n_points=1)[1] < _MOSTLY:
         end = nice_step(end * 1.01)
     return end
 

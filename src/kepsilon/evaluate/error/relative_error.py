@@ -66,6 +66,11 @@ class ErrorSums:
         return self.relative_sum / n_defined if n_defined and not math.isinf(self.relative_sum) else None
 
     @property
+    def mean_distance(self) -> float | None:
+        """Mean distance, in the units of the attribute; None where no record holds a value, or the sum overflows."""
+        return self.distance_sum / self.n_values if self.n_values and math.isfinite(self.distance_sum) else None
+
+    @property
     def largest_share(self) -> float | None:
         """The share of the relative error that is due to a single record, at most; None where there is no relative error."""
         return self.largest_relative / self.relative_sum if self.relative_sum and self.relative is not None else None

@@ -16,7 +16,8 @@ import numpy as np
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.known_columns import SubsetAttacks
 from kepsilon.json_values import Json, JsonValue
-from kepsilon.policy.guarantee import shown_name
+from kepsilon.policy.choices import MECHANISMS
+from kepsilon.policy.names import shown_name
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import IntArray
 
@@ -163,10 +164,16 @@ def known_by_class_of_persons(most: IntArray, *, sizes: IntArray) -> Attacker:
 
 
 def known_by_quasis(policy: Policy, *, risk: Estimate | None, largest: float | None) -> Attacker:
-    """Whoever knows all quasis, and takes the nearest original of the class, or the person whose originals are likeliest."""
-    how = "takes the nearest original of the class" if policy.epsilon_quasis else "guesses within the class"
+    """Whoever knows all quasis, and takes the likeliest original of the class, or the person whose originals are likeliest."""
+    how = f"takes the {likeliest_in_words(policy)} original of the class"
+    if not policy.epsilon_quasis:
+        how = "guesses within the class"
     if policy.person is not None:
         how = "names the person whose records of the class are together the likeliest"
+    if policy.averages is not None:
+        how = "makes the same groups, and guesses within the group"
+        if policy.person is not None:
+            how = "makes the same groups, and names the person with most records of the group"
     return Attacker(
         name=BY_QUASIS,
         knows=quasis_in_words(policy),
@@ -217,10 +224,16 @@ def known_by_working_out(policy: Policy, *, column: str, risk: Estimate) -> Atta
 def known_with_column(policy: Policy, *, column: str, risk: Estimate | None, largest: float | None) -> Attacker:
     """Whoever knows all quasis and one kept column."""
     nearest = (
-        "takes the nearest original of the class with the same" if policy.epsilon_quasis else "guesses among the same"
+        f"takes the {likeliest_in_words(policy)} original of the class with the same"
+        if policy.epsilon_quasis
+        else "guesses among the same"
     )
     if policy.person is not None:
         nearest = "names the likeliest person of the class with the same"
+    if policy.averages is not None:
+        nearest = "makes the same groups, and guesses within the group among the same"
+        if policy.person is not None:
+            nearest = "makes the same groups, and names the person with most records of the group with the same"
     return Attacker(
         name=ONE_COLUMN,
         knows=f"{quasis_in_words(policy)} and {column}",
@@ -233,17 +246,18 @@ def known_with_column(policy: Policy, *, column: str, risk: Estimate | None, lar
 
 
 def known_by_three(
-    found: SubsetAttacks, *, n_sampled: int | None, names_persons: bool = False
+    found: SubsetAttacks, *, n_sampled: int | None, names_persons: bool = False, are_averages: bool = False
 ) -> tuple[Attacker, Attacker]:
     """Whoever knows three attributes: on average over all sets of three that were tried, and by the worst set.
 
     `n_sampled` is the number of records that were looked at, None where these are all. `names_persons` says that persons
-    have several records, so that the attacker names one of them.
+    have several records, so that the attacker names one of them. `are_averages` says that ε-quasis are averages, and that
+    the attacker can tell those of a person's group.
     """
     size = len(found.worst_names)
     tried = f"{found.n_tried:,} of {found.n_possible:,}" if found.n_tried < found.n_possible else f"{found.n_tried:,}"
-    noisy = "with no ε-quasi" if names_persons else "with at most one ε-quasi"
-    sets = f"{tried} {'set' if found.n_possible == 1 else 'sets'} of {size} {noisy}"
+    noisy = " with no ε-quasi" if names_persons else " with at most one ε-quasi"
+    sets = f"{tried} {'set' if found.n_possible == 1 else 'sets'} of {size}{'' if are_averages else noisy}"
     guesses = (
         "names the person with most of the records that fit" if names_persons else "guesses among the records that fit"
     )
@@ -288,6 +302,12 @@ def known_by_everything(
         risk=risk,
         largest=largest,
     )
+
+
+def likeliest_in_words(policy: Policy) -> str:
+    """Which original an attacker takes who knows the mechanism: the likeliest, which mostly is the nearest."""
+    mechanisms = (MECHANISMS[own.mechanism] for own in policy.epsilon_quasis.values())
+    return "nearest" if all(own.nearest_is_likeliest for own in mechanisms) else "likeliest"
 
 
 def quasis_in_words(policy: Policy) -> str:

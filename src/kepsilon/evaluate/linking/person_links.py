@@ -21,7 +21,7 @@ import numpy as np
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.linking.linking_risk import ABOVE, ExpectedLinks, LinkSums
 from kepsilon.evaluate.linking.several_attributes import by_record, in_units_of_ranges
-from kepsilon.evaluate.linking.simulated_links import COMPARISONS
+from kepsilon.evaluate.linking.simulated_links import COMPARISONS, LIKELIHOODS
 from kepsilon.evaluate.noise_law import ExponentialLaw, NoiseLaw
 from kepsilon.evaluate.originals.members import MemberPoints, Members, Pairs, member_points
 from kepsilon.evaluate.simulation import PERSONS, SimulatedBytes, Strata, generator, sample_records
@@ -243,7 +243,8 @@ def expected_person_links(
     attack = PersonAttack.of(values, members, mechanism=mechanism, low=low, high=high, steps=steps)
     sizes = attack.originals.n_points[class_ids[moved]].astype(np.float64)
     rng = generator(stream, PERSONS)
-    strata = sample_records(len(moved), COMPARISONS / sizes.mean(), rng, share=share)
+    affordable = COMPARISONS if mechanism.exponential is not None else LIKELIHOODS
+    strata = sample_records(len(moved), affordable / sizes.mean(), rng, share=share)
     chosen = moved[strata.chosen.reshape(-1)]
     sampled = _Sampled(values=values[chosen], class_ids=class_ids[chosen], own=members.of_record[chosen])
     law = mechanism.exponential

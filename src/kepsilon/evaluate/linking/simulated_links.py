@@ -21,6 +21,9 @@ from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 COMPARISONS = 25_000_000
 """Comparisons of a record with an original in a simulation, about."""
 
+LIKELIHOODS = 2_000_000
+"""Comparisons by the likelihood of a mechanism without closed forms, about: each takes several times as long."""
+
 
 def expected_links_at_each(
     values: FloatArray,

@@ -2,6 +2,7 @@
 """Small SVG charts as strings, shared by the report, the explore page and the paper's figures."""
 
 from kepsilon.pages.charts.bars import Bar, Segment, bar_chart, share_bar
+from kepsilon.pages.charts.before_after import Box, SlopePanel, before_after
 from kepsilon.pages.charts.drawing import Drawing, sheet, standalone
 from kepsilon.pages.charts.histogram import histogram_pair
 from kepsilon.pages.charts.ladder import Ladder, level_ladders
@@ -12,6 +13,7 @@ from kepsilon.pages.charts.scatter import Dot, scatter_chart
 __all__ = [
     "STYLE",
     "Bar",
+    "Box",
     "Dot",
     "Drawing",
     "Ladder",
@@ -19,9 +21,11 @@ __all__ = [
     "Mark",
     "Segment",
     "Series",
+    "SlopePanel",
     "Spread",
     "Style",
     "bar_chart",
+    "before_after",
     "histogram_pair",
     "level_ladders",
     "line_chart",

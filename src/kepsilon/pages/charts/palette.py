@@ -131,6 +131,7 @@ _COLOURED_RULES = (
     "svg.chart .grid{stroke:var(--line);stroke-width:1;fill:none}svg.chart .axis{stroke:var(--muted);fill:none}\n"
     "svg.chart .paper{fill:var(--ground)}\n"
     "svg.chart .track{fill:var(--line)}svg.chart .hollow{fill:var(--ground);stroke:var(--muted);stroke-width:1.3}\n"
+    "svg.chart .open{fill:none;stroke-width:1.9}\n"
     "svg.chart .outline{fill:none;stroke:var(--ink);stroke-width:1.5}\n"
     "svg.chart .limit{stroke:var(--muted);stroke-width:1;stroke-dasharray:10 3;fill:none}\n"
     "svg.chart .ring{fill:none;stroke:var(--ink);stroke-width:2}svg.chart .halo{stroke:var(--ground);stroke-width:4;"

@@ -34,6 +34,8 @@ class Dot:
     is_front: bool = False
     is_pale: bool = False
     is_chosen: bool = False
+    is_open: bool = False
+    """Drawn as an outline, so that two kinds of dots can be told apart without colour."""
 
 
 def scatter_chart(
@@ -50,10 +52,15 @@ def scatter_chart(
     y_log: bool = False,
     limit: Limit | None = None,
     chosen_words: str = "chosen",
+    filled_words: str = "",
+    open_words: str = "",
     width: float = WIDTH,
     height: float = 300,
 ) -> Drawing:
-    """A chart of dots; `colours` and `shapes` say in the legend what each colour and each shape stands for."""
+    """A chart of dots; `colours` and `shapes` say in the legend what each colour and each shape stands for.
+
+    `filled_words` and `open_words` say what filled and open dots are, where there are open ones.
+    """
     bottom, top = height - 42, 24.0
     drawable = [dot for dot in dots if not (x_log and dot.x <= 0) and not (y_log and dot.y <= 0)]
     ys = [dot.y for dot in drawable] + ([limit.y] if limit else [])
@@ -76,13 +83,21 @@ def scatter_chart(
     for dot in sorted(drawable, key=lambda dot: (dot.is_front, dot.is_chosen)):
         size = 4.6 if dot.is_front else 3.4
         parts.append(
-            shape(dot.shape, x.place(dot.x), y.place(dot.y), size, f"f{dot.colour}{' pale' if dot.is_pale else ''}")
+            shape(
+                dot.shape,
+                x.place(dot.x),
+                y.place(dot.y),
+                size,
+                f"{'open s' if dot.is_open else 'f'}{dot.colour}{' pale' if dot.is_pale else ''}",
+            )
         )
     for dot in drawable:
         if dot.is_chosen:
             parts.append(circle(x.place(dot.x), y.place(dot.y), 8.5, "ring"))
     samples = [(circle(9, 0, 4.6, f"f{colour}"), name) for name, colour in colours]
-    samples += [(shape(kind, 9, 0, 4.6, "hollow"), name) for name, kind in shapes]
+    samples += [(shape(kind, 9, 0, 4.6, "ink" if open_words else "hollow"), name) for name, kind in shapes]
+    samples += [(circle(9, 0, 4.6, "ink"), filled_words)] if filled_words else []
+    samples += [(circle(9, 0, 4.6, "open outline"), open_words)] if open_words else []
     samples += [(path("M0 0H18", "axis"), "nothing has less of both")] if len(front) > 1 else []
     samples += [(circle(9, 0, 6.5, "ring"), chosen_words)] if any(dot.is_chosen for dot in drawable) else []
     drawn, last = legend(samples, left=0, top=height + 14, right=width)

@@ -89,7 +89,7 @@ def _by_class(quasis: Sequence[KQuasiPicture]) -> Figure:
     )
 
 
-def distribution_figure(picture: ValuePicture, k: int) -> Figure:
+def distribution_figure(picture: ValuePicture, k: int, *, averaged: bool = False) -> Figure:
     name, edges = picture.name, picture.edges
     bins = zip(_bin_names(edges), picture.before, picture.after, strict=True)
     rows = [[bin_name, *("not shown" if n is None else f"{n:,}" for n in pair)] for bin_name, *pair in bins]
@@ -106,9 +106,9 @@ def distribution_figure(picture: ValuePicture, k: int) -> Figure:
         title=name,
         sentences=[
             (
-                f"How {name} is spread before noise (line) and as published (filled): the closer the two, the less a statistic "
-                f"of it changes. Cells of fewer than {k} records, and sometimes one more so that they cannot be worked out, are "
-                "not shown; ‹ and › hold everything beyond."
+                f"How {name} is spread {'in the data' if averaged else 'before noise'} (line) and as published (filled): the "
+                f"closer the two, the less a statistic of it changes. Cells of fewer than {k} records, and sometimes one more "
+                "so that they cannot be worked out, are not shown; ‹ and › hold everything beyond."
             )
         ],
         drawing=drawing,
@@ -135,9 +135,7 @@ def treatment(record: Record, pictures: Pictures) -> Table:
         elif role == "k-quasi":
             words = _generalised(drawn.get(name), (record.levels or {}).get(name))
         elif role == "epsilon-quasi":
-            steps = exact(attribute["precision"])
-            epsilon = f"{exact(guarantee.epsilon)}{record.policy.share_of_epsilon}"
-            words = f"noise, ε = {epsilon}, range: {guarantee.ranges[name]}, in steps of {steps}"
+            words = f"{_protected(record, name)}, in steps of {exact(attribute['precision'])}"
             if record.clipped.get(name):
                 clipped_words = counted_by_value(record.clipped[name], guarantee.k)
                 what = "value outside the bounds was" if clipped_words == "1" else "values outside the bounds were"
@@ -146,6 +144,20 @@ def treatment(record: Record, pictures: Pictures) -> Table:
             words = "kept as it is"
         rows.append([name, role, words])
     return Table(headers=["attribute", "role", "what became of it"], rows=rows, n_words=3)
+
+
+def _protected(record: Record, name: str) -> str:
+    """What was done to an ε-quasi: noise, averages, or both."""
+    how = record.guarantee.ranges.get(name)
+    epsilon = f"{exact(record.guarantee.epsilon)}{record.policy.share_of_epsilon}"
+    noise = "" if how is None else f"noise, ε = {epsilon}, range: {how}"
+    if record.groups is None:
+        return noise
+    of = "records" if record.persons is None else "persons"
+    words = f"averaged with its neighbours, at least {exact(record.groups.asked)} {of} or the whole class"
+    if record.policy.spreads:
+        words += ", with a draw around the average"
+    return f"{words}; the sums have {noise}" if noise else words
 
 
 def _generalised(quasi: KQuasiPicture | None, level: int | None) -> str:

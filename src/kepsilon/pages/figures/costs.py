@@ -57,7 +57,7 @@ def class_size_figures(record: Record, pictures: Pictures) -> Iterator[Figure]:
 
 @dataclass(frozen=True, slots=True)
 class _Curve:
-    """Shares of records within each error. Drawn noise is shown as dots, because it lies on the line of the expected."""
+    """Shares of records within each error. Drawn noise is shown as dots where it lies on the line of the expected."""
 
     words: str
     shares: Sequence[float | None]
@@ -71,23 +71,27 @@ class _Curve:
 
 def error_figure(picture: ErrorPicture, record: Record) -> Figure:
     name, at = picture.name, picture.at
-    curves = (
-        _Curve("noise per class, expected", picture.per_class, Style(BLUE)),
-        _Curve("noise for the whole dataset", picture.whole_dataset, Style(VERMILLION, "7 3")),
-        _Curve("uniform noise of ±5 %", picture.uniform, Style(GREY, "2 2")),
-        _Curve("noise per class, as drawn", picture.realised, Style(GREEN), is_drawn=True),
-    )
+    curves = [_Curve("as published", picture.realised, Style(BLUE))]
+    if picture.per_class is not None and picture.whole_dataset is not None and picture.uniform is not None:
+        curves = [
+            _Curve("noise per class, expected", picture.per_class, Style(BLUE)),
+            _Curve("noise for the whole dataset", picture.whole_dataset, Style(VERMILLION, "7 3")),
+            _Curve("uniform noise of ±5 %", picture.uniform, Style(GREY, "2 2")),
+            _Curve("noise per class, as drawn", picture.realised, Style(GREEN), is_drawn=True),
+        ]
     error = record.error[name]
     expected = error.predicted.expected_relative
     sentences = [*not_given(name, record)]
     if expected is not None:
-        same = error.predicted.uniform_equivalent
+        same = error.predicted.uniform_equivalent if record.groups is None else None
         cost = f", as much as uniform noise of ±{percent(same)} would cost" if same is not None else ""
-        came = error.realised_relative
+        is_drawn = record.guarantee.epsilon is not None or record.policy.spreads
+        came = error.realised_relative if is_drawn else None
         came_out = f" ({percent(came)} in the values that were drawn)" if came is not None else ""
         sentences.append(f"On average {name} is off by {percent(expected)} of its value{came_out}{cost}.")
     sentences.append(
-        "The curves tell which share of records is off by no more than the error below: higher and further left is better."
+        f"The {'curves tell' if len(curves) > 1 else 'curve tells'} which share of records is off by no more than the error "
+        "below: higher and further left is better."
     )
     if picture.n_zeros:
         n_zeros = counted_by_value(picture.n_zeros, record.guarantee.k)
@@ -103,7 +107,13 @@ def error_figure(picture: ErrorPicture, record: Record) -> Figure:
         sentences=sentences,
         drawing=line_chart(
             [
-                Series(one.words, one.points(at), one.style, has_dots=one.is_drawn, has_line=not one.is_drawn)
+                Series(
+                    one.words if len(curves) > 1 else "",
+                    one.points(at),
+                    one.style,
+                    has_dots=one.is_drawn,
+                    has_line=not one.is_drawn,
+                )
                 for one in curves
             ],
             title=f"Share of records within an error of {name}",

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kepsilon.grid.choice import Choice
 from kepsilon.grid.grid import Grid
-from kepsilon.pages.wording import exact
+from kepsilon.pages.charts import Limit
+from kepsilon.pages.wording import exact, percent
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.predict.prediction import Prediction
 
@@ -42,9 +44,51 @@ class Explored:
         return self.grid.policy.confidence
 
     def of(self, algorithm: str, k: int) -> list[Prediction]:
-        """Predictions of one algorithm and k, from the smallest ε to the largest."""
-        own = [prediction for prediction in self.met if (prediction.algorithm, prediction.k) == (algorithm, k)]
-        return sorted(own, key=lambda prediction: prediction.epsilon)
+        """Predictions of one algorithm and k with noise of each record's own, from the smallest ε to the largest."""
+        own = [
+            prediction
+            for prediction in self.met
+            if (prediction.algorithm, prediction.k) == (algorithm, k) and prediction.groups is None
+        ]
+        return sorted(own, key=lambda prediction: prediction.epsilon or 0.0)
+
+    def averaged(self, algorithm: str, k: int) -> list[Prediction]:
+        """Predictions of one algorithm and k with averages, from the smallest groups to the largest, at one ε."""
+        epsilon = self.shown_epsilon_of_averages
+        own = [
+            (prediction.groups.asked, prediction)
+            for prediction in self.met
+            if (prediction.algorithm, prediction.k) == (algorithm, k)
+            and prediction.groups is not None
+            and prediction.epsilon == epsilon
+        ]
+        return [prediction for _, prediction in sorted(own, key=lambda pair: pair[0])]
+
+    @property
+    def chooses_averages(self) -> bool:
+        """Whether averages were chosen, or there is nothing else to choose."""
+        if self.chosen is not None:
+            return self.chosen.groups is not None
+        return bool(self.met) and all(prediction.groups is not None for prediction in self.met)
+
+    @property
+    def shown_epsilon(self) -> float | None:
+        """The chosen ε of noise, or else the largest, where confidence leaves out most."""
+        if self.chosen is not None and self.chosen.groups is None:
+            return self.chosen.epsilon
+        return max((cell.epsilon for cell in self.grid.cells if cell.group is None and cell.epsilon), default=None)
+
+    @property
+    def shown_epsilon_of_averages(self) -> float | None:
+        """The chosen ε of noise on averages, or else the largest; None where averages have no noise."""
+        if self.chosen is not None and self.chosen.groups is not None:
+            return self.chosen.epsilon
+        return max((cell.epsilon for cell in self.grid.cells if cell.group is not None and cell.epsilon), default=None)
+
+    def limit(self, *names: str) -> Limit | None:
+        """The tightest of the named limits, to be drawn in a chart."""
+        tightest = self.tightest(*names)
+        return None if tightest is None else Limit(tightest, f"limit {percent(tightest)}")
 
     def tightest(self, *names: str) -> float | None:
         """The smallest of the named limits that are stated; None if none is."""
@@ -53,4 +97,14 @@ class Explored:
 
 
 def setting_words(prediction: Prediction) -> str:
-    return f"k = {exact(prediction.k)}, ε = {exact(prediction.epsilon)}, {prediction.algorithm}"
+    parts = [f"k = {exact(prediction.k)}"]
+    if prediction.groups is not None:
+        parts.append(f"averages of {exact(prediction.groups.asked)}")
+    if prediction.epsilon is not None:
+        parts.append(f"ε = {exact(prediction.epsilon)}")
+    return ", ".join([*parts, prediction.algorithm])
+
+
+def is_wide(numbers: Sequence[float]) -> bool:
+    """Whether numbers differ so much that they belong on a logarithmic axis."""
+    return min(numbers) > 0 and max(numbers) / min(numbers) > 20

@@ -24,6 +24,17 @@ _LIMIT_IN_WHY = re.compile(
 )
 
 
+def choices_words(explored: Explored) -> str:
+    """What the cells of the grid differ in."""
+    parts = [
+        "k",
+        *(["ε"] if explored.grid.epsilons else []),
+        *(["groups"] if explored.grid.groups else []),
+        "algorithm",
+    ]
+    return listed(parts)
+
+
 def grid_headline(explored: Explored) -> str:
     n_cells = len(explored.grid.cells)
     if explored.chosen is not None:
@@ -31,7 +42,7 @@ def grid_headline(explored: Explored) -> str:
     if n_cells and not explored.met:
         return "No choice can be met"
     if not limits_words(explored):
-        return f"{plural(n_cells, 'choice')} of k, ε and algorithm"
+        return f"{plural(n_cells, 'choice')} of {choices_words(explored)}"
     return "No choice can be ranked" if _is_unranked(explored) else "No choice keeps the limits"
 
 
@@ -39,8 +50,8 @@ def grid_lead(explored: Explored) -> list[str]:
     """Sentences that say what was explored, by which limits, and what was chosen."""
     n_cells, n_met = len(explored.grid.cells), len(explored.met)
     refused = f", {n_cells - n_met:,} of which cannot be met" if 0 < n_met < n_cells else ""
-    of_records = f"for {plural(explored.grid.records.counted, 'record')}, before any noise is drawn"
-    lead = [f"Worked out {of_records}: {plural(n_cells, 'choice')} of k, ε and algorithm{refused}."]
+    of_records = f"for {plural(explored.grid.records.counted, 'record')}, before anything is drawn"
+    lead = [f"Worked out {of_records}: {plural(n_cells, 'choice')} of {choices_words(explored)}{refused}."]
     limits = limits_words(explored)
     if limits:
         lead.append(f"Limits: {limits}.")
@@ -81,12 +92,26 @@ def grid_notes(explored: Explored) -> list[str]:
     """Sentences that say what the figures of the page mean, and what they leave out."""
     if not explored.met:
         return []
-    notes = [
-        "All figures are expected ones, before published values are rounded. Linking risk is before they are clamped to a "
-        "domain too, which makes it no larger."
-        if explored.has_closed_forms
-        else "All figures are expected ones, after published values are rounded and clamped to a domain."
-    ]
+    notes = []
+    if any(own.groups is None for own in explored.met):
+        of = "Figures of noise" if explored.grid.groups else "All figures"
+        notes.append(
+            f"{of} are expected ones, before published values are rounded. Linking risk is before they are clamped to a "
+            "domain too, which makes it no larger."
+            if explored.has_closed_forms
+            else f"{of} are expected ones, after published values are rounded and clamped to a domain."
+        )
+    if explored.grid.groups:
+        notes.append(
+            "Averages: every record publishes the average of a group of near neighbours of its class, of at least so many "
+            "records or the whole class. Figures of averages are exact: an attacker who knows every quasi-identifier of "
+            "everybody makes the same groups, and is right for one record of each. Groups smaller than k are not offered."
+        )
+        notes.append(
+            "Noise is drawn for the sum of each group."
+            if explored.grid.policy.averages is not None and explored.grid.policy.averages.noise
+            else "Averages carry no noise, so that an extreme value shows to an attacker who roughly knows the others of its group."
+        )
     notes.append(single_risk_in_words([*explored.met[0].loss.precision.by_attribute, *explored.epsilon_quasis]))
     if not explored.epsilon_quasis:
         notes.append("There is no ε-quasi: no noise is drawn, and ε has no effect on any figure.")
@@ -125,6 +150,10 @@ def grid_tiles(prediction: Prediction) -> Iterator[Tile]:
         value=percent(prediction.loss.precision.overall), meaning="of the detail of the generalised attributes lost"
     )
     yield Tile(value=f"{prediction.classes.count:,}", meaning="classes of records that look alike")
+    if prediction.groups is not None:
+        yield Tile(
+            value=f"{prediction.groups.count:,}", meaning=f"averages, of at least {prediction.groups.smallest:,} each"
+        )
 
 
 def _in_brackets(words: str) -> str:

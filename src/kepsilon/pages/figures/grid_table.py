@@ -30,7 +30,8 @@ def grid_headers(explored: Explored) -> list[str]:
     return [
         "algorithm",
         "k",
-        "ε",
+        *(["ε"] if explored.grid.epsilons else []),
+        *(["averages of"] if explored.grid.groups else []),
         "classes",
         *before,
         "left out for k",
@@ -47,7 +48,12 @@ def grid_headers(explored: Explored) -> list[str]:
 def grid_rows(explored: Explored) -> Iterator[GridRow]:
     names = explored.epsilon_quasis
     for cell in explored.grid.cells:
-        setting = [cell.algorithm, exact(cell.k), exact(cell.epsilon)]
+        setting = [
+            cell.algorithm,
+            exact(cell.k),
+            *([exact(cell.epsilon)] if explored.grid.epsilons else []),
+            *([exact(cell.group)] if explored.grid.groups else []),
+        ]
         prediction = cell.prediction
         if prediction is None:
             yield GridRow(css_class="outside", mark="refused", fields=setting, refused=cell.refused)

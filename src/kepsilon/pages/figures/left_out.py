@@ -21,7 +21,11 @@ def suppression_figure(record: Record) -> Figure:
     causes = [
         ("left out to reach k", counts.suppressed_by_k, VERMILLION),
         ("left out to hold k with confidence", counts.suppressed_by_confidence, ORANGE),
-        ("a value that needs noise is missing", counts.suppressed_missing, PURPLE),
+        (
+            f"a value that {'needs noise' if record.groups is None else 'is averaged'} is missing",
+            counts.suppressed_missing,
+            PURPLE,
+        ),
         ("a value is not in its hierarchy", counts.suppressed_unlisted, GREY),
         ("the person has more records than one person may have", counts.suppressed_by_cap, BLUE),
     ]

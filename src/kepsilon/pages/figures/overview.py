@@ -10,9 +10,11 @@ from kepsilon.pages.figures.attackers import attackers_figure, kept_columns_figu
 from kepsilon.pages.figures.changes import distribution_figure, generalised_figures
 from kepsilon.pages.figures.costs import class_size_figures, error_figure, not_given
 from kepsilon.pages.figures.figure import Section, Table, Tile, and_more
+from kepsilon.pages.figures.groups import group_figures, group_warnings
 from kepsilon.pages.figures.left_out import released_words, suppression_figure
 from kepsilon.pages.figures.risks import linking_figure, outlier_figures, reidentification_figure
 from kepsilon.pages.figures.sensitive import sensitive_figures
+from kepsilon.pages.figures.survival import RULES, survival_figures
 from kepsilon.pages.wording import exact, out_of, percent, plural
 from kepsilon.predict.kept_columns import ALARM
 from kepsilon.publish.record import Record
@@ -35,6 +37,11 @@ def tiles(record: Record) -> Iterator[Tile]:
             value=f"{record.classes.smallest:,}",
             meaning=f"records share the rarest published combination; promised: {exact(record.guarantee.k)}",
         )
+    if record.groups is not None:
+        of = "records" if record.persons is None else "persons"
+        are = "averages are published" if record.groups.count != 1 else "average is published"
+        each = f"each of at least {record.groups.smallest:,} {of}; asked for: {exact(record.groups.asked)}, or a whole class"
+        yield Tile(value=f"{record.groups.count:,}", meaning=f"{are}, {each}")
     headline = record.linking_risk.predicted.headline
     yield Tile(
         value=out_of(headline.risk.total),
@@ -54,15 +61,18 @@ def tiles(record: Record) -> Iterator[Tile]:
 
 def warnings(record: Record) -> Iterator[str]:
     if record.seeded:
+        undo = "undo the order" if record.guarantee.epsilon is None else "take the noise away and undo the order"
         yield (
-            "This release was drawn with a seed. Whoever knows or guesses the seed can take the noise away and undo the "
-            "order: it is for tests only and must not be given to anybody."
+            f"This release was drawn with a seed. Whoever knows or guesses the seed can {undo}: it is for tests only and must "
+            "not be given to anybody."
         )
     for own in record.kept_columns.values():
         if own.verdict == ALARM:
             yield f"{_sentence('; '.join(own.in_words))}. The policy accepts this."
+    if record.groups is not None:
+        yield from group_warnings(record, record.groups)
     for name, n_classes in record.constant_classes.items():
-        if n_classes:
+        if n_classes and record.groups is None:
             yield (
                 f"In {plural(n_classes, 'class', 'classes')} all records agree on {name}, so that its value is published "
                 "there without noise. A coarse range would cure this."
@@ -90,20 +100,25 @@ def _sentence(words: str) -> str:
 
 
 def sections(record: Record, pictures: Pictures) -> Iterator[Section]:
+    surviving = [*survival_figures(record)]
+    if surviving:
+        yield Section(title="What may be used", figures=surviving, sentences=[RULES])
     generalised = [*generalised_figures(pictures)]
     if generalised:
         yield Section(title="What was generalised", figures=generalised)
-    noisy = [distribution_figure(one, record.guarantee.k) for one in pictures.values]
-    if noisy:
-        yield Section(title="What got noise", figures=noisy)
-    sizes = [*class_size_figures(record, pictures)]
+    averaged = record.groups is not None
+    changed = [distribution_figure(one, record.guarantee.k, averaged=averaged) for one in pictures.values]
+    if changed:
+        yield Section(title="What was averaged" if averaged else "What got noise", figures=changed)
+    sizes = [*class_size_figures(record, pictures), *group_figures(record)]
     if sizes:
         yield Section(title="How many look alike", figures=sizes)
     errors = [error_figure(one, record) for one in pictures.errors]
     drawn = {one.name for one in pictures.errors}
     undrawn = [words for name in record.error if name not in drawn for words in not_given(name, record)]
     if errors or undrawn:
-        yield Section(title="What the noise costs", figures=errors, sentences=undrawn)
+        costs = "What averaging costs" if averaged else "What the noise costs"
+        yield Section(title=costs, figures=errors, sentences=undrawn)
     risk = [
         attackers_figure(record),
         *kept_columns_figures(record),
@@ -130,7 +145,8 @@ def making(record: Record) -> Table:
         ("engine", record.engine),
         ("algorithm", record.policy.algorithm),
         ("k", exact(record.guarantee.k)),
-        ("ε", exact(record.guarantee.epsilon)),
+        ("averages of", None if record.groups is None else f"{exact(record.groups.asked)} or the whole class"),
+        ("ε", None if record.guarantee.epsilon is None else exact(record.guarantee.epsilon)),
         ("confidence", record.guarantee.confidence),
         ("most that may be left out", None if limit is None else percent(limit)),
         ("digest of the data file", record.digest),

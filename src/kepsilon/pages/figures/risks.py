@@ -19,31 +19,33 @@ def linking_figure(record: Record, pictures: Pictures) -> Figure:
     expected = predicted.fair.total
     names = listed(record.policy.attributes_with_role("epsilon-quasi"))
     known = f"everybody's true {names}" if names else "everybody's generalised attributes"
+    made = ", and so can make the same groups," if record.groups is not None else ""
     spread = give(predicted.fair.standard_error).strip()
     simulated = f" ({spread}, estimated by simulation)" if spread else ""
     left_out = ", before any is left out for confidence" if record.confident_k else ""
     sentences = [
         (
-            f"On average an attacker who knows {known} links {out_of(expected)} records to the right person{simulated}, "
+            f"On average an attacker who knows {known}{made} links {out_of(expected)} records to the right person{simulated}, "
             f"without the help of kept columns{left_out}{_guessing(record) if names else ''}."
         )
     ]
-    if names:
+    averaged = record.groups is not None
+    if names and (not averaged or risk.over_half):
         sentences.append(
             f"An average hides people: this attacker links {percent(risk.over_half)} of the released records with a chance "
             "above one half."
         )
     quasis = [*record.policy.attributes_with_role("k-quasi"), *record.policy.attributes_with_role("epsilon-quasi")]
-    sentence = predicted.by_matching_in_words(quasis)
-    sentences.append(f"Whatever was drawn, {sentence}.")
+    sentence = predicted.by_matching_in_words(quasis, averaged=averaged)
+    sentences.append(f"{sentence[:1].upper()}{sentence[1:]}." if averaged else f"Whatever was drawn, {sentence}.")
     curve = pictures.risk_by_epsilon
     drawing = None
-    if curve and names:
+    epsilon = record.guarantee.epsilon
+    if curve and names and epsilon is not None:
         sentences.append(
             "The curve is what this attacker would link had another ε been chosen: a smaller ε hides more, a larger one keeps "
             "values closer."
         )
-        epsilon = record.guarantee.epsilon
         drawing = line_chart(
             [Series("", curve, Style(BLUE))],
             title="Linking risk against ε",
@@ -54,14 +56,18 @@ def linking_figure(record: Record, pictures: Pictures) -> Figure:
             mark=Mark(epsilon, expected, f"ε = {exact(epsilon)}: {percent(expected)}"),
         )
     rows = [
-        ("links, expected, per record that got noise", expected),
+        (f"links, expected, per record that {'is averaged' if averaged else 'got noise'}", expected),
         ("standard error of that", predicted.fair.standard_error),
         ("links as drawn, per record released", risk.realised),
         ("the same, expected, every tie a success", predicted.paper_ties.total),
         ("the same, as drawn, every tie a success", risk.realised_paper_ties),
         ("largest chance of one record", risk.largest),
         ("the most it could have been, whatever was drawn", predicted.largest_possible),
-        ("the most to whoever matches a whole class one to one", predicted.largest_possible_by_matching),
+        *(
+            []
+            if averaged
+            else [("the most to whoever matches a whole class one to one", predicted.largest_possible_by_matching)]
+        ),
         ("released records linked with a chance above 50 %", risk.over_half),
         ("released records linked with a chance above 90 %", risk.over_nine_tenths),
         ("links, expected, per record read", risk.per_original.expected),

@@ -20,28 +20,29 @@ def sensitive_figures(record: Record) -> Iterator[Figure]:
     if not record.homogeneity:
         return
     columns = sorted(record.homogeneity.items(), key=lambda pair: -pair[1].one_value)
+    one, many = ("class", "classes") if record.groups is None else ("group", "groups")
     explained = (
-        "Whoever knows the class of a person, and nothing else, knows a sensitive value too where all records of the class "
-        "agree on it. A value that most records hold fills some classes by chance alone, so what chance would do stands "
+        f"Whoever knows the {one} of a person, and nothing else, knows a sensitive value too where all records of the {one} "
+        f"agree on it. A value that most records hold fills some {many} by chance alone, so what chance would do stands "
         "beside each figure."
     )
     sentences = [explained]
-    sentences += [f"{words[:1].upper()}{words[1:]}." for words in (own.in_words(name) for name, own in columns)]
+    sentences += [f"{words[:1].upper()}{words[1:]}." for words in (own.in_words(name, of=one) for name, own in columns)]
     sentences += [f"{name}: {own.measured_on}." for name, own in columns if own.measured_on is not None][:1]
     yield Figure(
-        title="What classes tell of sensitive values",
+        title=f"What {many} tell of sensitive values",
         sentences=sentences,
         drawing=bar_chart(
             [
                 Bar(
                     name,
-                    [Segment("in classes of one value", own.one_value, BLUE)],
+                    [Segment(f"in {many} of one value", own.one_value, BLUE)],
                     f"{percent(own.one_value)}, by chance {percent(own.one_value_by_chance)}",
                 )
                 for name, own in columns[:_MOST_BARS]
             ],
-            title="Share of the records in classes that agree on one value",
-            label="records in classes of one value",
+            title=f"Share of the records in {many} that agree on one value",
+            label=f"records in {many} of one value",
             axis_words=axis_percent,
         ),
         table=Table(

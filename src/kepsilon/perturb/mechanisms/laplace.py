@@ -18,24 +18,31 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from kepsilon.perturb.precision import doubles, largest_unit, nearest_units
+from kepsilon.perturb.mechanisms.grid import (
+    finest_precision_ok,
+    n_active_of,
+    places_of,
+    refuse_misfits,
+    values_at,
+)
+from kepsilon.perturb.precision import PublicDomain, doubles, nearest_units, unit_limits
 from kepsilon.perturb.sampler import record_noise
-from kepsilon.policy.exact_bounds import FINEST_BITS, GRID_BITS
 from kepsilon.randomness import ByteSource
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import Steps
 
-_GRID = 1 << GRID_BITS
 _CHUNK = 1 << 16
 """Records at a time, so that memory in flight does not grow with the table."""
+
+_GRID_EXCESS = Fraction(1, 2**60)
+"""Noise is drawn on a grid of 2³² steps. With several ε-quasis the sum over the grid is larger than the integral, by less
+than this share of it."""
 
 _FARTHEST = 1e16
 """Beyond so many ranges, doubles cannot tell the originals of a class apart."""
 
 _NO_CHANCE = 750.0
 """e to minus this is 0 in doubles."""
-
-PublicDomain = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +109,7 @@ class Laplace:
     ) -> FloatArray:
         """E|clamp(w + Z_j) − v|, w being the value and v the original; what rounding adds shows in the realised errors."""
         ranges = high - low
-        n_active = _n_active(ranges)
+        n_active = n_active_of(ranges)
         distances = np.empty(values.shape)
         for j, own in enumerate(steps):
             distances[:, j] = _clamped_distances(
@@ -115,16 +122,26 @@ class Laplace:
         arrival of a Poisson process, so the range is a gamma quantile, for all attributes at once."""
         ranges = high - low
         by_count = np.array([confidence_radius(d, confidence=confidence) for d in range(ranges.shape[1] + 1)])
-        radii: FloatArray = by_count[_n_active(ranges)] / epsilon
+        radii: FloatArray = by_count[n_active_of(ranges)] / epsilon
         reach: FloatArray = ranges * radii[:, np.newaxis]
         return reach
+
+    def most_links(self, d: int, *, epsilon: Fraction) -> Fraction:
+        """Σ_{j≤d} (ε/2)^j/j!. For a density ∝ exp(−ε‖x − v‖) in the largest norm, with all v in a cube of side 1, the sum over
+        x is an integral over the distance from that cube. Attributes whose range is 0, or whose values are missing, have
+        no noise to sum over: then d is smaller, and so is the sum."""
+        integral = sum(((epsilon / 2) ** j / math.factorial(j) for j in range(d + 1)), Fraction(0))
+        return integral if d == 1 else integral * (1 + _GRID_EXCESS)
+
+    def most_noise(self, d: int, *, epsilon: Fraction) -> Fraction:
+        return Fraction(d + 1, 2) / epsilon
 
     def expected_noise(self, ranges: FloatArray, *, epsilon: float) -> FloatArray:
         """E|Z_j| before rounding, (d + 1)/2 · R_j/ε, with d the attributes active in the class; shaped like `ranges`.
 
         For d = 1 it is the scale R/ε itself, as in the paper. NaN where the class has no value.
         """
-        factors: FloatArray = (_n_active(ranges) + 1) / (2 * epsilon)
+        factors: FloatArray = (n_active_of(ranges) + 1) / (2 * epsilon)
         return ranges * factors[:, np.newaxis]
 
     def within(self, distances: FloatArray) -> FloatArray:
@@ -238,11 +255,11 @@ def perturb(
     so. Every number that leaves is the double nearest to a multiple of its attribute's precision. A domain is public
     and clamps what is published; it never changes the noise.
     """
-    _refuse_misfits(values, class_ids, lo, hi, precisions=precisions, domains=domains)
+    refuse_misfits(values, class_ids, lo, hi, precisions=precisions, domains=domains)
     ranges = hi - lo
     active = ranges > 0
-    n_active = None if active.all() else _n_active(ranges)
-    limits = [_unit_limits(*pair) for pair in zip(precisions, domains, strict=True)]
+    n_active = None if active.all() else n_active_of(ranges)
+    limits = [unit_limits(*pair) for pair in zip(precisions, domains, strict=True)]
     published = np.empty(values.shape)
     lows, widths = np.ascontiguousarray(lo.T), np.ascontiguousarray(ranges.T)  # one gather reads one attribute
     for start in range(0, len(values), _CHUNK):
@@ -282,61 +299,5 @@ def _move(values: FloatArray, lo: FloatArray, ranges: FloatArray, noise: NDArray
 
     A range of 0 gives lo, which is the value of every record of such a class; a range of NaN gives NaN.
     """
-    if np.any(np.isnan(values) != np.isnan(ranges)):
-        raise ValueError("some values are missing in a class that has a range, or present in one that has none")
-    place = np.zeros(len(values))
-    np.divide(np.clip(values - lo, 0, ranges), ranges, out=place, where=ranges > 0)
-    place *= _GRID
-    np.rint(place, out=place)
     # The sum is formed in integers: in doubles it could round, and then depend on more than n + Z.
-    moved = (place.astype(np.int64) + noise).astype(np.float64)
-    moved *= 1 / _GRID
-    moved *= ranges
-    moved += lo
-    return moved
-
-
-def finest_precision_ok(lo: FloatArray, hi: FloatArray, precision: Fraction) -> BoolArray:
-    """Whether the precision hides the grid, for every class: it may not be finer than R/2^24. Shaped like `lo`."""
-    return ~(hi - lo > float(precision * 2**FINEST_BITS))
-
-
-def _n_active(ranges: FloatArray) -> IntArray:
-    """How many attributes have noise in each class, shape (n_classes,)."""
-    n_active: IntArray = np.count_nonzero(ranges > 0, axis=1)
-    return n_active
-
-
-def _unit_limits(precision: Fraction, domain: PublicDomain | None) -> tuple[float, float]:
-    """The smallest and largest whole unit inside the domain; without a domain, no limits (`doubles` refuses the absurd)."""
-    limit = largest_unit(precision)
-    if domain is None:
-        return -math.inf, math.inf
-    low, high = math.ceil(domain[0] / precision), math.floor(domain[1] / precision)
-    if low > high:
-        raise ValueError(f"a domain from {domain[0]} to {domain[1]} holds no multiple of the precision {precision}")
-    return float(max(low, -limit)), float(min(high, limit))
-
-
-def _refuse_misfits(
-    values: FloatArray,
-    class_ids: IntArray,
-    lo: FloatArray,
-    hi: FloatArray,
-    *,
-    precisions: Sequence[Fraction],
-    domains: Sequence[PublicDomain | None],
-) -> None:
-    """Raises ValueError for a wrong shape or class, which would give a record somebody else's range and the wrong noise."""
-    n_attributes = len(precisions)
-    if len(domains) != n_attributes or values.shape != (len(class_ids), n_attributes):
-        raise ValueError("every ε-quasi needs a column of values, a precision, and a domain or None")
-    if lo.shape != hi.shape or lo.ndim != 2 or lo.shape[1] != n_attributes:
-        raise ValueError("the ranges must have a row for every class and a column for every ε-quasi")
-    if class_ids.size and not 0 <= class_ids.min() <= class_ids.max() < len(lo):
-        raise ValueError("some records are in no class")
-    if np.any(np.isinf(lo)) or np.any(np.isinf(hi)) or np.any(hi < lo) or np.any(np.isinf(hi - lo)):
-        raise ValueError("some ranges fall or are infinite")
-    for j, precision in enumerate(precisions):
-        if not np.all(finest_precision_ok(lo[:, j], hi[:, j], precision)):
-            raise ValueError(f"a precision of {precision} is finer than R/2^{FINEST_BITS} in some classes")
+    return values_at(places_of(values, lo, ranges) + noise, lo, ranges)

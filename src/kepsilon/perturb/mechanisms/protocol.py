@@ -90,6 +90,15 @@ class Mechanism(Protocol):
         By class and ε-quasi, before rounding; all have the shape (n_classes, n_attributes).
         """
 
+    def most_links(self, d: int, *, epsilon: Fraction) -> Fraction:
+        """A bound on Σ_x max_v P(x|v), the sum over all x that may be published of a class with d active ε-quasis or fewer.
+
+        It is never more than e^ε, because max_v P(x|v) ≤ e^ε·P(x|v₀) for any original v₀.
+        """
+
+    def most_noise(self, d: int, *, epsilon: Fraction) -> Fraction | None:
+        """The most that E|x_j − v_j| before rounding can be in units of R_j, with d active ε-quasis; None if not known."""
+
 
 class ExponentialNoise(Protocol):
     """Noise of density ∝ exp(−max_j|z_j|) over the d active ε-quasis of a record, in units of R_j/ε."""

@@ -52,7 +52,7 @@ def _answer(choice: Choice) -> Json | None:
     return {
         "algorithm": cell.algorithm,
         "k": cell.k,
-        "epsilon": float(cell.epsilon),
+        "epsilon": None if cell.epsilon is None else float(cell.epsilon),
         "risk": found.linking_risk.fair.total,
         "suppression": found.suppression.total,
         "error": found.largest_error,

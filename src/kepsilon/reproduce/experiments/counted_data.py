@@ -157,7 +157,11 @@ def predictions(
     """What a policy document makes of a data set, by k and ε, before any noise is drawn."""
     policy = _policy(document, algorithm=algorithm, **changes)
     grid = explore(table_from(data.columns), policy, k=ks, epsilon=epsilons, algorithm=[algorithm])
-    return {(cell.k, cell.epsilon): cell.prediction for cell in grid.cells if cell.prediction is not None}
+    return {
+        (cell.k, epsilons[0] if cell.epsilon is None else cell.epsilon): cell.prediction
+        for cell in grid.cells
+        if cell.prediction is not None
+    }
 
 
 def with_extra_k_quasi(data: DataSet) -> Mapping[str, Any]:

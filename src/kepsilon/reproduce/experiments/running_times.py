@@ -104,7 +104,7 @@ def _counting(data: CountedData) -> float:
 
 def _noise(data: CountedData, partition: KAnonymised, policy: Policy) -> float:
     """Seconds of the extra loop of (k,ε)-anonymity, with the bytes that a release would use."""
-    return _best(lambda: data.noisy_classes(partition, policy).draw(policy.epsilon, system_bytes()))[1]
+    return _best(lambda: data.noisy_classes(partition, policy).draw(policy.stated_epsilon, system_bytes()))[1]
 
 
 def _regrouping(crowded: CountedData, data: CountedData, ks: list[Json], *, seconds: float) -> Json:

@@ -26,7 +26,7 @@ from kepsilon.policy.choices import ALGORITHMS
 from material.mondrian_places import members, places, positions
 from oracles import brute_force_ola, textbook_mondrian
 from oracles import requirements as oracle
-from strategies import Attribute, Encounters, Sample, encounters
+from strategies import Attribute, Encounters, Sample, chances, encounters
 
 several_ks = st.lists(st.integers(1, 8), min_size=1, max_size=3, unique=True)
 limits = st.one_of(st.just(0), st.integers(0, 40))
@@ -38,9 +38,8 @@ ASKED = {
     "recursive": lambda _: RecursiveDiversity(column="illness", c=1.5, least=2),
     "t": lambda _: TCloseness(column="illness", t=0.2),
 }
-COMBINED = pytest.mark.parametrize(
-    "asked", [(name,) for name in ASKED] + [("persons", "distinct"), ("persons", "entropy", "t")], ids=" and ".join
-)
+COMBINED = [*((name,) for name in ASKED), ("persons", "distinct"), ("persons", "entropy", "t")]
+"""All are looked at in every example, because drawing one takes most of the time."""
 
 
 def judged(asked, made_up, k):
@@ -68,11 +67,16 @@ def extended(made_up):
     return [(*r, *more) for r, *more in zip(made_up.sample.records, *columns, strict=True)], hierarchies
 
 
-@COMBINED
 @settings(max_examples=60)
 @given(made_up=encounters(), ks=several_ks, limit=limits)
-def test_ola_finds_what_an_exhaustive_search_finds(asked, made_up, ks, limit):
+def test_ola_finds_what_an_exhaustive_search_finds(made_up, ks, limit):
     """With and without records left out; what is left out is counted in records."""
+    for asked in COMBINED:
+        check_search(asked, made_up, ks, limit)
+
+
+def check_search(asked, made_up, ks, limit):
+    """For what is asked for in common."""
     records, hierarchies = extended(made_up)
     table = made_up.table
     further = {k: tuple(ASKED[name](k) for name in asked) for k in ks}
@@ -96,33 +100,46 @@ def test_ola_finds_what_an_exhaustive_search_finds(asked, made_up, ks, limit):
         assert all_met(further[k], table, recoding.class_of, n_classes=recoding.n_classes).all()
 
 
-@pytest.mark.parametrize(
-    ("slots", "together", "held"),
-    [(4, 1 << 16, 1 << 25), (0, 1 << 16, 1 << 25), (1 << 20, 4, 1 << 25), (1 << 20, 1 << 16, 0), (1, 4, 150)],
-    ids=["as it is", "numbered anew", "many groups", "nothing stored", "everything little"],
-)
+WAYS_TO_COUNT = {
+    "as it is": (4, 1 << 16, 1 << 25),
+    "numbered anew": (0, 1 << 16, 1 << 25),
+    "many groups": (1 << 20, 4, 1 << 25),
+    "nothing stored": (1 << 20, 1 << 16, 0),
+    "everything little": (1, 4, 150),
+}
+"""Slots per combination, how many are counted together, and how many numbers are held."""
+
+
 @settings(max_examples=60)
-@given(made_up=encounters(), limit=limits, data=st.data())
-def test_every_node_counts_persons_as_the_records_do(slots, together, held, made_up, limit, data):
+@given(made_up=encounters(), limit=limits, chance=chances)
+def test_every_node_counts_persons_as_the_records_do(made_up, limit, chance):
     """In whatever order nodes are asked for, and whichever way classes are numbered; a class too many would be published, one too few lost."""
     records, hierarchies = extended(made_up)
     ks = (1, 2, 3, 5, 9)
     table = made_up.table
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(node_slots, "SLOTS_PER_COMBINATION", slots)
-        patch.setattr(node_slots, "MOST_TOGETHER", together)
-        patch.setattr(person_counts, "MOST_NUMBERS_HELD", held)
-        deciding, counting = (PersonCounter(table, table.persons, ks=ks) for _ in range(2))
-        nodes = data.draw(st.permutations(brute_force_ola.all_nodes(hierarchies)))
-        for n, node in enumerate(nodes, start=1):
-            passing = deciding.passing(node[:-2], max_suppressed=limit)
-            for k in ks:
-                sizes = brute_force_ola.released_sizes(records, hierarchies, node, k, judged(("persons",), made_up, k))
-                assert counting.outcome(node[:-2], k=k) == (len(records) - sum(sizes), len(sizes))
-                assert passing[k] is bool(len(records) - sum(sizes) <= limit)
-                assert deciding.outcome(node[:-2], k=k) == counting.outcome(node[:-2], k=k)
-            assert counting.dm_star(node[:-2]) == brute_force_ola.exact_loss("dm*", records, hierarchies, node)
-            assert counting.n_counted == deciding.n_counted == n
+    nodes = brute_force_ola.all_nodes(hierarchies)
+    chance.shuffle(nodes)
+    expected = {}
+    for node in nodes:
+        sizes = [
+            brute_force_ola.released_sizes(records, hierarchies, node, k, judged(("persons",), made_up, k)) for k in ks
+        ]
+        outcomes = {k: (len(records) - sum(own), len(own)) for k, own in zip(ks, sizes, strict=True)}
+        expected[node[:-2]] = outcomes, brute_force_ola.exact_loss("dm*", records, hierarchies, node)
+    for slots, together, held in WAYS_TO_COUNT.values():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(node_slots, "SLOTS_PER_COMBINATION", slots)
+            patch.setattr(node_slots, "MOST_TOGETHER", together)
+            patch.setattr(person_counts, "MOST_NUMBERS_HELD", held)
+            deciding, counting = (PersonCounter(table, table.persons, ks=ks) for _ in range(2))
+            for n, (node, (outcomes, dm_star)) in enumerate(expected.items(), start=1):
+                passing = deciding.passing(node, max_suppressed=limit)
+                for k in ks:
+                    assert counting.outcome(node, k=k) == outcomes[k]
+                    assert passing[k] is bool(outcomes[k][0] <= limit)
+                    assert deciding.outcome(node, k=k) == outcomes[k]
+                assert counting.dm_star(node) == dm_star
+                assert counting.n_counted == deciding.n_counted == n
 
 
 def test_tagging_by_entropy_would_lose_the_node_that_passes():

@@ -156,7 +156,7 @@ def test_the_schema_lists_the_mechanisms():
     """So that an editor can offer them; one that nobody added is refused."""
     with MECHANISMS.having(Toy()):
         listed = json_schema()["$defs"]["EpsilonQuasi"]["properties"]["mechanism"]
-        assert listed["enum"] == ["laplace", "toy"]
-    with pytest.raises(kepsilon.PolicyError, match="should be 'laplace'"):
+        assert listed["enum"] == ["laplace", "bounded-laplace", "toy"]
+    with pytest.raises(kepsilon.PolicyError, match="should be 'laplace' or 'bounded-laplace'"):
         toy_policy()
-    assert [own.name for own in MECHANISMS] == ["laplace"]
+    assert [own.name for own in MECHANISMS] == ["laplace", "bounded-laplace"]
