@@ -15,7 +15,7 @@ from kepsilon.kanonymise.algorithms import mondrian
 from kepsilon.kanonymise.partitions import Partition, recode
 from kepsilon.table.number_line import NumberLine
 from oracles import read_label, slow_labels
-from strategies import Attribute, Sample, numeric, samples
+from strategies import Attribute, Sample, chances, numeric, samples, two_level_samples
 
 STYLES = ("siblings", "ancestor")
 """Both are looked at in every example, because drawing one takes most of the time."""
@@ -40,10 +40,9 @@ def covers(attribute, label, value):
     return any(member in above for member in read_label.set_members(label))
 
 
-def cut_anywhere(sample, k, data):
+def cut_anywhere(sample, k, n_parts, chance):
     """Any partition into parts of at least k records, not only those that Mondrian would find."""
-    n = sample.table.n_combinations
-    part_of = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
+    part_of = np.array([chance.randrange(n_parts) for _ in range(sample.table.n_combinations)])
     _, part_of = np.unique(part_of, return_inverse=True)
     sizes = np.bincount(part_of, weights=sample.table.counts).astype(np.int64)
     assume((sizes >= k).all())
@@ -81,10 +80,15 @@ def disagreements(sample, partition, recoding, *, style):
 
 
 @settings(max_examples=300)
-@given(sample=samples(), k=st.integers(1, 6), data=st.data())
-def test_labels_are_those_of_the_slow_oracle(sample, k, data):
+@given(
+    sample=st.one_of(samples(), two_level_samples()),
+    k=st.integers(1, 6),
+    n_parts=st.sampled_from([1, 2, 4]),
+    chance=chances,
+)
+def test_labels_are_those_of_the_slow_oracle(sample, k, n_parts, chance):
     """For any partition, since other algorithms than Mondrian label with the same function."""
-    partition = cut_anywhere(sample, k, data)
+    partition = cut_anywhere(sample, k, n_parts, chance)
     for style in STYLES:
         assert disagreements(sample, partition, recode(sample.table, partition, labels=style), style=style) == []
 
