@@ -27,8 +27,6 @@ _TOGETHER = 1 << 16
 """Records of classes that are grouped together, about: what they need stays in the processor's cache."""
 _THREADS = 2
 
-Array = IntArray | FloatArray
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
@@ -176,8 +174,9 @@ def _group_block(
     )
 
 
-def _order_of_values(columns: Sequence[FineSteps], class_ids: IntArray, *, further: Sequence[Array] = ()) -> IntArray:
-    """Positions by class, then by value; what agrees in all columns by `further`, and then as it came."""
+def _order_of_values(columns: Sequence[FineSteps], class_ids: IntArray, *, weights: IntArray | None = None) -> IntArray:
+    """Positions by class, then by value; what agrees in all columns by weight, and then as it came."""
+    further = () if weights is None else (weights,)
     order: IntArray = np.lexsort((*further, *(own.steps for own in reversed(columns)), class_ids))
     return order
 
@@ -196,11 +195,11 @@ def _groups_of_points(
     `values` are those of the records, where every point is one; `weights` says how many records a point stands for
     otherwise, and of equal points the lighter come first.
     """
-    further: list[Array] = [] if weights is None else [weights]
     if values is not None and len(columns) == 1:
         # What noise on sorted blocks promises needs blocks of the values themselves, which may be finer than fine steps.
-        further.append(values[:, 0])
-    order = _order_of_values(columns, class_ids, further=further)
+        order: IntArray = np.lexsort((values[:, 0], class_ids))
+    else:
+        order = _order_of_values(columns, class_ids, weights=weights)
     n_groups = n_groups_of(sizes, group=group)
     classes: IntArray = np.repeat(np.arange(len(sizes)), n_groups)
     if len(columns) == 1:
