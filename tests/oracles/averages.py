@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from fractions import Fraction
 
@@ -44,9 +43,9 @@ def squared_distances(points: np.ndarray, of_point: np.ndarray) -> float:
 
 
 def rounded_average(values: list[float], precision: Fraction) -> float:
-    """The average of decimals, exact, rounded to the precision once; halves upwards."""
+    """The average of decimals, exact, rounded to the precision once; halves to the even unit."""
     exact = sum((Fraction(str(value)) for value in values), Fraction(0)) / len(values)
-    return float(math.floor(exact / precision + Fraction(1, 2)) * precision)
+    return float(round(exact / precision) * precision)
 
 
 def faults_of_groups(of_record, class_ids, *, group, persons=None) -> list[str]:

@@ -17,7 +17,7 @@ from scipy import special, stats
 
 from kepsilon.perturb.averages.averages import noisy_averages_of, spread_averages_of, unrounded_averages_of
 from kepsilon.perturb.averages.grouping import group_records
-from kepsilon.perturb.averages.spreading import folded_normal_mean, normal_draws
+from kepsilon.perturb.averages.spreading import clamped_normal_distances, normal_draws
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.randomness import unsafe_seeded_bytes
 from kepsilon.table.steps import Steps
@@ -228,13 +228,19 @@ def test_spread_restores_variances_and_their_products():
     assert flat[:, 0] == pytest.approx(flat[:, 1])
 
 
-def test_the_mean_distance_of_a_spread_record():
+@pytest.mark.parametrize("domain", [None, (0, 10), (4, 5), (-100, 100)])
+def test_the_mean_distance_of_a_spread_record(domain):
+    """Where the domain clamps draws, and where originals lie outside it."""
     rng = np.random.default_rng(8)
-    a = np.array([0.0, 0.5, 3.0, 20.0])
-    expected = folded_normal_mean(a, 2.0)
-    draws = np.abs(a + rng.normal(0, 2, (400_000, 4)))
-    assert np.all(np.abs(draws.mean(axis=0) - expected) < 5 * draws.std(axis=0) / math.sqrt(400_000))
-    assert folded_normal_mean(a, 0.0) is a
+    averages = np.array([5.0, 4.5, 5.0, 4.0, 5.0, 4.0, math.nan])
+    originals = np.array([5.0, 5.0, 8.0, -15.0, 30.0, 4.0, math.nan])
+    expected = clamped_normal_distances(averages, originals, 2.0, domain=domain)
+    draws = np.abs(np.clip(averages + rng.normal(0, 2, (400_000, 7)), *(domain or (-math.inf, math.inf))) - originals)
+    errors = draws.std(axis=0) / math.sqrt(400_000) + 1e-12
+    assert np.all(np.abs(draws.mean(axis=0) - expected)[:-1] < 5 * errors[:-1])
+    assert math.isnan(expected[-1])
+    still = clamped_normal_distances(averages, originals, 0.0, domain=domain)
+    assert still[:-1].tolist() == np.abs(averages - originals)[:-1].tolist()
 
 
 def test_spread_values_are_multiples_of_the_precision_inside_the_domain():

@@ -158,8 +158,12 @@ def worked_out(path: Path, policy: Policy, released: Released | None) -> Json:
 
 
 def _public_policy(policy: Policy) -> Json:
-    """The policy without what only the curator may know."""
+    """The policy without what only the curator may know, and without ε and ranges that no noise follows."""
     document = policy.model_dump(mode="json", exclude_none=True)
+    if not policy.draws_noise:
+        document.pop("epsilon", None)
+        for name in policy.epsilon_quasis:
+            document["attributes"][name].pop("range", None)
     attributes = {}
     for name, attribute in document["attributes"].items():
         own = {key: value for key, value in attribute.items() if key not in OF_THE_CURATORS_ATTRIBUTES}

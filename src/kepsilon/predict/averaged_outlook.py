@@ -18,7 +18,7 @@ from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.linking.linking_risk import ExpectedLinks
 from kepsilon.evaluate.originals.members import members_of
 from kepsilon.evaluate.tally import Expected
-from kepsilon.perturb.averages.spreading import folded_normal_mean
+from kepsilon.perturb.averages.spreading import clamped_normal_distances
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.averaged import AveragedBatch, average_batch
@@ -148,10 +148,13 @@ def _expected_errors(
         )
         return tuple(errors_of(originals[:, j], distances[:, j]) for j in range(originals.shape[1]))
     if within is not None:
-        apart = np.abs(averaged.exact[of_record] - originals)
+        averages = averaged.exact[of_record]
         return tuple(
-            errors_of(originals[:, j], folded_normal_mean(apart[:, j], math.sqrt(within[j, j])))
-            for j in range(originals.shape[1])
+            errors_of(
+                originals[:, j],
+                clamped_normal_distances(averages[:, j], originals[:, j], math.sqrt(within[j, j]), domain=own.domain),
+            )
+            for j, own in enumerate(steps_of(policy))
         )
     published = averaged.published(policy)
     return tuple(realised_errors(originals[:, j], published[:, j]) for j in range(originals.shape[1]))

@@ -36,10 +36,16 @@ class PolicyDocument(JsonMapping):
 
     @classmethod
     def public(cls, policy: Policy) -> PolicyDocument:
-        """The policy as the manifest states it: without what is the curator's own, and without limits on exact values."""
-        document = {key: own for key, own in normalised(policy).items() if key not in CURATORS_KEYS}
+        """The policy as the manifest states it: without what is the curator's own, and without limits on exact values.
+
+        Where no noise is drawn, ε and ranges are left out: they would look like a promise, and nothing follows them.
+        """
+        not_public, not_of_attributes = CURATORS_KEYS, CURATORS_ATTRIBUTE_KEYS
+        if not policy.draws_noise:
+            not_public, not_of_attributes = not_public | {"epsilon"}, not_of_attributes | {"range"}
+        document = {key: own for key, own in normalised(policy).items() if key not in not_public}
         for attribute in document["attributes"].values():
-            for key in CURATORS_ATTRIBUTE_KEYS & attribute.keys():
+            for key in not_of_attributes & attribute.keys():
                 del attribute[key]
             hierarchy = attribute.get("hierarchy", {})
             for key in CURATORS_HIERARCHY_KEYS & hierarchy.keys():

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -250,7 +251,7 @@ def test_rounding_before_averaging_would_be_noticed():
     values = [0.44, 0.44, 0.44, 0.58]
     found = grouped(np.array(values).reshape(-1, 1), np.zeros(4, dtype=np.int64), 4)
     assert averages_of(found, [TENTH]).tolist() == [[oracle.rounded_average(values, TENTH)]] == [[0.5]]
-    values = [0.46, 0.46, 0.46, 0.26]
+    values = [0.46, 0.46, 0.46, 0.36]
     found = grouped(np.array(values).reshape(-1, 1), np.zeros(4, dtype=np.int64), 4)
     assert averages_of(found, [TENTH]).tolist() == [[0.4]]
     assert oracle.rounded_average([round(own, 1) for own in values], TENTH) == 0.5
@@ -275,3 +276,20 @@ def test_values_too_far_apart_for_whole_sums_are_refused():
 
 def test_blocks_of_unequal_classes():
     assert sorted_blocks(np.array([7, 3, 11]), np.array([2, 1, 3])).tolist() == [3, 4, 3, 3, 4, 4]
+
+
+def test_halves_go_to_the_even_unit_so_that_means_stay():
+    """Every fourth average of four whole numbers ends in a half; if all were rounded up, the mean would rise by ⅛."""
+    values = np.random.default_rng(0).integers(-500, 500, (40_000, 1)).astype(float)
+    found = group_records(values, np.arange(40_000) // 4, n_classes=10_000, group=4, precisions=[Fraction(1)])
+    averages = averages_of(found, [Fraction(1)])[:, 0]
+    assert abs(averages.mean() - values.mean()) < 0.02
+    assert averages.tolist() == [oracle.rounded_average(own.tolist(), Fraction(1)) for own in values.reshape(-1, 4)]
+
+
+def test_sorted_blocks_are_those_of_the_values_however_fine_these_are():
+    """Values nearer to each other than the fine steps of their sums: blocks in another order would not keep ε."""
+    values = np.random.default_rng(0).permutation(5 + np.arange(60) * 1e-11)[:, np.newaxis]
+    found = grouped(values, np.zeros(60, dtype=np.int64), 3, source=unsafe_seeded_bytes(1))
+    blocks = [values[found.of_record == own, 0] for own in range(found.n_groups)]
+    assert all(one.max() < other.min() for one, other in pairwise(blocks))

@@ -318,3 +318,13 @@ def test_w_can_be_drawn_from_where_some_lack_a_value():
     assert np.linalg.eigvalsh(sums.within).min() > -1e-12
     assert sums.within[0, 0] == pytest.approx(np.mean(distances[:, 0] ** 2))
     assert sums.within[2, 2] == pytest.approx(np.mean(distances[95:, 2] ** 2))
+
+
+@pytest.mark.parametrize("noise", [False, True])
+def test_the_manifest_states_epsilon_and_ranges_only_where_noise_follows_them(noise):
+    """Without noise values are not even clipped to the range, and a reader would take both for a promise."""
+    own = policy({"group": 8, "noise": noise}, epsilon=2, attributes=RANGES)
+    public = ke.anonymise(pa.table(people(n=300)), own).manifest.to_json()["policy"]
+    assert public.get("epsilon") == (2 if noise else None)
+    for name, attribute in RANGES.items():
+        assert public["attributes"][name].get("range") == (attribute["range"] if noise else None)

@@ -14,21 +14,25 @@ from kepsilon.perturb.precision import doubles, rounded
 from kepsilon.perturb.sampler import record_noise
 from kepsilon.policy.exact_bounds import GRID_BITS
 from kepsilon.randomness import ByteSource
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.arrays import FloatArray
 from kepsilon.table.steps import Steps
 
 _GRID = 1 << GRID_BITS
 
 
 def averages_of(groups: Groups, precisions: Sequence[Fraction]) -> FloatArray:
-    """The average of each group, rounded to the precision, shape (n_groups, n_attributes); halves are rounded up.
+    """The average of each group, rounded to the precision, shape (n_groups, n_attributes); halves go to the even unit.
 
     Whole numbers are divided by whole numbers, so that the rounding is that of the exact average of the values in fine steps.
+    A group of four whole numbers has every fourth time a half: if all went up, means would be an eighth of a unit too large.
     """
     averages = np.empty(groups.sums.shape)
     for j, precision in enumerate(precisions):
         divisors = groups.sizes << groups.bits[:, j]
-        units = groups.bases[:, j] + _divided(groups.sums[:, j], divisors)
+        whole, rest = np.divmod(groups.sums[:, j], divisors)
+        units = groups.bases[:, j] + whole
+        left = divisors - rest
+        units += (rest > left) | ((rest == left) & (np.mod(units, 2) == 1))
         averages[:, j] = doubles(units, precision)
     return averages
 
@@ -40,12 +44,6 @@ def unrounded_averages_of(groups: Groups, precisions: Sequence[Fraction]) -> Flo
         units = groups.bases[:, j] + groups.sums[:, j] / (groups.sizes << groups.bits[:, j])
         averages[:, j] = units * float(precision)
     return averages
-
-
-def _divided(sums: IntArray, divisors: IntArray) -> FloatArray:
-    """Quotients rounded to the nearest whole number, halves upwards."""
-    whole, rest = np.divmod(sums, divisors)
-    return (whole + (rest >= divisors - rest)).astype(np.float64)
 
 
 def noisy_averages_of(

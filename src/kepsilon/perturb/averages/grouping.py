@@ -154,11 +154,14 @@ def _group_block(
         for j, precision in enumerate(precisions)
     ]
     if persons is None:
-        of_record, classes = _groups_of_points(columns, class_ids, sizes_here, group=group)
+        of_record, classes = _groups_of_points(columns, class_ids, sizes_here, group=group, values=values)
     else:
         of_record, classes = _groups_of_persons(columns, class_ids, sizes_here, persons, group=group)
     if meets is not None:
-        centres = _centres(spread_coordinates(columns, class_ids, sizes_here), of_record, n_groups=len(classes))
+        # Which group is nearest may hang on the last bit of a sum of doubles, and so on the order of the records.
+        order = _order_of_values(columns, class_ids)
+        points = spread_coordinates([own.taken(order) for own in columns], class_ids, sizes_here)
+        centres = _centres(points, of_record[order], n_groups=len(classes))
         of_record, classes = merge_failing(of_record, classes, centres, meets)
     n_groups = len(classes)
     return Groups(
@@ -171,22 +174,38 @@ def _group_block(
     )
 
 
+def _order_of_values(columns: Sequence[FineSteps], class_ids: IntArray, *, weights: IntArray | None = None) -> IntArray:
+    """Positions by class, then by value; what agrees in all columns by weight, and then as it came."""
+    further = () if weights is None else (weights,)
+    order: IntArray = np.lexsort((*further, *(own.steps for own in reversed(columns)), class_ids))
+    return order
+
+
 def _groups_of_points(
-    columns: Sequence[FineSteps], class_ids: IntArray, sizes: IntArray, *, group: int, weights: IntArray | None = None
+    columns: Sequence[FineSteps],
+    class_ids: IntArray,
+    sizes: IntArray,
+    *,
+    group: int,
+    values: FloatArray | None = None,
+    weights: IntArray | None = None,
 ) -> tuple[IntArray, IntArray]:
     """The group of each point, and the class of each group; points of a class follow one another.
 
-    `weights` says how many records a point stands for; of equal points the lighter come first.
+    `values` are those of the records, where every point is one; `weights` says how many records a point stands for
+    otherwise, and of equal points the lighter come first.
     """
-    further = () if weights is None else (weights,)
-    order: IntArray = np.lexsort((*further, *(own.steps for own in reversed(columns)), class_ids))
+    if values is not None and len(columns) == 1:
+        # What noise on sorted blocks promises needs blocks of the values themselves, which may be finer than fine steps.
+        order: IntArray = np.lexsort((values[:, 0], class_ids))
+    else:
+        order = _order_of_values(columns, class_ids, weights=weights)
     n_groups = n_groups_of(sizes, group=group)
     classes: IntArray = np.repeat(np.arange(len(sizes)), n_groups)
     if len(columns) == 1:
         group_sizes = sorted_blocks(sizes, n_groups)
     else:
-        sorted_columns = [FineSteps(steps=own.steps[order], bases=own.bases, bits=own.bits) for own in columns]
-        points = spread_coordinates(sorted_columns, class_ids, sizes)
+        points = spread_coordinates([own.taken(order) for own in columns], class_ids, sizes)
         along, group_sizes = cut_evenly(points, sizes, n_groups)
         along, group_sizes, classes = split_again(points, along, group_sizes, classes)
         order = order[along]

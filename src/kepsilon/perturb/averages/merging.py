@@ -37,12 +37,7 @@ def merge_failing(
         if alone[class_ids[failing]].any():
             raise ValueError("a whole class fails what every class was to meet")
         nearest = np.arange(n_groups)
-        starts = np.searchsorted(class_ids, np.arange(int(class_ids.max()) + 2))
-        for own in failing.tolist():
-            first, last = starts[class_ids[own]], starts[class_ids[own] + 1]
-            distances = ((centres[first:last] - centres[own]) ** 2).sum(axis=1)
-            distances[own - first] = np.inf
-            nearest[own] = first + int(distances.argmin())
+        nearest[failing] = nearest_groups(centres, class_ids, failing)
         joined = _joined(nearest)
         sizes = np.bincount(of_record, minlength=n_groups).astype(np.float64)
         kept, new = np.unique(joined, return_inverse=True)
@@ -51,6 +46,37 @@ def merge_failing(
             [np.bincount(new, weights=centres[:, j] * sizes) / together for j in range(centres.shape[1])]
         )
         of_record, class_ids = new[of_record], class_ids[kept]
+
+
+def nearest_groups(centres: FloatArray, class_ids: IntArray, of: IntArray) -> IntArray:
+    """The nearest other group of its class to each of some groups, the first one where several are as near; shaped like `of`.
+
+    Groups are looked at by how far away they are in the widest ε-quasi alone, on both sides, until the next one is farther
+    away in it than the nearest so far is in all.
+    """
+    widest = centres[:, int(np.ptp(centres, axis=0).argmax())]
+    order = np.lexsort((widest, class_ids))
+    place: IntArray = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    columns = [np.ascontiguousarray(own) for own in centres.T]
+    best = np.full(len(of), np.inf)
+    nearest: IntArray = np.full(len(of), -1)
+    for side in (1, -1):
+        looking, at = np.arange(len(of)), place[of]
+        while looking.size:
+            at = at + side
+            inside = (at >= 0) & (at < len(order))
+            looking, at = looking[inside], at[inside]
+            own, other = of[looking], order[at]
+            goes_on = (class_ids[other] == class_ids[own]) & ((widest[other] - widest[own]) ** 2 <= best[looking])
+            looking, at, own, other = looking[goes_on], at[goes_on], own[goes_on], other[goes_on]
+            distances = np.zeros(len(own))
+            for column in columns:
+                distances += (column[other] - column[own]) ** 2
+            is_nearer = (distances < best[looking]) | ((distances == best[looking]) & (other < nearest[looking]))
+            found = looking[is_nearer]
+            best[found], nearest[found] = distances[is_nearer], other[is_nearer]
+    return nearest
 
 
 def _joined(nearest: IntArray) -> IntArray:

@@ -36,6 +36,10 @@ class FineSteps:
     bits: IntArray
     """Shape (n_classes,)."""
 
+    def taken(self, order: IntArray) -> FineSteps:
+        """The records in another order, in which those of a class still stand where those of that class stood."""
+        return FineSteps(steps=self.steps[order], bases=self.bases, bits=self.bits)
+
 
 def fine_steps(
     values: FloatArray, class_ids: IntArray, sizes: IntArray, *, precision: Fraction, attribute: int = 0

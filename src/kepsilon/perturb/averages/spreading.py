@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from kepsilon.perturb.precision import PublicDomain
 from kepsilon.randomness import ByteSource, uniform_uint64
 from kepsilon.table.arrays import FloatArray
 
@@ -34,16 +35,29 @@ def _root(within: FloatArray) -> FloatArray:
     return root
 
 
-def folded_normal_mean(distances: FloatArray, deviation: float) -> FloatArray:
-    """E|a + Z| for distances a ≥ 0 and normal Z of this standard deviation σ: σ√(2/π)·e^(−a²/2σ²) + a·erf(a/(σ√2))."""
+def clamped_normal_distances(
+    averages: FloatArray, originals: FloatArray, deviation: float, *, domain: PublicDomain | None
+) -> FloatArray:
+    """E|clamp(w + Z) − v| for averages w, originals v and normal Z of this standard deviation σ; all have shape (n,).
+
+    Y = clamp(w + Z) is never outside the domain, so that E|Y − v| is the integral of P(Y < y) over y from the lower end to v,
+    plus that of P(Y > y) from v to the upper end, plus how far v is outside. The integral of the normal distribution
+    function Φ up to u is uΦ(u) + φ(u).
+    """
+    bottom, top = (-math.inf, math.inf) if domain is None else (float(domain[0]), float(domain[1]))
+    near = np.clip(originals, bottom, top)
     if not deviation > 0:
-        return distances
-    t = distances / (deviation * math.sqrt(2))
-    mean: FloatArray = deviation * math.sqrt(2 / math.pi) * np.exp(-t * t) + distances * _erf(t)
-    return mean
+        return np.abs(np.clip(averages, bottom, top) - originals)
+    own = (near - averages) / deviation
+    mean = _integral(own) + _integral(-own)
+    if domain is not None:
+        mean -= _integral((bottom - averages) / deviation) + _integral((averages - top) / deviation)
+    return deviation * mean + np.abs(originals - near)
 
 
-def _erf(t: FloatArray) -> FloatArray:
-    """The error function for t ≥ 0; NaN stays NaN."""
-    found: FloatArray = np.array([math.erf(own) for own in t.tolist()])
-    return found
+def _integral(u: FloatArray) -> FloatArray:
+    """The integral of the normal distribution function up to each u; NaN stays NaN."""
+    density = np.exp(-u * u / 2) / math.sqrt(2 * math.pi)
+    below = np.array([math.erfc(own) for own in (-u / math.sqrt(2)).tolist()]) / 2
+    integral: FloatArray = u * below + density
+    return integral
