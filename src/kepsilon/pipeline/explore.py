@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -58,7 +59,7 @@ def explore(
     settings = _settings(
         policy,
         [epsilon] if isinstance(epsilon, int | float) else epsilon,
-        [group] if isinstance(group, int) else group,
+        [group] if isinstance(group, int) else None if group is None else [operator.index(own) for own in group],
     )
     # Values that no policy can have are refused before the data is read.
     for setting in settings:

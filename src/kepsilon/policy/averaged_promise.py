@@ -23,6 +23,11 @@ def averages_in_words(policy: Policy, averages: Averages) -> Iterator[str]:
     in_class = [name for name, attribute in policy.epsilon_quasis.items() if attribute.missing == "class"]
     if in_class:
         yield f"Whether {listed_names(in_class)} is missing is visible and is part of the class."
+    if policy.diverse:
+        yield (
+            f"A group of {2 * averages.group:,} or more may show an attacker that a part of it failed what is required of "
+            f"{listed_names(policy.diverse)}."
+        )
     yield (
         "The promise is for one release: averages of two releases with other groups can be subtracted"
         + (", and averaging fresh releases takes the noise away." if averages.noise else ".")

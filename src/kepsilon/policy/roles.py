@@ -150,6 +150,12 @@ class EpsilonQuasi(Specification):
             low, high = map(fraction, self.range)
             if high - low > precision * 2**FINEST_BITS:
                 raise PydanticCustomError("range", "the precision should not be finer than 1/2^24 of the range")
+        if (
+            isinstance(self.range, tuple)
+            and self.domain is not None
+            and not max(self.range[0], self.domain[0]) < min(self.range[1], self.domain[1])
+        ):
+            raise PydanticCustomError("domain", "range and domain have nothing in common; make them overlap")
         if self.domain is not None:
             low, high = map(fraction, self.domain)
             if low % precision != 0 or high % precision != 0:

@@ -21,7 +21,7 @@ from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.linking.linking_risk import LinkSums
 from kepsilon.evaluate.originals.members import Members, members_of
 from kepsilon.kanonymise.requirements.protocol import all_met_by_records
-from kepsilon.perturb.averages.averages import averages_of, unrounded_averages_of
+from kepsilon.perturb.averages.averages import averages_of, looking_alike, unrounded_averages_of
 from kepsilon.perturb.averages.grouping import Groups, group_records
 from kepsilon.perturb.averages.merging import GroupsMeet
 from kepsilon.perturb.averages.points import TooWideError
@@ -50,6 +50,10 @@ class AveragedBatch:
     """The average of each group before it is rounded, shape (n_groups, n_epsilon_quasis)."""
     members: Members | None
     """Whose records the records of each group are; None where every record is a person."""
+    sets: IntArray
+    """The set of every record, shape (n_records,): groups that look alike are one set; otherwise a set is a group."""
+    set_members: Members | None
+    """Whose records the records of each set are; None where every record is a person."""
 
     @property
     def sums(self) -> GroupSums:
@@ -79,11 +83,11 @@ class AveragedBatch:
 
     @property
     def links(self) -> LinkSums:
-        """What whoever knows all true values links: a group is worth one record, or the most that one person has in it."""
-        sizes = self.groups.sizes
-        if self.members is None:
+        """What whoever knows all true values links: a set is worth one record, or the most that one person has in it."""
+        sizes = np.bincount(self.sets)
+        if self.set_members is None:
             return LinkSums(fair=float(len(sizes)), paper=float(sizes.sum()), largest=float(1 / sizes.min()))
-        members = self.members
+        members = self.set_members
         shares = members.counts / sizes[members.class_ids]
         is_most = members.counts == members.most[members.class_ids]
         return LinkSums(
@@ -128,9 +132,11 @@ def average_batch(
         )
     except TooWideError as error:
         raise _too_wide(policy, error.attribute) from None
-    members = None
+    sets = _sets(groups, policy)[groups.of_record]
+    members = set_members = None
     if batch.persons is not None:
         members = members_of(batch.persons, groups.of_record, n_classes=groups.n_groups)
+        set_members = members_of(batch.persons, sets, n_classes=int(sets.max()) + 1)
     return AveragedBatch(
         values=values,
         originals=batch.values,
@@ -140,25 +146,36 @@ def average_batch(
         groups=groups,
         exact=unrounded_averages_of(groups, _precisions(policy)),
         members=members,
+        sets=sets,
+        set_members=set_members,
     )
 
 
+def _sets(groups: Groups, policy: Policy) -> IntArray:
+    """The set of each group: groups of a class that publish the same averages are one set, where nothing is drawn."""
+    if policy.averages is not None and (policy.averages.noise or policy.averages.spread):
+        numbers: IntArray = np.arange(groups.n_groups)
+        return numbers
+    return looking_alike(groups, _precisions(policy))
+
+
 def groups_of_records(values: FloatArray, class_ids: IntArray, policy: Policy, *, persons: IntArray | None) -> IntArray:
-    """The group of each of some records, numbered through all classes; −1 where the class id is negative."""
+    """The set of groups that look alike of each of some records, through all classes; −1 where the class id is negative."""
     if policy.averages is None:
         raise ValueError("the policy asks for no averages")
     chosen = np.flatnonzero(class_ids >= 0)
     found = np.full(len(class_ids), -1, dtype=np.int64)
     if chosen.size:
         _, own_ids = np.unique(class_ids[chosen], return_inverse=True)
-        found[chosen] = group_records(
+        groups = group_records(
             clip(values[chosen], policy)[0],
             own_ids,
             n_classes=int(own_ids.max()) + 1,
             group=policy.averages.group,
             precisions=_precisions(policy),
             persons=None if persons is None else persons[chosen],
-        ).of_record
+        )
+        found[chosen] = _sets(groups, policy)[groups.of_record]
     return found
 
 

@@ -337,7 +337,7 @@ def _averages(look: WholeLook, policy: Policy) -> dict[str, IntArray]:
     sizes = np.bincount(look.groups)
     found: dict[str, IntArray] = {}
     for j, name in enumerate(policy.epsilon_quasis):
-        averages = np.bincount(look.groups, weights=np.nan_to_num(values[:, j])) / sizes
+        averages = np.bincount(look.groups, weights=values[:, j]) / sizes  # NaN where a class has no values
         found[name] = np.unique(averages, return_inverse=True)[1][look.groups]
     return found
 
@@ -365,7 +365,9 @@ def realised_attackers(
     `drawn` is None where the engine does not say what was published of which record.
     """
     # Where a class was thinned, an attack on the rest of it would link more than there is to link.
-    classes = noisy_classes(look, outlook, policy) if drawn is not None and not look.is_thinned else None
+    # Nor is it known here which groups were joined so that they meet what is required of sensitive values.
+    can_tell = not look.is_thinned and (look.groups is None or not policy.diverse)
+    classes = noisy_classes(look, outlook, policy) if drawn is not None and can_tell else None
     epsilon = float(policy.record_epsilon)
     kept = look.kept
     for own in attackers:

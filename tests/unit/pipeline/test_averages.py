@@ -46,7 +46,8 @@ def policy(averages, *, attributes=None, **more) -> ke.Policy:
     if "person" not in more:
         document["records_are_persons"] = True
     for name, own in (attributes or {}).items():
-        document["attributes"][name] = {**document["attributes"][name], **own}
+        changed = {**document["attributes"][name], **own}
+        document["attributes"][name] = {key: value for key, value in changed.items() if value is not None}
     return ke.Policy.from_dict({key: own for key, own in document.items() if own is not None})
 
 
@@ -328,3 +329,39 @@ def test_the_manifest_states_epsilon_and_ranges_only_where_noise_follows_them(no
     assert public.get("epsilon") == (2 if noise else None)
     for name, attribute in RANGES.items():
         assert public["attributes"][name].get("range") == (attribute["range"] if noise else None)
+
+
+def test_groups_that_publish_equal_averages_are_one_set_to_an_attacker():
+    """Many zeros: the attacker sees tuples, and guesses among all records that publish the same one."""
+    rng = np.random.default_rng(5)
+    original = people(n=1_000)
+    original["zip"] = ["00"] * 1_000
+    original["height"] = np.where(rng.random(1_000) < 0.6, 0, rng.integers(0, 200, 1_000)).astype(float).tolist()
+    asked = policy(
+        {"group": 10}, attributes={"weight": {"role": "insensitive", "precision": None}, "height": {"precision": 1}}
+    )
+    release = ke.anonymise(pa.table(original), asked, unsafe_seed=1)
+    tuples = Counter(release.frame["height"].to_pylist())
+    record = release.record.to_json()
+    assert record["groups"]["count"] == 100 > len(tuples)
+    assert record["linking_risk"]["realised"] == record["linking_risk"]["expected"] == len(tuples) / 1_000
+    assert record["linking_risk"]["largest"] == 1 / min(tuples.values())
+    assert not ke.audit(pa.table(original), release.frame, asked, linkage=release.linkage).broken
+
+
+def test_joined_groups_are_said_to_show_something():
+    asked = policy({"group": 8}, attributes={"illness": {"l_diversity": {"distinct": 5}}})
+    said = ke.anonymise(pa.table(people()), asked).manifest.to_json()["guarantee"]["statement"]
+    assert "A group of 16 or more may show an attacker that a part of it failed what is required of illness." in said
+
+
+def test_a_range_that_no_noise_follows_is_noted_and_one_outside_the_domain_refused():
+    notes = policy({"group": 8}, attributes=RANGES).notes
+    assert [note.where for note in notes] == ["attributes.height.range", "attributes.weight.range"]
+    with pytest.raises(ke.PolicyError, match="nothing in common"):
+        policy({"group": 8}, attributes={"height": {"range": [0, 10], "domain": [20, 30]}})
+
+
+def test_sizes_of_groups_may_be_an_array():
+    grid = ke.explore(pa.table(people()), policy({"group": 8}), k=[5], group=np.array([8, 20]), algorithm=["ola"])
+    assert grid.groups == [8, 20]

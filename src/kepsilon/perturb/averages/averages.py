@@ -14,7 +14,7 @@ from kepsilon.perturb.precision import doubles, rounded
 from kepsilon.perturb.sampler import record_noise
 from kepsilon.policy.exact_bounds import GRID_BITS
 from kepsilon.randomness import ByteSource
-from kepsilon.table.arrays import FloatArray
+from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.steps import Steps
 
 _GRID = 1 << GRID_BITS
@@ -35,6 +35,20 @@ def averages_of(groups: Groups, precisions: Sequence[Fraction]) -> FloatArray:
         units += (rest > left) | ((rest == left) & (np.mod(units, 2) == 1))
         averages[:, j] = doubles(units, precision)
     return averages
+
+
+def looking_alike(groups: Groups, precisions: Sequence[Fraction]) -> IntArray:
+    """The number of each group among those of its class that publish different averages, shape (n_groups,).
+
+    Numbers run through all classes in their order. Groups that publish the same averages cannot be told apart.
+    """
+    averages = np.nan_to_num(averages_of(groups, precisions))  # values are missing in a whole class, or in none of it
+    order = np.lexsort((*averages.T, groups.class_ids))
+    is_new = np.ones(len(order), dtype=np.bool_)
+    is_new[1:] = (np.diff(groups.class_ids[order]) > 0) | np.any(np.diff(averages[order], axis=0) != 0, axis=1)
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = np.cumsum(is_new) - 1
+    return numbers
 
 
 def unrounded_averages_of(groups: Groups, precisions: Sequence[Fraction]) -> FloatArray:
