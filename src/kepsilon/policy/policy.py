@@ -248,10 +248,6 @@ class Policy(Specification):
         if self.epsilon is not None and not self.draws_noise:
             what = "nothing is drawn with it, so it promises nothing, and the manifest leaves it out."
             found.append(Problem(where="epsilon", what=what, fix="Take it out of the policy."))
-        for name, attribute in self.epsilon_quasis.items():
-            if attribute.range is not None and not self.draws_noise:
-                what = "no noise follows it, so it does nothing. State a domain, if values should be clipped first."
-                found.append(Problem(where=f"attributes.{name}.range", what=what))
         return tuple(found)
 
     @property
