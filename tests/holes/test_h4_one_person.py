@@ -241,3 +241,33 @@ def test_h4_a_pseudonym_joins_a_persons_records(settings, is_refused):
     else:
         (note,) = (own for own in kepsilon.check(people, asked).warnings if own.where == 'column "hash"')
         assert said in note.what
+
+
+NOBODY_IS_NAMED_TWICE = {
+    "NaN": [float("nan"), float("nan"), *map(float, range(10))],
+    "blanks of Unicode": ["\u00a0", "\u00a0", "\u2003", *(f"P{i}" for i in range(9))],
+}
+
+
+@pytest.mark.parametrize("names", NOBODY_IS_NAMED_TWICE.values(), ids=NOBODY_IS_NAMED_TWICE)
+def test_h4_what_names_nobody_does_not_repeat(names):
+    """Of an identifier that does not say whom a record is about; one that names somebody twice is refused."""
+    town = {"town": {"role": "k-quasi"}}
+    asked = policy(town, person=None)
+    kepsilon.anonymise(pa.table({"name": names, "town": ["A"] * 12}), asked)
+    with pytest.raises(kepsilon.UnsatisfiableError, match="some persons have several records"):
+        kepsilon.anonymise(pa.table({"name": [*names[2:], *names[-2:]], "town": ["A"] * 12}), asked)
+
+
+def test_h4_an_audit_of_one_draw_says_the_most_first():
+    """Whoever names the person with most records of a class links more than whoever takes the nearest original."""
+    height = {"height": {"role": "epsilon-quasi", "precision": 1, "range": [140, 200]}}
+    people = table(30, height=([160.0 + i for i in range(10)], 165.0))
+    asked = policy(height, epsilon_per="person")
+    released = kepsilon.anonymise(people, asked)
+    audit = kepsilon.audit(people, released.frame, asked, linkage=released.linkage)
+    rows = [own.realised for own in audit.figures.attackers if own.needs_only_quasis and own.realised is not None]
+    assert max(rows) >= 0.75
+    first = audit.headline.partition(". ")[0]
+    assert "names the person" in first
+    assert "links 75 % of the records, most of those who need to know nothing but the quasis" in first
