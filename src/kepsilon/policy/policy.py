@@ -292,7 +292,7 @@ class Policy(Specification):
 
     @property
     def joining_tells(self) -> bool:
-        """Whether whoever knows which records are one person's learns more than is promised for records nobody joins.
+        """Whether whoever knows which records are one person's learns more than figures for records that nobody joins say.
 
         Where records share ε, what is promised holds for all of them together, joined or not.
         """

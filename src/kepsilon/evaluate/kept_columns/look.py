@@ -68,7 +68,7 @@ class FittedAttackers:
     persons: IntArray | None
     """Whom each record is about, from 0, shape (n_records,); None where that is not known."""
     joining_tells: bool
-    """Whether it tells more than is promised, to know which records are one person's."""
+    """Whether to know which records are one person's tells more than figures for single records say."""
 
     def in_classes(self, class_ids: IntArray) -> KeptColumns:
         """What the kept columns tell in one partition. A record with a negative class id is in no class."""
@@ -207,8 +207,8 @@ def look_at_kept_columns(records: RecordsInClasses, *, joining_tells: bool = Fal
 
     For each column the links of the best of four attackers (`findings.Attacker`), the bits about generalised k-quasis,
     how much of an ε-quasi it tells, and what it looks like; and pairs of columns that tell an ε-quasi.
-    `verdicts.py` says what is an alarm and what a note. `joining_tells` says whether it tells more than is promised, to
-    know which records are one person's.
+    `verdicts.py` says what is an alarm and what a note. `joining_tells` says whether to know which
+    records are one person's tells more than figures for single records say.
     """
     return fit_attackers(records, joining_tells=joining_tells).in_classes(records.class_ids)
 

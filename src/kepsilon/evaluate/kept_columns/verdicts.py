@@ -11,7 +11,7 @@ Alarms:
   because many share a value, and yet it undoes the noise of all.
 - pair: two columns together explain much of an ε-quasi (`pairs.py`); both are alarmed, because dropping either helps.
 - identifiers: texts that hold identifier values of their own records name people outright; no attack is needed.
-- persons: a column joins the records of 90 % of the persons who have several, where the promise is for records that
+- persons: a column joins the records of 90 % of the persons who have several, where figures are for records that
   nobody joins (ε for a record, or one draw in all records of a person).
 - serial: values in the order of the input bring its order back, which the release hides by shuffling. Whoever has the
   input's order, from another extract or from knowing who came first, has everybody.
@@ -140,7 +140,7 @@ def reasons_of(
 ) -> tuple[tuple[Reason, ...], tuple[Reason, ...]]:
     """Reasons for an alarm, and for a note, about one column; `pairs` are those that it is in.
 
-    `joining_tells` says whether it tells more than is promised, to know which records are one person's.
+    `joining_tells` says whether to know which records are one person's tells more than figures for single records say.
     """
     found: list[tuple[Reason, bool, bool]] = [
         (
