@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,9 +12,10 @@ from hypothesis import strategies as st
 
 from kepsilon.evaluate.kept_columns.class_order import order_of_classes
 from kepsilon.evaluate.kept_columns.links import likeliest_persons, nearest_links
+from kepsilon.evaluate.kept_columns.look import look_at_kept_columns
 from kepsilon.evaluate.kept_columns.right_persons import nearest_persons
 from kepsilon.evaluate.kept_columns.tables import quasi_values, table_of, table_persons
-from material.whole_columns import whole_column
+from material.whole_columns import records_in_classes, whole_column
 from oracles import kept_columns as slow
 
 records = st.lists(
@@ -119,3 +122,53 @@ def test_the_order_is_person_by_person():
     assert classes.one_each.records.tolist() == [1, 0, 2]
     assert len(order_of_classes(ids).looks) == 1
     assert classes.looks == ((classes.one_each, classes.one_each), (classes.by_person, classes))
+
+
+def visits(n_persons, n_each, *, seed=4):
+    """Records of persons in one class, of whom everything is measured anew at each visit."""
+    rng = np.random.default_rng(seed)
+    persons = np.repeat(np.arange(n_persons), n_each)
+    n = len(persons)
+    ward, height = rng.integers(0, 12, n), rng.normal(170, 10, n).round()
+    lean, fat = rng.normal(55, 8, n), rng.normal(25, 8, n)
+    age = np.repeat(rng.normal(50, 15, n_persons), n_each) + rng.random(n)
+    return replace(
+        records_in_classes(
+            np.zeros(n, dtype=int),
+            k_quasis={"ward": [f"W{own}" for own in ward]},
+            epsilon_quasis={"height": height, "weight": lean + fat, "age": age},
+            kept={
+                "inches": height / 2.54,
+                "floor": [f"F{own // 2}" for own in ward],
+                "lean": lean + rng.normal(0, 1, n),
+                "fat": fat + rng.normal(0, 1, n),
+                "day": np.round((age - np.repeat(age[::n_each], n_each)) * 365),
+            },
+        ),
+        persons=persons,
+    )
+
+
+@pytest.mark.parametrize(("n_persons", "n_each"), [(3, 400), (10, 120), (400, 3)])
+def test_what_differs_among_the_records_of_a_person_is_told(n_persons, n_each):
+    """As a share of what differs in the class: the day of a visit tells how old a person is within a year, and no more."""
+    found = look_at_kept_columns(visits(n_persons, n_each))
+    inches, floor, lean, fat, day = found.columns
+    assert "alone" in inches.alarms
+    assert inches.told == pytest.approx(1.0, abs=0.05)
+    assert "bits" in floor.alarms
+    assert floor.bits == pytest.approx(np.log2(6) / np.log2(12), abs=0.06)
+    assert "pair" in lean.alarms
+    assert "pair" in fat.alarms
+    (pair,) = found.pairs
+    assert (pair.columns, pair.of) == (("lean", "fat"), "weight")
+    assert pair.r_squared == pytest.approx(1 - 2 / 130, abs=0.03)
+    assert not {"links", "alone", "bits", "pair"} & set(day.alarms)
+    assert day.told < 0.2  # ranks: a third of them for each of three persons, a ninth of the variance
+
+
+def test_persons_without_a_name_are_different_persons():
+    made = visits(30, 4)
+    nobody = replace(made, persons=np.full(120, -1))
+    everybody = replace(made, persons=np.arange(120))
+    assert look_at_kept_columns(nobody) == look_at_kept_columns(everybody)
