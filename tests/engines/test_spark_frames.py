@@ -369,3 +369,27 @@ def test_the_session_is_as_it_was(session, tmp_path):
         assert state() == before
     finally:
         session.conf.unset("spark.sql.session.timeZone")
+
+
+@pytest.mark.parametrize(
+    ("names", "is_refused"),
+    [
+        ([float("nan"), float("nan"), *map(float, range(10))], False),
+        (["\u00a0", "\u00a0", "\u2003", *(f"P{i}" for i in range(9))], False),
+        (["P0\u00a0", *(f"P{i}" for i in range(11))], True),
+    ],
+    ids=["NaN", "blanks of Unicode", "blanks around a name"],
+)
+def test_what_names_nobody_does_not_repeat(session, names, is_refused):
+    """As in memory: blanks of any kind are no name, and make no other name of one."""
+    table = pa.table({"name": names, "town": ["A"] * 12})
+    attributes = {"name": {"role": "identifier"}, "town": {"role": "k-quasi"}}
+    policy = kepsilon.Policy.from_dict(
+        {"k": 5, "epsilon": 1, "algorithm": "mondrian", "max_suppression": 0, "attributes": attributes}
+    )
+    for given in (table, as_frame(session, table)):
+        if is_refused:
+            with pytest.raises(kepsilon.UnsatisfiableError, match="some persons have several records"):
+                kepsilon.check(given, policy)
+        else:
+            kepsilon.check(given, policy)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from typing import Any
 
 import numpy as np
@@ -139,3 +141,133 @@ def test_h4_a_number_of_persons_names_nobody(name):
     """Surveys count the persons of a household under such a name."""
     assert Meaning.PERSON_ID not in meanings_of(name)
     assert Meaning.PERSON_ID in meanings_of(name.removesuffix("s"))
+
+
+def patients(n_persons: int, n_records: int, *, seed: int = 1) -> pa.Table:
+    """Visits at which weight and height are measured anew, with columns that follow from them and others that do not."""
+    rng = np.random.default_rng(seed)
+    n = n_persons * n_records
+    weight, height = rng.normal(80, 15, n).round(1), rng.normal(170, 10, n).round(0)
+    return pa.table(
+        {
+            "name": np.repeat([f"P{i}" for i in range(n_persons)], n_records),
+            "age": np.repeat(rng.integers(2, 6, n_persons) * 10, n_records),
+            "weight": weight,
+            "height": height,
+            "bmi": (weight / (height / 100) ** 2).round(2),
+            "inches": (height / 2.54).round(1),
+            "sum": weight + height,
+            "blood": np.repeat(rng.choice(list("ABCD"), n_persons), n_records),
+            "town": np.repeat(rng.integers(0, 9, n_persons).astype(str), n_records),
+            "income": np.repeat(rng.normal(30_000, 5_000, n_persons).round(-3), n_records),
+            "pulse": rng.normal(70, 8, n).round(),
+            "ward": rng.choice(list("ABCDEF"), n),
+        }
+    )
+
+
+MEASURED = {
+    "age": {"role": "k-quasi", "hierarchy": {"type": "suppress"}},
+    "weight": {"role": "epsilon-quasi", "precision": 0.1, "range": [30, 150]},
+    "height": {"role": "epsilon-quasi", "precision": 1, "range": [120, 220]},
+}
+CLEAN = ("blood", "town", "income", "pulse", "ward")
+
+
+def of_patients(*kept: str, **accepted: Any) -> kepsilon.Policy:
+    attributes = {**MEASURED, **{name: {"role": "sensitive", **accepted} for name in kept}}
+    return policy(attributes, k=3, algorithm="ola", max_suppression=0.5, epsilon_per="record", unlisted_columns="drop")
+
+
+@pytest.mark.parametrize("leak", ["bmi", "inches", "sum"])
+@pytest.mark.parametrize(("n_persons", "n_records"), [(20, 60), (10, 100), (300, 4)])
+def test_h4_a_leak_in_many_records_of_few_persons_is_found(n_persons, n_records, leak):
+    """One record of each of twenty persons proves nothing; twelve hundred records do. Other columns are left alone."""
+    people = patients(n_persons, n_records)
+    with pytest.raises(kepsilon.UnsatisfiableError) as refused:
+        kepsilon.check(people, of_patients(leak, *CLEAN))
+    assert {problem.where for problem in refused.value.problems} == {f"attributes.{leak}"}
+    (n_looked_at,) = re.findall(r"measured on all ([\d,]+) records", refused.value.problems[0].what)
+    assert int(n_looked_at.replace(",", "")) in {n * n_records for n in range(n_persons // 2, n_persons + 1)}
+
+
+def test_h4_an_audit_finds_such_a_leak():
+    people = patients(20, 60)
+    released = kepsilon.anonymise(people, of_patients("bmi", *CLEAN, accept_leak="made-up records"))
+    found = kepsilon.audit(people, released.frame, of_patients("bmi", *CLEAN), linkage=released.linkage).findings
+    (leak,) = (own for own in found if own.check == "leaks" and own.severity == "warning")
+    assert leak.what.startswith("bmi gives people away")
+    assert "looked at all 1,200 records" in leak.what
+
+
+def test_h4_what_is_the_same_in_all_records_of_a_person_leaks_too():
+    """Links to the very record are few, because a person's are alike; links to the person are many."""
+    people = patients(60, 20)
+    tall = np.repeat(np.random.default_rng(5).normal(170, 10, 60).round(1), 20)
+    people = people.set_column(3, "height", pa.array(tall)).set_column(5, "inches", pa.array((tall / 2.54).round(2)))
+    with pytest.raises(kepsilon.UnsatisfiableError, match="inches gives people away"):
+        kepsilon.check(people, of_patients("inches"))
+
+
+def hashed(people: pa.Table) -> pa.Table:
+    names = people.column("name").to_pylist()
+    return people.append_column("hash", pa.array([hashlib.md5(name.encode()).hexdigest()[:8] for name in names]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_refused"),
+    [
+        pytest.param({"epsilon_per": "record"}, True, id="ε for a record"),
+        pytest.param({"epsilon_per": "person"}, True, id="one draw"),
+        pytest.param({"epsilon_per": "person", "max_records_per_person": 4}, False, id="records share ε"),
+    ],
+)
+def test_h4_a_pseudonym_joins_a_persons_records(settings, is_refused):
+    people = hashed(patients(300, 4))
+    height = np.repeat(np.random.default_rng(5).normal(170, 10, 300).round(0), 4)
+    people = people.set_column(3, "height", pa.array(height))
+    attributes = {"age": MEASURED["age"], "height": MEASURED["height"], "hash": {"role": "insensitive"}}
+    attributes |= {name: {"role": "insensitive"} for name in ("blood", "town", "income")}
+    asked = policy(attributes, unlisted_columns="drop", algorithm="ola", **settings)
+    said = (
+        "hash is the same in all records of a person and differs between persons, for 100 % of those who have several"
+    )
+    if is_refused:
+        with pytest.raises(kepsilon.UnsatisfiableError, match=said) as refused:
+            kepsilon.check(people, asked)
+        assert {problem.where for problem in refused.value.problems} == {"attributes.hash"}
+        assert "occur once" not in str(refused.value)
+        assert "are those of one person alone" in str(refused.value)
+    else:
+        (note,) = (own for own in kepsilon.check(people, asked).warnings if own.where == 'column "hash"')
+        assert said in note.what
+
+
+NOBODY_IS_NAMED_TWICE = {
+    "NaN": [float("nan"), float("nan"), *map(float, range(10))],
+    "blanks of Unicode": ["\u00a0", "\u00a0", "\u2003", *(f"P{i}" for i in range(9))],
+}
+
+
+@pytest.mark.parametrize("names", NOBODY_IS_NAMED_TWICE.values(), ids=NOBODY_IS_NAMED_TWICE)
+def test_h4_what_names_nobody_does_not_repeat(names):
+    """Of an identifier that does not say whom a record is about; one that names somebody twice is refused."""
+    town = {"town": {"role": "k-quasi"}}
+    asked = policy(town, person=None)
+    kepsilon.anonymise(pa.table({"name": names, "town": ["A"] * 12}), asked)
+    with pytest.raises(kepsilon.UnsatisfiableError, match="some persons have several records"):
+        kepsilon.anonymise(pa.table({"name": [*names[2:], *names[-2:]], "town": ["A"] * 12}), asked)
+
+
+def test_h4_an_audit_of_one_draw_says_the_most_first():
+    """Whoever names the person with most records of a class links more than whoever takes the nearest original."""
+    height = {"height": {"role": "epsilon-quasi", "precision": 1, "range": [140, 200]}}
+    people = table(30, height=([160.0 + i for i in range(10)], 165.0))
+    asked = policy(height, epsilon_per="person")
+    released = kepsilon.anonymise(people, asked)
+    audit = kepsilon.audit(people, released.frame, asked, linkage=released.linkage)
+    rows = [own.realised for own in audit.figures.attackers if own.needs_only_quasis and own.realised is not None]
+    assert max(rows) >= 0.75
+    first = audit.headline.partition(". ")[0]
+    assert "names the person" in first
+    assert "links 75 % of the records, most of those who need to know nothing but the quasis" in first

@@ -28,6 +28,19 @@ def nearest_links(shown, known, class_ids, is_shown):
     return total
 
 
+def right_persons(best_of, persons, class_ids, is_shown):
+    """(records, persons) whose person is found: a record counts by the share of `best_of(i, class)` that is of its person,
+    a person in a class by the mean of its records."""
+    shares = {}
+    for class_id, own in members(class_ids).items():
+        for i in own:
+            if is_shown[i]:
+                best = best_of(i, own)
+                right = sum(persons[j] == persons[i] for j in best) / len(best)
+                shares.setdefault((class_id, persons[i]), []).append(right)
+    return sum(map(sum, shares.values())), sum(sum(own) / len(own) for own in shares.values())
+
+
 def likeliest_links(score, bins, class_ids):
     """For each record: 1/t if its original is one of the t of its class with the largest `score(original, bin)`."""
     total = 0.0

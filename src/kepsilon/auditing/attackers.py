@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from kepsilon.evaluate.kept_columns.findings import KeptColumns
 from kepsilon.evaluate.linking.attackers import (
     BY_QUASIS,
     REAL,
+    WORKING_OUT,
     Attacker,
     known_by_class,
     known_by_class_of_persons,
@@ -71,15 +73,37 @@ def report_whole_records(case: AuditCase, path: Path | None) -> None:
         attackers = (*_by_class_of_persons(case), *map(_by_record, attackers))
     case.findings.figures = replace(case.findings.figures, attackers=attackers)
     formula = next((own for own in attackers if own.needs_only_quasis and own.column is not None), None)
+    if case.policy.draws_once_per_person:
+        case.findings.headline = f"{_largest_in_words(attackers)}{case.findings.headline}"
     if formula is not None and formula.risk is not None:
         case.findings.headline += f" W{formula.in_words[1:]}, links {percent(formula.risk.total)}."
         if path is not None:
             _hold_headline_against(case, formula, formula.risk.total, path)
 
 
+def _largest_in_words(attackers: Sequence[Attacker]) -> str:
+    """Who links most of those who need only the quasis, as the beginning of a headline; empty where no share is known.
+
+    Where all records of a person carry one draw, that need not be whoever takes the nearest original of a record.
+    """
+    shares: list[tuple[float, str]] = []
+    for own in attackers:
+        share = own.risk.total if own.realised is None and own.risk is not None else own.realised
+        if own.needs_only_quasis and share is not None:
+            shares.append((share, own.in_words))
+    if not shares:
+        return ""
+    share, who = max(shares, key=itemgetter(0))
+    return f"W{who[1:]}, links {percent(share)} of the records, most of those who need to know nothing but the quasis. "
+
+
 def _by_record(own: Attacker) -> Attacker:
-    """An attacker with words that say it where links are to records; who makes the same groups names persons."""
-    return own if own.name == BY_QUASIS and own.how.startswith(MAKES_GROUPS) else replace(own, how=own.how + BY_RECORD)
+    """An attacker with words that say it where links are to records.
+
+    Who makes the same groups names persons, and so does who works out a kept column.
+    """
+    names_persons = own.name == WORKING_OUT or (own.name == BY_QUASIS and own.how.startswith(MAKES_GROUPS))
+    return own if names_persons else replace(own, how=own.how + BY_RECORD)
 
 
 def _attackers(case: AuditCase, known: AuditCase, looked: LookedAt, found: KeptColumns | None) -> Iterator[Attacker]:

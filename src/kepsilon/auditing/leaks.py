@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from kepsilon.auditing.case import AuditCase
-from kepsilon.auditing.whole_records import LookedAt, one_of_each_person, records_in_classes
+from kepsilon.auditing.whole_records import LookedAt, records_in_classes
 from kepsilon.evaluate.kept_columns.findings import KeptColumns
-from kepsilon.evaluate.kept_columns.identifiers_inside import shares_inside
 from kepsilon.evaluate.kept_columns.look import look_at_kept_columns
 from kepsilon.evaluate.kept_columns.wording import what_it_tells
 from kepsilon.evaluate.linking.attackers import quasis_in_words
@@ -20,13 +19,7 @@ def report_leaks(case: AuditCase, looked: LookedAt) -> KeptColumns:
     sample of its classes, so that a column near the thresholds can alarm here and not there: a warning, never broken.
     """
     policy, findings = case.policy, case.findings
-    everything = records_in_classes(case, looked)
-    found = look_at_kept_columns(
-        records_in_classes(case, one_of_each_person(case, looked)),
-        in_all_records=None
-        if policy.person is None
-        else shares_inside(everything.kept, everything.identifiers, n_records=len(looked.rows)),
-    )
+    found = look_at_kept_columns(records_in_classes(case, looked), joining_tells=policy.joining_tells)
     quasis, accepted = quasis_in_words(policy), policy.accepted_leaks
     refused = {own.column for own in found.not_accepted(accepted)}
     for own in found.alarming:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -92,21 +92,6 @@ def look_at_whole_records(case: AuditCase, *, only_known: bool) -> LookedAt:
     )
 
 
-def one_of_each_person(case: AuditCase, looked: LookedAt) -> LookedAt:
-    """What was looked at, only the first record of each person in each class: to link another one is as right."""
-    persons = case.original.persons
-    if persons is None:
-        return looked
-    pairs = np.stack([looked.class_ids, persons[looked.rows]])
-    chosen = np.sort(np.unique(pairs, axis=1, return_index=True)[1])
-    return replace(
-        looked,
-        rows=looked.rows[chosen],
-        class_ids=looked.class_ids[chosen],
-        kept={name: own.of(chosen) for name, own in looked.kept.items()},
-    )
-
-
 def records_in_classes(case: AuditCase, looked: LookedAt) -> RecordsInClasses:
     """What was looked at, with the true values of the quasis, as those who look for leaks take it."""
     original, rows = case.original, looked.rows
@@ -120,4 +105,5 @@ def records_in_classes(case: AuditCase, looked: LookedAt) -> RecordsInClasses:
         kept=looked.kept,
         identifiers=original.table.whole_columns(case.policy.identifiers, rows),
         rows=rows,
+        persons=None if original.persons is None else original.persons[rows],
     )

@@ -290,6 +290,14 @@ class Policy(Specification):
         """Whether all records of a person get one draw: ε covers the person, and no number of records shares it."""
         return self.epsilon_per == "person" and self.max_records_per_person is None and self.averages is None
 
+    @property
+    def joining_tells(self) -> bool:
+        """Whether whoever knows which records are one person's learns more than figures for records that nobody joins say.
+
+        Where records share ε, what is promised holds for all of them together, joined or not.
+        """
+        return self.epsilon_per == "record" or self.draws_once_per_person
+
     @guarded
     def with_changes(self, **changes: Any) -> Policy:
         """A policy with other values of some top-level keys, checked again as a whole; None removes a key.

@@ -29,7 +29,7 @@ class KeptColumn(JsonValue):
     bits: float
     """Share of what generalising hid of a k-quasi that the column tells again, at most."""
     unique: float
-    """Share of its values that no other record looked at has."""
+    """Share of its values that no other record looked at has, or no other person, where the policy says what a person is."""
     verdict: str
     """`alarm`, `note` or `nothing`."""
     reasons: tuple[str, ...]

@@ -17,7 +17,6 @@ from kepsilon.engines.protocol import PublishedRecords
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.homogeneity import Homogeneity, homogeneity
 from kepsilon.evaluate.kept_columns.findings import KeptColumns
-from kepsilon.evaluate.kept_columns.identifiers_inside import shares_inside
 from kepsilon.evaluate.kept_columns.look import FittedAttackers, fit_attackers, look_at_kept_columns
 from kepsilon.evaluate.linking.attackers import (
     EVERYTHING,
@@ -86,8 +85,7 @@ class WholeLook:
     persons: IntArray | None
     """Whom each record is about, shape (n_records,); None where the policy does not say what a person is."""
     found: KeptColumns
-    """What the kept columns tell: of one record of each person in each class, where it is known who these are; but whether
-    texts hold identifiers, of all records."""
+    """What the kept columns tell."""
     n_all: int
     """Records of all classes of the partition."""
     left_out: LeftOut
@@ -128,9 +126,9 @@ def fit_whole_table(counted: Counted, policy: Policy) -> WholeTable | None:
     """All records of a table, with attackers that serve every partition of it; None where it has too many records.
 
     Attackers are fitted to all counted records, also those that a partition suppresses: whoever attacks could not do
-    better. None also where persons have several records: one of each person in a class is looked at, and classes differ.
+    better.
     """
-    if counted.n_staying > _most_records(policy) or policy.person is not None:
+    if counted.n_staying > _most_records(policy):
         return None
     everybody = Recoding(
         class_of=np.zeros(counted.table.n_combinations, dtype=np.int64),
@@ -138,7 +136,8 @@ def fit_whole_table(counted: Counted, policy: Policy) -> WholeTable | None:
         attributes=(),
     )
     whole = counted.columns.whole_records(np.ones(counted.table.n_combinations), identifiers=_identifiers(policy))
-    return WholeTable(whole=whole, fitted=fit_attackers(in_classes(whole, everybody, counted.table, counted.roles)))
+    records = in_classes(whole, everybody, counted.table, counted.roles, persons=_persons(whole, policy))
+    return WholeTable(whole=whole, fitted=fit_attackers(records, joining_tells=policy.joining_tells))
 
 
 def look_at_whole_records(
@@ -159,21 +158,14 @@ def look_at_whole_records(
         if policy.epsilon_quasis and is_left_out.any():
             shares[is_left_out] = min(1.0, _most_records(policy) / int(counted.table.counts[is_left_out].sum()))
         whole = counted.columns.whole_records(shares, identifiers=_identifiers(policy))
-        in_class = np.flatnonzero(recoding.class_of[whole.combinations] != SUPPRESSED)
         groups = _groups(whole, recoding, policy)
-        one_each = in_class[_one_of_each_person(whole.of(in_class), recoding, policy)]
-        looked_at = in_classes(whole.of(one_each), recoding, counted.table, counted.roles)
+        looked_at = in_classes(whole, recoding, counted.table, counted.roles, persons=_persons(whole, policy))
         if groups is not None:
-            looked_at = replace(looked_at, class_ids=groups[one_each])
-        released = whole.of(in_class)
-        found = look_at_kept_columns(
-            looked_at,
-            in_all_records=None
-            if policy.person is None
-            else shares_inside(released.kept, released.identifiers, n_records=len(in_class)),
-        )
+            looked_at = replace(looked_at, class_ids=groups[recoding.class_of[whole.combinations] != SUPPRESSED])
+        found = look_at_kept_columns(looked_at, joining_tells=policy.joining_tells)
     class_of_record = recoding.class_of[whole.combinations]
     stays = np.flatnonzero(class_of_record != SUPPRESSED)
+    persons = _persons(whole, policy)
     classes, class_ids = np.unique(class_of_record[stays], return_inverse=True)
     left_out = np.flatnonzero(class_of_record == SUPPRESSED)
     numeric = tuple(name for name, own in whole.kept.items() if own.numbers is not None and not own.is_date)
@@ -188,7 +180,7 @@ def look_at_whole_records(
         kept={name: own.codes[stays] for name, own in whole.kept.items()},
         sensitive={name: _sensitive_codes(whole.kept[name].of(stays)) for name in policy.sensitive},
         rows=None if whole.rows is None else whole.rows[stays],
-        persons=None if policy.person is None else _persons(whole.identifiers[policy.person])[stays],
+        persons=None if persons is None else persons[stays],
         found=found,
         groups=None if groups is None else np.unique(groups[stays], return_inverse=True)[1],
         n_all=int(recoding.sizes.sum()),
@@ -222,8 +214,14 @@ def _identifiers(policy: Policy) -> tuple[str, ...]:
     return () if policy.person is None else (policy.person,)
 
 
-def _persons(column: WholeColumn) -> IntArray:
-    """Whom each record is about, as a number: texts that differ in blanks around them alone name one person."""
+def _persons(whole: WholeRecords, policy: Policy) -> IntArray | None:
+    """Whom each record is about, as a number: texts that differ in blanks around them alone name one person.
+
+    None where the policy does not say what a person is.
+    """
+    if policy.person is None:
+        return None
+    column = whole.identifiers[policy.person]
     if not column.texts:
         return column.codes
     number: dict[str, int] = {}
@@ -240,18 +238,8 @@ def _groups(whole: WholeRecords, recoding: Recoding, policy: Policy) -> IntArray
     """
     if policy.averages is None:
         return None
-    persons = None if policy.person is None else _persons(whole.identifiers[policy.person])
-    return groups_of_records(whole.values, recoding.class_of[whole.combinations], policy, persons=persons)
-
-
-def _one_of_each_person(whole: WholeRecords, recoding: Recoding, policy: Policy) -> IntArray:
-    """Positions of the records, only the first of each person in each class: whoever links another of them is right too."""
-    if policy.person is None:
-        return np.arange(len(whole.combinations))
-    class_of_record = recoding.class_of[whole.combinations]
-    persons = _persons(whole.identifiers[policy.person])
-    pairs = class_of_record * np.int64(int(persons.max(initial=0)) + 1) + persons
-    return np.sort(np.unique(pairs, return_index=True)[1])
+    classes = recoding.class_of[whole.combinations]
+    return groups_of_records(whole.values, classes, policy, persons=_persons(whole, policy))
 
 
 def noisy_classes(look: WholeLook, outlook: Outlook, policy: Policy) -> NoisyClasses:

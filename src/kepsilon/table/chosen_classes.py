@@ -39,15 +39,23 @@ def choose_classes(recoding: Recoding, *, most: int = 20_000, largest: int = 50_
     return found
 
 
-def in_classes(whole: WholeRecords, recoding: Recoding, table: FrequencyTable, roles: ColumnRoles) -> RecordsInClasses:
+def in_classes(
+    whole: WholeRecords,
+    recoding: Recoding,
+    table: FrequencyTable,
+    roles: ColumnRoles,
+    *,
+    persons: IntArray | None = None,
+) -> RecordsInClasses:
     """Whole records with their classes and the true values of their quasis; records without a class are left out.
 
-    `table` is the frequency table that the records' combinations are rows of.
+    `table` is the frequency table that the records' combinations are rows of; `persons` says whom each record is about.
     """
     class_of_record = recoding.class_of[whole.combinations]
     if (class_of_record == SUPPRESSED).any():
-        whole = whole.of(np.flatnonzero(class_of_record != SUPPRESSED))
-        class_of_record = class_of_record[class_of_record != SUPPRESSED]
+        stays = np.flatnonzero(class_of_record != SUPPRESSED)
+        whole, class_of_record = whole.of(stays), class_of_record[stays]
+        persons = None if persons is None else persons[stays]
     domains = table.domains[: len(roles.k_quasis)]  # others say whether an ε-quasi is missing
     return RecordsInClasses(
         class_ids=np.unique(class_of_record, return_inverse=True)[1],
@@ -62,6 +70,7 @@ def in_classes(whole: WholeRecords, recoding: Recoding, table: FrequencyTable, r
         kept=whole.kept,
         identifiers=whole.identifiers,
         rows=whole.rows,
+        persons=persons,
     )
 
 

@@ -115,6 +115,8 @@ class RecordsInClasses:
     identifiers: Mapping[str, WholeColumn]
     rows: IntArray | None
     """As in `WholeRecords`."""
+    persons: IntArray | None = None
+    """Whom each record is about, as a number, or MISSING, shape (n_records,); None where that is not known."""
 
     @property
     def n_classes(self) -> int:

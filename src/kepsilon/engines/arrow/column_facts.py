@@ -18,9 +18,9 @@ from kepsilon.sources.columns import movable
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.domains import place_values
 
-HOLDS_SOMETHING = r"\S"
-"""A pattern of texts that are not blank."""
-BLANK_INSIDE = r"\S\s+\S"
+HOLDS_SOMETHING = r"[^\s\pZ]"
+"""A pattern of texts that are not blank, whatever blanks of Unicode are in them."""
+BLANK_INSIDE = r"[^\s\pZ][\s\pZ]+[^\s\pZ]"
 """A pattern of texts with a blank that is neither at their beginning nor at their end."""
 _MIXING = np.uint64(0x9E3779B97F4A7C15)
 """An odd number whose product spreads the bits of a hash."""
@@ -53,14 +53,17 @@ def repetition(parts: Iterable[pa.ChunkedArray], *, most: int) -> Repetition:
 
 
 def present(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values of a column that are neither null nor blank; texts without the blanks around them."""
+    """The values of a column that are neither null, NaN nor blank; texts without the blanks around them."""
     values = stored(column)
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     values = values.drop_null()
+    if pa.types.is_floating(values.type):
+        return values.filter(pc.invert(pc.is_nan(values)))
     if not _is_text(values.type):
         return values
-    return pc.utf8_trim_whitespace(values.filter(pc.match_substring_regex(values, HOLDS_SOMETHING)))
+    trimmed = pc.utf8_trim_whitespace(values)
+    return trimmed.filter(pc.not_equal(trimmed, ""))
 
 
 def with_blanks_inside(values: pa.ChunkedArray) -> int:

@@ -45,9 +45,12 @@ class SparkSource:
             kind = self._table.schema.field(column).type
             with_blanks = f.lit(0)
             if _is_text(kind):
-                # A blank text is no value, and blanks around one do not make it another.
-                value = f.when(value.rlike(r"\S"), f.regexp_replace(value, r"^\s+|\s+$", ""))
-                with_blanks = f.sum(f.when(value.rlike(r"\S\s+\S"), 1).otherwise(0))
+                # A blank text is no value, and blanks around one do not make it another. (?U): any blank of Unicode is one.
+                trimmed = f.regexp_replace(value, r"(?U)^\s+|\s+$", "")
+                value = f.when(trimmed != "", trimmed)
+                with_blanks = f.sum(f.when(value.rlike(r"(?U)\S\s+\S"), 1).otherwise(0))
+            elif pa.types.is_floating(kind):
+                value = f.when(~f.isnan(value), value)  # NaN names nobody
             distinct = f.count(value) if pa.types.is_nested(kind) else f.count_distinct(value)
             figures = (distinct.alias("distinct"), f.count(value).alias("valid"), with_blanks.alias("blanks"))
             found = frame.agg(*figures).toArrow()

@@ -84,13 +84,19 @@ class HiddenQuasi:
     """A number for each (class, value), from 0, shape (n_in_classes,)."""
     entropy: float
     """H(value | class) in bits, above 0."""
+    weight: float
+    """H(value | class) as a share of what is hidden among all records that an attacker cannot tell apart."""
 
 
 class BitCounter:
     """Counts bits about all hidden k-quasis of one partition, with shuffles that are drawn once from a fixed seed."""
 
-    def __init__(self, k_quasis: Mapping[str, OrderedCodes], classes: ClassOrder) -> None:
+    def __init__(
+        self, k_quasis: Mapping[str, OrderedCodes], classes: ClassOrder, *, among: ClassOrder | None = None
+    ) -> None:
+        """Bits are counted in `classes`, as shares of what is hidden in the classes `among` that these are parts of."""
         self._classes = classes
+        self._among = among or classes
         self._logarithms = np.log2(np.maximum(np.arange(classes.n_records + 1), 1))
         rng = np.random.default_rng(_SEED)
         self._shuffles = [np.argsort(classes.ids + rng.random(classes.n_records)) for _ in range(N_SHUFFLES)]
@@ -103,8 +109,16 @@ class BitCounter:
         found, pairs = np.unique(self._classes.ids * n_values + own, return_inverse=True)
         if len(found) == self._classes.n_classes:
             return None
-        within = self._logarithms[self._classes.sizes][self._classes.ids] - self._logarithms[np.bincount(pairs)][pairs]
-        return HiddenQuasi(name=name, pairs=pairs, entropy=float(within.mean()))
+        entropy, weight = self._entropy(self._classes, pairs), 1.0
+        if self._among is not self._classes:
+            own = codes.in_classes(self._among)
+            numbers = self._among.ids * (int(own.max(initial=0)) + 1) + own
+            weight = min(1.0, entropy / self._entropy(self._among, np.unique(numbers, return_inverse=True)[1]))
+        return HiddenQuasi(name=name, pairs=pairs, entropy=entropy, weight=weight)
+
+    def _entropy(self, classes: ClassOrder, pairs: IntArray) -> float:
+        within = self._logarithms[classes.sizes][classes.ids] - self._logarithms[np.bincount(pairs)][pairs]
+        return float(within.mean())
 
     def largest(self, codings: Sequence[OrderedCodes]) -> tuple[float, str | None]:
         """The largest share of a hidden quasi's bits that a column tells, and whose it is; 0 where it could be chance.
@@ -135,7 +149,7 @@ class BitCounter:
         beyond = told - np.mean(chance)
         if beyond < _SURE * np.std(chance, ddof=1) or beyond * len(shown) < _FEWEST_BITS:
             return 0.0
-        return _adjusted(told, chance, quasi.entropy)
+        return quasi.weight * _adjusted(told, chance, quasi.entropy)
 
     def _alike(self, numbers: IntArray, shown: IntArray) -> float:
         """Mean over records of log2(how many share their number and what they show): log2(n) − H(number, shown)."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,12 @@ class ClassOrder:
     """Class of every record, n_classes for one that is in none, in the smallest type that holds them: NumPy sorts 16 bits
     ten times as fast as 64."""
 
+    by_person: ClassOrder | None = None
+    """The same records in the same order, those of one person in one class as a class; None where persons are not told
+    apart. Then `records` are person by person within a class."""
+    one_each: ClassOrder | None = None
+    """These classes, with one record of each person; None where persons are not told apart."""
+
     @property
     def n_records(self) -> int:
         """How many records are in a class."""
@@ -44,9 +50,25 @@ class ClassOrder:
         by_class = np.argsort(self.keys[ranking], kind="stable")
         return ranking[by_class[: self.n_records]]
 
+    @property
+    def looks(self) -> tuple[tuple[ClassOrder, ClassOrder], ...]:
+        """Where to see what columns tell each other, and the classes in which that is to be a share of all.
 
-def order_of_classes(class_ids: IntArray) -> ClassOrder:
-    """The order for class ids of shape (n_records,). Ids may have gaps; a negative one stands for no class."""
+        Records of one person are alike in many columns, so that any two of these go together in a few persons. What is no
+        chance shows in one record of each person, or in how the records of one person differ.
+        """
+        if self.by_person is None or self.one_each is None:
+            return ((self, self),)
+        return ((self.one_each, self.one_each), (self.by_person, self))
+
+
+def order_of_classes(class_ids: IntArray, persons: IntArray | None = None) -> ClassOrder:
+    """The order for class ids of shape (n_records,). Ids may have gaps; a negative one stands for no class.
+
+    `persons` says whom each record is about, from 0.
+    """
+    if persons is not None:
+        return _by_persons(class_ids, persons)
     in_class = class_ids >= 0
     occurring, dense = np.unique(class_ids[in_class], return_inverse=True)
     n_classes = len(occurring)
@@ -60,4 +82,22 @@ def order_of_classes(class_ids: IntArray) -> ClassOrder:
         sizes=sizes,
         starts=np.cumsum(sizes) - sizes,
         keys=keys,
+    )
+
+
+def _by_persons(class_ids: IntArray, persons: IntArray) -> ClassOrder:
+    """The order for records of persons, person by person within each class."""
+    pairs: IntArray = np.where(class_ids < 0, -1, class_ids * (int(persons.max(initial=0)) + 1) + persons)
+    by_person = order_of_classes(pairs)
+    records = by_person.records
+    classes = order_of_classes(class_ids)
+    ids = classes.keys[records].astype(np.int64)
+    is_first = np.zeros(len(class_ids), dtype=np.bool_)
+    is_first[records[by_person.starts]] = True
+    return replace(
+        classes,
+        records=records,
+        ids=ids,
+        by_person=by_person,
+        one_each=order_of_classes(np.where(is_first, class_ids, -1)),
     )

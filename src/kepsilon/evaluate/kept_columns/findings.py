@@ -19,7 +19,7 @@ Attacker = Literal["formula", "bins", "table", "ratio"]
 """
 Verdict = Literal["alarm", "note", "nothing"]
 PairKind = Literal["sum", "ratio"]
-Reason = Literal["links", "bits", "alone", "pair", "identifiers", "serial", "unique", "date", "free text"]
+Reason = Literal["links", "bits", "alone", "pair", "identifiers", "persons", "serial", "unique", "date", "free text"]
 """Why a column is named:
 
 - links: whoever knows the quasis links records through this column beyond chance;
@@ -27,8 +27,9 @@ Reason = Literal["links", "bits", "alone", "pair", "identifiers", "serial", "uni
 - alone: the column tells whoever sees it an ε-quasi, whatever the noise is;
 - pair: together with another kept column it tells an ε-quasi;
 - identifiers: its texts hold identifier values of their own records;
+- persons: it shows whoever sees it which records are one person's, as a pseudonym does;
 - serial: it follows the order of the input, which shuffling hid;
-- unique: at least a third of its values occur once, so that whoever knows one finds the record;
+- unique: at least a third of the records have a value that no other person has, so that whoever knows one finds the record;
 - date: exact dates, which others may know;
 - free text: texts in which anything may stand.
 """
@@ -45,11 +46,13 @@ class KeptColumn(JsonValue):
     notes: tuple[Reason, ...]
     """Reasons that the curator should know."""
     links_per_class: float
-    """Records linked by the best attacker for each that chance would link: one in a class, if no value is missing."""
+    """Records or persons linked by the best attacker for each that chance would link: one in a class, if no value is
+    missing."""
     z: float
     """Standard deviations by which the links exceed chance: (links_per_class − 1) · √classes, if no value is missing."""
     share_linked: float
-    """Records linked by that attacker, as a share of the sample's."""
+    """Records linked by that attacker, as a share of the sample's; to any record of the right person, where it is known whom
+    they are about."""
     by: Attacker | None
     """That attacker; None where no attacker could use the column."""
     of: str | None
@@ -63,7 +66,11 @@ class KeptColumn(JsonValue):
     told_of: str | None
     """That ε-quasi; None where nothing is told."""
     unique: float
-    """Share of the sample's records whose value no other has."""
+    """Share of the sample's records whose value no other record has, or, where it is known whom they are about, no other
+    person."""
+    joined: float
+    """Share of the persons with several records whose value is the same in all of them and no other person's; 0 where these
+    are few, or it is not known whom records are about."""
     is_date: bool
     """Whether it holds dates that are finer than months."""
     is_free_text: bool
@@ -102,6 +109,8 @@ class KeptColumns(JsonValue):
     n_records: int
     """Records that were looked at."""
     n_classes: int
+    names_persons: bool = False
+    """Whether it was known whom the records are about."""
     columns: tuple[KeptColumn, ...]
     """All kept columns, in their order."""
     pairs: tuple[KeptPair, ...]

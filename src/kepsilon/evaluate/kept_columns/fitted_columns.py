@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from kepsilon.evaluate.kept_columns.bits import OrderedCodes, codes_to_group, exact_codes
 from kepsilon.evaluate.kept_columns.by_type import is_exact_date, is_free_text, is_serial, is_sorted
 from kepsilon.evaluate.kept_columns.coding import (
@@ -19,6 +21,7 @@ from kepsilon.evaluate.kept_columns.coding import (
 )
 from kepsilon.evaluate.kept_columns.guesses import Guess, formula_guesses
 from kepsilon.evaluate.kept_columns.identifiers_inside import Identifiers
+from kepsilon.evaluate.kept_columns.joining import joined_share, own_share
 from kepsilon.evaluate.kept_columns.pairs import Measured, measured_of, measured_without_codes
 from kepsilon.evaluate.kept_columns.ratios import divisor_of, ratio_guesses
 from kepsilon.evaluate.kept_columns.two_folds import TwoFolds
@@ -46,6 +49,7 @@ class FittedColumn:
     for_ranks: tuple[OrderedCodes, ...]
     """Ways to look at the column for ranks: those for bits, and each value by itself where values repeat."""
     unique: float
+    joined: float
     is_date: bool
     is_free_text: bool
     is_serial: bool
@@ -59,13 +63,11 @@ def fit_columns(
     *,
     folds: TwoFolds,
     identifiers: Identifiers,
-    in_all_records: Mapping[str, float],
     rows: IntArray | None,
+    persons: IntArray | None = None,
 ) -> Iterator[FittedColumn]:
-    """The kept columns, fitted, in their order.
-
-    `in_all_records` is by column the share of values that hold an identifier, where there are more records than these.
-    """
+    """The kept columns, fitted, in their order; `persons` says whom each record is about, from 0, where that is known."""
+    first = None if persons is None else np.unique(persons, return_index=True)[1]
     measured = {name: own for name, column in kept.items() if (own := measured_of(column)) is not None}
     others = {name: own for name in measured if (own := measured_without_codes(kept[name])) is not None}
     formulas = [formula_guesses(own, folds) for own in (measured, others)]
@@ -83,13 +85,19 @@ def fit_columns(
             measured=others.get(name, measured.get(name)),
             for_bits=for_bits,
             for_ranks=(*for_bits, *_by_themselves(column)),
-            unique=unique_share(column),
+            unique=unique_share(column) if persons is None else own_share(column, persons),
+            joined=joined_share(column, persons),
             is_date=is_exact_date(column),
             is_free_text=is_free_text(column),
-            is_serial=is_serial(column, rows),
+            is_serial=is_serial(column, rows) or _is_serial_by_person(column, rows, first),
             is_sorted=is_sorted(column, rows),
-            identifiers_inside=max(identifiers.share_inside(column), in_all_records.get(name, 0.0)),
+            identifiers_inside=identifiers.share_inside(column),
         )
+
+
+def _is_serial_by_person(column: WholeColumn, rows: IntArray | None, first: IntArray | None) -> bool:
+    """Whether the column is a serial number of persons, by the first record of each."""
+    return rows is not None and first is not None and is_serial(column.of(first), rows[first])
 
 
 def _for_bits(column: WholeColumn, by_value: IntArray | None) -> Iterator[OrderedCodes]:

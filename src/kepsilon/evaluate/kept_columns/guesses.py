@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +12,9 @@ from kepsilon.evaluate.kept_columns.class_order import ClassOrder
 from kepsilon.evaluate.kept_columns.findings import Attacker
 from kepsilon.evaluate.kept_columns.links import nearest_links, on_grid
 from kepsilon.evaluate.kept_columns.pairs import Measured
+from kepsilon.evaluate.kept_columns.right_persons import nearest_persons
 from kepsilon.evaluate.kept_columns.two_folds import TwoFolds
-from kepsilon.evaluate.kept_columns.verdicts import Linked
+from kepsilon.evaluate.kept_columns.verdicts import Linked, with_persons
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 FEWEST_SHOWN = 20
@@ -34,7 +35,7 @@ class Guess:
     """The quasi that he uses; None where he uses all."""
 
     def linked(self, classes: ClassOrder) -> Linked:
-        """What he links in some classes."""
+        """The records that he links in some classes."""
         n_shown = np.bincount(classes.ids, weights=self.is_shown[classes.records], minlength=classes.n_classes)
         return Linked(
             links=nearest_links(self.shown, self.known, is_shown=self.is_shown, ranking=self.ranking, classes=classes),
@@ -43,6 +44,21 @@ class Guess:
             by=self.by,
             of=self.of,
         )
+
+    def all_linked(self, classes: ClassOrder) -> Iterator[Linked]:
+        """What he links in some classes: records, and where it is known whom these are about, persons."""
+        if classes.by_person is None:
+            yield self.linked(classes)
+            return
+        found = nearest_persons(
+            self.shown,
+            self.known,
+            is_shown=self.is_shown,
+            ranking=self.ranking,
+            classes=classes,
+            by_person=classes.by_person,
+        )
+        yield from with_persons(self.linked(classes), found)
 
 
 def formula_guesses(measured: Mapping[str, Measured], folds: TwoFolds) -> dict[str, list[Guess]]:

@@ -94,14 +94,6 @@ class Identifiers:
         return len(np.unique(own[is_telling[own & _WORD_MASK]] >> _WORD_BITS))
 
 
-def shares_inside(
-    kept: Mapping[str, WholeColumn], identifiers: Mapping[str, WholeColumn], *, n_records: int
-) -> dict[str, float]:
-    """What `Identifiers.share_inside` finds in each kept column of some records."""
-    own = Identifiers(identifiers, n_records=n_records)
-    return {name: own.share_inside(column) for name, column in kept.items()}
-
-
 def _keys(words: list[list[int]], codes: IntArray, records: IntArray) -> IntArray:
     """A number for every (record, word of its value), where `words` holds the words of each code."""
     lengths = np.array([*(len(own) for own in words), 0], dtype=np.int64)  # MISSING is −1: the last place

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kepsilon.evaluate.kept_columns.class_order import ClassOrder
+from kepsilon.evaluate.kept_columns.right_persons import RightPersons, right_persons
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 GRID = 100_000_000
@@ -76,14 +77,52 @@ def likeliest_links(
     `row_of_record` is the row of every record in the order of `classes`. `bins` is the column of `scores` that belongs to
     what a record shows, shape (n_in_classes, n_columns). Scores that differ by no more than `tolerance` tie.
     """
-    best = np.maximum.reduceat(scores, row_starts, axis=0) - tolerance
-    rows_of_class = np.diff(np.append(row_starts, len(scores)))
-    is_best = scores >= np.repeat(best, rows_of_class, axis=0)
-    # Few are best. To count these takes a fraction of the time of adding up whole columns.
-    n_bins = scores.shape[1]
-    row, own_bin = np.divmod(np.flatnonzero(is_best), n_bins)
-    owner = np.repeat(np.arange(len(row_starts)), rows_of_class)
-    n_best = np.bincount(owner[row] * n_bins + own_bin, weights=records_of_row[row]).reshape(-1, n_bins)
+    is_best, rows_of_class = _best_rows(scores, row_starts, tolerance)
+    n_best = _count_best(is_best, np.repeat(np.arange(len(row_starts)), rows_of_class), records_of_row)
     return np.array(
         [float((is_best[row_of_record, own] / n_best[classes.ids, own]).sum()) for own in np.ascontiguousarray(bins.T)]
     )
+
+
+def likeliest_persons(
+    scores: FloatArray | NDArray[np.float32],
+    bins: IntArray,
+    *,
+    person_of_row: IntArray,
+    records_of_row: IntArray,
+    row_starts: IntArray,
+    classes: ClassOrder,
+    by_person: ClassOrder,
+    tolerance: float,
+) -> list[RightPersons]:
+    """What is found of persons by taking the original of the class that is the likeliest to have the bin, per column.
+
+    As `likeliest_links`, but every row stands for records of one person, `person_of_row` as a class of `by_person`.
+    """
+    is_best, rows_of_class = _best_rows(scores, row_starts, tolerance)
+    n_best = _count_best(is_best, np.repeat(np.arange(len(row_starts)), rows_of_class), records_of_row)
+    n_right = _count_best(is_best, person_of_row, records_of_row)
+    everybody = np.arange(classes.n_records)
+    return [
+        right_persons(n_right[by_person.ids, own] / n_best[classes.ids, own], everybody, classes, by_person)
+        for own in np.ascontiguousarray(bins.T)
+    ]
+
+
+def _best_rows(
+    scores: FloatArray | NDArray[np.float32], row_starts: IntArray, tolerance: float
+) -> tuple[BoolArray, IntArray]:
+    """Whether each row is among the likeliest of its class for each bin, shape of `scores`; and the rows of each class."""
+    best = np.maximum.reduceat(scores, row_starts, axis=0) - tolerance
+    rows_of_class = np.diff(np.append(row_starts, len(scores)))
+    return scores >= np.repeat(best, rows_of_class, axis=0), rows_of_class
+
+
+def _count_best(is_best: BoolArray, owner: IntArray, records_of_row: IntArray) -> FloatArray:
+    """Records of the likeliest rows of each owner for each bin, shape (n_owners, n_bins)."""
+    # Few are best. To count these takes a fraction of the time of adding up whole columns.
+    n_bins = is_best.shape[1]
+    row, own_bin = np.divmod(np.flatnonzero(is_best), n_bins)
+    n_cells = (int(owner.max(initial=-1)) + 1) * n_bins
+    counts = np.bincount(owner[row] * n_bins + own_bin, weights=records_of_row[row], minlength=n_cells)
+    return np.asarray(counts.reshape(-1, n_bins), dtype=np.float64)

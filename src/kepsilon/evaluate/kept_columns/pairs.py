@@ -71,8 +71,9 @@ def telling_pairs(
     by_quasi: dict[str, list[KeptPair]] = {}
     kinds: tuple[PairKind, ...] = ("sum", "ratio")
     for kind in kinds:
-        for pair in _pairs(_as(kind, kept), _as(kind, epsilon_quasis), kind, classes):
-            by_quasi.setdefault(pair.of, []).append(pair)
+        for own, among in classes.looks:
+            for pair in _pairs(_as(kind, kept), _as(kind, epsilon_quasis), kind, own, among):
+                by_quasi.setdefault(pair.of, []).append(pair)
     found = []
     for quasi in epsilon_quasis:
         named: set[str] = set()
@@ -90,8 +91,13 @@ def _as(kind: PairKind, columns: Mapping[str, Measured]) -> dict[str, FloatArray
 
 
 def _pairs(
-    kept: Mapping[str, FloatArray], epsilon_quasis: Mapping[str, FloatArray], kind: PairKind, classes: ClassOrder
+    kept: Mapping[str, FloatArray],
+    epsilon_quasis: Mapping[str, FloatArray],
+    kind: PairKind,
+    classes: ClassOrder,
+    among: ClassOrder,
 ) -> Iterator[KeptPair]:
+    """Pairs that tell in `classes`, as shares of the variance in the classes `among` that these are parts of."""
     freedom = classes.n_records - classes.n_classes - 2
     if len(kept) < 2 or not epsilon_quasis or freedom < 1:
         return
@@ -102,11 +108,12 @@ def _pairs(
     apart = 1 - alike**2
     apart[apart < _PARALLEL] = np.inf
     targets = within_classes(epsilon_quasis, classes)
-    for quasi, alone in zip(epsilon_quasis, targets.T @ columns, strict=True):
+    weights = np.ones(len(epsilon_quasis)) if among is classes else _variances(epsilon_quasis, classes, among)
+    for quasi, alone, weight in zip(epsilon_quasis, targets.T @ columns, weights.tolist(), strict=True):
         both = (alone[:, None] ** 2 + alone**2 - 2 * np.outer(alone, alone) * alike) / apart
         better = np.maximum(alone[:, None] ** 2, alone**2)
-        for i, j in zip(*np.nonzero(np.triu(both - better, 1) >= NOTED_GAIN), strict=True):
-            r_squared, gain = min(float(both[i, j]), 1.0), float(both[i, j] - better[i, j])
+        for i, j in zip(*np.nonzero(np.triu(weight * (both - better), 1) >= NOTED_GAIN), strict=True):
+            r_squared, gain = min(float(both[i, j]), 1.0), weight * float(both[i, j] - better[i, j])
             # The share of what the better column left has a Beta(½, freedom/2) law where the other tells nothing.
             left = (1 - r_squared) / (1 - float(better[i, j]))
             if n_pairs * left ** (freedom / 2) <= _BY_CHANCE:
@@ -114,22 +121,35 @@ def _pairs(
                     columns=(names[i], names[j]),
                     of=quasi,
                     kind=kind,
-                    r_squared=r_squared,
+                    r_squared=weight * r_squared,
                     gain=gain,
-                    is_alarm=gain >= ALARMING_GAIN or r_squared >= ALARMING_R_SQUARED,
+                    is_alarm=gain >= ALARMING_GAIN or weight * r_squared >= ALARMING_R_SQUARED,
                 )
 
 
 def within_classes(columns: Mapping[str, FloatArray], classes: ClassOrder) -> FloatArray:
     """Columns less their means in each class, of length 1, missing values 0; (n_in_classes, n_columns) in class order."""
-    values = np.column_stack([own[classes.records] for own in columns.values()])
-    missing = np.isnan(values)
-    values = np.where(missing, 0.0, values)
-    present = np.add.reduceat(~missing, classes.starts, axis=0, dtype=np.int64)
-    means = np.add.reduceat(values, classes.starts, axis=0) / np.maximum(present, 1)
-    centred = np.where(missing, 0.0, values - np.repeat(means, classes.sizes, axis=0))
+    centred = _centred(columns, classes)
     lengths = np.sqrt(np.einsum("ij,ij->j", centred, centred))
     # A column that does not vary within any class leaves rounding errors alone, and tells nothing.
     lengths[lengths < 1e-9 * math.sqrt(max(len(centred), 1))] = np.inf
     shortened: FloatArray = centred / lengths
     return shortened
+
+
+def _centred(columns: Mapping[str, FloatArray], classes: ClassOrder) -> FloatArray:
+    """Columns less their means in each class, missing values 0; (n_in_classes, n_columns) in class order."""
+    values = np.column_stack([own[classes.records] for own in columns.values()])
+    missing = np.isnan(values)
+    values = np.where(missing, 0.0, values)
+    present = np.add.reduceat(~missing, classes.starts, axis=0, dtype=np.int64)
+    means = np.add.reduceat(values, classes.starts, axis=0) / np.maximum(present, 1)
+    centred: FloatArray = np.where(missing, 0.0, values - np.repeat(means, classes.sizes, axis=0))
+    return centred
+
+
+def _variances(columns: Mapping[str, FloatArray], classes: ClassOrder, among: ClassOrder) -> FloatArray:
+    """Variance of each column in `classes` as a share of that in the classes `among`, shape (n_columns,)."""
+    own, of_all = (np.square(_centred(columns, these)).sum(axis=0) for these in (classes, among))
+    shares: FloatArray = np.divide(own, of_all, out=np.zeros(len(own)), where=of_all > 0)
+    return shares

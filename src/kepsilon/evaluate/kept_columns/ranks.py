@@ -23,15 +23,31 @@ MOST_EMPTY = 8
 """Numbers of groups for each record beyond which they are numbered anew, without gaps."""
 
 
+_NO_DIFFERENCE = 1e-12
+"""A share of the differences that rounding alone may leave."""
+
+
 class RankCounter:
     """Ranks of all ε-quasis in one partition."""
 
-    def __init__(self, epsilon_quasis: Mapping[str, OrderedCodes], classes: ClassOrder) -> None:
+    def __init__(
+        self, epsilon_quasis: Mapping[str, OrderedCodes], classes: ClassOrder, *, among: ClassOrder | None = None
+    ) -> None:
+        """What differs in `classes` is looked at, as a share of what differs in the classes `among` that these are parts of."""
         self._classes = classes
-        ranks = {name: ranks_within(own, classes) for name, own in epsilon_quasis.items()}
-        self._ranks = {name: own for name, own in ranks.items() if own.any()}
-        # Sums of products, because a dot product waits for threads, which takes longer than itself.
-        self._totals = {name: float((own * own).sum()) for name, own in self._ranks.items()}
+        among = among or classes
+        self._ranks: dict[str, FloatArray] = {}
+        self._totals: dict[str, float] = {}
+        self._weights: dict[str, float] = {}
+        for name, quasi in epsilon_quasis.items():
+            ranks = ranks_within(quasi, among)
+            # Sums of products, because a dot product waits for threads, which takes longer than itself.
+            in_all = float((ranks * ranks).sum())
+            if among is not classes:
+                ranks = ranks - (np.bincount(classes.ids, weights=ranks) / classes.sizes)[classes.ids]
+            total = float((ranks * ranks).sum())
+            if total > _NO_DIFFERENCE * in_all:
+                self._ranks[name], self._totals[name], self._weights[name] = ranks, total, total / in_all
 
     def largest(self, codings: Sequence[OrderedCodes]) -> tuple[float, str | None]:
         """The largest share of an ε-quasi that a column tells, and whose it is; 0 where there are too few records.
@@ -60,7 +76,8 @@ class RankCounter:
         for name, ranks in self._ranks.items():
             total = self._totals[name]
             between = float((np.square(np.bincount(groups, weights=ranks)) / np.maximum(sizes, 1)).sum())
-            found[name] = 1 - (max(total - between, 0.0) / free) / (total / free_in_classes)
+            share = 1 - (max(total - between, 0.0) / free) / (total / free_in_classes)
+            found[name] = self._weights[name] * share
         return found
 
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from kepsilon.evaluate.kept_columns.class_order import ClassOrder
 from kepsilon.evaluate.kept_columns.coding import bins_by_size, n_occurring
-from kepsilon.evaluate.kept_columns.links import likeliest_links
+from kepsilon.evaluate.kept_columns.links import likeliest_links, likeliest_persons
+from kepsilon.evaluate.kept_columns.right_persons import RightPersons
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.whole_records import MISSING, WholeColumn
 
@@ -84,20 +85,60 @@ def tells_anything(quasi: QuasiValues, bins: IntArray) -> bool:
 
 def table_links(quasi: QuasiValues, columns: list[IntArray], classes: ClassOrder) -> FloatArray:
     """Records that the tables of one quasi link, shape (n_columns,). `columns` holds the bins of each kept column."""
-    rows = quasi.rows[classes.records]
-    pairs, row_of_record, counts = np.unique(
-        classes.ids * (2 * quasi.n_values) + rows, return_inverse=True, return_counts=True
-    )
-    owners, table_rows = np.divmod(pairs, 2 * quasi.n_values)
-    row_starts = np.searchsorted(owners, np.arange(classes.n_classes))
-    tables = [table_of(quasi, bins) for bins in columns]
-    offsets = np.cumsum([0, *(table.shape[1] for table in tables)])
+    read = _read(quasi, columns, classes, owners=classes)
     return likeliest_links(
-        np.concatenate([table[table_rows] for table in tables], axis=1),
-        np.column_stack([bins[classes.records] + at for bins, at in zip(columns, offsets, strict=False)]),
-        row_of_record=row_of_record.ravel(),
-        records_of_row=counts,
-        row_starts=row_starts,
+        read.scores,
+        read.bins,
+        row_of_record=read.row_of_record,
+        records_of_row=read.records_of_row,
+        row_starts=np.searchsorted(read.owner_of_row, np.arange(classes.n_classes)),
         classes=classes,
         tolerance=0.0,
+    )
+
+
+def table_persons(
+    quasi: QuasiValues, columns: list[IntArray], classes: ClassOrder, by_person: ClassOrder
+) -> list[RightPersons]:
+    """What the tables of one quasi find of persons, for each column."""
+    read = _read(quasi, columns, classes, owners=by_person)
+    class_of_row = classes.ids[by_person.starts][read.owner_of_row]
+    return likeliest_persons(
+        read.scores,
+        read.bins,
+        person_of_row=read.owner_of_row,
+        records_of_row=read.records_of_row,
+        row_starts=np.searchsorted(class_of_row, np.arange(classes.n_classes)),
+        classes=classes,
+        by_person=by_person,
+        tolerance=0.0,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """What is read from the tables, one row for all records of an owner that have the same value of the quasi."""
+
+    scores: NDArray[np.float32]
+    bins: IntArray
+    row_of_record: IntArray
+    owner_of_row: IntArray
+    records_of_row: IntArray
+
+
+def _read(quasi: QuasiValues, columns: list[IntArray], classes: ClassOrder, *, owners: ClassOrder) -> _Read:
+    """What is read for all records in the order of `classes`; `owners` are these, or the persons in them."""
+    rows = quasi.rows[classes.records]
+    pairs, row_of_record, counts = np.unique(
+        owners.ids * (2 * quasi.n_values) + rows, return_inverse=True, return_counts=True
+    )
+    owner_of_row, table_rows = np.divmod(pairs, 2 * quasi.n_values)
+    tables = [table_of(quasi, bins) for bins in columns]
+    offsets = np.cumsum([0, *(table.shape[1] for table in tables)])
+    return _Read(
+        scores=np.concatenate([table[table_rows] for table in tables], axis=1),
+        bins=np.column_stack([bins[classes.records] + at for bins, at in zip(columns, offsets, strict=False)]),
+        row_of_record=row_of_record.ravel(),
+        owner_of_row=owner_of_row,
+        records_of_row=counts,
     )

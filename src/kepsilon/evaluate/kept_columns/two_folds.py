@@ -17,6 +17,7 @@ from kepsilon.evaluate.kept_columns.coding import (
     standardised_logarithms,
 )
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.keys import number
 from kepsilon.table.whole_records import WholeColumn
 
 MOST_FEATURES = 200
@@ -42,7 +43,10 @@ class TwoFolds:
     basis: FloatArray
     """Features made orthogonal one after the other, each with mean square 1, shape (n_records, n_features)."""
     fold: IntArray
-    """The half of each record, 0 or 1, shape (n_records,)."""
+    """The half of each record, 0 or 1, shape (n_records,); all records of a person are in one."""
+    news: FloatArray
+    """How much of a record is new, shape (n_records,): 1/m if m records of a person have its quasis. Their sum says how
+    many features can be learnt."""
 
     def coefficients(self, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Least-squares coefficients for the records of fold 0 and of fold 1, each fitted to the records of the other.
@@ -70,23 +74,34 @@ class TwoFolds:
 
     def _fit(self, rows: IntArray, targets: FloatArray) -> FloatArray:
         """Coefficients of as many of the first features as the rows allow."""
-        n_features = max(1, min(self.basis.shape[1], 2 * len(rows) // RECORDS_PER_FEATURE))
+        n_features = max(1, min(self.basis.shape[1], int(2 * self.news[rows].sum() + 0.5) // RECORDS_PER_FEATURE))
         chosen = self.basis[rows, :n_features]
         gram = chosen.T @ chosen
         gram[np.diag_indices_from(gram)] += _RIDGE * max(len(rows), 1)
         return np.asarray(np.linalg.solve(gram, chosen.T @ targets[rows]), dtype=np.float64)
 
 
-def two_folds(quasis: Mapping[str, WholeColumn], *, n_records: int) -> TwoFolds:
-    """Features of the quasis in the order of their use, and the halves."""
-    fold = np.random.default_rng(_SEED).permutation(n_records) % 2
-    most = max(1, min(MOST_FEATURES, n_records // RECORDS_PER_FEATURE))
+def two_folds(quasis: Mapping[str, WholeColumn], *, n_records: int, persons: IntArray | None = None) -> TwoFolds:
+    """Features of the quasis in the order of their use, and the halves.
+
+    `persons` says whom each record is about, from 0. What is the same in all records of a person would be learnt by heart
+    from some of them, and found again in the others; so they are all in one half.
+    """
+    if persons is None:
+        fold, news = np.random.default_rng(_SEED).permutation(n_records) % 2, np.ones(n_records)
+    else:
+        n_persons = int(persons.max(initial=-1)) + 1
+        fold = (np.random.default_rng(_SEED).permutation(n_persons) % 2)[persons]
+        columns = [persons, *(own.codes + 1 for own in quasis.values())]
+        alike, _ = number(columns, sizes=[int(own.max(initial=0)) + 1 for own in columns], length=n_records)
+        news = 1 / np.bincount(alike)[alike]
+    most = max(1, min(MOST_FEATURES, int(news.sum() + 0.5) // RECORDS_PER_FEATURE))
     features = [np.ones(n_records)]
     for own in _features(list(quasis.values())):
         if len(features) == most:
             break
         features.append(own)
-    return TwoFolds(basis=_orthogonal(np.column_stack(features)), fold=fold)
+    return TwoFolds(basis=_orthogonal(np.column_stack(features)), fold=fold, news=news)
 
 
 def _features(quasis: Sequence[WholeColumn]) -> Iterator[FloatArray]:

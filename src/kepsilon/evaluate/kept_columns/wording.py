@@ -28,8 +28,10 @@ def what_it_tells(
         + ("knows whose record is whose" if found.is_serial else "knows about where each record stood"),
         "identifiers": f"{percent(found.identifiers_inside)} of the texts of {name} hold an identifier of the same "
         "record: whoever reads the release reads who it is",
-        "unique": f"{percent(found.unique)} of the values of {name} occur once among the records looked at: whoever knows "
-        f"the {name} of a person has few records to choose from",
+        "persons": f"{name} is the same in all records of a person and differs between persons, for "
+        f"{percent(found.joined)} of those who have several: whoever sees the release knows which records are one person's",
+        "unique": f"{percent(found.unique)} of the values of {name} {_alone(all_found)} among the records looked at: whoever "
+        f"knows the {name} of a person has few records to choose from",
         "date": f"{name} holds exact dates: whoever knows such a date of a person has few records to choose from",
         "free text": f"{name} is free text: whoever knows a person may recognise what was written",
     }
@@ -38,6 +40,10 @@ def what_it_tells(
             yield from (_pair_in_words(pair) for pair in all_found.pairs if name in pair.columns)
         else:
             yield words[reason]
+
+
+def _alone(all_found: KeptColumns) -> str:
+    return "are those of one person alone" if all_found.names_persons else "occur once"
 
 
 def _from_one(found: KeptColumn) -> str:

@@ -10,7 +10,7 @@ from kepsilon.evaluate.kept_columns.verdicts import Linked, by_the_best, reasons
 
 NOTHING = {
     "best": None, "n_records": 1_000, "bits": 0.0, "told": 0.0, "pairs": (), "identifiers_inside": 0.0, "is_serial": False, "is_sorted": False,
-    "unique": 0.0, "is_date": False, "is_free_text": False,
+    "joined": 0.0, "joining_tells": False, "unique": 0.0, "is_date": False, "is_free_text": False,
 }  # fmt: skip
 
 
@@ -55,6 +55,10 @@ def test_links_alarm_at_the_thresholds_of_the_model(own, n_records, is_alarm, is
     ("found", "alarms", "notes"),
     [
         pytest.param({}, (), (), id="nothing"),
+        pytest.param({"joined": 0.9, "joining_tells": True}, ("persons",), (), id="a pseudonym"),
+        pytest.param({"joined": 0.89, "joining_tells": True}, (), ("persons",), id="joins many"),
+        pytest.param({"joined": 1.0}, (), ("persons",), id="a pseudonym where records share ε"),
+        pytest.param({"joined": 0.3, "joining_tells": True}, (), (), id="joins some"),
         pytest.param({"bits": 0.2}, ("bits",), (), id="a fifth of the bits"),
         pytest.param({"bits": 0.19}, (), ("bits",), id="fewer bits"),
         pytest.param({"told": 0.9}, ("alone",), (), id="an ε-quasi"),

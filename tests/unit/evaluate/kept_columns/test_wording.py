@@ -26,6 +26,7 @@ def said(share: float, *, without: float | None) -> str:
         told=0.0,
         told_of=None,
         unique=0.0,
+        joined=0.0,
         is_date=False,
         is_free_text=False,
         is_serial=False,
