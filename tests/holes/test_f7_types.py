@@ -18,7 +18,7 @@ N = 60
 POLICY = ke.Policy.from_dict(
     {
         "k": 5,
-        "epsilon": 1,
+        "epsilon": 8,  # at a smaller one there would be a warning that noise is worthless
         "algorithm": "ola",
         "max_suppression": 0,
         "attributes": {

@@ -39,8 +39,10 @@ accept_leak = "made-up records"
 OPENLY = {"role": "sensitive", "accept_leak": "made-up records"}
 """A kept column that may give people away, because they do not exist: serial numbers tell tests which record is which."""
 
-WITHOUT_NOTES = POLICY.replace('role = "sensitive"\naccept_leak = "made-up records"', 'role = "identifier"')
-"""The policy with nothing kept that a screen would have to note something about."""
+WITHOUT_NOTES = POLICY.replace('role = "sensitive"\naccept_leak = "made-up records"', 'role = "identifier"').replace(
+    "epsilon = 2\n", "epsilon = 16\n"
+)
+"""The policy with nothing that a screen would have to note something about: no kept column, and noise worth having."""
 
 
 def people(n: int = 120) -> list[dict[str, str]]:
