@@ -221,7 +221,7 @@ def test_h7_the_order_of_records_changes_no_label(style):
 def test_h7_a_lone_value_inside_a_coarse_cell_is_not_called_the_bound():
     """The label ends at 100 and the value is 97: who reads it learns the cell [95, 100), and the warning says no more."""
     ages = [str(20 + i % 40) for i in range(200)] + ["97"]
-    settings = {"k": 5, "epsilon": 1, "algorithm": "mondrian", "max_suppression": 0}
+    settings = {"k": 5, "algorithm": "mondrian", "max_suppression": 0}
     policy = ke.Policy.from_dict({**settings, "attributes": {"age": {"role": "k-quasi", "step": 5}}})
     said = [str(warning) for warning in ke.check(pa.table({"age": ages}), policy).warnings]
     assert len(said) == 1
