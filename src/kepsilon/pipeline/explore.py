@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kepsilon.count import Counted, read_and_count
 from kepsilon.engines.choose import engine_for
@@ -115,7 +115,7 @@ class _Setting:
     """None where nothing is drawn with it."""
     group: int | None
 
-    def changes(self, policy: Policy) -> dict[str, Any]:
+    def changes(self, policy: Policy) -> Mapping[str, Any]:
         """What has to change in the policy, apart from ε."""
         if self.group is not None:
             return policy.averaging(self.group)

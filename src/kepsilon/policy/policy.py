@@ -90,9 +90,9 @@ class Policy(Specification):
         return self
 
     @model_serializer(mode="wrap")
-    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _written(self, write: SerializerFunctionWrapHandler) -> Json:
         """The policy as a document: with averages there is no mechanism, so the default is not written."""
-        document: dict[str, Any] = write(self)
+        document: Json = write(self)
         for attribute in document.get("attributes", {}).values() if self.averages is not None else ():
             attribute.pop("mechanism", None)
         return document
@@ -320,13 +320,13 @@ class Policy(Specification):
         stated = {key: value for key, value in document.items() if value is not None}
         return _checked(stated, name="policy", folder=Path(), file=self.file)
 
-    def averaging(self, group: int) -> dict[str, Any]:
+    def averaging(self, group: int) -> Json:
         """What `with_changes` has to change for averages of groups of this size, with noise if the policy's averages have it.
 
         Averages without noise need no ε, and confident k does not apply to them.
         """
         own = {} if self.averages is None else self.averages.model_dump(mode="json")
-        changes: dict[str, Any] = {"averages": {**own, "group": group}, "confidence": None, "confidence_rule": None}
+        changes: Json = {"averages": {**own, "group": group}, "confidence": None, "confidence_rule": None}
         return changes if own.get("noise") else {**changes, "epsilon": None, "epsilon_per": None}
 
     def most_suppressed(self, n_records: int) -> int:
