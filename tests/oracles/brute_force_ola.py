@@ -61,7 +61,18 @@ def suppressed_at(
     return len(records) - sum(released_sizes(records, hierarchies, node, k, meets))
 
 
-def exact_loss(name: str, records: Sequence[tuple], hierarchies: Sequence[Labels], node: tuple[int, ...]) -> Fraction:
+Numbers = Sequence[Mapping[str | None, float] | None]
+"""By attribute: the number of every value but null; None for categories."""
+
+
+def exact_loss(
+    name: str,
+    records: Sequence[tuple],
+    hierarchies: Sequence[Labels],
+    node: tuple[int, ...],
+    *,
+    numbers: Numbers | None = None,
+) -> Fraction:
     """A number that orders nodes as the loss does, without rounding; for entropy 2 to the power of the loss."""
     if name == "dm*":
         return Fraction(sum(size**2 for size in class_sizes(records, hierarchies, node).values()))
@@ -71,6 +82,9 @@ def exact_loss(name: str, records: Sequence[tuple], hierarchies: Sequence[Labels
             top = len(next(iter(h.values()))) - 1
             total += Fraction(level, top) if top else Fraction(0)
         return total / len(hierarchies) if hierarchies else Fraction(0)
+    if name == "ncp":
+        by_attribute = enumerate(zip(hierarchies, node, numbers or [None] * len(node), strict=True))
+        return sum((_ncp([record[i] for record in records], *own) for i, own in by_attribute), Fraction(0))
     product = Fraction(1)
     for i, (level, h) in enumerate(zip(node, hierarchies, strict=True)):
         values = Counter(record[i] for record in records)
@@ -78,6 +92,29 @@ def exact_loss(name: str, records: Sequence[tuple], hierarchies: Sequence[Labels
         for record in records:
             product *= Fraction(labels[h[record[i]][level]], values[record[i]])
     return product
+
+
+def _ncp(
+    column: Sequence[str | None], hierarchy: Labels, level: int, numbers: Mapping[str | None, float] | None
+) -> Fraction:
+    """Sum over records of the share of what occurs that the label covers."""
+    values = set(column)
+    place = {value: Fraction(1) for value in values} if numbers is None else _places(values, numbers)
+    total = Fraction(0)
+    for value in column:
+        together = [other for other in values if hierarchy[other][level] == hierarchy[value][level]]
+        if numbers is None:
+            total += Fraction(len(together) - 1, max(1, len(values) - 1))
+        else:
+            whole = max(place.values()) - min(place.values())
+            total += (max(map(place.get, together)) - min(map(place.get, together))) / (whole or 1)
+    return total
+
+
+def _places(values: set[str | None], numbers: Mapping[str | None, float]) -> dict[str | None, Fraction]:
+    """Where values lie on the number line; null lies where the smallest number does."""
+    known = {value: Fraction(numbers[value]) for value in values if value is not None}
+    return {**known, **({None: min(known.values(), default=Fraction(0))} if None in values else {})}
 
 
 def loss_value(name: str, exact: Fraction) -> float:
@@ -92,6 +129,7 @@ def search(
     max_suppressed: int,
     loss: str,
     meets: Meets = anything_goes,
+    numbers: Numbers | None = None,
 ) -> Best | None:
     """The best of the nodes that pass, or None if none does."""
     nodes = all_nodes(hierarchies)
@@ -104,7 +142,7 @@ def search(
     }
     if not passing:
         return None
-    keys = {n: (exact_loss(loss, records, hierarchies, n), suppressed[n], sum(n), n) for n in passing}
+    keys = {n: (exact_loss(loss, records, hierarchies, n, numbers=numbers), suppressed[n], sum(n), n) for n in passing}
     best = min(passing, key=keys.__getitem__)  # of all that pass, not only of the minimal ones
     return Best(
         node=best,

@@ -16,6 +16,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -95,17 +96,21 @@ def search(
     loss: str,
     max_slots: int = MAX_SLOTS,
     further: Mapping[int, Sequence[Requirement]] | None = None,
+    importance: Sequence[Fraction] | None = None,
+    max_levels: Sequence[int | None] | None = None,
 ) -> dict[int, OlaResult | Unmet]:
     """The best node for every k; nodes are counted once for all k, because class sizes do not depend on k.
 
     The best node is the k-minimal node of least loss; ties go to fewest suppressed records, then to the lowest node, then
     to the lexicographically first. The loss never falls from a node to one above it, so no passing node beats all minimal
     ones. `max_suppressed` is a number of records. `further` holds, by k, the requirements beyond k records.
+    `importance` is the weight of each attribute's loss, 1 by default; `max_levels` are the highest levels that the
+    attributes may have, None for the highest there is.
     """
     if any(k < 1 for k in ks) or max_suppressed < 0:
         raise ValueError("k is at least 1, and the number of records to be left out at least 0")
-    node_loss = LOSSES[loss].for_table(table)
-    lattice = lattice_of(table.domains)
+    node_loss = LOSSES[loss].for_table(table, importance or (Fraction(1),) * len(table.domains))
+    lattice = lattice_of(table.domains, max_levels=max_levels)
     if lattice.n_nodes > MAX_NODES:
         raise LatticeTooLargeError(lattice.n_nodes)
     by_k = {k: tuple((further or {}).get(k, ())) for k in ks}
@@ -124,7 +129,9 @@ def search(
         if not k_minimal:
             results[k] = Unmet(
                 suppressed=counter.outcome(lattice.top, k=k)[0],
-                n_labels=tuple(len(domain.levels[-1]) for domain in table.domains),
+                n_labels=tuple(
+                    len(domain.levels[level]) for domain, level in zip(table.domains, lattice.top, strict=True)
+                ),
                 nodes_counted=counter.n_counted,
             )
             continue
@@ -263,7 +270,15 @@ def find(table: FrequencyTable, request: Request) -> dict[int, KAnonymised | Ano
     policy = request.policy
     limit = policy.most_suppressed(table.n_records)
     try:
-        results = search(table, ks=request.ks, max_suppressed=limit, loss=policy.loss, further=request.beyond_k)
+        results = search(
+            table,
+            ks=request.ks,
+            max_suppressed=limit,
+            loss=policy.loss,
+            further=request.beyond_k,
+            importance=request.importance(table),
+            max_levels=request.max_levels(table),
+        )
     except LatticeTooLargeError as error:
         raise PolicyError(
             Problem(

@@ -27,6 +27,10 @@ def hierarchies_of(sample):
     return [attribute.labels for attribute in sample.attributes]
 
 
+def numbers_of(sample):
+    return [attribute.numbers for attribute in sample.attributes]
+
+
 @settings(max_examples=60)
 @given(sample=samples(), ks=several_ks, limit=limits)
 def test_search_finds_what_brute_force_over_every_node_finds(sample, ks, limit):
@@ -39,7 +43,12 @@ def test_search_finds_what_brute_force_over_every_node_finds(sample, ks, limit):
         assert all(list(results) == ks for results in searched)
         for k in ks:
             expected = brute_force_ola.search(
-                sample.records, hierarchies_of(sample), k=k, max_suppressed=limit, loss=loss
+                sample.records,
+                hierarchies_of(sample),
+                k=k,
+                max_suppressed=limit,
+                loss=loss,
+                numbers=numbers_of(sample),
             )
             for results in searched:
                 check_result(results[k], expected, sample, k=k, limit=limit)

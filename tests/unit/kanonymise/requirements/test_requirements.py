@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from kepsilon import Policy
 from kepsilon.kanonymise.algorithms import Request, mondrian, ola
 from kepsilon.kanonymise.requirements import REQUIREMENTS, KRecords, beyond_k, requirements_of
 from kepsilon.kanonymise.requirements.protocol import all_met, class_sums
@@ -30,6 +31,12 @@ def one_attribute(**records):
         attributes=[Attribute(name="a", labels=FOUR_VALUES)],
         records=[(v,) for v, n in records.items() for _ in range(n)],
     )
+
+
+def policy_of_one(**settings):
+    """A policy for a table of the one attribute that `one_attribute` has."""
+    quasi = {"role": "k-quasi", "hierarchy": {"type": "suppress"}}
+    return Policy.from_dict({"k": 2, "algorithm": "ola", "max_suppression": 0, "attributes": {"a": quasi}, **settings})
 
 
 @given(sample=samples(), k=st.integers(1, 8), data=st.data())
@@ -163,12 +170,12 @@ def test_a_refusal_of_ola_is_worded_by_every_requirement():
     far = replace(
         several_combinations(3), claim="3 combinations", unmet="classes of fewer than 3", remedy="ask for fewer"
     )
-    request = Request(policy=policy(max_suppression=0.05), requirements={2: (KRecords(k=2), far)})
+    request = Request(policy=policy_of_one(max_suppression=0.05), requirements={2: (KRecords(k=2), far)})
     refusal = str(ola.find(sample.table, request)[2])
     assert refusal.startswith("refused: k = 2 and 3 combinations with at most 5 % suppressed cannot be met.")
     assert "100 % of records stay in classes below 2 or classes of fewer than 3" in refusal
     assert "choose a smaller k; or ask for fewer." in refusal
-    generous = Request(policy=policy(max_suppression=1), requirements={2: (KRecords(k=2), far)})
+    generous = Request(policy=policy_of_one(max_suppression=1), requirements={2: (KRecords(k=2), far)})
     assert "would leave out every record" in str(ola.find(sample.table, generous)[2])
 
 
@@ -178,7 +185,7 @@ def test_a_refusal_of_mondrian_is_worded_by_the_requirement_that_fails():
     far = replace(
         several_combinations(3), claim="3 combinations", unmet="classes of fewer than 3", remedy="ask for fewer"
     )
-    request = Request(policy=policy(algorithm="mondrian"), requirements={2: (KRecords(k=2), far)})
+    request = Request(policy=policy_of_one(algorithm="mondrian"), requirements={2: (KRecords(k=2), far)})
     refusal = str(mondrian.find(sample.table, request)[2])
     assert "3 combinations cannot be met: before any cut, 9 records are in classes of fewer than 3" in refusal
     assert "What would work: ask for fewer." in refusal
@@ -187,6 +194,6 @@ def test_a_refusal_of_mondrian_is_worded_by_the_requirement_that_fails():
 def test_mondrian_refuses_what_merging_would_break():
     """In words: it cannot know beforehand which parts will end with equal labels."""
     sample = one_attribute(A=4, B=4, C=4, D=4)
-    request = Request(policy=policy(algorithm="mondrian"), requirements={2: (KRecords(k=2), at_most(5))})
+    request = Request(policy=policy_of_one(algorithm="mondrian"), requirements={2: (KRecords(k=2), at_most(5))})
     refusal = mondrian.find(sample.table, request)[2]
     assert "Mondrian cannot keep a toy: it merges classes that end with equal labels." in str(refusal)
