@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kepsilon.kanonymise.candidate_cuts import APART, CandidateCuts, Guide, candidates_of, pairs_of
+from kepsilon.kanonymise.candidate_cuts import CandidateCuts, Guide, candidates_of, pairs_of
 from kepsilon.kanonymise.local_attributes import LocalAttribute
 from kepsilon.kanonymise.run_losses import Pairs
 from kepsilon.table.arrays import BoolArray, IntArray
@@ -91,7 +91,7 @@ def _one_round(
         pairs = pairs_of(attribute.codes[members], parts, weights, n_codes=attribute.n_codes, n_parts=len(sizes))
         cuts = candidates_of(attribute, pairs, sizes=sizes, k=k, guide=guide)
         pairs_by_attribute.append(pairs)
-        found.append(cuts if parts_meet is not None else cuts.best_of_each_part())
+        found.append(cuts if parts_meet is not None else cuts.best_of_each_part(n_parts=len(sizes)))
     attribute_of = np.repeat(np.arange(len(found)), [len(cuts.parts) for cuts in found])
     part, first, last, score = (
         np.concatenate([getattr(cuts, field) for cuts in found] or [np.zeros(0)])
@@ -114,12 +114,10 @@ def _one_round(
         inside = np.flatnonzero(own >= 0)
         own = own[inside]
         attempted = np.zeros(len(inside), dtype=np.int64)
-        for at, (pairs, cuts) in enumerate(zip(pairs_by_attribute, found, strict=True)):
+        for at, pairs in enumerate(pairs_by_attribute):
             along = np.flatnonzero(attribute_of[own] == at)
             pair, cut = pairs.of_member[inside[along]], own[along]
             attempted[along] = (first[cut] <= pair) & (pair <= last[cut])
-            is_apart = first[cut] == APART
-            attempted[along[is_apart]] = cuts.pieces[pair[is_apart]]
         works = cut_of >= 0
         if parts_meet is not None:
             works &= _pieces_meet(attempted, members[inside], parts[inside], len(sizes), len(counts), parts_meet)
