@@ -12,12 +12,13 @@ Both sides need k records, and the loss of the attribute's labels has to fall.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
 from kepsilon.kanonymise.local_attributes import LocalAttribute
 from kepsilon.kanonymise.median_cuts import sorted_keys
-from kepsilon.kanonymise.run_losses import CategoryRuns, Pairs
+from kepsilon.kanonymise.run_losses import CategoryRuns, Pairs, RunLosses
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 _SLOTS_PER_MEMBER = 8
@@ -30,18 +31,21 @@ _Columns = tuple[IntArray, IntArray, IntArray, FloatArray, FloatArray]
 """Of some cuts: part, first and last pair of the run, gain, and bits that tell the sides apart."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guide:
+class Guide(Enum):
     """What a search prefers among the cuts of a part."""
 
-    entropy: bool = False
-    """Whether losses are counted in bits; otherwise by what labels cover (ncp)."""
-    per_bit: bool = False
-    """Whether what a cut gains is divided by the bits that tell its sides apart: uneven cuts then count for more."""
+    LOSS = "loss"
+    """Cuts that lower the loss of the published labels (ncp) most."""
+    BITS = "bits"
+    """Cuts that save most bits that labels lose, for each bit that tells the sides apart; uneven cuts cost fewer."""
+
+    def losses_of(self, attribute: LocalAttribute) -> RunLosses:
+        """The losses that cuts along an attribute are to lower."""
+        return attribute.ncp if self is Guide.LOSS else attribute.entropy
 
     def score(self, gain: FloatArray, bits: FloatArray) -> FloatArray:
         """How good cuts are. Few digits, so that cuts that are equally good tie in spite of rounding errors."""
-        score = gain / np.maximum(bits, 1e-12) if self.per_bit else gain
+        score = gain if self is Guide.LOSS else gain / np.maximum(bits, 1.0)
         return score.astype(np.float32)
 
 
@@ -64,7 +68,9 @@ class CandidateCuts:
         np.maximum.at(best, self.parts, self.score)
         is_best = np.flatnonzero(self.score == best[self.parts])
         chosen: IntArray = np.full(n_parts, -1, dtype=np.int64)
-        chosen[self.parts[is_best[::-1]]] = is_best[::-1]  # of several assignments the last one, of the first cut, holds
+        chosen[self.parts[is_best[::-1]]] = is_best[
+            ::-1
+        ]  # of several assignments the last one, of the first cut, holds
         chosen = chosen[chosen >= 0]
         return CandidateCuts(
             parts=self.parts[chosen], first=self.first[chosen], last=self.last[chosen], score=self.score[chosen]
@@ -77,7 +83,7 @@ def pairs_of(codes: IntArray, parts: IntArray, weights: IntArray, *, n_codes: in
     n_slots = n_parts * n_codes
     if n_slots <= _SLOTS_PER_MEMBER * len(key):
         counts = np.bincount(key, weights=weights, minlength=n_slots)
-        keys = np.flatnonzero(counts)
+        keys: IntArray = np.flatnonzero(counts)
         counts = counts[keys].astype(np.int64)
         position: IntArray = np.zeros(n_slots, dtype=np.int64)
         position[keys] = np.arange(len(keys))
@@ -93,22 +99,25 @@ def pairs_of(codes: IntArray, parts: IntArray, weights: IntArray, *, n_codes: in
     part, code = np.divmod(keys, n_codes)
     first = np.flatnonzero(np.diff(part, prepend=-1))
     return Pairs(
-        parts=part, codes=code, counts=counts, first=first, last=np.append(first[1:], len(part)) - 1, of_member=of_member
+        parts=part,
+        codes=code,
+        counts=counts,
+        first=first,
+        last=np.append(first[1:], len(part)) - 1,
+        of_member=of_member,
     )
 
 
-def candidates_of(
-    attribute: LocalAttribute, pairs: Pairs, *, sizes: IntArray, k: int, guide: Guide
-) -> CandidateCuts:
+def candidates_of(attribute: LocalAttribute, pairs: Pairs, *, sizes: IntArray, k: int, guide: Guide) -> CandidateCuts:
     """All cuts of the parts along an attribute with k records on both sides that gain something.
 
     `sizes` are the records of the parts.
     """
-    runs = (attribute.entropy if guide.entropy else attribute.ncp).of(pairs)
+    runs = guide.losses_of(attribute).of(pairs)
     whole = runs.between(pairs.first, pairs.last)
     before = np.cumsum(pairs.counts) - pairs.counts
     left = before + pairs.counts - before[pairs.first][pairs.parts]
-    at = np.flatnonzero((left >= k) & (sizes[pairs.parts] - left >= k))
+    at: IntArray = np.flatnonzero((left >= k) & (sizes[pairs.parts] - left >= k))
     parts, left = pairs.parts[at], left[at]
     first, size = pairs.first[parts], sizes[parts]
     lost = left * runs.between(first, at) + (size - left) * runs.between(at + 1, pairs.last[parts])
@@ -125,9 +134,7 @@ def candidates_of(
     )
 
 
-def _single_children(
-    pairs: Pairs, runs: CategoryRuns, whole: FloatArray, *, sizes: IntArray, k: int
-) -> _Columns:
+def _single_children(pairs: Pairs, runs: CategoryRuns, whole: FloatArray, *, sizes: IntArray, k: int) -> _Columns:
     """One child of the lowest common ancestor on one side, at least two others on the other side.
 
     With a single other child it is a threshold.
@@ -162,4 +169,5 @@ def _single_children(
 
 def bits(size: IntArray) -> FloatArray:
     """Size times its logarithm: what telling apart all records of parts of these sizes would take."""
-    return size * np.log2(np.maximum(size, 1))
+    sizes = size.astype(np.float64)
+    return sizes * np.log2(np.maximum(sizes, 1.0))

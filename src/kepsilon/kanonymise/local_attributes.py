@@ -43,17 +43,18 @@ class LocalAttribute:
 
 
 def local_attributes(
-    table: FrequencyTable, *, k: int, style: LabelStyle, importance: Sequence[float], n_attributes: int
+    table: FrequencyTable, *, k: int, style: LabelStyle, importance: Sequence[float], fixed: Sequence[int] = ()
 ) -> tuple[LocalAttribute, ...]:
-    """The first `n_attributes` attributes of a table; `importance` holds a weight for each of them."""
+    """The attributes of a table but the `fixed` ones, by position; `importance` holds a weight for each attribute."""
     found = []
-    for domain, codes, weight in zip(
-        table.domains[:n_attributes], table.codes[:n_attributes], importance[:n_attributes], strict=True
-    ):
+    for position, (domain, codes) in enumerate(zip(table.domains, table.codes, strict=True)):
+        if position in fixed:
+            continue
+        weight = importance[position]
         levels = levels_of(domain)
         places = codes if domain.line is None else domain.line.places[codes]
         n_codes = levels.shape[1]
-        records = np.bincount(places, weights=table.counts, minlength=n_codes)
+        records = np.bincount(places, weights=table.counts, minlength=n_codes).astype(np.float64)
         ncp: RunLosses
         if domain.line is not None:
             ncp = NumberLosses.of_line(domain.line, levels, style=style, weight=weight)
@@ -63,9 +64,8 @@ def local_attributes(
             if not domain.generalises:
                 held = records if table.persons is None else table.persons.in_classes(codes, n_classes=n_codes)
                 is_rare = held < k
-            of_domain = {"levels": levels, "is_rare": is_rare, "style": style, "weight": weight}
-            ncp = CategoryLosses.of_values(**of_domain)
-            entropy = CategoryLosses.of_records(records, **of_domain)
+            ncp = CategoryLosses.of_values(levels, is_rare=is_rare, style=style, weight=weight)
+            entropy = CategoryLosses.of_records(records, levels, is_rare=is_rare, style=style, weight=weight)
         found.append(
             LocalAttribute(
                 codes=places.astype(np.int32),
@@ -73,7 +73,9 @@ def local_attributes(
                 levels=levels,
                 ncp=ncp,
                 entropy=entropy,
-                by_level=np.array([np.dot(ncp.of_nodes(level), records) / table.n_records for level in range(len(levels))]),
+                by_level=np.array(
+                    [np.dot(ncp.of_nodes(level), records) / table.n_records for level in range(len(levels))]
+                ),
             )
         )
     return tuple(found)
@@ -81,21 +83,19 @@ def local_attributes(
 
 def levels_of(domain: Domain) -> IntArray:
     """Node of every code, or of every place where there is a step, at each level; the last level has one node."""
-    if domain.line is not None:
-        rows = _dyadic_levels(domain.line)
-    else:
-        rows = [domain.at_level(level) for level in range(domain.n_levels)]
+    line = domain.line
+    rows = [domain.at_level(level) for level in range(domain.n_levels)] if line is None else dyadic_levels(line)
     if not len(rows[-1]) or rows[-1][-1]:
         rows.append(np.zeros(len(rows[0]), dtype=np.int64))
     return np.stack(rows).astype(np.int32)
 
 
-def _dyadic_levels(line: NumberLine) -> list[IntArray]:
+def dyadic_levels(line: NumberLine) -> list[IntArray]:
     """By level j, the number of the interval of 2^j steps that each place lies in; null is an interval of its own.
 
     Numbers below 0 and others never share an interval, so that the last level may have up to three.
     """
-    rows = []
+    rows: list[IntArray] = []
     cells = list(line.cells)
     while True:
         ranks = {cell: rank for rank, cell in enumerate(dict.fromkeys(cells), start=int(line.has_null))}

@@ -33,14 +33,16 @@ def place(
     """Class of every combination, shape (n_combinations,); −1 where `part_of`, the parts to begin with, is −1."""
     found: IntArray = np.full(len(part_of), -1, dtype=np.int64)
     left = np.flatnonzero(part_of >= 0)
-    parts, weights = part_of[left].astype(np.int64), counts[left].astype(np.int64)
+    parts: IntArray = part_of[left].astype(np.int64)
+    weights: IntArray = counts[left].astype(np.int64)
     codes = [attribute.codes[left] for attribute in attributes]
     n_parts, n_found = int(parts.max(initial=-1)) + 1, 0
     top = tuple(attribute.top for attribute in attributes)
     for node in [*in_order(attributes, nodes), top]:
         if not len(left):
             break
-        columns, sizes = [parts], [n_parts]
+        columns: list[IntArray] = [parts]
+        sizes = [n_parts]
         for attribute, own, level in zip(attributes, codes, node, strict=True):
             if level < attribute.top:
                 columns.append(attribute.levels[level][own] if level else own)
@@ -53,7 +55,9 @@ def place(
         if not kept.any():
             continue
         if node != top:
-            kept = _leaving_enough(kept, class_of, n_records, parts, weights, left, len(part_of), n_parts, k, parts_meet)
+            kept = _leaving_enough(
+                kept, class_of, n_records, parts, weights, left, len(part_of), n_parts, k, parts_meet
+            )
         is_kept = kept[class_of]
         found[left[is_kept]] = n_found + (np.cumsum(kept) - 1)[class_of[is_kept]]
         n_found += int(kept.sum())

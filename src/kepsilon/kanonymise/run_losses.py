@@ -100,7 +100,8 @@ class NumberLosses:
         return NumberRuns(losses=self, codes=pairs.codes)
 
     def of_nodes(self, level: int) -> FloatArray:
-        return (self.high[level] - self.low[level]) * self.factor
+        lost: FloatArray = (self.high[level] - self.low[level]) * self.factor
+        return lost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +123,8 @@ class NumberRuns:
             number = np.where(is_with_null, self.codes[np.minimum(first + 1, last)], start)
             level = (losses.levels[:, number] != losses.levels[:, end]).sum(axis=0)
             covered = losses.high[level, end] - np.where(is_with_null, low, losses.low[level, number])
-        return (np.log2(np.maximum(covered, 1.0)) if losses.in_bits else covered) * losses.factor
+        lost: FloatArray = (np.log2(np.maximum(covered, 1.0)) if losses.in_bits else covered) * losses.factor
+        return lost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +143,7 @@ class CategoryLosses:
 
     @classmethod
     def of_values(
-        cls, *, levels: IntArray, is_rare: BoolArray | None, style: LabelStyle, weight: float
+        cls, levels: IntArray, *, is_rare: BoolArray | None, style: LabelStyle, weight: float
     ) -> CategoryLosses:
         """Losses of the published labels: (values covered − 1) / (values − 1)."""
         n_values = levels.shape[1]
@@ -155,7 +157,7 @@ class CategoryLosses:
 
     @classmethod
     def of_records(
-        cls, records: FloatArray, *, levels: IntArray, is_rare: BoolArray | None, style: LabelStyle, weight: float
+        cls, records: FloatArray, levels: IntArray, *, is_rare: BoolArray | None, style: LabelStyle, weight: float
     ) -> CategoryLosses:
         """Losses of these labels in bits; `records` are those of each code."""
         return cls(
@@ -208,7 +210,8 @@ class CategoryRuns:
     def level_between(self, first: IntArray, last: IntArray) -> IntArray:
         """The lowest level at which two codes are one node."""
         levels = self.losses.levels
-        return (levels[:, self.codes[first]] != levels[:, self.codes[last]]).sum(axis=0)
+        level: IntArray = (levels[:, self.codes[first]] != levels[:, self.codes[last]]).sum(axis=0)
+        return level
 
     def between(self, first: IntArray, last: IntArray) -> FloatArray:
         level = self.level_between(first, last)
@@ -222,7 +225,7 @@ class CategoryRuns:
         """Nodes of a level from one pair of a part to another, what they cover, and how many of them are rare."""
         if not len(self.n_nodes):
             none = np.zeros(len(first), dtype=np.int64)
-            return none + 1, none + 1.0, none
+            return none + 1, np.ones(len(first)), none
         code = self.codes[first]
         n_nodes = self.n_nodes[level, last] - self.n_nodes[level, first] + 1
         covered = self.covered[level, last] - self.covered[level, first] + self.losses.mass[level, code]

@@ -41,7 +41,11 @@ for _algorithm in (
         name="ola", title="OLA", needs_hierarchies=True, may_suppress=True, has_levels=True, home=f"{_HOME}.ola",
     ),
     BuiltInAlgorithm(
-        name="mondrian", title="Mondrian", needs_hierarchies=False, may_suppress=False, has_levels=False, home=f"{_HOME}.mondrian",
+        name="mondrian", title="Mondrian", needs_hierarchies=False, may_suppress=True, has_levels=False, home=f"{_HOME}.mondrian",
+    ),
+    BuiltInAlgorithm(
+        name="local-recoding", title="Local recoding", needs_hierarchies=False, may_suppress=True, has_levels=False,
+        home=f"{_HOME}.local_recoding",
     ),
 ):  # fmt: skip
     ALGORITHMS.add(_algorithm)
