@@ -161,14 +161,17 @@ def test_suppressing_everything_is_no_release(case, kepsilon_command):
     assert "would leave out every record" in refused(case, kepsilon_command, code=3)
 
 
-def test_mondrian_refuses_a_small_part_of_missing_values(case, kepsilon_command):
-    """Mondrian leaves nobody out, and two records cannot form a class of three."""
+@pytest.mark.parametrize("algorithm", ["mondrian", "local-recoding"])
+def test_a_small_part_of_missing_values_is_refused_where_nobody_may_be_left_out(case, kepsilon_command, algorithm):
+    """Two records cannot form a class of three, and a local algorithm leaves nobody out unless it is told to."""
+    change_policy(case, "max_suppression = 0.1\n", "")
     change_field(case, "height", "", records=range(2))
-    change_policy(case, 'algorithm = "ola"', 'algorithm = "mondrian"')
+    change_policy(case, 'algorithm = "ola"', f'algorithm = "{algorithm}"')
     change_policy(case, 'range = "class"', 'range = "class"\nmissing = "class"')
-    assert "2 records have values missing that fewer than k = 3 records miss together" in refused(
-        case, kepsilon_command, code=3
-    )
+    message = refused(case, kepsilon_command, code=3)
+    assert "2 records have values missing that fewer than k = 3 records miss together" in message
+    assert "leaves no record out" in message
+    assert "allow max_suppression = 0.017" in message
 
 
 INTERVALS = 'hierarchy = { type = "intervals", widths = [5, 10] }'

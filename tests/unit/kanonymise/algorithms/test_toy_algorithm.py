@@ -127,8 +127,8 @@ def test_one_class_and_one_line_reach_check_explore_anonymise_report_and_audit(t
     assert {cell.algorithm for cell in grid.cells} == {"ola", "mondrian", "local-recoding", "one-class"}
     for audit in audits:
         assert not audit.broken, audit.findings
-    assert '["ola", "mondrian", "one-class"]' in schema
-    with pytest.raises(kepsilon.PolicyError, match="should be 'ola' or 'mondrian'"):
+    assert '["ola", "mondrian", "local-recoding", "one-class"]' in schema
+    with pytest.raises(kepsilon.PolicyError, match="should be 'ola', 'mondrian' or 'local-recoding'"):
         kepsilon.Policy.from_dict(DOCUMENT)
 
 
@@ -206,7 +206,9 @@ def test_what_is_no_name_of_an_algorithm_is_answered_with_the_names(wrong):
     """Whatever its type."""
     with pytest.raises(kepsilon.PolicyError) as caught:
         kepsilon.Policy.from_dict({**tomllib.loads(POLICY), "algorithm": wrong})
-    assert [str(problem) for problem in caught.value.problems] == ["policy: algorithm: should be 'ola' or 'mondrian'."]
+    assert [str(problem) for problem in caught.value.problems] == [
+        "policy: algorithm: should be 'ola', 'mondrian' or 'local-recoding'."
+    ]
 
 
 def test_a_hierarchy_is_asked_for_by_the_algorithm_that_needs_it():

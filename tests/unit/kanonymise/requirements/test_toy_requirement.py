@@ -67,7 +67,7 @@ def fewest_combinations(release, table):
     return min(map(len, found.values()))
 
 
-@pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
+@pytest.mark.parametrize("algorithm", ["ola", "mondrian", "local-recoding"])
 def test_one_class_and_one_line_reach_check_explore_anonymise_and_the_report(algorithm, tmp_path):
     """What every class has to satisfy is counted in the release, and was not so without the requirement."""
     table, policy = records(), kepsilon.Policy.from_dict({**DOCUMENT, "algorithm": algorithm})
@@ -85,10 +85,13 @@ def test_one_class_and_one_line_reach_check_explore_anonymise_and_the_report(alg
     assert f"{n_classes:,}" in (tmp_path / "report.html").read_text(encoding="utf-8")
     shown = {(cell.algorithm, cell.k): cell.prediction.classes.count for cell in grid.cells if cell.epsilon == 2}
     assert shown[algorithm, 3] == n_classes
-    assert len(shown) == 4
+    assert len(shown) == 6
 
 
-@pytest.mark.parametrize(("algorithm", "said"), [("ola", "cannot be met"), ("mondrian", "before any cut")])
+@pytest.mark.parametrize(
+    ("algorithm", "said"),
+    [("ola", "cannot be met"), ("mondrian", "before any cut"), ("local-recoding", "before any cut")],
+)
 def test_what_cannot_be_met_is_refused_in_its_words(algorithm, said):
     """Three kinds of people cannot make a class of four combinations."""
     table = pa.Table.from_pylist([person for person in people(3) for _ in range(10)])
