@@ -53,8 +53,8 @@ class Cell(JsonValue):
         """The attacker of the headline, who links most of those who need only the quasis; None for a refused cell."""
         if self.prediction is None:
             return None
-        words = self.prediction.linking_risk.headline.attacker
-        return next((own for own in self.prediction.attackers if own.in_words == words), None)
+        risk = self.prediction.linking_risk.headline.risk
+        return next((own for own in self.prediction.attackers if own.needs_only_quasis and own.risk == risk), None)
 
     def to_json(self) -> Json:
         """The setting and the figures that cells are compared by."""

@@ -28,25 +28,20 @@ class Split(JsonValue):
     """Other top-level keys of the policy that change, such as k; None takes a key out."""
     others: tuple[str, ...] = ()
     """Quasis that are no numbers, which are k-quasis in every split."""
+    name: str = ""
+    """What is different from the curator's policy, in words; made from `switched` unless it is given."""
     policy: Policy | None = field(default=None, compare=False, repr=False)
     """The policy with this split; None where no policy can have it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "switched", FrozenMapping(self.switched))
         object.__setattr__(self, "settings", FrozenMapping(self.settings))
+        object.__setattr__(self, "name", self.name or _name_of(self.switched))
 
     @property
     def is_own(self) -> bool:
         """Whether this is the split of the curator's policy."""
         return not self.switched
-
-    @property
-    def name(self) -> str:
-        """What is different from the curator's policy, in words."""
-        if self.is_own:
-            return "your policy's own split"
-        parts = [f"{shown_name(name)} as {ROLES[str(own['role'])]}" for name, own in self.switched.items()]
-        return " and ".join(parts)
 
     @property
     def changes(self) -> Json:
@@ -60,3 +55,8 @@ class Split(JsonValue):
             "epsilon_quasis": [*self.epsilon_quasis],
             "switched": {name: dict(own) for name, own in self.switched.items()},
         }
+
+
+def _name_of(switched: Mapping[str, Json]) -> str:
+    parts = [f"{shown_name(name)} as {ROLES[str(own['role'])]}" for name, own in switched.items()]
+    return " and ".join(parts) or "your policy's own split"

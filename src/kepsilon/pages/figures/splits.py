@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kepsilon.grid.cells import Cell
-from kepsilon.pages.charts import Bar, Segment, bar_chart
+from kepsilon.pages.charts import Bar, Dot, Segment, bar_chart, scatter_chart
 from kepsilon.pages.charts.axes import percent as axis_percent
 from kepsilon.pages.charts.palette import BLUE, ORANGE, VERMILLION
+from kepsilon.pages.charts.scatter import SHAPES
 from kepsilon.pages.figures.explored import Explored
 from kepsilon.pages.figures.figure import Figure, Section, Table
 from kepsilon.pages.figures.grid_lead import limits_words, why_words
@@ -56,9 +57,8 @@ def split_notes(explored: Explored) -> list[str]:
     split = explored.grid.cells[0].split
     if split is not None and split.others:
         notes.append(f"k-quasis in every split, because they are no numbers: {listed([*split.others])}.")
-    if explored.met:
-        policy = explored.grid.policy
-        notes.append(single_risk_in_words([*policy.k_quasis, *policy.epsilon_quasis]))
+    if explored.met and split is not None:
+        notes.append(single_risk_in_words([*split.others, *split.k_quasis, *split.epsilon_quasis]))
     if any(own.linking_risk.headline.risk.variance for own in explored.met):
         notes.append(
             "With several ε-quasis figures are simulated. They are given ± 2 standard errors, and keep a limit only with three "
@@ -71,13 +71,10 @@ def split_sections(explored: Explored) -> Iterator[Section]:
     cells = [(cell, cell.prediction) for cell in explored.grid.cells if cell.prediction is not None]
     if not cells:
         return
-    yield Section(
-        title="Risk and cost side by side",
-        figures=[
-            _risks(explored, cells),
-            *([_costs(cells)] if any(own.distortion is not None for _, own in cells) else []),
-        ],
-    )
+    figures = [_risks(explored, cells)]
+    if any(found.distortion is not None for _, found in cells):
+        figures += [_costs(cells), _both(explored, cells)]
+    yield Section(title="Risk and cost side by side", figures=figures)
 
 
 def _risks(explored: Explored, cells: list[tuple[Cell, Prediction]]) -> Figure:
@@ -112,10 +109,13 @@ def _costs(cells: list[tuple[Cell, Prediction]]) -> Figure:
         if found.distortion is None:
             rows.append([_capital(cell.name), percent(found.loss.precision.overall), "undefined", "undefined"])
             continue
-        n_grouped, n_noisy = len(found.loss.precision.by_attribute), len(found.error)
-        by_loss = found.loss.precision.overall * n_grouped / (n_grouped + n_noisy)
-        by_error = max(0.0, found.distortion - by_loss)
-        error = by_error * (n_grouped + n_noisy) / n_noisy if n_noisy else None
+        n_grouped, errors = (
+            len(found.loss.precision.by_attribute),
+            [own.range_relative or 0.0 for own in found.error.values()],
+        )
+        by_error = sum(errors) / max(1, n_grouped + len(errors))
+        by_loss = max(0.0, found.distortion - by_error)
+        error = sum(errors) / len(errors) if errors else None
         segments = [Segment("generalised", by_loss, BLUE), Segment("noise or averages", by_error, ORANGE)]
         bars.append(Bar(_short(cell), segments, distortion(found.distortion)))
         rows.append(
@@ -134,6 +134,49 @@ def _costs(cells: list[tuple[Cell, Prediction]]) -> Figure:
         drawing=bar_chart(bars, title="Distortion by split", label="distortion"),
         table=Table(
             headers=["split", "detail lost, k-quasis", "error of the range, ε-quasis", "distortion"], rows=rows
+        ),
+    )
+
+
+def _both(explored: Explored, cells: list[tuple[Cell, Prediction]]) -> Figure:
+    """All splits by risk and distortion; the shape of a dot says how many ε-quasis the split has."""
+    counts = sorted({len(found.error) for _, found in cells})
+    shapes = {n: SHAPES[i % len(SHAPES)] for i, n in enumerate(counts)}
+    chosen = explored.choice.cell
+    points = [(cell, found, found.distortion) for cell, found in cells if found.distortion is not None]
+    dots = [
+        Dot(
+            cost,
+            found.linking_risk.headline.risk.total,
+            VERMILLION if cell.split is not None and cell.split.is_own else BLUE,
+            shapes[len(found.error)],
+            is_front=cell.pareto,
+            is_pale=not explored.choice.limits.allow(cell),
+            is_chosen=cell == chosen,
+        )
+        for cell, found, cost in points
+    ]
+    return Figure(
+        title="Both at once",
+        sentences=["Down is safer, left is closer to the original. No split beats those along the line."],
+        drawing=scatter_chart(
+            dots,
+            title="Linking risk against distortion, by split",
+            x_label="distortion",
+            y_label="records linked",
+            colours=[("your policy", VERMILLION), ("other splits", BLUE)],
+            shapes=[(plural(n, "ε-quasi"), shape) for n, shape in shapes.items()],
+            y_words=axis_percent,
+            limit=explored.limit("max_risk"),
+            chosen_words="chosen" if chosen is not None else "",
+        ),
+        table=Table(
+            headers=["on the line", "distortion", "records linked"],
+            rows=[
+                [_capital(cell.name), distortion(cost), percent(found.linking_risk.headline.risk.total)]
+                for cell, found, cost in points
+                if cell.pareto
+            ],
         ),
     )
 
