@@ -276,6 +276,17 @@ def _step(scene: Scene) -> Any:
     )
 
 
+def _max_level(scene: Scene) -> Any:
+    """A level that hierarchy or step have, mostly a high one, so that classes of k can still be made."""
+    hierarchy = scene.attribute.get("hierarchy")
+    if hierarchy is None:
+        return scene.rng.choice([0, 2, 5, 60]) if "step" in scene.attribute else ABSENT
+    by_type = {"intervals": "widths", "groups": "levels", "dates": "units"}
+    kind = hierarchy["type"]
+    height = len(hierarchy[by_type[kind]]) + 1 if kind in by_type else hierarchy.get("length", 1)
+    return max(0, height - scene.rng.choice([0, 0, 0, 1]))
+
+
 def _units(scene: Scene) -> list[str]:
     return scene.rng.choice(
         [
@@ -388,6 +399,8 @@ HOW: dict[str, How] = {
     "attributes.k-quasi.missing_values": maybe(0.2, _codes),
     "attributes.k-quasi.hierarchy": _hierarchy,
     "attributes.k-quasi.step": only_if(lambda scene: scene.column.holds == "numbers", _step),
+    "attributes.k-quasi.importance": maybe(0.3, one_of(1, 0.01, 0.5, 2, 5.0, 1000)),
+    "attributes.k-quasi.max_level": maybe(0.2, _max_level),
     "attributes.k-quasi.hierarchy.mask.side": maybe(0.5, any_value("attributes.k-quasi.hierarchy.mask.side")),
     "attributes.k-quasi.hierarchy.mask.char": maybe(0.3, one_of("*", "#", "x", "0", "é", "-", " ", "\U0001f600")),
     "attributes.k-quasi.hierarchy.mask.length": _length,

@@ -53,14 +53,14 @@ def test_a_new_setting_is_noticed(monkeypatch):
     before = all_settings()  # remembered before the schema grows, whichever test comes first
     grown = copy.deepcopy(kepsilon.json_schema())
     grown["properties"]["household"] = {"type": "string"}
-    grown["properties"]["loss"]["enum"].append("ncp")
+    grown["properties"]["loss"]["enum"].append("gain")
     grown["$defs"]["KQuasi"]["properties"]["weight"] = {"anyOf": [{"type": "number"}, {"type": "null"}]}
     grown["$defs"]["EpsilonQuasi"]["properties"]["kind"] = {"enum": ["number", "date"]}
     monkeypatch.setattr(settings, "schema", lambda: grown)
     now = {name for name in settings._walk(grown, "") if not name.startswith(settings.ONLY_OF_SENSITIVE)}
     assert now - before == {
         "household",
-        "loss = ncp",
+        "loss = gain",
         "attributes.k-quasi.weight",
         "attributes.epsilon-quasi.kind",
         "attributes.epsilon-quasi.kind = number",

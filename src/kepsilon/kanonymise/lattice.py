@@ -54,9 +54,11 @@ class Lattice:
                 yield (*node[:attribute], level + 1, *node[attribute + 1 :])
 
 
-def lattice_of(domains: Sequence[Domain]) -> Lattice:
-    """The generalisation lattice of some attributes."""
-    return Lattice(n_levels=tuple(domain.n_levels for domain in domains))
+def lattice_of(domains: Sequence[Domain], *, max_levels: Sequence[int | None] | None = None) -> Lattice:
+    """The generalisation lattice of some attributes, without the levels above `max_levels`."""
+    highest = max_levels or (None,) * len(domains)
+    own = zip(domains, highest, strict=True)
+    return Lattice(n_levels=tuple(d.n_levels if top is None else min(d.n_levels, top + 1) for d, top in own))
 
 
 def height(node: Node) -> int:

@@ -75,6 +75,22 @@ class KQuasi(Specification):
     """What to do with records whose value is not in the hierarchy, or is no number though there is a step."""
     missing_values: MissingValues | None = None
     """Texts that mean missing, instead of those that the policy has for all quasis."""
+    importance: Annotated[Number, Field(gt=0, le=1000)] = 1
+    """The weight of its loss, beside those of the other k-quasis."""
+    max_level: Annotated[int, Field(ge=0, strict=True)] | None = None
+    """The highest level that it may be generalised to; level j of numbers with a step is intervals of 2^j steps."""
+
+    @model_validator(mode="after")
+    def _has_the_level(self) -> Self:
+        height = None if self.hierarchy is None else self.hierarchy.height
+        if self.max_level is None or (self.step is not None and self.hierarchy is None):
+            return self
+        if self.hierarchy is None:
+            raise PydanticCustomError("max_level", "max_level needs a hierarchy or a step, which has levels")
+        if height is not None and self.max_level > height:
+            what = "max_level is {stated}, and the highest level of the hierarchy is {height}"
+            raise PydanticCustomError("max_level", what, {"stated": self.max_level, "height": height})
+        return self
 
     @property
     def reads_numbers(self) -> bool:

@@ -44,6 +44,8 @@ class Domain:
     """`up[l]` maps codes of level l to codes of level l + 1; non-decreasing, and onto."""
     line: NumberLine | None = None
     """The number line of its values where the policy has a `step`: local algorithms then publish intervals."""
+    of_intervals: FloatArray | None = None
+    """The number of every code, NaN for null, where the hierarchy is one of intervals, shape (n_values,)."""
     generalises: bool = True
     """False where the attribute has no hierarchy: OLA refuses it, Mondrian publishes intervals or sets of values."""
 
@@ -54,6 +56,11 @@ class Domain:
     @property
     def n_levels(self) -> int:
         return len(self.levels)
+
+    @property
+    def numbers(self) -> FloatArray | None:
+        """The number of every code, NaN for null, shape (n_values,); None where values are not read as numbers."""
+        return self.of_intervals if self.line is None else self.line.positions
 
     @property
     def has_null(self) -> bool:

@@ -44,6 +44,8 @@ class PlacedValues:
     """Whether there is a hierarchy."""
     step: Fraction | None
     """The public step that numbers are cut and labelled on, if the policy has one."""
+    are_numbers: bool
+    """Whether step or hierarchy read the values as numbers."""
     lacks_step: bool
     """Whether the values are numbers and have neither a hierarchy nor a step, so that no safe label is known."""
     has_other_sign: bool
@@ -82,6 +84,7 @@ def place_values(
         is_number=is_number,
         generalises=has_hierarchy,
         step=None if attribute.step is None else fraction(attribute.step),
+        are_numbers=attribute.reads_numbers,
         lacks_step=not has_step and not has_hierarchy and _are_numbers(known, PLAIN if is_typed else reading),
         has_other_sign=any(is_wrong),
     )
@@ -110,6 +113,8 @@ def domain_of(placed: PlacedValues) -> tuple[Domain, IntArray]:
             )
         ) from None
     if placed.step is None:
+        if placed.are_numbers and positions is not None:
+            domain = replace(domain, of_intervals=positions[np.argsort(codes)])
         return domain, codes[of_value]
     by_code = [numbers[i] for i in np.argsort(codes).tolist()]
     return replace(domain, line=number_line(by_code, step=placed.step)), codes[of_value]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -188,3 +189,43 @@ def test_the_schema_knows_every_key():
     schema = json.dumps(json_schema())
     for key in (*Policy.model_fields, "hierarchy", "precision", "range", "unlisted", "widths", "units", "k-quasi"):
         assert f'"{key}"' in schema
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"importance": 0}, "greater than 0"),
+        ({"importance": -1}, "greater than 0"),
+        ({"importance": 1001}, "less than or equal to 1000"),
+        ({"importance": float("nan")}, "finite number"),
+        ({"importance": True}, "should be a number"),
+        ({"max_level": -1}, "greater than or equal to 0"),
+        ({"max_level": 1.0}, "should be a valid integer"),
+        ({"max_level": 3}, "max_level is 3, and the highest level of the hierarchy is 2"),
+        ({"hierarchy": {"type": "suppress"}, "max_level": 2}, "the highest level of the hierarchy is 1"),
+        ({"hierarchy": {"type": "mask", "length": 5}, "max_level": 6}, "the highest level of the hierarchy is 5"),
+        (
+            {"hierarchy": {"type": "dates", "units": ["month"]}, "max_level": 3},
+            "the highest level of the hierarchy is 2",
+        ),
+        ({"hierarchy": None, "max_level": 1}, "max_level needs a hierarchy or a step"),
+    ],
+    ids=str,
+)
+def test_importance_and_max_level_are_refused_where_they_mean_nothing(settings, why):
+    """A weight of 0 would let a column go for nothing, and a level that is not there would limit nothing."""
+    zip_code = {"role": "k-quasi", "hierarchy": {"type": "groups", "levels": [{"a": ["1"]}]}, **settings}
+    with pytest.raises(PolicyError, match=re.escape(why)):
+        Policy.from_dict(changed(algorithm="mondrian", attributes={**GOOD["attributes"], "zip": zip_code}))
+
+
+def test_importance_and_max_level_have_a_place_in_the_written_policy():
+    """Whoever reads the record sees what was asked for."""
+    zip_code = {"role": "k-quasi", "hierarchy": {"type": "mask"}, "importance": 2.5, "max_level": 3}
+    years = {"role": "k-quasi", "step": 5, "max_level": 40}
+    policy = Policy.from_dict(
+        changed(algorithm="mondrian", attributes={**GOOD["attributes"], "zip": zip_code, "y": years})
+    )
+    assert (policy.k_quasis["zip"].importance, policy.k_quasis["zip"].max_level) == (2.5, 3)
+    assert (policy.k_quasis["y"].importance, policy.k_quasis["y"].max_level) == (1, 40)
+    assert Policy.from_dict(policy.model_dump(mode="json", exclude_none=True)) == policy

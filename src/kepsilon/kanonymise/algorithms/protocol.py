@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 from kepsilon.errors import AnonymisationError
@@ -12,6 +13,7 @@ from kepsilon.kanonymise.requirements import beyond_k
 from kepsilon.kanonymise.requirements.protocol import Requirement
 from kepsilon.policy.choices import AlgorithmFacts
 from kepsilon.policy.policy import Policy
+from kepsilon.policy.roles import fraction
 from kepsilon.table.classes import Recoding
 from kepsilon.table.frequency import FrequencyTable
 
@@ -51,6 +53,15 @@ class Request:
         No class may mix their values.
         """
         return range(len(self.policy.k_quasis), len(table.domains))
+
+    def importance(self, table: FrequencyTable) -> tuple[Fraction, ...]:
+        """The weight of the loss of each attribute, exactly as the policy states it; 0 for attributes that are fixed."""
+        stated = [fraction(own.importance) for own in self.policy.k_quasis.values()]
+        return (*stated, *(Fraction(0) for _ in self.fixed(table)))
+
+    def max_levels(self, table: FrequencyTable) -> tuple[int | None, ...]:
+        """The highest level that each attribute may have; None where the policy does not limit it."""
+        return (*(own.max_level for own in self.policy.k_quasis.values()), *(None for _ in self.fixed(table)))
 
 
 class Algorithm(AlgorithmFacts, Protocol):

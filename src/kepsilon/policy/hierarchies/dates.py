@@ -56,6 +56,11 @@ class DatesHierarchy(Specification):
             raise PydanticCustomError("format", "format is not a way of writing dates that strptime can read") from None
         return self
 
+    @property
+    def height(self) -> int:
+        """The highest level, the one label for all."""
+        return len(self.units) + 1
+
     def level_in_words(self, level: int) -> str:
         return self.units[level - 1] if level <= len(self.units) else ""
 

@@ -79,6 +79,11 @@ class FileHierarchy(Specification):
         self._file = path
         return self
 
+    @property
+    def height(self) -> int:
+        """The highest level that the file lists."""
+        return self._n_levels
+
     def level_in_words(self, level: int) -> str:  # noqa: ARG002 (its levels have no names)
         return ""
 

@@ -52,6 +52,11 @@ class GroupsHierarchy(Specification):
         if cyclic is not None:
             yield f'"{cyclic}" is its own ancestor: the hierarchy is cyclic'
 
+    @property
+    def height(self) -> int:
+        """The highest level, the one label for all."""
+        return len(self.levels) + 1
+
     def level_in_words(self, level: int) -> str:  # noqa: ARG002 (its levels have no names)
         return ""
 

@@ -38,6 +38,11 @@ class IntervalsHierarchy(Specification):
                 )
         return self
 
+    @property
+    def height(self) -> int:
+        """The highest level, the one label for all."""
+        return len(self.widths) + 1
+
     def level_in_words(self, level: int) -> str:
         return f"intervals of {plain(exact(self.widths[level - 1]))}" if level <= len(self.widths) else ""
 

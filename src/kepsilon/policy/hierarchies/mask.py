@@ -26,6 +26,11 @@ class MaskHierarchy(Specification):
     The longest value of the data does not set it, because one record would then show in the labels of all.
     """
 
+    @property
+    def height(self) -> int | None:
+        """The highest level, at which every character is masked; None where only the data tells the length."""
+        return self.length
+
     def level_in_words(self, level: int) -> str:
         where = "last" if self.side == "right" else "first"
         return f"its {where} {f'{level} characters' if level > 1 else 'character'} masked"

@@ -13,6 +13,11 @@ class SuppressHierarchy(Specification):
     type: Literal["suppress"]
     label: str = "*"
 
+    @property
+    def height(self) -> int:
+        """The highest level, the one label for all."""
+        return 1
+
     def level_in_words(self, level: int) -> str:  # noqa: ARG002 (its levels have no names)
         return ""
 
