@@ -18,7 +18,6 @@ from kepsilon.auditing.findings import Findings
 from kepsilon.auditing.labels import ReadLabel, label_reader
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.tables import Original, Released
-from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.keys import number
@@ -134,7 +133,7 @@ class ReconstructedClasses:
 
 def releases_all(policy: Policy) -> bool:
     """Whether every record that stays is released: neither the algorithm nor confident k leaves any out."""
-    return policy.confidence is None and not ALGORITHMS[policy.algorithm].may_suppress
+    return policy.confidence is None and not policy.may_suppress
 
 
 def as_one_class(original: Original, classes: ReconstructedClasses) -> ReconstructedClasses:

@@ -47,7 +47,7 @@ def check_counts(case: AuditCase) -> None:
         )
     if classes.n_suppressed is not None:
         is_sound &= _check_suppression(case)
-    elif algorithm.may_suppress and not has_confidence:
+    elif policy.may_suppress and not has_confidence:
         is_sound &= _check_left_out(case, n_released)
     n_unclear = int(np.count_nonzero(~classes.is_known))
     if is_sound and n_unclear == 0:
@@ -73,8 +73,7 @@ def check_counts(case: AuditCase) -> None:
 
 def _limit(case: AuditCase) -> int:
     """Number of records that the algorithm may leave out."""
-    may_suppress = ALGORITHMS[case.policy.algorithm].may_suppress
-    return case.policy.most_suppressed(case.original.n_staying) if may_suppress else 0
+    return case.policy.most_suppressed(case.original.n_staying)
 
 
 def _check_left_out(case: AuditCase, n_released: int) -> bool:

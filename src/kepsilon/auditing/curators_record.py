@@ -28,7 +28,6 @@ from kepsilon.auditing.stated_attackers import compare_attackers
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.auditing.survival import compare_survival
 from kepsilon.json_values import Json, json_of
-from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.guarantee import statement
 from kepsilon.special_files import special_kind
 from kepsilon.table.arrays import FloatArray
@@ -207,7 +206,7 @@ def _recomputed(case: AuditCase) -> Json:
     is_complete = classes.all_known and n_taken_out_with_class(case) == 0
     if classes.dm_star is not None:
         known["loss"]["dm*"] = classes.dm_star
-    elif is_complete and not ALGORITHMS[policy.algorithm].may_suppress:
+    elif is_complete and not policy.may_suppress:
         known["loss"]["dm*"] = int(np.sum(classes.n_originals.astype(object) ** 2))
     if classes.levels is not None:
         known["levels"] = dict(zip(original.domains, classes.levels, strict=True))
@@ -229,7 +228,7 @@ def _suppressed(case: AuditCase) -> Json:
     n_left_out = case.original.n_staying - case.released.n_records
     if case.classes.n_suppressed is not None:
         by_k = case.classes.n_suppressed
-    elif not ALGORITHMS[case.policy.algorithm].may_suppress:
+    elif not case.policy.may_suppress:
         by_k = 0
     elif case.policy.confidence is None:
         by_k = n_left_out

@@ -20,7 +20,6 @@ import numpy as np
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
-from kepsilon.table.keys import number
 
 RelativeWidth = Callable[[IntArray, IntArray], FloatArray]
 """Distance between two codes of one attribute, as a share of that between the table's first and last code."""
@@ -110,34 +109,30 @@ def places_of(table: FrequencyTable) -> tuple[IntArray, ...]:
     )
 
 
-def whole_table(table: FrequencyTable, *, fixed: Sequence[int]) -> Runs:
-    """The table before the first cut: one part for each combination of values of the `fixed` attributes.
-
-    Attributes in `fixed` must not be generalised; if there are none, the whole table is one part.
-    """
-    codes = places_of(table)
-    part_of, n_parts = number(
-        [codes[attribute] for attribute in fixed],
-        sizes=[table.domains[attribute].n_values for attribute in fixed],
-        length=table.n_combinations,
-    )
-    order = np.argsort(part_of, kind="stable")
-    lengths = np.bincount(part_of, minlength=n_parts)
+def runs_of(table: FrequencyTable, part_of: IntArray, *, n_parts: int) -> Runs:
+    """Parts of the table as runs; `part_of` is the part of every combination, −1 for those in none."""
+    members = np.flatnonzero(part_of >= 0)
+    members = members[np.argsort(part_of[members], kind="stable")]
+    own = part_of[members]
     return Runs(
-        combinations=order,
-        codes=tuple(column[order] for column in codes),
-        weights=table.counts[order].astype(np.int64),
-        lengths=lengths,
-        sizes=np.bincount(part_of, weights=table.counts, minlength=n_parts).astype(np.int64),
+        combinations=members,
+        codes=tuple(column[members] for column in places_of(table)),
+        weights=table.counts[members].astype(np.int64),
+        lengths=np.bincount(own, minlength=n_parts),
+        sizes=np.bincount(own, weights=table.counts[members], minlength=n_parts).astype(np.int64),
     )
 
 
-def relative_width(domain: Domain) -> RelativeWidth:
-    """The function that measures widths in one attribute: by the numbers of cells where it has a step, else by code."""
+def relative_width(domain: Domain, *, weight: float = 1) -> RelativeWidth:
+    """The function that measures widths in one attribute: by the numbers of cells where it has a step, else by code.
+
+    Widths are multiplied by a weight.
+    """
     if domain.line is not None:
-        return domain.line.relative_width()
+        width = domain.line.relative_width()
+        return lambda first, last: weight * width(first, last)
     whole = max(1, domain.n_values - 1)
-    return lambda first, last: (last - first) / whole
+    return lambda first, last: weight * (last - first) / whole
 
 
 def cut(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from kepsilon.kanonymise.class_labels import label_parts
 from kepsilon.kanonymise.requirements.protocol import Requirement, all_met
 from kepsilon.kanonymise.table_parts import LabelStyle, TableParts
 from kepsilon.table.arrays import IntArray
-from kepsilon.table.classes import AttributeLabels, Recoding
+from kepsilon.table.classes import SUPPRESSED, AttributeLabels, Recoding
 from kepsilon.table.frequency import FrequencyTable
 from kepsilon.table.keys import number, number_by_first
 
@@ -24,7 +25,7 @@ class Partition:
     further: tuple[Requirement, ...]
     """The requirements beyond k records that every part meets."""
     part_of: IntArray
-    """Part of every combination, shape (n_combinations,)."""
+    """Part of every combination, or SUPPRESSED, shape (n_combinations,)."""
     sizes: IntArray
     """Number of records in every part, shape (n_parts,); none is below k."""
 
@@ -33,15 +34,29 @@ class Partition:
         return len(self.sizes)
 
 
+def partition_of(table: FrequencyTable, part_of: IntArray, *, k: int, further: Sequence[Requirement] = ()) -> Partition:
+    """The partition with these parts, numbered anew by their first combination; SUPPRESSED stays so."""
+    released = np.flatnonzero(part_of != SUPPRESSED)
+    own, n_parts = number([part_of[released]], sizes=[int(part_of.max(initial=-1)) + 1], length=len(released))
+    own = number_by_first(own, n_distinct=n_parts)[own]
+    numbered: IntArray = np.full(len(part_of), SUPPRESSED, dtype=np.int32)
+    numbered[released] = own
+    sizes = np.bincount(own, weights=table.counts[released], minlength=n_parts).astype(np.int64)
+    return Partition(k=k, further=tuple(further), part_of=numbered, sizes=sizes)
+
+
 def recode(table: FrequencyTable, partition: Partition, *, labels: LabelStyle = "siblings") -> Recoding:
     """Classes and their labels; parts with equal labels in every attribute become one class. `partition` is of this table."""
+    released = partition.part_of != SUPPRESSED
+    part_of = partition.part_of[released]
     by_attribute = [
         label_parts(
             domain,
             TableParts(
-                part_of=partition.part_of,
+                part_of=part_of,
                 n_parts=partition.n_parts,
-                codes=codes,
+                codes=codes[released],
+                all_codes=codes,
                 counts=table.counts,
                 k=partition.k,
                 persons=table.persons,
@@ -59,7 +74,8 @@ def recode(table: FrequencyTable, partition: Partition, *, labels: LabelStyle = 
     sizes = np.bincount(class_of_part, weights=partition.sizes, minlength=n_classes).astype(np.int64)
     if (sizes < partition.k).any():
         raise RuntimeError("a class has fewer than k records; this is a bug, and nothing may be released")
-    class_of: IntArray = class_of_part.astype(np.int32)[partition.part_of]
+    class_of: IntArray = np.full(table.n_combinations, SUPPRESSED, dtype=np.int32)
+    class_of[released] = class_of_part[part_of]
     if not all_met(partition.further, table, class_of, n_classes=n_classes).all():
         raise RuntimeError("a class fails a requirement; this is a bug, and nothing may be released")
     return Recoding(

@@ -25,25 +25,27 @@ NULL = "null"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableParts:
-    """Which part every combination is in, and which value of one attribute it has; no part is empty."""
+    """Which part every released combination is in, and which value of one attribute it has; no part is empty."""
 
     part_of: IntArray
-    """Part of every combination, shape (n_combinations,)."""
+    """Part of every released combination, shape (n_released,)."""
     n_parts: int
     codes: IntArray
-    """Code of every combination in the attribute, shape (n_combinations,)."""
+    """Code of every released combination in the attribute, shape (n_released,)."""
+    all_codes: IntArray
+    """Code of every combination, released or not, shape (n_combinations,)."""
     counts: IntArray
-    """Records of every combination, shape (n_combinations,)."""
+    """Records of every combination, released or not, shape (n_combinations,)."""
     k: int
     """The smallest number of records, or of persons, that may be told apart."""
     persons: PersonCounts | None = None
-    """Those of the combinations; None where every record is a person."""
+    """Those of all combinations; None where every record is a person."""
 
     def holders(self, n_values: int) -> IntArray:
         """How many records, or persons, hold each value of the attribute in the whole data, shape (n_values,)."""
         if self.persons is not None:
-            return self.persons.in_classes(self.codes, n_classes=n_values)
-        return np.bincount(self.codes, weights=self.counts, minlength=n_values).astype(np.int64)
+            return self.persons.in_classes(self.all_codes, n_classes=n_values)
+        return np.bincount(self.all_codes, weights=self.counts, minlength=n_values).astype(np.int64)
 
     def extremes(self, places: IntArray) -> tuple[IntArray, IntArray]:
         """Smallest and largest place in every part, two arrays (n_parts,); `places` are by code."""

@@ -21,11 +21,12 @@ class BuiltInAlgorithm:
 
     name: str
     title: str
-    needs_hierarchies: bool
-    may_suppress: bool
-    has_levels: bool
     home: str
     """Name of the module that defines `find`."""
+    needs_hierarchies: bool = False
+    may_suppress: bool = True
+    suppresses_freely: bool = False
+    has_levels: bool = False
 
     @property
     def find(self) -> Callable[..., Any]:
@@ -38,10 +39,15 @@ _HOME = "kepsilon.kanonymise.algorithms"
 
 for _algorithm in (
     BuiltInAlgorithm(
-        name="ola", title="OLA", needs_hierarchies=True, may_suppress=True, has_levels=True, home=f"{_HOME}.ola",
+        name="ola",
+        title="OLA",
+        needs_hierarchies=True,
+        may_suppress=True,
+        suppresses_freely=True,
+        has_levels=True,
+        home=f"{_HOME}.ola",
     ),
-    BuiltInAlgorithm(
-        name="mondrian", title="Mondrian", needs_hierarchies=False, may_suppress=False, has_levels=False, home=f"{_HOME}.mondrian",
-    ),
-):  # fmt: skip
+    BuiltInAlgorithm(name="mondrian", title="Mondrian", home=f"{_HOME}.mondrian"),
+    BuiltInAlgorithm(name="local-recoding", title="Local recoding", home=f"{_HOME}.local_recoding"),
+):
     ALGORITHMS.add(_algorithm)

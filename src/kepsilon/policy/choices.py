@@ -82,6 +82,13 @@ class AlgorithmFacts(Named, Protocol):
         """Whether the algorithm may leave records out, within `max_suppression`."""
 
     @property
+    def suppresses_freely(self) -> bool:
+        """Whether records are left out to keep the detail of others; a policy has to state `max_suppression` then.
+
+        Otherwise only such are left out that the policy keeps apart from all others, and none if it does not state it.
+        """
+
+    @property
     def has_levels(self) -> bool:
         """Whether every k-quasi is published at one level of its hierarchy in all classes."""
 

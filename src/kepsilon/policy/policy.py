@@ -53,14 +53,14 @@ class Policy(Specification):
     epsilon: Annotated[Number, Field(ge=float(SMALLEST_EPSILON), le=int(LARGEST_EPSILON))] | None = None
     """How far apart noise lets the chances of two values be; required where noise is drawn."""
     algorithm: Annotated[str, OneOf(ALGORITHMS)]
-    max_suppression: Share
-    """Share of the records that OLA may leave out; Mondrian leaves none out."""
+    max_suppression: Share = Field(default_factory=lambda: None, validate_default=True)
+    """Share of the records that may be left out to reach k: OLA has to be told, the others leave none out by default."""
     confidence: Annotated[Number, Field(gt=0, lt=1)] | None = None
     """Leave out records that noise left with too few originals to hide among, at this confidence; off by default."""
     confidence_rule: Literal["text", "strict", "suppress_zero"] = "text"
     """What becomes of a record that noise has moved away from every original of its class."""
     max_total_suppression: Share | None = None
-    """Limit on what OLA leaves out plus what confident k is expected to; checked before any noise is drawn."""
+    """Limit on what the algorithm leaves out plus what confident k is expected to; checked before any noise is drawn."""
     max_individual_risk: Annotated[Number, Field(gt=0, le=1)] | None = None
     """Limit on how sure an attacker who matches whole classes one to one can be of any record; checked before any draw."""
     person: str | None = None
@@ -76,7 +76,7 @@ class Policy(Specification):
     loss: Literal["ncp", "entropy", "precision", "dm*"] = "dm*"
     """What OLA minimises."""
     labels: Literal["siblings", "ancestor"] = "siblings"
-    """For Mondrian: labels that say what occurs in a class, or the region of hierarchy or number line that holds it."""
+    """For local algorithms: labels that say what occurs in a class, or the region of hierarchy or number line that holds it."""
     unlisted_columns: Literal["error", "drop"] = "error"
     missing_values: MissingValues = ("",)
     """Texts of quasis that mean missing, such as "?" or "99"; empty cells always do."""
@@ -97,6 +97,16 @@ class Policy(Specification):
         for attribute in document.get("attributes", {}).values() if self.averages is not None else ():
             attribute.pop("mechanism", None)
         return document
+
+    @field_validator("max_suppression", mode="before")
+    @classmethod
+    def _stated_where_needed(cls, value: object, info: ValidationInfo) -> object:
+        """0 where nothing is stated and the algorithm can do without."""
+        if value is None and "algorithm" in info.data and not ALGORITHMS[info.data["algorithm"]].suppresses_freely:
+            return 0
+        if value is None:
+            raise PydanticCustomError("missing", "is required")
+        return value
 
     @field_validator("labels", mode="before")
     @classmethod
@@ -342,9 +352,17 @@ class Policy(Specification):
         changes: Json = {"averages": {**own, "group": group}, "confidence": None, "confidence_rule": None}
         return changes if own.get("noise") else {**changes, "epsilon": None, "epsilon_per": None}
 
+    @property
+    def may_suppress(self) -> bool:
+        """Whether the algorithm may leave any record out, which some do only where something keeps records apart."""
+        facts = ALGORITHMS[self.algorithm]
+        divides = any(own.max_level is not None for own in self.k_quasis.values())
+        divides |= any(own.missing == "class" for own in self.epsilon_quasis.values())
+        return facts.may_suppress and self.max_suppression > 0 and (facts.suppresses_freely or divides)
+
     def most_suppressed(self, n_records: int) -> int:
-        """How many of `n_records` records OLA may leave out: `max_suppression` as written, in whole records."""
-        return int(fraction(self.max_suppression) * n_records)
+        """How many of `n_records` records the algorithm may leave out: `max_suppression` as written, in whole records."""
+        return int(fraction(self.max_suppression) * n_records) if self.may_suppress else 0
 
 
 def _checked(document: Mapping[str, Any], *, name: str, folder: Path, file: Path | None = None) -> Policy:

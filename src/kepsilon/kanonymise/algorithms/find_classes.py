@@ -56,7 +56,7 @@ def _refuse_broken(recoding: Recoding, algorithm: Algorithm, table: FrequencyTab
         if not requirement.met_by(table, recoding.class_of, n_classes=n_classes).all():
             raise _bug(f"{algorithm.title} made a class that fails “{requirement.name}”")
     n_suppressed = int(table.counts[recoding.class_of == SUPPRESSED].sum())
-    if n_suppressed > (request.policy.most_suppressed(table.n_records) if algorithm.may_suppress else 0):
+    if n_suppressed > request.policy.most_suppressed(table.n_records):
         raise _bug(f"{algorithm.title} left out more records than it may")
     if (recoding.levels is not None) != algorithm.has_levels:
         raise _bug(f"{algorithm.title} has levels though it says it has none, or the other way round")

@@ -33,7 +33,7 @@ def suppression_figure(record: Record) -> Figure:
     are = "record read is" if counts.read == 1 else "records read are"
     sentences = [f"{released_words(record)} {are} released."]
     limit = record.policy.max_suppression
-    if limit is not None and ALGORITHMS[record.policy.algorithm].may_suppress:
+    if limit is not None and ALGORITHMS[record.policy.algorithm].suppresses_freely:
         sentences.append(f"At most {percent(limit)} of {_counted(record)} could be left out to reach k.")
     segments = [
         Segment("released", counts.released, GREEN),

@@ -16,6 +16,7 @@ import kepsilon
 from kepsilon.kanonymise import node_slots, person_counts
 from kepsilon.kanonymise.algorithms import Request, for_every_k, k_anonymise, mondrian, ola
 from kepsilon.kanonymise.algorithms.find_classes import _refuse_broken
+from kepsilon.kanonymise.first_parts import FirstPartsFailError
 from kepsilon.kanonymise.person_counts import PersonCounter
 from kepsilon.kanonymise.requirements import requirements_of
 from kepsilon.kanonymise.requirements.k_persons import KPersons
@@ -193,7 +194,7 @@ def test_mondrian_cuts_where_the_textbook_does_by_persons(made_up, k, data):
     assume(min(map(len, first.values())) >= k)
     too_few = sum(len(own) for own in first.values() if len(set(own)) < k)
     if too_few:
-        with pytest.raises(mondrian.FixedPartUnmetError) as caught:
+        with pytest.raises(FirstPartsFailError) as caught:
             mondrian.partition(table, k=k, fixed=fixed, further=[KPersons(k=k)])
         assert caught.value.n_records == too_few
         return
@@ -250,7 +251,7 @@ def test_mondrian_keeps_persons_diversity_and_closeness_together(made_up, k):
     further = [ASKED[name](k) for name in ("persons", "distinct", "entropy", "t")]
     try:
         recoding = mondrian.anonymise(table, k=k, further=further)
-    except (mondrian.FixedPartTooSmallError, mondrian.FixedPartUnmetError):
+    except FirstPartsFailError:
         whole = np.zeros(table.n_combinations, dtype=np.int64)
         assert not all_met([KRecords(k=k), *further], table, whole, n_classes=1).all()
         return

@@ -28,6 +28,7 @@ class OneClass:
     title = "One class"
     needs_hierarchies = False
     may_suppress = False
+    suppresses_freely = False
     has_levels = False
 
     def find(self, table, request):
@@ -47,6 +48,7 @@ class AsTheyAre:
     title = "As they are"
     needs_hierarchies = False
     may_suppress = True
+    suppresses_freely = True
     has_levels = False
 
     def find(self, table, request):
@@ -122,7 +124,7 @@ def test_one_class_and_one_line_reach_check_explore_anonymise_report_and_audit(t
     assert "one-class" in page
     assert "could be left out" not in page
     assert [cell.refused for cell in grid.cells if cell.algorithm == "one-class"] == [None] * 4
-    assert {cell.algorithm for cell in grid.cells} == {"ola", "mondrian", "one-class"}
+    assert {cell.algorithm for cell in grid.cells} == {"ola", "mondrian", "local-recoding", "one-class"}
     for audit in audits:
         assert not audit.broken, audit.findings
     assert '["ola", "mondrian", "one-class"]' in schema
@@ -184,13 +186,19 @@ def test_no_algorithm_is_trusted(changes, said):
             for_every_k(table, policy, ks=[3])
 
 
-def test_the_package_comes_with_two_algorithms_and_their_facts():
+def test_the_package_comes_with_three_algorithms_and_their_facts():
     """The facts are in the table, so that a policy is read without loading a search."""
     assert all(isinstance(algorithm, BuiltInAlgorithm) for algorithm in ALGORITHMS)
-    facts = {a.name: (a.title, a.needs_hierarchies, a.may_suppress, a.has_levels) for a in ALGORITHMS}
-    assert facts == {"ola": ("OLA", True, True, True), "mondrian": ("Mondrian", False, False, False)}
+    facts = {
+        a.name: (a.title, a.needs_hierarchies, a.may_suppress, a.suppresses_freely, a.has_levels) for a in ALGORITHMS
+    }
+    assert facts == {
+        "ola": ("OLA", True, True, True, True),
+        "mondrian": ("Mondrian", False, True, False, False),
+        "local-recoding": ("Local recoding", False, True, False, False),
+    }
     schema = kepsilon.json_schema()
-    assert schema["properties"]["algorithm"]["enum"] == ["ola", "mondrian"]
+    assert schema["properties"]["algorithm"]["enum"] == ["ola", "mondrian", "local-recoding"]
 
 
 @pytest.mark.parametrize("wrong", ["arx", "OLA", "", 3, ["ola"], None], ids=repr)

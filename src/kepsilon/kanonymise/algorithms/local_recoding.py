@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Local recoding: classes of least loss (ncp), each with labels of its own, found on the frequency table.
+
+1. *Cut*: the table is cut where that lowers the loss most, until no cut lowers it; and once more by bits instead of loss.
+2. *Place*: nodes of the attributes' levels are visited by rising loss, and every class among what is left that meets the
+   requirements is kept; all nodes if there are few, otherwise those that the classes of step 1 lie at, and then once
+   more with their neighbours.
+3. *Choose*: of these partitions and Mondrian's, the one whose published labels lose least. It is cut until no cut
+   lowers the loss, and classes with equal labels are merged.
+
+`candidate_cuts` says what a cut is. Nothing is drawn at random, and ties are broken by order, so that the result depends
+on the records alone and not on their order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from kepsilon.errors import AnonymisationError
+from kepsilon.kanonymise.algorithms.local_search import find_local
+from kepsilon.kanonymise.algorithms.mondrian import cut_at_medians
+from kepsilon.kanonymise.algorithms.protocol import KAnonymised, Request
+from kepsilon.kanonymise.best_cuts import PartsMeet, cut_to_the_end
+from kepsilon.kanonymise.candidate_cuts import Guide, pairs_of
+from kepsilon.kanonymise.first_parts import FirstParts, first_parts
+from kepsilon.kanonymise.local_attributes import LocalAttribute, local_attributes
+from kepsilon.kanonymise.partitions import partition_of, recode
+from kepsilon.kanonymise.placing import place
+from kepsilon.kanonymise.proposals import all_nodes, heaviest, records_by_node, with_neighbours
+from kepsilon.kanonymise.requirements.protocol import Requirement, all_met
+from kepsilon.kanonymise.table_parts import LabelStyle
+from kepsilon.table.arrays import BoolArray, IntArray
+from kepsilon.table.classes import Recoding
+from kepsilon.table.frequency import FrequencyTable
+
+FEW_NODES = 2_000
+"""If there are at most this many nodes, all of them are visited."""
+
+_MOST_COMPARISONS = 300_000_000
+"""Nodes times combinations times attributes at the most, so that placing takes seconds on large tables too."""
+
+_FEW_ATTEMPTS = 5
+"""How many cuts of a part are tried where requirements fail, in searches that are not the last."""
+
+
+def anonymise(
+    table: FrequencyTable,
+    *,
+    k: int,
+    labels: LabelStyle = "siblings",
+    fixed: Sequence[int] = (),
+    further: Sequence[Requirement] = (),
+    importance: Sequence[float] | None = None,
+    max_levels: Sequence[int | None] | None = None,
+    max_suppressed: int = 0,
+) -> Recoding:
+    """The classes that local recoding makes of a table; parameters as for `first_parts`, `importance` by attribute."""
+    parts = first_parts(table, k=k, further=further, fixed=fixed, max_levels=max_levels, max_suppressed=max_suppressed)
+    weights = importance or (1.0,) * len(table.domains)
+    return best_classes(table, parts, k=k, labels=labels, fixed=fixed, further=further, importance=weights)
+
+
+def find(table: FrequencyTable, request: Request) -> dict[int, KAnonymised | AnonymisationError]:
+    """Classes for every k, or why there are none, as `Algorithm.find` describes; each k is searched for by itself."""
+    return find_local(table, request, _classes)
+
+
+def _classes(
+    table: FrequencyTable, request: Request, parts: FirstParts, k: int, further: Sequence[Requirement]
+) -> Recoding:
+    importance = [float(weight) for weight in request.importance(table)]
+    return best_classes(
+        table,
+        parts,
+        k=k,
+        labels=request.policy.labels,
+        fixed=request.fixed(table),
+        further=further,
+        importance=importance,
+    )
+
+
+def best_classes(
+    table: FrequencyTable,
+    parts: FirstParts,
+    *,
+    k: int,
+    labels: LabelStyle,
+    fixed: Sequence[int],
+    further: Sequence[Requirement],
+    importance: Sequence[float],
+) -> Recoding:
+    """The classes that local recoding makes of the first parts of a table; parameters as for `anonymise`."""
+    attributes = local_attributes(table, k=k, style=labels, importance=importance, fixed=fixed)
+    counts = table.counts.astype(np.int64)
+    parts_meet = _parts_meet(table, further) if further else None
+    found = [
+        cut_to_the_end(
+            attributes, counts, parts.part_of, k=k, guide=guide, parts_meet=parts_meet, attempts=_FEW_ATTEMPTS
+        )
+        for guide in (Guide.LOSS, Guide.BITS)
+    ]
+    found += _placed(attributes, counts, parts.part_of, found, k=k, parts_meet=parts_meet)
+    found.append(cut_at_medians(table, parts, k=k, further=further, importance=importance).part_of)
+    losses = [round(loss_of(attributes, counts, part_of), 9) for part_of in found]
+    part_of = found[losses.index(min(losses))]
+    return _cut_and_labelled(table, attributes, part_of, k=k, labels=labels, further=further, parts_meet=parts_meet)
+
+
+def _cut_and_labelled(
+    table: FrequencyTable,
+    attributes: Sequence[LocalAttribute],
+    part_of: IntArray,
+    *,
+    k: int,
+    labels: LabelStyle,
+    further: Sequence[Requirement],
+    parts_meet: PartsMeet | None,
+) -> Recoding:
+    """Classes that no cut makes better; parts with equal labels are merged, and what that makes cuttable is cut again."""
+    counts = table.counts.astype(np.int64)
+    least = math.inf
+    while True:
+        part_of = cut_to_the_end(attributes, counts, part_of, k=k, guide=Guide.LOSS, parts_meet=parts_meet)
+        recoding = recode(table, partition_of(table, part_of, k=k, further=further), labels=labels)
+        # Where one text is a label at two levels, what is cut may be merged again, and the loss does not fall.
+        loss = round(loss_of(attributes, counts, recoding.class_of), 9)
+        if recoding.n_classes == part_of.max(initial=-1) + 1 or loss >= least:
+            return recoding
+        part_of, least = recoding.class_of, loss
+
+
+def _placed(
+    attributes: Sequence[LocalAttribute],
+    counts: IntArray,
+    part_of: IntArray,
+    found: Sequence[IntArray],
+    *,
+    k: int,
+    parts_meet: PartsMeet | None,
+) -> list[IntArray]:
+    """Partitions by placing; `found` are partitions that show which nodes are worth visiting."""
+    most = max(20, min(FEW_NODES, _MOST_COMPARISONS // max(1, len(counts) * len(attributes))))
+    nodes = all_nodes(attributes, most=most)
+    if nodes is not None:
+        return [place(attributes, counts, part_of, nodes, k=k, parts_meet=parts_meet)]
+    nodes = heaviest([records_by_node(attributes, counts, own) for own in found], most=most)
+    first = place(attributes, counts, part_of, nodes, k=k, parts_meet=parts_meet)
+    more = with_neighbours(attributes, nodes, records_by_node(attributes, counts, first), most=2 * most)
+    return [first, place(attributes, counts, part_of, more, k=k, parts_meet=parts_meet)]
+
+
+def loss_of(attributes: Sequence[LocalAttribute], counts: IntArray, part_of: IntArray) -> float:
+    """What the labels of the parts lose, summed over records and attributes and weighted by importance."""
+    members = np.flatnonzero(part_of >= 0)
+    parts = part_of[members].astype(np.int64)
+    n_parts = int(parts.max(initial=-1)) + 1
+    sizes = np.bincount(parts, weights=counts[members], minlength=n_parts)
+    lost = 0.0
+    for attribute in attributes:
+        pairs = pairs_of(attribute.codes[members], parts, counts[members], n_codes=attribute.n_codes, n_parts=n_parts)
+        lost += float(np.dot(attribute.ncp.of(pairs).between(pairs.first, pairs.last), sizes))
+    return lost
+
+
+def _parts_meet(table: FrequencyTable, further: Sequence[Requirement]) -> PartsMeet:
+    """The function that tells which parts meet all requirements."""
+
+    def parts_meet(part_of: IntArray, n_parts: int) -> BoolArray:
+        return all_met(further, table, part_of, n_classes=n_parts)
+
+    return parts_meet
