@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from kepsilon.evaluate.error.error_curves import ErrorCurve, ErrorPicture, closed_curves, drawn_curves, error_picture
+from kepsilon.evaluate.label_counts import LabelCounts
 from kepsilon.evaluate.noise_law import NoiseLaw
 from kepsilon.evaluate.shown_counts import PersonsInCells, not_below, speak_of
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -69,6 +70,8 @@ class KQuasiPicture:
     n_values_before: int
     n_labels_after: int
     loss: float | None
+    labels: LabelCounts = field(default_factory=LabelCounts)
+    """Its labels, with how many released records carry each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
