@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pages": {"policy", "table", "perturb", "evaluate", "predict", "publish", "grid"},
     "pipeline": {
         "policy", "table", "classify", "randomness", "kanonymise", "perturb", "evaluate", "engines", "count", "predict",
-        "measured", "draw", "publish", "grid", "pages",
+        "measured", "draw", "publish", "grid", "pages", "propose",
     },
     "auditing": {"policy", "table", "classify", "engines", "evaluate"},
     "propose": {"policy", "table", "evaluate", "engines", "predict"},

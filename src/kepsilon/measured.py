@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -75,6 +76,7 @@ class Measured:
             published=[np.concatenate([own.published[j] for own in self.samples]) for j in range(len(self.spreads))],
             class_ids=class_ids,
             stays=np.concatenate([own.stays for own in self.samples]) & (self.sizes[class_ids] > 0),
+            persons=_joined([own.persons for own in self.samples]),
         )
 
 
@@ -94,4 +96,11 @@ def sample_of(part: Batch, values: FloatArray, published: FloatArray, stays: Boo
         published=[published[chosen, j] for j in range(published.shape[1])],
         class_ids=part.class_ids[chosen] + part.classes.start,
         stays=stays[chosen],
+        persons=None if part.persons is None else part.persons[chosen],
     )
+
+
+def _joined(persons: Sequence[IntArray | None]) -> IntArray | None:
+    """Whom all records are about; None where some do not say."""
+    known = [own for own in persons if own is not None]
+    return np.concatenate(known) if len(known) == len(persons) else None

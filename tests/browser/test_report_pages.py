@@ -22,6 +22,7 @@ from kepsilon.reproduce.pages.page import page as reproduce_page
 from material.averaged_pages import averaged_grid, averaged_pictures, averaged_record
 from material.machine import lacking
 from material.made_up_results import made_up_grid, made_up_pictures, made_up_record
+from material.made_up_splits import made_up_splits
 from material.measurements import made_up_claims, made_up_measurements, made_up_run
 
 WIDTHS = (360, 480, 800, 1200, 1400)
@@ -151,6 +152,8 @@ PAGES = {
     ),
     "explore, averages": lambda: explore_page(*averaged_grid(names=NAMES)),
     "explore, averages alone": lambda: explore_page(*averaged_grid(with_noise=False, names=(LONG,))),
+    "splits": lambda: explore_page(*made_up_splits(NAMES)),
+    "splits, long names": lambda: explore_page(*made_up_splits((LONG, RIGHT, "c"))),
     "explore, many k": lambda: explore_page(*made_up_grid(ks=range(2, 22), epsilons=(0.1, 1, 10))),
 }
 

@@ -24,7 +24,7 @@ from kepsilon.randomness import unsafe_seeded_bytes
 from kepsilon.stopwatch import Stopwatch, ignore_step
 from kepsilon.table.classes import Recoding
 from material.encounters import DIVERSE, Expected, encounters, expected, singles_and_several
-from material.engine_cases import ENGINES, EVERY, OTHERS, Case, document, giant_class, random_people
+from material.engine_cases import ENGINES, EVERY, OTHERS, Case, document, giant_class, random_people, release
 
 CASES = {
     "text": encounters(),
@@ -362,3 +362,24 @@ def test_blanks_do_not_hide_that_a_code_repeats(engine, tmp_path):
     case = Case(pa.table(random_people(100)).set_column(0, "name", pa.array(names)), document())
     with pytest.raises(UnsatisfiableError, match="100 records hold only 50 different values"):
         counted(case, engine, tmp_path)
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_pictures_have_no_cell_of_few_persons(engine, tmp_path):
+    """Thirty visits of one patient whom nobody is as tall as are no bin of their own, wherever the records are."""
+    n = 300
+    table = pa.table(
+        {
+            "name": [*(f"P{i % 60}" for i in range(n)), *["tall"] * 30],
+            "zip": ["00001"] * (n + 30),
+            "height": [*(150.0 + i % 40 for i in range(n)), *[230.0] * 30],
+        }
+    )
+    height = {"role": "epsilon-quasi", "precision": 0.1, "range": "class"}
+    policy = document(height=height) | {"person": "name", "epsilon_per": "record"}
+    policy["attributes"] = {name: own for name, own in policy["attributes"].items() if name in table.column_names}
+    with release(Case(table, policy, memory=400_000), engine, tmp_path) as released:
+        picture = released._pictures.values[0]
+    shown = dict(zip(picture.edges, picture.before[1:], strict=True))  # each bin by its lower edge
+    assert not any(count for edge, count in shown.items() if edge > 195)
+    assert n / 2 <= sum(count or 0 for count in picture.before) <= n

@@ -12,6 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from kepsilon.evaluate.estimate import Estimate
+from kepsilon.evaluate.label_counts import LabelCounts
 from kepsilon.evaluate.linking.attackers import Attacker, headline_of
 from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
 from kepsilon.evaluate.pictures import KQuasiPicture
@@ -92,6 +93,14 @@ def made_up_attackers(*, quasis, risk, realised=None, largest=0.98, largest_by_m
     )
 
 
+def made_up_labels():
+    """Twenty labels of all kinds, one of them long, and some more that are too many to be shown."""
+    named = [None, "*", "[20, 30)", "{Married-civ-spouse, Married-AF-spouse, Never-married, Widowed}"]
+    labels = [*named, *(f"<b>place</b> {i}" for i in range(16))]
+    shown = tuple((label, 900 - 40 * i) for i, label in enumerate(labels))
+    return LabelCounts(shown=shown, n_more_labels=12, n_more_records=340)
+
+
 def made_up_kept_column(**figures):
     """A kept column that tells nothing."""
     nothing = {"links_per_class": 1.02, "by": "bins", "share_linked": 0.033, "bits": 0.0, "unique": 0.01}
@@ -125,7 +134,15 @@ def made_up_pictures(*, names=("height",), k=K, n_classes=60, epsilon=8.0, seed=
         epsilon=epsilon,
         steps=[Steps(precision=Fraction(1, 10))] * len(names),
         k_quasis=[
-            KQuasiPicture(name=f"place {i}", n_levels=5, level=level, n_values_before=90, n_labels_after=9, loss=0.25)
+            KQuasiPicture(
+                name=f"place {i}",
+                n_levels=5,
+                level=level,
+                n_values_before=90,
+                n_labels_after=9,
+                loss=0.25,
+                labels=made_up_labels(),
+            )
             for i, level in enumerate(levels)
         ],
         risk_by_epsilon=[(e, 0.01 * (1 + e / 4)) for e in (0.05, 0.5, 1, 2, 4, 8, 16, 32)],

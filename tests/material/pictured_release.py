@@ -36,6 +36,7 @@ def picture_release(
     steps: Sequence[Steps],
     k_quasis: Sequence[KQuasiPicture] = (),
     risk_by_epsilon: Sequence[tuple[float, float]] = (),
+    persons: IntArray | None = None,
 ) -> Pictures:
     """What to draw of a release.
 
@@ -58,6 +59,7 @@ def picture_release(
             published=[column[sampled] for column in published],
             class_ids=class_ids[sampled],
             stays=stays[sampled],
+            persons=None if persons is None else persons[sampled],
         ),
         spreads=[spread_of(values[:, j]) for j in range(len(names))],
         count=count,

@@ -14,26 +14,39 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 Labels = Mapping[str | None, Sequence[str | None]]
+Node = tuple[int, ...]
+Column = Sequence[str | None]
+
+Numbers = Sequence[Mapping[str | None, float] | None]
+"""By attribute: the number of every value but null; None for categories."""
+
+CHARGED = ("ncp", "entropy")
+"""Losses at which a record that is left out costs all it has."""
 
 
 @dataclass(frozen=True)
 class Best:
-    node: tuple[int, ...]
+    node: Node
     suppressed: int
     n_classes: int
     loss: object
-    k_minimal: frozenset[tuple[int, ...]]
+    k_minimal: frozenset[Node]
 
 
-def all_nodes(hierarchies: Sequence[Labels]) -> list[tuple[int, ...]]:
-    return list(itertools.product(*(range(len(next(iter(h.values())))) for h in hierarchies)))
+def all_nodes(hierarchies: Sequence[Labels], max_levels: Sequence[int | None] | None = None) -> list[Node]:
+    heights = [len(next(iter(h.values()))) for h in hierarchies]
+    own = zip(heights, max_levels or [None] * len(heights), strict=True)
+    return list(itertools.product(*(range(n if top is None else min(n, top + 1)) for n, top in own)))
 
 
-def class_sizes(records: Sequence[tuple], hierarchies: Sequence[Labels], node: tuple[int, ...]) -> Counter:
+def shown_at(record: tuple, hierarchies: Sequence[Labels], node: Node) -> tuple:
+    """The labels of a record at a node."""
+    return tuple(h[value][level] for h, level, value in zip(hierarchies, node, record, strict=True))
+
+
+def class_sizes(records: Sequence[tuple], hierarchies: Sequence[Labels], node: Node) -> Counter:
     """Records by the labels they show at the node."""
-    return Counter(
-        tuple(h[value][level] for h, level, value in zip(hierarchies, node, record, strict=True)) for record in records
-    )
+    return Counter(shown_at(record, hierarchies, node) for record in records)
 
 
 Meets = Callable[[Sequence[tuple]], bool]
@@ -44,71 +57,89 @@ def anything_goes(_: Sequence[tuple]) -> bool:
     return True
 
 
-def released_sizes(
-    records: Sequence[tuple], hierarchies: Sequence[Labels], node: tuple[int, ...], k: int, meets: Meets = anything_goes
-) -> list[int]:
-    """Sizes of the classes that have k records and meet the requirement."""
+def released_classes(
+    records: Sequence[tuple], hierarchies: Sequence[Labels], node: Node, k: int, meets: Meets = anything_goes
+) -> dict[tuple, int]:
+    """Sizes of the classes that have k records and meet the requirement, by their labels."""
     classes: dict[tuple, list[tuple]] = {}
     for record in records:
-        shown = tuple(h[value][level] for h, level, value in zip(hierarchies, node, record, strict=True))
-        classes.setdefault(shown, []).append(record)
-    return [len(members) for members in classes.values() if len(members) >= k and meets(members)]
+        classes.setdefault(shown_at(record, hierarchies, node), []).append(record)
+    return {shown: len(members) for shown, members in classes.items() if len(members) >= k and meets(members)}
+
+
+def released_sizes(
+    records: Sequence[tuple], hierarchies: Sequence[Labels], node: Node, k: int, meets: Meets = anything_goes
+) -> list[int]:
+    return list(released_classes(records, hierarchies, node, k, meets).values())
 
 
 def suppressed_at(
-    records: Sequence[tuple], hierarchies: Sequence[Labels], node: tuple[int, ...], k: int, meets: Meets = anything_goes
+    records: Sequence[tuple], hierarchies: Sequence[Labels], node: Node, k: int, meets: Meets = anything_goes
 ) -> int:
     return len(records) - sum(released_sizes(records, hierarchies, node, k, meets))
-
-
-Numbers = Sequence[Mapping[str | None, float] | None]
-"""By attribute: the number of every value but null; None for categories."""
 
 
 def exact_loss(
     name: str,
     records: Sequence[tuple],
     hierarchies: Sequence[Labels],
-    node: tuple[int, ...],
+    node: Node,
     *,
+    released: Sequence[bool] | None = None,
     numbers: Numbers | None = None,
+    importance: Sequence[int] | None = None,
 ) -> Fraction:
-    """A number that orders nodes as the loss does, without rounding; for entropy 2 to the power of the loss."""
+    """A number that orders nodes as the loss does, without rounding; for entropy 2 to the power of the loss.
+
+    `released` says of every record whether it is released; all are by default.
+    """
+    weights = importance or [1] * len(hierarchies)
+    stays = released or [True] * len(records)
+    columns = list(zip(*records, strict=True)) if records else [()] * len(hierarchies)
     if name == "dm*":
         return Fraction(sum(size**2 for size in class_sizes(records, hierarchies, node).values()))
     if name == "precision":
-        total = Fraction(0)
-        for level, h in zip(node, hierarchies, strict=True):
-            top = len(next(iter(h.values()))) - 1
-            total += Fraction(level, top) if top else Fraction(0)
-        return total / len(hierarchies) if hierarchies else Fraction(0)
+        tops = [len(next(iter(h.values()))) - 1 for h in hierarchies]
+        own = zip(node, tops, weights, strict=True)
+        return Fraction(sum(w * Fraction(level, top) for level, top, w in own if top)) / (sum(weights) or 1)
     if name == "ncp":
-        by_attribute = enumerate(zip(hierarchies, node, numbers or [None] * len(node), strict=True))
-        return sum((_ncp([record[i] for record in records], *own) for i, own in by_attribute), Fraction(0))
+        total = Fraction(0)
+        for column, h, level, w, own in zip(
+            columns, hierarchies, node, weights, numbers or [None] * len(node), strict=True
+        ):
+            total += w * sum(map(Fraction, ncp_of_records(column, h, level, own, stays)))
+        return total / (len(records) * sum(weights) or 1)
     product = Fraction(1)
-    for i, (level, h) in enumerate(zip(node, hierarchies, strict=True)):
-        values = Counter(record[i] for record in records)
-        labels = Counter(h[record[i]][level] for record in records)
-        for record in records:
-            product *= Fraction(labels[h[record[i]][level]], values[record[i]])
+    for column, h, level, w in zip(columns, hierarchies, node, weights, strict=True):
+        values = Counter(column)
+        labels = Counter(h[value][level] for value in column)
+        for value, is_released in zip(column, stays, strict=True):
+            hides_among = labels[h[value][level]] if is_released else len(records)
+            product *= Fraction(hides_among, values[value]) ** w
     return product
 
 
-def _ncp(
-    column: Sequence[str | None], hierarchy: Labels, level: int, numbers: Mapping[str | None, float] | None
-) -> Fraction:
-    """Sum over records of the share of what occurs that the label covers."""
+def ncp_of_records(
+    column: Column,
+    hierarchy: Labels,
+    level: int,
+    numbers: Mapping[str | None, float] | None,
+    released: Sequence[bool],
+) -> list[Fraction]:
+    """What each record loses: the share of what occurs that its label covers, or 1 if it is left out."""
     values = set(column)
-    place = {value: Fraction(1) for value in values} if numbers is None else _places(values, numbers)
-    total = Fraction(0)
-    for value in column:
+    place = {} if numbers is None else _places(values, numbers)
+    lost = []
+    for value, is_released in zip(column, released, strict=True):
         together = [other for other in values if hierarchy[other][level] == hierarchy[value][level]]
-        if numbers is None:
-            total += Fraction(len(together) - 1, max(1, len(values) - 1))
+        if not is_released:
+            lost.append(Fraction(1))
+        elif numbers is None:
+            lost.append(Fraction(len(together) - 1, max(1, len(values) - 1)))
         else:
             whole = max(place.values()) - min(place.values())
-            total += (max(map(place.get, together)) - min(map(place.get, together))) / (whole or 1)
-    return total
+            lost.append((max(map(place.get, together)) - min(map(place.get, together))) / (whole or 1))
+    return lost
 
 
 def _places(values: set[str | None], numbers: Mapping[str | None, float]) -> dict[str | None, Fraction]:
@@ -130,10 +161,13 @@ def search(
     loss: str,
     meets: Meets = anything_goes,
     numbers: Numbers | None = None,
+    importance: Sequence[int] | None = None,
+    max_levels: Sequence[int | None] | None = None,
 ) -> Best | None:
     """The best of the nodes that pass, or None if none does."""
-    nodes = all_nodes(hierarchies)
-    suppressed = {node: suppressed_at(records, hierarchies, node, k, meets) for node in nodes}
+    nodes = all_nodes(hierarchies, max_levels)
+    released = {node: released_classes(records, hierarchies, node, k, meets) for node in nodes}
+    suppressed = {node: len(records) - sum(own.values()) for node, own in released.items()}
     passing = {node for node in nodes if suppressed[node] <= max_suppressed}
     k_minimal = {
         node
@@ -142,12 +176,25 @@ def search(
     }
     if not passing:
         return None
-    keys = {n: (exact_loss(loss, records, hierarchies, n, numbers=numbers), suppressed[n], sum(n), n) for n in passing}
+
+    def loss_at(node: Node) -> Fraction:
+        stays = [shown_at(record, hierarchies, node) in released[node] for record in records]
+        return exact_loss(
+            loss,
+            records,
+            hierarchies,
+            node,
+            released=stays if loss in CHARGED else None,
+            numbers=numbers,
+            importance=importance,
+        )
+
+    keys = {node: (loss_at(node), suppressed[node], sum(node), node) for node in passing}
     best = min(passing, key=keys.__getitem__)  # of all that pass, not only of the minimal ones
     return Best(
         node=best,
         suppressed=suppressed[best],
-        n_classes=len(released_sizes(records, hierarchies, best, k, meets)),
+        n_classes=len(released[best]),
         loss=loss_value(loss, keys[best][0]),
         k_minimal=frozenset(k_minimal),
     )

@@ -181,3 +181,11 @@ def test_numbers_are_written_in_one_way(texts, is_one_way):
     """One rule for the whole column."""
     rendered = pa.array([float(text) for text in texts]).cast(pa.string()).to_pylist()
     assert are_written_in_one_way(texts, rendered) is is_one_way
+
+
+def test_a_program_whose_name_is_not_text(tmp_path):
+    """A damaged name of the writer is the name of no writer that is known."""
+    path = tmp_path / "a.parquet"
+    content = written([table()], path)
+    path.write_bytes(content[:-300] + content[-300:].replace(b"parquet-cpp-arrow", b"parquet-cpp-\xffrrow"))
+    assert render_again(path) == "other program"

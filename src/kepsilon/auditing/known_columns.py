@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.auditing.attacks import AttackSums, attack_among, links_in_doubt, published_numbers
+from kepsilon.auditing.attacks import AttackSums, links_in_doubt, published_numbers
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.findings import LinksInDoubt
+from kepsilon.auditing.links_in_groups import GroupedOriginals
 from kepsilon.auditing.noise_law import coordinate_beyond
 from kepsilon.auditing.residuals import GONE, released_as
 from kepsilon.auditing.single_risk import in_ranges, largest_posterior
@@ -132,12 +133,12 @@ def _attack(case: AuditCase, looked: LookedAt, groups: IntArray) -> tuple[Attack
     n_pairs = int(sizes[is_attacked].sum())
     if n_pairs > MOST_PAIRS:
         is_attacked &= np.random.default_rng(SEED).random(len(rows)) < MOST_PAIRS / n_pairs
-    published = published_numbers(case)
-    for members in _members(groups):
-        place = np.flatnonzero(is_attacked[members])
-        if place.size:
-            own, c = rows[members[place]], int(looked.class_ids[members[0]])
-            attack_among(sums, case, c, published[own], looked.rows[members], place)
+    attacked = np.flatnonzero(is_attacked)
+    originals = GroupedOriginals(case.noise.values[looked.rows], case.noise.ranges[looked.class_ids], groups)
+    links, sums.undecided, sums.most_undecided = originals.attack(published_numbers(case)[rows[attacked]], attacked)
+    sums.n_attacked += len(attacked)
+    sums.nearest += links.fair
+    sums.paper_ties += links.paper
     return sums, n_pairs <= MOST_PAIRS
 
 

@@ -73,7 +73,8 @@ def _is_wide_set(domain: Domain, label: Label, codes: IntArray) -> bool:
     """Whether a set has a member that no value with these codes is or is below, at every level that has all members."""
     if label is None or not (label.startswith("{") and label.endswith("}")):
         return False
-    members = members_of(label)
+    listed = members_of(label)
+    members = None if listed is None else set(listed)
     found = []
     for level, known in enumerate(domain.levels if domain.generalises else domain.levels[:1]):
         if members is not None and members <= set(known):

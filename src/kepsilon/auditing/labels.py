@@ -137,8 +137,8 @@ class LabelReader:
         if members is None:
             return
         for level, codes in enumerate(self._codes if domain.generalises else self._codes[:1]):
-            if members <= set(codes) and (len(members) > 1 or _needs_braces(next(iter(members)))):
-                nodes = sorted(codes[member] for member in members)
+            if set(members) <= set(codes) and (len(members) > 1 or _needs_braces(members[0])):
+                nodes = [codes[member] for member in members]
                 covers = np.isin(domain.at_level(level), nodes)
                 yield self._reading(
                     covers,
@@ -149,6 +149,8 @@ class LabelReader:
     def _too_much(self, nodes: list[int], level: int) -> str | None:
         """Why a set of several nodes of one level may not be shown; None if it may."""
         domain, rules = self._domain, self._rules
+        if nodes != sorted(set(nodes)):
+            return "name values in another order than that of the hierarchy, or one of them twice"
         if rules.shows_regions:
             return 'are sets, which labels = "ancestor" does not publish'
         if not domain.generalises:
@@ -215,19 +217,19 @@ def _needs_braces(member: Label) -> bool:
     return member is not None and (member == "*" or (member.startswith("{") and member.endswith("}")))
 
 
-def members_of(label: str) -> set[Label] | None:
-    """The values of a set such as {A, "C, D", null}; None if it is not well formed."""
-    rest, members = label[1:-1], set[Label]()
+def members_of(label: str) -> list[Label] | None:
+    """The values of a set such as {A, "C, D", null}, in their order; None if it is not well formed."""
+    rest, members = label[1:-1], list[Label]()
     while True:
         if rest.startswith('"'):
             try:
                 member, end = json.JSONDecoder().raw_decode(rest)
             except ValueError:
                 return None
-            members.add(str(member))
+            members.append(str(member))
         else:
             end = rest.find(", ") if ", " in rest else len(rest)
-            members.add(None if rest[:end] == NULL else rest[:end])
+            members.append(None if rest[:end] == NULL else rest[:end])
         rest = rest[end:]
         if not rest:
             return members

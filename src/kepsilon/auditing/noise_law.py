@@ -8,6 +8,7 @@ with probability e^(−r)·Σ_{i<d} r^i/i!.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -158,6 +159,7 @@ def radius_beyond(r: FloatArray, d: int) -> FloatArray:
     return tail
 
 
+@functools.cache
 def radius_quantile(d: int, confidence: float) -> float:
     """Radius that the largest of d coordinates stays within, with probability `confidence`; found by bisection."""
     low, high = 0.0, FARTHEST

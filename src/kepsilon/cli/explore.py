@@ -10,10 +10,11 @@ from pathlib import Path
 import click
 
 import kepsilon
+from kepsilon.cli.compared_splits import show_splits
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
 from kepsilon.cli.listed import Listed
 from kepsilon.cli.paths import AnyPath
-from kepsilon.cli.screen import note, progress, show_table, show_wrapped
+from kepsilon.cli.screen import estimate, note, percent, progress, show_table, show_wrapped
 from kepsilon.cli.surroundings import say, showing
 
 
@@ -41,6 +42,12 @@ from kepsilon.cli.surroundings import say, showing
     "--confidence", type=float, metavar="C", help="Confidence of confident k, such as 0.99, in place of the policy's."
 )
 @click.option(
+    "--split",
+    is_flag=True,
+    help="Compare splits instead: each numeric quasi as a k-quasi and as an epsilon-quasi, at the policy's k, ε and algorithm "
+    "or at the one given of each.",
+)
+@click.option(
     "--max-risk",
     type=float,
     metavar="SHARE",
@@ -64,7 +71,8 @@ from kepsilon.cli.surroundings import say, showing
     "--write-policy",
     type=AnyPath(),
     metavar="P.toml",
-    help="Write a copy of your policy with the k, epsilon or averages, and algorithm of the chosen cell.",
+    help="Write a copy of your policy with the k, epsilon or averages, and algorithm of the chosen cell, or with the chosen "
+    "split.",
 )
 @click.option(
     "-o",
@@ -83,6 +91,7 @@ def explore(
     groups: list[int] | None,
     algorithms: list[str] | None,
     confidence: float | None,
+    split: bool,
     max_risk: float | None,
     max_individual_risk: float | None,
     max_suppression: float | None,
@@ -104,6 +113,9 @@ def explore(
 
     Limits choose the least distorted cell that is within all of them. Distortion is the mean, over quasis, of precision
     loss and of error relative to the data's range. Exit code 3 if no cell is within the limits.
+
+    With --split a cell is one way to divide the numeric quasis among k-quasis and epsilon-quasis. A quasi in its other role
+    has the settings that init would propose; edit them before you release anything with such a policy.
     """
     refuse_misfits(engine, master, memory, spill_folder)
     policy = kepsilon.Policy.from_file(policy_path)
@@ -135,6 +147,7 @@ def explore(
             group=groups,
             algorithm=algorithms,
             confidence=confidence,
+            split=split,
             on_step=on_step,
             **engine_arguments(engine, master, memory, spill_folder, on_step),
         )
@@ -146,6 +159,8 @@ def explore(
     with showing("the grid"):
         if as_json:
             click.echo(json.dumps(grid.to_json(choice), indent=2, ensure_ascii=False))
+        elif split:
+            show_splits(grid, choice, output)
         else:
             _show(grid, choice, output)
     if not choice.limits.stated():
@@ -212,21 +227,13 @@ def _rows(grid: kepsilon.Grid, choice: kepsilon.Choice, *, with_confidence: bool
         row += [
             f"{found.classes.count:,}",
             f"{found.loss.precision.overall:.3f}",
-            _percent(found.largest_error),
-            _estimate(found.linking_risk.headline.risk),
-            _percent(found.linking_risk.largest_possible_by_matching),
-            _estimate(found.suppression),
+            percent(found.largest_error),
+            estimate(found.linking_risk.headline.risk),
+            percent(found.linking_risk.largest_possible_by_matching),
+            estimate(found.suppression),
         ]
         if with_confidence:
             by_confidence = found.suppressed.by_confidence
-            row.append("" if by_confidence is None else _estimate(by_confidence))
+            row.append("" if by_confidence is None else estimate(by_confidence))
         row.append("undefined" if found.distortion is None else f"{found.distortion:.3f}")
         yield [*row, "*" if cell.pareto else "", ", ".join(sorted(choice.limits.broken_by(cell)))]
-
-
-def _estimate(share: kepsilon.Estimate) -> str:
-    return f"{share.total:.2%}" + (f"±{100 * share.standard_error:.2f}" if share.variance else "")
-
-
-def _percent(share: float | None) -> str:
-    return "undefined" if share is None else f"{share:.2%}"

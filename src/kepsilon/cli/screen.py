@@ -240,3 +240,12 @@ def _noise(record: kepsilon.Record, name: str) -> str:
         f"{sums}range {record.guarantee.ranges[name]}, ε = {record.guarantee.epsilon}{record.policy.share_of_epsilon}"
     )
     return "; ".join([noise, *extras])
+
+
+def estimate(share: kepsilon.Estimate) -> str:
+    """A share in per cent, with one standard error where it is simulated."""
+    return f"{share.total:.2%}" + (f"±{100 * share.standard_error:.2f}" if share.variance else "")
+
+
+def percent(share: float | None) -> str:
+    return "undefined" if share is None else f"{share:.2%}"

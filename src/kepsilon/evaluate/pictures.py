@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The counts and curves that a report draws, taken after noise is drawn, while records are in memory.
 
-No count of records by value is below k.
+No count of records by value is below k, and none is about fewer than k persons where records say whom they are about.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from kepsilon.evaluate.error.error_curves import ErrorCurve, ErrorPicture, closed_curves, drawn_curves, error_picture
+from kepsilon.evaluate.label_counts import LabelCounts
 from kepsilon.evaluate.noise_law import NoiseLaw
+from kepsilon.evaluate.shown_counts import PersonsInCells, not_below, speak_of
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.round_numbers import nice_step
 from kepsilon.table.steps import Steps
@@ -40,7 +42,8 @@ class ValuePicture:
     edges: tuple[float, ...]
     """Round numbers, none of them the smallest or largest value. The first and the last bin are open."""
     before: tuple[int | None, ...]
-    """Records per bin before noise, one more than edges; None where fewer than k, and sometimes in one bin more."""
+    """Records per bin before noise, one more than edges; None where fewer than k, or about fewer than k persons, and
+    sometimes in one bin more."""
     after: tuple[int | None, ...]
     """Released records per bin, as published; None as in `before`."""
 
@@ -67,6 +70,8 @@ class KQuasiPicture:
     n_values_before: int
     n_labels_after: int
     loss: float | None
+    labels: LabelCounts = field(default_factory=LabelCounts)
+    """Its labels, with how many released records carry each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +99,12 @@ class Sample:
     class_ids: IntArray
     stays: BoolArray
     """Which of the records are released, shape (n_sampled,)."""
+    persons: IntArray | None = None
+    """Whom the records are about, shape (n_sampled,); None where they do not say."""
+
+    def released(self, j: int) -> tuple[FloatArray, IntArray | None]:
+        """What was published of one ε-quasi, of the records that are released, and whom they are about."""
+        return self.published[j][self.stays], None if self.persons is None else self.persons[self.stays]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +173,7 @@ def picture_sample(
     }
     counts = count(bins)
     # A curve of errors relative to fewer than k values would tell about these values.
-    drawn_at = [j for j in present if np.count_nonzero(np.abs(sample.values[:, j]) > 0) >= k]
+    drawn_at = [j for j in present if _speaks(np.abs(sample.values[:, j]) > 0, sample.persons, k=k)]
     curves: Iterable[tuple[ErrorCurve, ErrorCurve] | None]
     if mechanism is None:
         curves = [None] * len(drawn_at)
@@ -191,14 +202,15 @@ def picture_sample(
             curves=own,
             k=k,
             n_records=spreads[j].n_nonzero,
-            n_zeros=spreads[j].n_zeros,
+            n_zeros=_n_zeros(spreads[j].n_zeros, sample.values[:, j], sample.persons, k=k),
+            persons=sample.persons,
         )
         for j, own in zip(drawn_at, curves, strict=True)
     ]
     return Pictures(
         k=k,
         epsilon=epsilon,
-        values=tuple(_value_picture(names[j], bins[j], counts[j], spreads[j], k=k) for j in present),
+        values=tuple(_value_picture(names[j], j, bins[j], counts[j], spreads[j], sample, k=k) for j in present),
         errors=tuple(errors),
         class_sizes=_class_sizes(sizes, k=k),
         k_quasis=tuple(k_quasis),
@@ -226,24 +238,33 @@ class Bins:
         return float(f"{(self.first + i) * self.step:.12g}")
 
     def count(self, values: FloatArray, chosen: BoolArray | None = None) -> IntArray:
-        """Records per bin, of all or of the chosen ones; missing values are left out.
-
-        A value on an edge in decimals belongs above it, also where binary puts it just below.
-        """
+        """Records per bin, of all or of the chosen ones; missing values are left out."""
         counts = np.zeros(self.n_edges + 1, dtype=np.int64)
         for start in range(0, len(values), _CHUNK):
             part = values[start : start + _CHUNK]
             if chosen is not None:
                 part = part[chosen[start : start + _CHUNK]]
-            place = part / self.step
-            place += 1e-9 - self.first
-            np.floor(place, out=place)
-            place += 1
-            np.clip(place, 0, self.n_edges, out=place)
+            place = self._places(part)
             if np.isnan(place).any():
                 place = place[~np.isnan(place)]
             counts += np.bincount(place.astype(np.intp), minlength=self.n_edges + 1)
         return counts
+
+    def of(self, values: FloatArray) -> IntArray:
+        """The bin of every value, −1 for missing ones; shaped like `values`."""
+        return np.nan_to_num(self._places(values), nan=-1).astype(np.int64)
+
+    def _places(self, values: FloatArray) -> FloatArray:
+        """The bin of every value, NaN for missing ones.
+
+        A value on an edge in decimals belongs above it, also where binary puts it just below.
+        """
+        place = values / self.step
+        place += 1e-9 - self.first
+        np.floor(place, out=place)
+        place += 1
+        np.clip(place, 0, self.n_edges, out=place)
+        return place
 
 
 def _bins(before: FloatArray, after: FloatArray, *, precision: Fraction) -> Bins:
@@ -278,31 +299,38 @@ def _step(target: float, *, precision: Fraction) -> float:
     return smallest
 
 
-def _value_picture(name: str, bins: Bins, counts: tuple[IntArray, IntArray], spread: Spread, *, k: int) -> ValuePicture:
+def _speaks(chosen: BoolArray, persons: IntArray | None, *, k: int) -> bool:
+    """Whether the chosen ones of the sampled records are k, or are about k persons, at least."""
+    return speak_of(0, int(np.count_nonzero(chosen)), k, None if persons is None else persons[chosen])
+
+
+def _n_zeros(n_zeros: int, values: FloatArray, persons: IntArray | None, *, k: int) -> int | None:
+    """How many records have a value of 0; None where they are about fewer than k persons."""
+    is_shown = persons is None or not n_zeros or _speaks(values == 0, persons, k=k)
+    return n_zeros if is_shown else None
+
+
+def _value_picture(
+    name: str, j: int, bins: Bins, counts: tuple[IntArray, IntArray], spread: Spread, sample: Sample, *, k: int
+) -> ValuePicture:
     """Counts per bin. Bins that meet at the smallest or largest value are joined: that edge would tell the value."""
     shown = [i for i in range(bins.n_edges) if bins.edge(i) not in (spread.low, spread.high)]
     first_of_bin = [0, *(i + 1 for i in shown)]
-    before, after = (np.add.reduceat(own, first_of_bin) for own in counts)
+
+    def hide_few(own: IntArray, values: FloatArray, persons: IntArray | None) -> tuple[int | None, ...]:
+        in_cells = None
+        if persons is not None:
+            # The place before the first cell is −1, which is that of missing values too.
+            cells = np.searchsorted(first_of_bin, bins.of(values), side="right") - 1
+            in_cells = PersonsInCells(cells=cells, persons=persons)
+        return not_below(np.add.reduceat(own, first_of_bin), k, in_cells)
+
     return ValuePicture(
         name=name,
         edges=tuple(bins.edge(i) for i in shown),
-        before=_not_below(before, k),
-        after=_not_below(after, k),
+        before=hide_few(counts[0], sample.values[:, j], sample.persons),
+        after=hide_few(counts[1], *sample.released(j)),
     )
-
-
-def _not_below(counts: IntArray, k: int) -> tuple[int | None, ...]:
-    """Counts of at least k, and None for smaller ones.
-
-    Where the hidden counts together are fewer than k, the smallest of the others is hidden too: the number of all records
-    is known, and would tell the hidden sum. A single shown count stays: without it there would be no picture.
-    """
-    shown = [int(count) if count >= k else None for count in counts]
-    hidden = sum(int(count) for count in counts if count < k)
-    seen = [count for count in shown if count is not None]
-    if 0 < hidden < k and len(seen) > 1:
-        shown[shown.index(min(seen))] = None
-    return tuple(shown)
 
 
 def _class_sizes(sizes: IntArray, *, k: int) -> tuple[ClassSizePicture, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kepsilon.evaluate.linking.attackers import Attacker
+from kepsilon.grid.splits import Split
 from kepsilon.json_values import Json, JsonValue, json_of
 from kepsilon.policy.roles import written
 from kepsilon.predict.prediction import Prediction
@@ -25,6 +27,8 @@ class Cell(JsonValue):
     prediction: Prediction | None
     group: int | None = None
     """The size of groups whose averages are published; None where records get noise of their own."""
+    split: Split | None = None
+    """Which numeric quasis are k-quasis and which ε-quasis, where splits are compared; None elsewhere."""
     refused: str | None = None
     """Why there is no prediction."""
     pareto: bool = field(default=False, compare=False)
@@ -32,6 +36,8 @@ class Cell(JsonValue):
 
     @property
     def name(self) -> str:
+        if self.split is not None:
+            return self.split.name
         return f"{self.algorithm}, k = {self.k}, {self.setting}"
 
     @property
@@ -42,6 +48,14 @@ class Cell(JsonValue):
             parts.append(f"ε = {written(self.epsilon)}")
         return ", ".join(parts) or "no noise"
 
+    @property
+    def strongest(self) -> Attacker | None:
+        """The attacker of the headline, who links most of those who need only the quasis; None for a refused cell."""
+        if self.prediction is None:
+            return None
+        risk = self.prediction.linking_risk.headline.risk
+        return next((own for own in self.prediction.attackers if own.needs_only_quasis and own.risk == risk), None)
+
     def to_json(self) -> Json:
         """The setting and the figures that cells are compared by."""
         found: Json = {
@@ -51,6 +65,8 @@ class Cell(JsonValue):
             "group": self.group,
             "refused": self.refused,
         }
+        if self.split is not None:
+            found["split"] = self.split.to_json()
         if self.prediction is None:
             return found
         prediction, left_out = self.prediction, self.prediction.suppressed

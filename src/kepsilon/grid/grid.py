@@ -17,6 +17,7 @@ import numpy as np
 
 from kepsilon.errors import EngineError, Problem, guarded
 from kepsilon.files.atomic import Staging
+from kepsilon.grid.best_split import answer
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.choice import Choice, Limits, choose
 from kepsilon.json_values import FrozenMapping, Json, JsonValue
@@ -111,6 +112,16 @@ class Grid(JsonValue):
         """Whom the largest single risk of a cell is about, and what it says, in one sentence."""
         return single_risk_in_words([*self.policy.k_quasis, *self.policy.epsilon_quasis])
 
+    @property
+    def compares_splits(self) -> bool:
+        """Whether cells are splits of the numeric quasis into k-quasis and ε-quasis."""
+        return any(cell.split is not None for cell in self.cells)
+
+    @property
+    def answer(self) -> list[str]:
+        """Sentences that say which split is better than the policy's own one; none where no splits are compared."""
+        return answer(self.cells) if self.compares_splits else []
+
     def choose(self, limits: Limits | None = None) -> Choice:
         """The least distorted cell within the limits, and which limit rules out a better one."""
         return choose(self.cells, (limits or Limits()).with_those_of(self.policy))
@@ -130,10 +141,15 @@ class Grid(JsonValue):
             max_suppression=max_suppression,
             max_error=max_error,
         )
-        return self.policy.with_changes(**self.changes(self.choose(limits).required()))
+        cell = self.choose(limits).required()
+        if cell.split is not None and cell.split.policy is not None:
+            return cell.split.policy
+        return self.policy.with_changes(**self.changes(cell))
 
     def changes(self, cell: Cell) -> Json:
-        """Top-level keys of the policy that a cell replaces, with the cell's values."""
+        """Top-level keys of the policy that a cell replaces, with the cell's values; for a split, attributes too."""
+        if cell.split is not None:
+            return cell.split.changes
         changes: Json = {"k": cell.k, "algorithm": cell.algorithm}
         if cell.group is not None:
             changes |= self.policy.averaging(cell.group)
@@ -171,6 +187,7 @@ class Grid(JsonValue):
             "limits": choice.limits.to_json(),
             "chosen": None if choice.cell is None else self.cells.index(choice.cell),
             "why": choice.why,
+            **({"answer": self.answer} if self.compares_splits else {}),
             "cells": cells,
             "seconds": dict(self.seconds),
         }
@@ -244,7 +261,8 @@ def _csv(grid: Grid, choice: Choice) -> str:
 def _flat(cell: Json, prefix: str = "") -> Json:
     flat: Json = {}
     for key, value in cell.items():
-        flat.update(_flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value})
+        written = "; ".join(map(str, value)) if isinstance(value, list) else value
+        flat.update(_flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: written})
     return flat
 
 

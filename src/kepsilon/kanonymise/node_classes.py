@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kepsilon.kanonymise.lattice import Node
-from kepsilon.kanonymise.node_counts import NodeCounter, NodeSummary
+from kepsilon.kanonymise.node_counts import NodeCounter, NodeSummary, records_by_label
 from kepsilon.kanonymise.requirements.protocol import Requirement, class_sums
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.frequency import FrequencyTable
@@ -44,6 +44,7 @@ class RequirementCounter:
         self._counter = counter
         self._further = further
         self._summaries: dict[Node, NodeSummary] = {}
+        self._last: tuple[Node, tuple[list[IntArray], IntArray, dict[int, BoolArray]]] | None = None
 
     @property
     def n_counted(self) -> int:
@@ -66,6 +67,17 @@ class RequirementCounter:
         summary = self.summary(node)
         return summary.suppressed[k], summary.n_classes[k]
 
+    def left_out(self, node: Node, *, k: int) -> tuple[IntArray, ...]:
+        """Records in classes that are smaller than k or fail a requirement, by their label: one array per attribute."""
+        codes, class_of, released = self._released(node)
+        is_left_out = ~released[k][class_of]
+        return records_by_label(
+            [column[is_left_out] for column in codes],
+            self._table.counts[is_left_out],
+            domains=self._table.domains,
+            node=node,
+        )
+
     def summary(self, node: Node) -> NodeSummary:
         """Records suppressed and classes released at a node, for every k, and its DM*, which counts all classes."""
         if node not in self._summaries:
@@ -73,16 +85,31 @@ class RequirementCounter:
         return self._summaries[node]
 
     def _summarise(self, node: Node) -> NodeSummary:
-        _, class_of, n_distinct = classes_at(self._table, node)
-        sizes = class_sums(self._table.counts, class_of, n_classes=n_distinct)
-        verdicts: dict[Requirement, BoolArray] = {}  # several k may have a requirement in common
-        suppressed, n_classes = {}, {}
-        for k, requirements in self._further.items():
-            released = sizes >= k
-            for requirement in requirements:
-                if requirement not in verdicts:
-                    verdicts[requirement] = requirement.met_by(self._table, class_of, n_classes=n_distinct)
-                released &= verdicts[requirement]
-            suppressed[k] = int(sizes[~released].sum())
-            n_classes[k] = int(np.count_nonzero(released))
-        return NodeSummary(dm_star=self.dm_star(node), suppressed=suppressed, n_classes=n_classes)
+        _, class_of, released = self._released(node)
+        n_classes = len(next(iter(released.values()), ()))
+        sizes = class_sums(self._table.counts, class_of, n_classes=n_classes)
+        return NodeSummary(
+            dm_star=self.dm_star(node),
+            suppressed={k: int(sizes[~own].sum()) for k, own in released.items()},
+            n_classes={k: int(np.count_nonzero(own)) for k, own in released.items()},
+        )
+
+    def _released(self, node: Node) -> tuple[list[IntArray], IntArray, dict[int, BoolArray]]:
+        """The classes at a node, and by k which of them are released, shape (n_classes,).
+
+        Returns the codes of all combinations at the node's levels, one array per attribute, and the class of every
+        combination first. The node asked about last is remembered.
+        """
+        if self._last is None or self._last[0] != node:
+            codes, class_of, n_classes = classes_at(self._table, node)
+            sizes = class_sums(self._table.counts, class_of, n_classes=n_classes)
+            verdicts: dict[Requirement, BoolArray] = {}  # several k may have a requirement in common
+            released = {}
+            for k, requirements in self._further.items():
+                released[k] = sizes >= k
+                for requirement in requirements:
+                    if requirement not in verdicts:
+                        verdicts[requirement] = requirement.met_by(self._table, class_of, n_classes=n_classes)
+                    released[k] &= verdicts[requirement]
+            self._last = node, (codes, class_of, released)
+        return self._last[1]

@@ -20,7 +20,7 @@ from kepsilon.kanonymise.lattice import Node, is_finer, lattice_of
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
-from kepsilon.table.keys import pack
+from kepsilon.table.keys import pack, unpack
 
 MAX_SLOTS = 1 << 24
 """Largest number of slots of a dense cube (128 MB of counters)."""
@@ -114,6 +114,18 @@ class NodeCounter:
         summary = self.summary(node)
         return summary.suppressed[k], summary.n_classes[k]
 
+    def left_out(self, node: Node, *, k: int) -> tuple[IntArray, ...]:
+        """Records in classes smaller than k, by their label at the node: one array (n_labels,) per attribute."""
+        counts = self._counts(node)
+        if isinstance(counts, _Sparse):
+            is_small = counts.counts < k
+            codes, sizes = tuple(column[is_small] for column in counts.codes), counts.counts[is_small]
+        else:
+            flat = counts.ravel()
+            at = np.flatnonzero((flat < k) & (flat > 0))
+            codes, sizes = unpack(at, sizes=counts.shape), flat[at]
+        return records_by_label(codes, sizes, domains=self._domains, node=node)
+
     def is_dense(self, node: Node) -> bool:
         """Whether the class sizes of a node are a dense cube."""
         return not isinstance(self._counts(node), _Sparse)
@@ -199,6 +211,19 @@ class NodeCounter:
         while self._numbers_held > CACHE_NUMBERS or len(self._counted) > CACHE_NODES:
             _, dropped = self._counted.popitem(last=False)
             self._numbers_held -= _n_numbers(dropped)
+
+
+def records_by_label(
+    codes: Sequence[IntArray], counts: IntArray, *, domains: Sequence[Domain], node: Node
+) -> tuple[IntArray, ...]:
+    """Records of some classes by their label at the node: one array (n_labels,) per attribute.
+
+    `codes` are those of the classes at the node's levels, one array (n_classes,) per attribute, as `counts` is.
+    """
+    return tuple(
+        np.bincount(column, weights=counts, minlength=len(domain.levels[level])).astype(np.int64)
+        for column, domain, level in zip(codes, domains, node, strict=True)
+    )
 
 
 def summarise(sizes: IntArray, *, ks: Sequence[int]) -> NodeSummary:

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from kepsilon.kanonymise.lattice import Node, is_finer, lattice_of
-from kepsilon.kanonymise.node_counts import sum_of_squares
+from kepsilon.kanonymise.node_counts import records_by_label, sum_of_squares
 from kepsilon.kanonymise.node_slots import GroupedCodes, NodeSlots
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.frequency import FrequencyTable
@@ -100,6 +100,7 @@ class PersonCounter:
 
     def __init__(self, table: FrequencyTable, persons: PersonCounts, *, ks: Sequence[int]) -> None:
         """`persons` are those of the table; `ks` are the k that will be asked about."""
+        self._table = table
         self._ks = tuple(sorted(set(ks)))
         self._slots = NodeSlots(table)
         self._top = lattice_of(table.domains).top
@@ -151,10 +152,24 @@ class PersonCounter:
             self._count(node, self._classes(node), ks=[k])
         return self._outcomes[node, k]
 
+    def left_out(self, node: Node, *, k: int) -> tuple[IntArray, ...]:
+        """Records in classes of fewer than k persons, by their label at the node: one array per attribute."""
+        classes = self._classes(node)
+        class_of = self._class_of(node, classes)
+        is_left_out = ~self._of_table.have([k], classes.bounds, class_of)[k][class_of]
+        codes = [
+            domain.at_level(level)[column[is_left_out]]
+            for domain, level, column in zip(self._table.domains, node, self._table.codes, strict=True)
+        ]
+        return records_by_label(codes, self._table.counts[is_left_out], domains=self._table.domains, node=node)
+
+    def _class_of(self, node: Node, classes: _Classes) -> IntArray:
+        """The class of every combination at a node, shape (n_combinations,)."""
+        return classes.class_of if classes.made_of is self._combinations else self._slots.at(node)[0]
+
     def _count(self, node: Node, classes: _Classes, *, ks: Sequence[int]) -> None:
         """Stores the outcomes of a node for some k."""
-        is_direct = classes.made_of is self._combinations
-        class_of = classes.class_of if is_direct else self._slots.at(node)[0]
+        class_of = self._class_of(node, classes)
         for k, have in self._of_table.have(ks, classes.bounds, class_of).items():
             self._outcomes[node, k] = (classes.suppressed(~have), int(np.count_nonzero(have)))
 

@@ -23,6 +23,15 @@ from kepsilon.pages.figures.grid_lead import (
 )
 from kepsilon.pages.figures.grid_table import grid_headers, grid_rows
 from kepsilon.pages.figures.overview import made, making, sections, tiles, warnings
+from kepsilon.pages.figures.splits import (
+    SPLIT_CHOICES,
+    split_headers,
+    split_headline,
+    split_lead,
+    split_notes,
+    split_rows,
+    split_sections,
+)
 from kepsilon.pages.figures.visible import all_visible, visible_lines
 from kepsilon.publish.record import Record
 from kepsilon.version import __version__
@@ -58,23 +67,46 @@ def explore_page(grid: Grid, choice: Choice) -> str:
     """The page of explore's grid: the chosen cell first, then charts, then a table of every cell."""
     explored = all_visible(Explored(grid=grid, choice=choice))
     best = explored.chosen
+    shown = _of_splits(explored) if grid.compares_splits else _of_settings(explored)
     return (
         environment()
         .get_template("explore.html")
         .render(
             style=STYLE,
             made=made(version=__version__, created=datetime.now(UTC).isoformat(timespec="seconds")),
-            choices=choices_words(explored),
-            headline=grid_headline(explored),
-            lead=grid_lead(explored),
-            notes=grid_notes(explored),
             tiles=[] if best is None else [*grid_tiles(best)],
-            sections=[*grid_sections(explored)],
             has_limits=bool(limits_words(explored)),
-            headers=grid_headers(explored),
-            rows=[*grid_rows(explored)],
+            **shown,
         )
     )
+
+
+def _of_settings(explored: Explored) -> dict[str, object]:
+    """What the page shows of cells that differ in k, ε or groups, and algorithm."""
+    return {
+        "choices": choices_words(explored),
+        "headline": grid_headline(explored),
+        "lead": grid_lead(explored),
+        "notes": grid_notes(explored),
+        "sections": [*grid_sections(explored)],
+        "headers": grid_headers(explored),
+        "n_words": 1,
+        "rows": [*grid_rows(explored)],
+    }
+
+
+def _of_splits(explored: Explored) -> dict[str, object]:
+    """What the page shows of cells that differ in the roles of numeric quasis."""
+    return {
+        "choices": SPLIT_CHOICES,
+        "headline": split_headline(explored),
+        "lead": split_lead(explored),
+        "notes": split_notes(explored),
+        "sections": [*split_sections(explored)],
+        "headers": split_headers(),
+        "n_words": 2,
+        "rows": [*split_rows(explored)],
+    }
 
 
 def environment() -> Environment:

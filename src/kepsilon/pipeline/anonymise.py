@@ -15,6 +15,7 @@ from kepsilon.engines.choose import engine_for
 from kepsilon.engines.protocol import Classes, Engine, Merged
 from kepsilon.errors import EngineError, Problem, UnsatisfiableError, guarded
 from kepsilon.evaluate.group_sums import GroupSums
+from kepsilon.evaluate.label_counts import count_labels
 from kepsilon.evaluate.linking.attackers import BY_JOINING, Attacker
 from kepsilon.evaluate.loss.precision_loss import precision_loss
 from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, picture_sample
@@ -252,6 +253,7 @@ def _pictures(
             n_values_before=domain.n_values,
             n_labels_after=len(attribute.labels),
             loss=loss,
+            labels=count_labels(attribute, recoding.sizes, k=policy.k),
         )
         for domain, level, attribute, loss in zip(
             counted.table.domains, levels, recoding.attributes, losses, strict=False

@@ -41,6 +41,7 @@ def explore(
     group: int | Sequence[int] | None = None,
     algorithm: str | Sequence[str] | None = None,
     confidence: float | None = None,
+    split: bool = False,
     engine: Engine | None = None,
     memory: str | int | None = None,
     spill_folder: str | Path | None = None,
@@ -51,8 +52,13 @@ def explore(
     Everything else is as the policy says. If `k` or `epsilon` is None, the paper's values and the policy's own are taken;
     if `algorithm` is None, all algorithms are. `group` compares averages of groups of so many records with noise, or those
     of the policy where it has averages; there is no cell for groups smaller than k. `confidence` replaces the policy's.
-    `engine`, `memory` and `spill_folder` are as for `anonymise`.
+    With `split` the cells are splits of the numeric quasis into k-quasis and ε-quasis, at the policy's k, ε (or averages) and
+    algorithm, or at those given, of which there may be one each. `engine`, `memory` and `spill_folder` are as for `anonymise`.
     """
+    if split:
+        given = {"k": k, "epsilon": epsilon, "group": group, "algorithm": algorithm, "confidence": confidence}
+        chosen = engine_for(source, engine, memory=memory, spill_folder=spill_folder)
+        return _explore_splits(source, policy, given, engine=chosen, clock=Stopwatch(on_step))
     ks = _distinct("k", [k] if isinstance(k, int) else k, (*PAPER_KS, policy.k))
     if confidence is not None:
         policy = policy.with_changes(confidence=confidence)
@@ -103,6 +109,30 @@ def explore(
         seconds=clock.seconds,
         page=_page,
         warnings=(*warnings, *notes_on_accepted_leaks(looked_at, policy)),
+        inputs=inputs_of(source, policy=policy),
+    )
+
+
+def _explore_splits(
+    source: object, policy: Policy, given: Mapping[str, Any], *, engine: Engine, clock: Stopwatch
+) -> Grid:
+    """The grid of all splits of the numeric quasis, with what was `given` in place of the policy's own settings.
+
+    What only splits need is imported here.
+    """
+    from kepsilon.pipeline.splits import compare_splits, shared_settings
+
+    settings = shared_settings(policy, given)
+    found = compare_splits(source, policy, settings, engine=engine, clock=clock)
+    looked_at = [(cell.name, cell.prediction.kept_columns) for cell in found.cells if cell.prediction is not None]
+    own = found.cells[0].split
+    return Grid(
+        cells=found.cells,
+        policy=policy if own is None or own.policy is None else own.policy,
+        records=found.records,
+        seconds=clock.seconds,
+        page=_page,
+        warnings=(*found.warnings, *notes_on_accepted_leaks(looked_at, policy)),
         inputs=inputs_of(source, policy=policy),
     )
 

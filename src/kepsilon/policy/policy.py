@@ -318,16 +318,28 @@ class Policy(Specification):
         """
         if "attributes" in changes:
             raise ArgumentError("attributes are not changed here; build a policy with Policy.from_dict")
+        return self._changed({}, changes)
+
+    @guarded
+    def with_attributes(self, attributes: Mapping[str, Json], **changes: Any) -> Policy:
+        """A policy where some attributes have other roles and settings, and some top-level keys other values.
+
+        `attributes` gives, by name, all settings of each attribute that is replaced; `changes` are as for `with_changes`.
+        """
+        return self._changed(attributes, changes)
+
+    def _changed(self, attributes: Mapping[str, Json], changes: Mapping[str, Any]) -> Policy:
+        """The policy with other attributes and top-level keys, checked as a whole; hierarchy files are not read again."""
         document = {**self.model_dump(mode="json", exclude_none=True), **changes}
+        document["attributes"] = {**document["attributes"], **{name: {**own} for name, own in attributes.items()}}
         if document.get("confidence") is None:
             document["confidence_rule"] = None
         if document.get("averages") is not None:
             for name in self.epsilon_quasis:
                 document["attributes"][name].pop("mechanism", None)
-        hierarchies = {name: attribute.hierarchy for name, attribute in self.k_quasis.items()}
-        for name, hierarchy in hierarchies.items():
-            if hierarchy is not None:
-                document["attributes"][name]["hierarchy"] = hierarchy  # so that a hierarchy file is not read again
+        for name, attribute in self.k_quasis.items():
+            if attribute.hierarchy is not None and name not in attributes:
+                document["attributes"][name]["hierarchy"] = attribute.hierarchy
         stated = {key: value for key, value in document.items() if value is not None}
         return _checked(stated, name="policy", folder=Path(), file=self.file)
 

@@ -10,21 +10,32 @@ from pathlib import Path
 from typing import Any
 
 from kepsilon.errors import EngineError, Problem, guarded
+from kepsilon.policy.names import shown_name
 from kepsilon.policy.policy import Policy
+
+EDIT_ME = "edit me: must not come from the data"
+FROM_THE_DATA = ("range", "domain", "step", "hierarchy")
+"""Settings that are published, and that a proposal made from the data."""
+EDIT_SWITCHED = (
+    "# EDIT the attributes that explore gave another role: their numbers are round ones, proposed from the data. They are\n"
+    "# published, so write what you would have written without looking at the data.\n"
+)
 
 
 @guarded
 def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None:
     """Writes the policy of `source` to `target` with other values of top-level keys; None takes a key out.
 
-    Paths of hierarchy files are rewritten where needed, so that they still lead to the same files.
+    `changes["attributes"]`, if there is one, gives all settings of attributes that are replaced: they were proposed from the
+    data, which the comments say. Paths of hierarchy files are rewritten where needed, so that they still lead to the same files.
     """
     import tomlkit
 
     text = source.read_text(encoding="utf-8-sig")
     document = tomlkit.parse(text)
-    stated = {key: value for key, value in changes.items() if value is not None}
-    taken_out = [key for key in changes if key not in stated and key in document]
+    attributes: Mapping[str, Mapping[str, Any]] = changes.get("attributes", {})
+    stated = {key: value for key, value in changes.items() if value is not None and key != "attributes"}
+    taken_out = [key for key, value in changes.items() if value is None and key in document]
     for key in taken_out:
         document.pop(key)
     lacking = [key for key in stated if key not in document]
@@ -34,6 +45,8 @@ def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None
             _change_table(document[key], value)
         else:
             document[key] = _inline(value) if isinstance(value, Mapping) else value
+    for name, settings in attributes.items():
+        _replace_attribute(document["attributes"][name], settings)
     for attribute in document["attributes"].values():
         if "averages" in stated:
             attribute.pop("mechanism", None)
@@ -42,7 +55,9 @@ def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None
             path = (source.parent / hierarchy["path"]).resolve()
             hierarchy["path"] = Path(os.path.relpath(path, target.parent.resolve())).as_posix()
     gone = f" Taken out: {', '.join(taken_out)}." if taken_out else ""
-    head = f"# {', '.join(stated)}: chosen by kepsilon explore.{gone} Other comments are those of {source.name}.\n"
+    chosen = ", ".join([*stated, *(f"attributes.{name}" for name in attributes)])
+    head = f"# {shown_name(chosen)}: chosen by kepsilon explore.{gone} Other comments are those of {source.name}.\n"
+    head += EDIT_SWITCHED if attributes else ""
     text = head + tomlkit.dumps(document)
     Policy.from_dict(tomlkit.parse(text).unwrap(), folder=target.parent)
     write_new_policy(target, text)
@@ -103,6 +118,20 @@ def _inline(value: Mapping[str, Any]) -> Any:
 
     stated = ", ".join(f"{key} = {tomlkit.item(own).as_string()}" for key, own in value.items() if own is not False)
     return tomlkit.parse(f"table = {{ {stated} }}")["table"]
+
+
+def _replace_attribute(table: Any, settings: Mapping[str, Any]) -> None:
+    """Gives an attribute other settings, with a comment where a number was proposed from the data; its own comments stay."""
+    import tomlkit
+    from tomlkit.items import InlineTable
+
+    for key in [*table]:
+        table.pop(key)
+    for key, value in settings.items():
+        item = _inline(value) if isinstance(value, Mapping) else tomlkit.item(value)
+        if key in FROM_THE_DATA and not isinstance(table, InlineTable):
+            item.comment(EDIT_ME)
+        table.add(key, item)
 
 
 def _change_table(table: Any, value: Mapping[str, Any]) -> None:

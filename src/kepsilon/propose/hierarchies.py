@@ -32,10 +32,15 @@ def fitting_hierarchy(column: ColumnProfile) -> Hierarchy:
     if is_code(column):
         return mask_of(column)
     if is_numeric(column) and column.n_distinct > 3:
-        unit = nice((column.high - column.low) / 16)
-        unit = max(1, unit) if column.kind is Kind.WHOLE else unit
-        return {"type": "intervals", "widths": [tidy(unit * factor) for factor in (2, 4, 8)]}
+        return intervals_of(column)
     return {"type": "suppress"}
+
+
+def intervals_of(column: ColumnProfile) -> Hierarchy:
+    """Intervals of three round widths, about an eighth, a quarter and a half of the range of the numbers."""
+    unit = nice((column.high - column.low) / 16)
+    unit = max(1, unit) if column.kind is Kind.WHOLE else unit
+    return {"type": "intervals", "widths": [tidy(unit * factor) for factor in (2, 4, 8)]}
 
 
 def mask_of(column: ColumnProfile) -> Hierarchy:

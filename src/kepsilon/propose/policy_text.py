@@ -7,13 +7,13 @@ import textwrap
 
 from kepsilon.engines.arrow.profile import profile_columns
 from kepsilon.errors import guarded
+from kepsilon.policy.rewriting import EDIT_ME
 from kepsilon.propose.hierarchies import SHARED_BY_MANY, public_step
 from kepsilon.propose.leaks import with_leaks
 from kepsilon.propose.persons import lines_about_persons
 from kepsilon.propose.rules import Proposal, propose_role
 from kepsilon.propose.toml_text import WIDTH, comment, toml_key, toml_string, toml_value
 
-EDIT_ME = "edit me: must not come from the data"
 MANY = 6
 """With more k-quasis than this, the text warns that most combinations will be rare."""
 HEADER = """\

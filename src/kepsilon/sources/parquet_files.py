@@ -17,6 +17,7 @@ from kepsilon.errors import AnonymisationError, DataError, Problem
 from kepsilon.sources.columns import lost_orders, marked, metadata_names, unordered, without_order
 from kepsilon.sources.files import changed, readable
 from kepsilon.sources.folders import SUFFIXES, files_of, is_many
+from kepsilon.sources.parquet_footer import chunks_of
 from kepsilon.sources.parquet_writing import ParquetWriter
 from kepsilon.sources.protocol import Sink, Write
 
@@ -151,7 +152,7 @@ class ParquetFiles:
         self._layouts: dict[Path, Layout] = {}
         for file in self.paths:
             self._stamps[file], metadata = _read_footer(file)
-            self._layouts[file] = _layout(metadata)
+            self._layouts[file] = _layout(file, metadata)
         self.schema: pa.Schema = self._stamps[self.paths[0]].schema
         for file, stamp in self._stamps.items():
             _refuse_other_columns(file, stamp.schema, self.schema, first=self.paths[0])
@@ -173,13 +174,11 @@ class ParquetFiles:
         first: pa.Array | None = None
         for file in self.paths:
             with _opened(file, ()) as opened:
-                places = [i for i, own in enumerate(opened.schema) if own.path == field.name]
-                for i in range(opened.num_row_groups):
-                    group = opened.metadata.row_group(i)
+                for i, group in enumerate(chunks_of(file)):
                     chunks = opened.read_row_group(i, columns=[field.name]).column(0).chunks
                     entries = [own.dictionary for own in chunks]
                     first = entries[0] if first is None and entries else first
-                    is_stored = all(group.column(place).has_dictionary_page for place in places)
+                    is_stored = all(own.has_dictionary for own in group if own.path == field.name)
                     if not is_stored or any(not own.equals(first) for own in entries):
                         return True
         return first is not None and first.nbytes > _LARGEST_DICTIONARY_PAGE
@@ -326,14 +325,15 @@ def _read_footer(file: Path) -> tuple[Stamp, parquet.FileMetaData]:
     return stamp, metadata
 
 
-def _layout(metadata: parquet.FileMetaData) -> Layout:
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+def _layout(file: Path, metadata: parquet.FileMetaData) -> Layout:
+    """How a file holds its records; Arrow is asked for nothing but the lengths of row groups (see `parquet_footer`)."""
     n_bytes: dict[str, int] = {}
-    for group in groups:
-        for i in range(metadata.num_columns):
-            column = group.column(i)
-            n_bytes[column.path_in_schema] = n_bytes.get(column.path_in_schema, 0) + column.total_uncompressed_size
-    return Layout(groups=tuple(group.num_rows for group in groups), column_bytes=n_bytes)
+    with _worded(file):
+        for group in chunks_of(file):
+            for chunk in group:
+                n_bytes[chunk.path] = n_bytes.get(chunk.path, 0) + chunk.n_bytes
+    groups = tuple(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
+    return Layout(groups=groups, column_bytes=n_bytes)
 
 
 def _refuse_other_columns(file: Path, schema: pa.Schema, expected: pa.Schema, *, first: Path) -> None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
+from kepsilon.policy.numbers import parse_number
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.number_line import NumberLine
 
@@ -83,9 +85,10 @@ def code_domain(
     """The domain of one attribute without a number line, and the code of each given value, shape (n_values,).
 
     `columns[l][i]` is the label of value i at level l; `columns[0]` holds the distinct values. `positions` say where values
-    lie that are numbers or dates. Values are first put in natural order (null, then by `positions` if given, else as
-    text), so that the result does not depend on the order in which they are given. Then values of one parent are brought
-    together, level by level from the top; each group goes where its first value was.
+    lie that are numbers or dates, or that the curator listed in an order. Values are first put in natural order: null, then
+    by `positions` if given, else numbers by size and then texts. So the result does not depend on the order in which they
+    are given. Then values of one parent are brought together, level by level from the top; each group goes where its
+    first value was.
     """
     values = columns[0]
     natural = _natural_order(values, positions)
@@ -122,13 +125,20 @@ def code_domain(
 
 
 def _natural_order(values: Sequence[Label], positions: FloatArray | None) -> IntArray:
-    """The order of values: null, then by position if there are positions, then as text."""
+    """The order of values: null, then by position if there are positions, else numbers by size and then texts.
 
-    def key(i: int) -> tuple[bool, float, str]:
+    Without positions, which of two values comes first depends on these two alone: if it depended on whether all values of
+    the data are numbers, the order inside a published set would tell.
+    """
+
+    def key(i: int) -> tuple[bool, bool, Fraction | float, str]:
         value = values[i]
         if value is None:
-            return (False, 0.0, "")
-        return (True, 0.0 if positions is None else float(positions[i]), value)
+            return (False, False, 0.0, "")
+        if positions is not None:
+            return (True, False, float(positions[i]), value)
+        number = parse_number(value)
+        return (True, number is None, number or 0, value)
 
     return np.array(sorted(range(len(values)), key=key), dtype=np.int64)
 

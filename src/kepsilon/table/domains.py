@@ -100,7 +100,7 @@ def domain_of(placed: PlacedValues) -> tuple[Domain, IntArray]:
         columns = [[column[i] for i in first] for column in columns]
         positions = None if positions is None else positions[first]
     numbers = [None if value is None else parse_number(value) for value in place] if placed.step else []
-    if placed.step is not None and positions is None:
+    if placed.step is not None:
         positions = np.array([np.nan if number is None else float(number) for number in numbers], dtype=np.float64)
     try:
         domain, codes = code_domain(placed.name, columns, positions=positions, generalises=placed.generalises)

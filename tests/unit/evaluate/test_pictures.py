@@ -23,7 +23,7 @@ from oracles.noise import SEED
 TENTH = Fraction(1, 10)
 
 
-def pictures_of(values, published=None, *, k=3, epsilon=2.0, stays=None, precision=TENTH, class_ids=None):
+def pictures_of(values, published=None, *, k=3, epsilon=2.0, stays=None, precision=TENTH, class_ids=None, persons=None):
     """One ε-quasi in one class unless told otherwise, published as it is unless told otherwise."""
     values = np.asarray(values, dtype=float)
     ids = np.zeros(len(values), dtype=int) if class_ids is None else np.asarray(class_ids)
@@ -40,6 +40,7 @@ def pictures_of(values, published=None, *, k=3, epsilon=2.0, stays=None, precisi
         high=ranges,
         epsilon=epsilon,
         steps=[Steps(precision=precision)],
+        persons=None if persons is None else np.asarray(persons),
     )
 
 
@@ -57,6 +58,50 @@ def test_no_cell_of_any_picture_holds_fewer_than_k_records(values, k, precision)
         shown = [count for count in counts if count is not None]
         assert all(count >= k for count in shown)
         assert len(shown) == 1 or not 0 < len(values) - sum(shown) < k
+
+
+@given(st.lists(st.tuples(whole_tenths, st.integers(0, 12)), min_size=6, max_size=120), st.integers(2, 6))
+def test_no_cell_of_any_picture_is_about_fewer_than_k_persons(records, k):
+    """Where records say whom they are about; nor are the hidden cells together, unless only one is shown."""
+    values, persons = ([record[i] for record in records] for i in (0, 1))
+    pictures = pictures_of(values, k=k, persons=persons)
+    edges = [-np.inf, *pictures.values[0].edges, np.inf]
+    for counts in (pictures.values[0].before, pictures.values[0].after):
+        own = [
+            {p for v, p in records if edges[i] <= v + 1e-7 and v + 1e-7 < edges[i + 1]} for i in range(len(edges) - 1)
+        ]
+        assert all(len(them) >= k for them, count in zip(own, counts, strict=True) if count is not None)
+        hidden = set().union(*(them for them, count in zip(own, counts, strict=True) if count is None))
+        assert len([count for count in counts if count is not None]) <= 1 or not 0 < len(hidden) < k
+
+
+def test_many_records_of_one_person_are_not_drawn():
+    """Forty visits of one patient are a cell of one person; 40 stands nowhere, nor does it follow from the total."""
+    values = [10.0] * 50 + [12.0] * 60 + [19.0] * 40
+    persons = [*range(50), *range(60), *[7] * 40]
+    assert sorted(count for count in pictures_of(values, k=5).values[0].before if count) == [40, 50, 60]
+    picture = pictures_of(values, k=5, persons=persons).values[0]
+    assert [count for count in picture.before if count is not None] == [60]
+    assert [count for count in picture.after if count is not None] == [60]
+
+
+def test_zeros_of_one_person_are_not_counted():
+    """How many there are would tell how often that person was there."""
+    values = [0.0] * 40 + [10.0] * 30
+    persons = [*[7] * 40, *range(30)]
+    assert pictures_of(values, k=5).errors[0].n_zeros == 40
+    assert pictures_of(values, k=5, persons=persons).errors[0].n_zeros is None
+    assert pictures_of([0.0] * 40 + [10.0] * 30, k=5, persons=range(70)).errors[0].n_zeros == 40
+    assert pictures_of([1.0] * 40 + [10.0] * 30, k=5, persons=persons).errors[0].n_zeros == 0
+
+
+def test_errors_of_one_person_are_no_step_of_a_curve():
+    """Nor are values other than 0 of one person a curve at all."""
+    values, persons = [100.0] * 80, np.array([*range(40), *[7] * 40])
+    published = [100.0] * 40 + [103.0] * 40
+    assert 0.5 in pictures_of(values, published, k=5).errors[0].realised
+    assert set(pictures_of(values, published, k=5, persons=persons).errors[0].realised) == {None, 1.0}
+    assert not pictures_of([5.0] * 40 + [0.0] * 40, k=5, persons=persons[::-1]).errors
 
 
 @given(st.lists(whole_tenths, min_size=5, max_size=200), st.sampled_from([1, 3, 7]))

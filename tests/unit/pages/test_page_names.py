@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kepsilon.pages.figures.visible import all_visible, visible
 from kepsilon.pages.render import explore_page, release_page
 from material.made_up_results import made_up_grid, made_up_pictures, made_up_record
+from material.made_up_splits import made_up_splits
 from material.page_checks import check_page
 
 HOSTILE = ["<img src=x onerror=alert(1)>", '"><script>alert(1)</script>', "{{ 7 * 7 }}", "身長 'ε' & Größe", "w" * 300]
@@ -44,19 +45,19 @@ def pages_with(name):
     pictures = replace(pictures, k_quasis=(replace(pictures.k_quasis[0], name=name + "2"),))
     grid, choice = made_up_grid(names=(name,))
     choice = replace(choice, why=f"no cell keeps the error of {name}")
-    return release_page(record, pictures), explore_page(grid, choice)
+    return release_page(record, pictures), explore_page(grid, choice), explore_page(*made_up_splits((name, "other")))
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_names_are_only_ever_words(name):
-    """In every place where an attribute's name is written, on both pages."""
+    """In every place where an attribute's name is written, on every page."""
     for page in pages_with(name):
         assert name in "".join(check_page(page, said=[name, name[:12]]).words)
 
 
 @pytest.mark.parametrize(("name", "shown"), UNSEEN.items(), ids=range(len(UNSEEN)))
 def test_what_cannot_be_seen_in_a_name_is_written_out(name, shown):
-    """On both pages, and nothing but our own line ends and no-break spaces is left that does not print."""
+    """On every page, and nothing but our own line ends and no-break spaces is left that does not print."""
     for page in pages_with(name):
         words = "".join(check_page(page).words)
         assert shown in words

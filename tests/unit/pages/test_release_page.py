@@ -51,14 +51,21 @@ def test_a_release_page_shows_everything_asked_for():
     page = full_page()
     words = words_of(page)
     for title in (
-        *("What is promised", "Generalised attributes", "height", "Class sizes", "Error of height"),
+        *(
+            "What is promised",
+            "Generalised attributes",
+            "Labels of place 0",
+            "height",
+            "Class sizes",
+            "Error of height",
+        ),
         *("What may be used", "Statistics of height"),
         *("Who could link how many records", "What kept columns give away"),
         *("Linking by known values", "Finding somebody by generalised attributes", "Released and left out"),
         *("Attribute by attribute", "How it was made"),
     ):
         assert title in words
-    assert len(drawings(page)) == page.count("<figure>") == page.count("<details>") == 11
+    assert len(drawings(page)) == page.count("<figure>") == page.count("<details>") == 13
     assert "For the curator only: do not publish" in words
     assert "attacker who knows everybody's true height links 2.3 in 100 records to the right person" in words
     assert "± 0.1 %, estimated by simulation), without the help of kept columns" in words

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
@@ -191,6 +191,19 @@ def profile_column(name: str, column: pa.ChunkedArray, *, commas: bool = True) -
         pairs = zip(listed.column("texts").to_pylist(), listed.column("counts").to_pylist(), strict=True)
         profile = replace(profile, values=tuple(sorted(pairs)))
     return _with_values(profile, filled.column("texts"), filled.column("counts"))
+
+
+def profile_numbers(name: str, texts: Sequence[str], counts: IntArray) -> ColumnProfile:
+    """The profile of distinct numbers, written with a decimal point, and of how many records hold each."""
+    profile = ColumnProfile(
+        name=name,
+        n_records=int(counts.sum()),
+        n_distinct=len(texts),
+        n_repeated=int(np.count_nonzero(counts > 1)),
+        n_unique=int(np.count_nonzero(counts == 1)),
+    )
+    values = pa.chunked_array([pa.array(texts, pa.large_string())])
+    return _with_values(profile, values, pa.chunked_array([pa.array(counts)])) if len(texts) else profile
 
 
 def _repetition(counted: pa.Table, kind: pa.DataType) -> Repetition:

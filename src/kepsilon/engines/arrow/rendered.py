@@ -19,6 +19,7 @@ from pyarrow import parquet
 
 from kepsilon.sources.folders import files_of, is_many
 from kepsilon.sources.kinds import find_kind
+from kepsilon.sources.parquet_footer import chunks_of
 
 Verdict = Literal["same", "other layout", "other program", "unexplained"]
 """What comes of writing a file again: the same bytes as a release has; the same bytes in a layout of its own; a file
@@ -95,16 +96,20 @@ def _is_this_arrow(file: Path) -> bool:
     sink = pa.BufferOutputStream()
     parquet.write_table(pa.table({"a": pa.array([], pa.int8())}), sink)
     own = parquet.read_metadata(pa.BufferReader(sink.getvalue())).created_by
-    return bool(parquet.read_metadata(file).created_by == own)
+    try:
+        return bool(parquet.read_metadata(file).created_by == own)
+    except UnicodeDecodeError:  # in a damaged file, and in none of Arrow's
+        return False
 
 
 def _parquet_layouts(file: Path) -> Iterator[Callable[[BinaryIO], None]]:
     """Ways to write a Parquet file with the row groups, compression and encodings that it has itself."""
     metadata = parquet.read_metadata(file)
-    texts = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
-    chunks = [metadata.row_group(0).column(i) for i in range(metadata.num_columns)] if metadata.num_row_groups else []
-    coded = [chunk.path_in_schema for chunk in chunks if chunk.has_dictionary_page]
-    by_text = [path for path in coded if metadata.schema.column(texts.index(path)).physical_type == "BYTE_ARRAY"]
+    columns = [metadata.schema.column(i) for i in range(metadata.num_columns)]
+    texts = {column.path for column in columns if column.physical_type == "BYTE_ARRAY"}
+    chunks = next(iter(chunks_of(file)), [])
+    coded = [chunk.path for chunk in chunks if chunk.has_dictionary]
+    by_text = [path for path in coded if path in texts]
     for read_dictionary in ([], by_text, [path for path in by_text if _is_sorted(file, path)]):
         for page_version in ("1.0", "2.0"):
             for has_index in (False, True):
@@ -112,10 +117,10 @@ def _parquet_layouts(file: Path) -> Iterator[Callable[[BinaryIO], None]]:
                     _write_parquet,
                     file,
                     read_dictionary,
-                    compression={chunk.path_in_schema: chunk.compression for chunk in chunks} or "snappy",
+                    compression={chunk.path: chunk.compression for chunk in chunks} or "snappy",
                     use_dictionary=coded or False,
                     version=metadata.format_version,
-                    write_statistics=[chunk.path_in_schema for chunk in chunks if chunk.is_stats_set] or False,
+                    write_statistics=[chunk.path for chunk in chunks if chunk.has_statistics] or False,
                     data_page_version=page_version,
                     write_page_index=has_index,
                 )

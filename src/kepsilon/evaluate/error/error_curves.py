@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from kepsilon.evaluate.noise_law import ExponentialLaw, NoiseLaw
+from kepsilon.evaluate.shown_counts import shown_steps
 from kepsilon.evaluate.simulation import SimulatedBytes, generator
 from kepsilon.policy.roles import fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
@@ -43,13 +44,13 @@ class ErrorPicture:
     uniform: tuple[float, ...] | None
     """Shares with uniform noise of ±5 % of the value."""
     realised: tuple[float | None, ...]
-    """None where the difference to the last share shown, or the rest above, would speak of fewer than k records."""
+    """None where the difference to the last share shown, or the rest above, would speak of fewer than k records or persons."""
     n_sampled: int
     """Sampled records with a value other than 0."""
     n_records: int
     """All records with a value other than 0."""
-    n_zeros: int
-    """All records whose value is 0, which have no relative error."""
+    n_zeros: int | None
+    """All records whose value is 0, which have no relative error; None where they are about fewer than k persons."""
 
 
 class ErrorCurve(Protocol):
@@ -165,20 +166,23 @@ def error_picture(
     curves: tuple[ErrorCurve, ErrorCurve] | None,
     k: int,
     n_records: int,
-    n_zeros: int,
+    n_zeros: int | None,
+    persons: IntArray | None = None,
 ) -> ErrorPicture:
     """All curves of one ε-quasi.
 
     `values`, `published` and `stays` are by record of the sample; `stays` is None where all records are released.
     `curves` are the expected curve of sampled records whose value is neither 0 nor missing, and the curve if the whole
     dataset were one class; None where averages are published, which are as they came out. `n_records` and `n_zeros` count
-    all records.
+    all records. `persons` says whom the sampled records are about.
     """
     sizes = np.abs(values)
     has_error = sizes > 0
     shown = has_error if stays is None else has_error & stays
     with np.errstate(over="ignore"):
-        realised = np.sort(np.abs(published[shown] - values[shown]) / sizes[shown])
+        errors = np.abs(published[shown] - values[shown]) / sizes[shown]
+    order = np.argsort(errors, kind="stable")
+    realised = errors[order]
     step = curve_end(DrawnErrors(errors=realised) if curves is None else curves[0]) / N_POINTS
     at = points(step)
     expected, whole = (None, None) if curves is None else (_rounded(own.shares_within(step)) for own in curves)
@@ -188,7 +192,9 @@ def error_picture(
         per_class=expected,
         whole_dataset=whole,
         uniform=None if curves is None else _rounded(uniform_shares(at)),
-        realised=_shown_steps(_n_within(realised, at), len(realised), k),
+        realised=shown_steps(
+            _n_within(realised, at), len(realised), k, None if persons is None else persons[shown][order]
+        ),
         n_sampled=int(np.count_nonzero(has_error)),
         n_records=n_records,
         n_zeros=n_zeros,
@@ -309,14 +315,3 @@ def uniform_shares(at: Sequence[float]) -> FloatArray:
 def _rounded(shares: FloatArray) -> tuple[float, ...]:
     """Shares to four decimals."""
     return tuple(round(share, 4) for share in shares.tolist())
-
-
-def _shown_steps(counts: IntArray, n: int, k: int) -> tuple[float | None, ...]:
-    """Cumulative shares of n records; None for each that would show 1 to k − 1 records below, between or above."""
-    shown: list[float | None] = []
-    last = 0
-    for count in counts.tolist():
-        fits = all(rest == 0 or rest >= k for rest in (count - last, n - count))
-        shown.append(round(count / n, 4) if fits and n else None)
-        last = count if fits else last
-    return tuple(shown)

@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimal Lattice Anonymization: the node of least loss that meets k within the suppression limit.
 
-El Emam et al. 2009. A node passes if the number of records in classes smaller than k is within the limit. From a node to
-those above it classes only merge: all nodes above a passing node pass, and all nodes below a failing one fail. Such nodes
-are tagged without being counted. Which nodes to count is found by bisection, along chains from the lowest undecided node
-up to the highest (Kohlmayer et al. 2012; fewer visits than bisecting every sublattice, and about as many counts).
-
-Classes that fail a requirement beyond k records are left out as small ones are. Nodes are then tagged only if every
-requirement allows such conclusions; otherwise every node is counted.
+El Emam et al. 2009. A node passes if the number of records in classes smaller than k is within the limit. Classes that
+fail a requirement beyond k records are left out as small ones are. `tagging` finds the nodes that pass, `best_node` the
+best of them. Where there are too many nodes to look at, `descent` finds a good one.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,32 +18,23 @@ import numpy as np
 
 from kepsilon.errors import AnonymisationError, PolicyError, Problem, UnsatisfiableError
 from kepsilon.kanonymise.algorithms.protocol import KAnonymised, Request
-from kepsilon.kanonymise.lattice import (
-    Lattice,
-    Node,
-    at_or_above,
-    at_or_below,
-    closed_upwards,
-    first_node,
-    height,
-    lattice_of,
-    minimal_nodes,
-)
+from kepsilon.kanonymise.best_node import best_node
+from kepsilon.kanonymise.counting import counter_for
+from kepsilon.kanonymise.descent import descend, loss_bound
+from kepsilon.kanonymise.lattice import Node, closed_upwards, lattice_of, minimal_nodes
+from kepsilon.kanonymise.lookup import Lookup, RankedNode
 from kepsilon.kanonymise.losses import LOSSES
-from kepsilon.kanonymise.node_classes import RequirementCounter, classes_at
-from kepsilon.kanonymise.node_counts import MAX_SLOTS, NodeCounter
-from kepsilon.kanonymise.person_counts import PersonCounter
-from kepsilon.kanonymise.requirements.k_persons import KPersons
+from kepsilon.kanonymise.node_classes import classes_at
+from kepsilon.kanonymise.node_counts import MAX_SLOTS
 from kepsilon.kanonymise.requirements.protocol import Requirement, all_met
-from kepsilon.table.arrays import BoolArray, IntArray
+from kepsilon.kanonymise.tagging import may_tag, passing_by_bisection, passing_one_by_one
+from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import SUPPRESSED, AttributeLabels, Recoding
 from kepsilon.table.frequency import FrequencyTable
 from kepsilon.table.keys import rank
 
 MAX_NODES = 1 << 24
-"""Most nodes of a lattice that is searched; the search needs two bytes per node and k."""
-
-_Counter = NodeCounter | PersonCounter | RequirementCounter
+"""Most nodes of a lattice that is searched for the best node; the search needs two bytes per node and k."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +50,10 @@ class OlaResult:
     """The loss of the node, by the loss that the policy names."""
     dm_star: int
     """Sum of squared class sizes over all classes, the suppressed ones included."""
-    k_minimal: tuple[Node, ...]
-    """All passing nodes with no passing node below them, in lexicographic order."""
+    k_minimal: tuple[Node, ...] | None
+    """All passing nodes with no passing node below them, in lexicographic order; None if the lattice is too large."""
+    bound: int | float | None
+    """What every passing node loses at least, where the node was found by descent; None where it is proven to be best."""
     nodes_counted: int
     """Number of nodes whose classes were counted in the whole search, for all k together."""
 
@@ -81,7 +70,7 @@ class Unmet:
 
 
 class LatticeTooLargeError(ValueError):
-    """The levels of all hierarchies together make more nodes than are searched."""
+    """More nodes than are searched, no node that descent could begin at, and requirements that prove nothing by that."""
 
     def __init__(self, n_nodes: int) -> None:
         self.n_nodes = n_nodes
@@ -95,143 +84,95 @@ def search(
     max_suppressed: int,
     loss: str,
     max_slots: int = MAX_SLOTS,
+    max_nodes: int = MAX_NODES,
     further: Mapping[int, Sequence[Requirement]] | None = None,
     importance: Sequence[Fraction] | None = None,
     max_levels: Sequence[int | None] | None = None,
 ) -> dict[int, OlaResult | Unmet]:
     """The best node for every k; nodes are counted once for all k, because class sizes do not depend on k.
 
-    The best node is the k-minimal node of least loss; ties go to fewest suppressed records, then to the lowest node, then
-    to the lexicographically first. The loss never falls from a node to one above it, so no passing node beats all minimal
-    ones. `max_suppressed` is a number of records. `further` holds, by k, the requirements beyond k records.
-    `importance` is the weight of each attribute's loss, 1 by default; `max_levels` are the highest levels that the
-    attributes may have, None for the highest there is.
+    The best node is the passing node of least loss; ties go to fewest suppressed records, then to the lowest node, then to
+    the lexicographically first. In a lattice of more than `max_nodes` nodes a good node is found by descent instead, with a
+    bound that no node loses less than.
+
+    `max_suppressed` is a number of records. `further` holds, by k, the requirements beyond k records. `importance` is the
+    weight of each attribute's loss, 1 by default; `max_levels` are the highest levels that the attributes may have, None
+    for the highest there is.
     """
     if any(k < 1 for k in ks) or max_suppressed < 0:
         raise ValueError("k is at least 1, and the number of records to be left out at least 0")
-    node_loss = LOSSES[loss].for_table(table, importance or (Fraction(1),) * len(table.domains))
+    weights = importance or (Fraction(1),) * len(table.domains)
     lattice = lattice_of(table.domains, max_levels=max_levels)
-    if lattice.n_nodes > MAX_NODES:
-        raise LatticeTooLargeError(lattice.n_nodes)
     by_k = {k: tuple((further or {}).get(k, ())) for k in ks}
-    counter = _counter(table, further=by_k, max_slots=max_slots)
-    tags = {k: _Tags(lattice) for k in ks}
     may_conclude = may_tag(itertools.chain(*by_k.values()), max_suppressed=max_suppressed)
-    if may_conclude:
-        _bisect(lattice, counter, tags, max_suppressed=max_suppressed)
-    else:
-        _count_all(lattice, counter, tags, max_suppressed=max_suppressed)
+    lookup = Lookup(
+        lattice=lattice,
+        counter=counter_for(table, further=by_k, max_slots=max_slots),
+        loss=LOSSES[loss].for_table(table, weights),
+        max_suppressed=max_suppressed,
+        may_conclude=may_conclude,
+    )
+    find = _by_descent if lattice.n_nodes > max_nodes else _among_all_nodes
+    found = find(lookup, ks)
+    return {k: _result(own, lookup, table, k=k) for k, own in found.items()}
 
-    results: dict[int, OlaResult | Unmet] = {}
+
+def _among_all_nodes(lookup: Lookup, ks: Sequence[int]) -> dict[int, _Found | None]:
+    """By k: the best node that passes, or None."""
+    which_pass = passing_by_bisection if lookup.may_conclude else passing_one_by_one
+    passes = which_pass(lookup.lattice, lookup.counter, ks=ks, max_suppressed=lookup.max_suppressed)
+    found: dict[int, _Found | None] = {}
     for k in ks:
-        passing = tags[k].passes
-        k_minimal = minimal_nodes(passing if may_conclude else closed_upwards(passing))
+        k_minimal = minimal_nodes(passes[k] if lookup.may_conclude else closed_upwards(passes[k]))
         if not k_minimal:
-            results[k] = Unmet(
-                suppressed=counter.outcome(lattice.top, k=k)[0],
-                n_labels=tuple(
-                    len(domain.levels[level]) for domain, level in zip(table.domains, lattice.top, strict=True)
-                ),
-                nodes_counted=counter.n_counted,
-            )
-            continue
-        # A minimal node was counted: no passing node lies below it from which it could have been tagged.
-        candidates = k_minimal if may_conclude else tuple(map(tuple, np.argwhere(passing).tolist()))
-        losses = {node: node_loss(node, counter.dm_star(node)) for node in candidates}
-        least = min(losses.values())
-        # How many records are left out can be costly to count, so only nodes that tie are asked.
-        suppressed, _, node = min(
-            (counter.outcome(node, k=k)[0], height(node), node) for node in candidates if losses[node] == least
-        )
-        results[k] = OlaResult(
-            node=node,
-            suppressed=suppressed,
-            n_classes=counter.outcome(node, k=k)[1],
-            loss=least,
-            dm_star=counter.dm_star(node),
-            k_minimal=k_minimal,
+            found[k] = None
+        else:
+            found[k] = _Found(best=best_node(lookup, passes[k], k_minimal, k=k), k_minimal=k_minimal)
+    return found
+
+
+def _by_descent(lookup: Lookup, ks: Sequence[int]) -> dict[int, _Found | None]:
+    """By k: a good node, and the loss that no node that passes is below, or None if no node passes."""
+    found: dict[int, _Found | None] = {}
+    for k in ks:
+        if lookup.passes(lookup.lattice.top, k=k):
+            found[k] = _Found(best=descend(lookup, k=k), bound=loss_bound(lookup, k=k))
+        elif lookup.may_conclude:
+            found[k] = None
+        else:
+            raise LatticeTooLargeError(lookup.lattice.n_nodes)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """The node that a search chose for one k."""
+
+    best: RankedNode
+    k_minimal: tuple[Node, ...] | None = None
+    bound: int | float | None = None
+
+
+def _result(found: _Found | None, lookup: Lookup, table: FrequencyTable, *, k: int) -> OlaResult | Unmet:
+    counter = lookup.counter
+    if found is None:
+        top = lookup.lattice.top
+        return Unmet(
+            suppressed=counter.outcome(top, k=k)[0],
+            n_labels=tuple(len(domain.levels[level]) for domain, level in zip(table.domains, top, strict=True)),
             nodes_counted=counter.n_counted,
         )
-    return results
-
-
-def _counter(table: FrequencyTable, *, further: Mapping[int, Sequence[Requirement]], max_slots: int) -> _Counter:
-    """The fastest counter that knows all requirements; `further` has those beyond k records for every k."""
-    if table.persons is not None and all(own == (KPersons(k=k),) for k, own in further.items()):
-        return PersonCounter(table, table.persons, ks=tuple(further))
-    sizes = NodeCounter(table, ks=tuple(further), max_slots=max_slots)
-    return RequirementCounter(table, sizes, further=further) if any(further.values()) else sizes
-
-
-def may_tag(requirements: Iterable[Requirement], *, max_suppressed: int) -> bool:
-    """Whether all nodes above a passing node pass, and all nodes below a failing node fail.
-
-    This is true of requirements that are monotone under suppression, as k records is. If no record may be left out, it is
-    also true of requirements that hold for unions, because at a passing node every class meets them.
-    """
-    return all(
-        requirement.is_monotone_under_suppression or (max_suppressed == 0 and requirement.holds_for_unions)
-        for requirement in requirements
+    best = found.best
+    return OlaResult(
+        node=best.node,
+        suppressed=best.suppressed,
+        n_classes=counter.outcome(best.node, k=k)[1],
+        loss=float(best.loss) if isinstance(best.loss, Fraction) else best.loss,
+        dm_star=counter.dm_star(best.node),
+        k_minimal=found.k_minimal,
+        bound=found.bound,
+        nodes_counted=counter.n_counted,
     )
-
-
-def _bisect(lattice: Lattice, counter: _Counter, tags: Mapping[int, _Tags], *, max_suppressed: int) -> None:
-    """Tags every node as passing or failing for every k, and counts few nodes for it."""
-    for k, tags_of_k in tags.items():
-        while (lowest := first_node(~tags_of_k.decided)) is not None:
-            chain = _chain(lattice, lowest, undecided=~tags_of_k.decided)
-            low, high = 0, len(chain)
-            while low < high:
-                middle = (low + high) // 2
-                passing = counter.passing(chain[middle], max_suppressed=max_suppressed)
-                for other_k, others in tags.items():
-                    others.tag(chain[middle], passes=passing[other_k])
-                low, high = (low, middle) if passing[k] else (middle + 1, high)
-
-
-def _count_all(lattice: Lattice, counter: _Counter, tags: Mapping[int, _Tags], *, max_suppressed: int) -> None:
-    """Counts every node, and marks for every k the nodes that pass."""
-    for node in lattice.nodes():
-        passing = counter.passing(node, max_suppressed=max_suppressed)
-        for k, tags_of_k in tags.items():
-            tags_of_k.passes[node] = passing[k]
-
-
-class _Tags:
-    """What is known so far about every node for one k: whether it is decided, and whether it passes."""
-
-    def __init__(self, lattice: Lattice) -> None:
-        self.decided: BoolArray = np.zeros(lattice.n_levels, dtype=np.bool_)
-        self.passes: BoolArray = np.zeros(lattice.n_levels, dtype=np.bool_)
-
-    def tag(self, node: Node, *, passes: bool) -> None:
-        """Decides a counted node, and with it all nodes above it if it passes, or below it if it fails."""
-        region = at_or_above(node) if passes else at_or_below(node)
-        self.decided[region] = True
-        if passes:
-            self.passes[region] = True
-
-
-def _chain(lattice: Lattice, start: Node, *, undecided: BoolArray) -> list[Node]:
-    """Undecided nodes from `start` upwards, each one level above the one before, with attributes taking turns.
-
-    As attributes take turns, the chain stays near the middle of the lattice, where one count tags most nodes.
-    """
-    chain = [start]
-    turn = 0
-    n_attributes = len(start)
-    while True:
-        node = chain[-1]
-        for step in range(n_attributes):
-            attribute = (turn + step) % n_attributes
-            level = node[attribute] + 1
-            higher = (*node[:attribute], level, *node[attribute + 1 :])
-            if level < lattice.n_levels[attribute] and undecided[higher]:
-                chain.append(higher)
-                turn = attribute + 1
-                break
-        else:
-            return chain
 
 
 def recode(table: FrequencyTable, node: Node, *, k: int, further: Sequence[Requirement] = ()) -> Recoding:

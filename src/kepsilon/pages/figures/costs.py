@@ -93,8 +93,8 @@ def error_figure(picture: ErrorPicture, record: Record) -> Figure:
         f"The {'curves tell' if len(curves) > 1 else 'curve tells'} which share of records is off by no more than the error "
         "below: higher and further left is better."
     )
-    if picture.n_zeros:
-        n_zeros = counted_by_value(picture.n_zeros, record.guarantee.k)
+    if picture.n_zeros != 0:
+        n_zeros = "some" if picture.n_zeros is None else counted_by_value(picture.n_zeros, record.guarantee.k)
         are = "record is" if n_zeros == "1" else "records are"
         sentences.append(f"A value of 0 has no relative error: {n_zeros} {are} not in the curves.")
     if picture.n_sampled < picture.n_records:

@@ -11,6 +11,7 @@ from kepsilon.pages.figures.changes import distribution_figure, generalised_figu
 from kepsilon.pages.figures.costs import class_size_figures, error_figure, not_given
 from kepsilon.pages.figures.figure import Section, Table, Tile, and_more
 from kepsilon.pages.figures.groups import group_figures, group_warnings
+from kepsilon.pages.figures.labels import label_figures
 from kepsilon.pages.figures.left_out import released_words, suppression_figure
 from kepsilon.pages.figures.risks import linking_figure, outlier_figures, reidentification_figure
 from kepsilon.pages.figures.sensitive import sensitive_figures
@@ -103,7 +104,7 @@ def sections(record: Record, pictures: Pictures) -> Iterator[Section]:
     surviving = [*survival_figures(record)]
     if surviving:
         yield Section(title="What may be used", figures=surviving, sentences=[RULES])
-    generalised = [*generalised_figures(pictures)]
+    generalised = [*generalised_figures(pictures), *label_figures(pictures)]
     if generalised:
         yield Section(title="What was generalised", figures=generalised)
     averaged = record.groups is not None

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, Self
@@ -90,12 +91,7 @@ class FileHierarchy(Specification):
         """Labels as the file lists them; `top` is set only where the last level has a single label."""
         listed = look_up(values, self._labels_of, n_levels=self._n_levels)
         tops = {labels[-1] for labels in self._labels_of.values()} if self._n_levels else set()
-        return Levels(
-            labels=listed.labels,
-            not_covered=listed.not_covered,
-            null_labels=self._labels_of.get(""),
-            top=tops.pop() if len(tops) == 1 else None,
-        )
+        return replace(listed, null_labels=self._labels_of.get(""), top=tops.pop() if len(tops) == 1 else None)
 
     def levels_of(self, labels: Labels) -> tuple[int, ...]:
         """Levels at which these can be the labels of a column.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -62,13 +63,20 @@ class GroupsHierarchy(Specification):
     def place(self, values: Sequence[str]) -> Levels:
         parents = [{str(m): label for label, ms in groups.items() for m in ms} for groups in self.levels]
         labels_of: dict[str, tuple[str, ...]] = {}
-        for value in parents[0]:
+        for value in self._in_order():
             chain = [value]
             for level in parents:
                 chain.append(level[chain[-1]])
             labels_of[value] = (*chain[1:], self.label)
         listed = look_up(values, labels_of, n_levels=len(parents) + 1)
-        return Levels(labels=listed.labels, not_covered=listed.not_covered, top=self.label)
+        return replace(listed, top=self.label)
+
+    def _in_order(self) -> list[str]:
+        """All values in the order in which the curator wrote the groups, from the coarsest level down."""
+        ordered = list(self.levels[-1])
+        for groups in reversed(self.levels):
+            ordered = [str(member) for label in ordered for member in groups[label]]
+        return ordered
 
     def levels_of(self, labels: Labels) -> tuple[int, ...]:
         """Levels at which these can be the labels of a column."""

@@ -29,7 +29,8 @@ class Levels:
     not_covered: tuple[int, ...] = ()
     """Positions of the values that the hierarchy does not cover."""
     positions: tuple[float, ...] | None = None
-    """Where each value lies on the number line; None where values are no numbers or dates."""
+    """Where each value lies: on the number line, or in the order in which the curator listed the values; None where nobody
+    wrote an order down."""
     null_labels: tuple[str, ...] | None = None
     """Labels of null from level 1, where the hierarchy lists them."""
     misfit: str | None = None
@@ -99,10 +100,12 @@ def first_cycle(edges: Iterable[tuple[str, str]]) -> str | None:
 
 
 def look_up(values: Sequence[str], labels_of: Mapping[str, Sequence[str]], *, n_levels: int) -> Levels:
-    """Levels of some values, from a table with the labels of every listed value."""
+    """Levels of some values, from a table with the labels of every listed value, in the order in which they are listed."""
+    rank = {value: float(i) for i, value in enumerate(labels_of)}
     unknown = ("",) * n_levels
     listed = [labels_of.get(value, unknown) for value in values]
     return Levels(
         labels=tuple(tuple(labels[level] for labels in listed) for level in range(n_levels)),
         not_covered=tuple(i for i, value in enumerate(values) if value not in labels_of),
+        positions=tuple(rank.get(value, 0.0) for value in values),
     )

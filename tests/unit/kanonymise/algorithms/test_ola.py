@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from kepsilon.kanonymise.algorithms import ola
 from kepsilon.kanonymise.lattice import lattice_of
 from kepsilon.kanonymise.losses import LOSSES
 from kepsilon.table.classes import SUPPRESSED
+from material.toy_requirements import at_most
 from oracles import brute_force_ola
 from strategies import Attribute, Sample, chances, samples
 
@@ -31,13 +33,31 @@ def numbers_of(sample):
     return [attribute.numbers for attribute in sample.attributes]
 
 
-@settings(max_examples=60)
-@given(sample=samples(), ks=several_ks, limit=limits)
-def test_search_finds_what_brute_force_over_every_node_finds(sample, ks, limit):
-    """Same node, same suppression, same set of minimal nodes, for several k at once."""
+@st.composite
+def preferences(draw, sample):
+    """Importance and highest level of every attribute; mostly none are stated."""
+    n = len(sample.attributes)
+    importance = draw(st.none() | st.lists(st.sampled_from([1, 1, 2, 5]), min_size=n, max_size=n))
+    max_levels = draw(st.none() | st.lists(st.none() | st.integers(0, 3), min_size=n, max_size=n))
+    return importance, max_levels
+
+
+@settings(max_examples=100)
+@given(sample=samples(), ks=several_ks, limit=limits, data=st.data())
+def test_search_finds_what_brute_force_over_every_node_finds(sample, ks, limit, data):
+    """Same node, same suppression, same set of minimal nodes, for several k at once, whatever the loss."""
+    importance, max_levels = data.draw(preferences(sample))
     for loss in LOSSES:
         searched = [
-            ola.search(sample.table, ks=ks, max_suppressed=limit, loss=loss, max_slots=max_slots)
+            ola.search(
+                sample.table,
+                ks=ks,
+                max_suppressed=limit,
+                loss=loss,
+                max_slots=max_slots,
+                importance=importance and list(map(Fraction, importance)),
+                max_levels=max_levels,
+            )
             for max_slots in CELL_LIMITS.values()
         ]
         assert all(list(results) == ks for results in searched)
@@ -49,15 +69,17 @@ def test_search_finds_what_brute_force_over_every_node_finds(sample, ks, limit):
                 max_suppressed=limit,
                 loss=loss,
                 numbers=numbers_of(sample),
+                importance=importance,
+                max_levels=max_levels,
             )
             for results in searched:
-                check_result(results[k], expected, sample, k=k, limit=limit)
+                check_result(results[k], expected, sample, k=k, limit=limit, max_levels=max_levels)
 
 
-def check_result(result, expected, sample, *, k, limit):
+def check_result(result, expected, sample, *, k, limit, max_levels=None):
     if expected is None:
         assert isinstance(result, ola.Unmet)
-        top = lattice_of(sample.table.domains).top
+        top = lattice_of(sample.table.domains, max_levels=max_levels).top
         assert result.suppressed == brute_force_ola.suppressed_at(sample.records, hierarchies_of(sample), top, k)
         assert result.suppressed > limit
         return
@@ -67,6 +89,7 @@ def check_result(result, expected, sample, *, k, limit):
     assert result.n_classes == expected.n_classes
     assert set(result.k_minimal) == expected.k_minimal
     assert len(result.k_minimal) == len(set(result.k_minimal))
+    assert result.bound is None
     assert result.loss == pytest.approx(expected.loss, abs=1e-6)
 
 
@@ -231,12 +254,53 @@ def test_nonsense_is_refused(ks, limit):
         ola.recode(sample.table, (), k=0)
 
 
-def test_a_lattice_too_large_to_search_is_refused_before_memory_is_taken():
-    """Forty attributes of two levels have a million million nodes."""
-    two = {"x": ["x", "*"]}
-    sample = Sample(attributes=[Attribute(name=str(i), labels=two) for i in range(40)], records=[("x",) * 40])
+@settings(max_examples=60)
+@given(sample=samples(), ks=several_ks, limit=limits, data=st.data())
+def test_descent_finds_a_passing_node_and_a_bound_that_no_node_is_below(sample, ks, limit, data):
+    """Where a lattice is too large for proof; here it is small enough to see what the best node loses."""
+    importance, max_levels = data.draw(preferences(sample))
+    settings = {
+        "importance": importance and list(map(Fraction, importance)),
+        "max_levels": max_levels,
+        "max_suppressed": limit,
+    }
+    for loss in LOSSES:
+        proven = ola.search(sample.table, ks=ks, loss=loss, **settings)
+        found = ola.search(sample.table, ks=ks, loss=loss, max_nodes=0, **settings)
+        for k in ks:
+            assert type(found[k]) is type(proven[k])
+            if isinstance(proven[k], ola.Unmet):
+                assert (found[k].suppressed, found[k].n_labels) == (proven[k].suppressed, proven[k].n_labels)
+                continue
+            assert found[k].suppressed <= limit
+            assert (
+                brute_force_ola.suppressed_at(sample.records, hierarchies_of(sample), found[k].node, k)
+                == found[k].suppressed
+            )
+            assert found[k].bound <= proven[k].loss + 1e-9
+            assert proven[k].loss <= found[k].loss + 1e-9
+            assert found[k].k_minimal is None
+
+
+def test_a_lattice_too_large_to_search_is_descended():
+    """Forty attributes of two levels have a million million nodes; the best is to give up the one that is unique."""
+    two = {v: [v, "*"] for v in "xyz"}
+    records = [("x",) * 40] * 5 + [("y",) * 40] * 5
+    alone = [tuple("z" if i == j else "x" for i in range(40)) for j in range(1)]
+    sample = Sample(attributes=[Attribute(name=str(i), labels=two) for i in range(40)], records=records + alone)
+    result = ola.search(sample.table, ks=[2], max_suppressed=0, loss="ncp")[2]
+    assert result.node == (1, *[0] * 39)
+    assert result.bound == pytest.approx(result.loss) == pytest.approx(1 / 40)
+    assert ola.search(sample.table, ks=[2], max_suppressed=0, loss="dm*")[2].node == (1, *[0] * 39)
+
+
+def test_a_lattice_too_large_is_refused_where_neither_descent_nor_proof_can_begin():
+    """The top fails, and the requirement does not tell what that means for the nodes below."""
+    two = {"x": ["x", "*"], "y": ["y", "*"]}
+    sample = Sample(attributes=[Attribute(name=str(i), labels=two) for i in range(40)], records=[("x",) * 40] * 4)
+    toy = at_most(3)
     with pytest.raises(ola.LatticeTooLargeError) as caught:
-        ola.search(sample.table, ks=[2], max_suppressed=0, loss="dm*")
+        ola.search(sample.table, ks=[2], max_suppressed=0, loss="ncp", further={2: [toy]})
     assert caught.value.n_nodes == 2**40
 
 

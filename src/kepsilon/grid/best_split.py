@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Says in words which split of the numeric quasis is better than that of the curator's policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kepsilon.grid.cells import Cell
+
+WHO_LINKS = "Linked: by the strongest attacker of each split who needs to know nothing but the quasis."
+"""Whose links the figures of splits are."""
+
+
+def answer(cells: Sequence[Cell]) -> list[str]:
+    """Sentences that say whether another split links fewer records without more distortion than the policy's own one.
+
+    Cells are compared by distortion, linking risk and suppression, as on the front of any grid.
+    """
+    ranked = [cell for cell in cells if _figures(cell) is not None]
+    own = next((cell for cell in cells if cell.split is not None and cell.split.is_own), None)
+    if not ranked:
+        return ["No split can be met, so there is nothing to compare."]
+    least, safest = min(ranked, key=_by_distortion), min(ranked, key=_by_risk)
+    both = least.name == safest.name
+    ends = (
+        f"Least distorted, and fewest linked: {least.name} ({_in_words(least)})."
+        if both
+        else f"Least distorted: {least.name} ({_in_words(least)}). Fewest linked: {safest.name} ({_in_words(safest)})."
+    )
+    if own not in ranked:
+        return ["Your policy's own split cannot be compared with others.", ends, WHO_LINKS]
+    better = [cell for cell in ranked if _beats(cell, own)]
+    if not better:
+        first = (
+            "Your policy's own split is on the front: no other split links fewer records without more distortion or more "
+            f"records left out ({_in_words(own)})."
+        )
+        return [first, *([] if both and least is own else [ends]), WHO_LINKS]
+    best = min(better, key=_by_distortion)
+    first = (
+        f"Better than your policy's own split: {best.name} ({_in_words(best)}, instead of {_in_words(own)}; no more records "
+        "are left out)."
+    )
+    return [first, *([] if both and least is best else [ends]), WHO_LINKS]
+
+
+def _figures(cell: Cell) -> tuple[float, float, float] | None:
+    """Distortion, linking risk and suppression; None for a cell that cannot be ranked."""
+    found = cell.prediction
+    if found is None or found.distortion is None:
+        return None
+    return found.distortion, found.linking_risk.headline.risk.total, found.suppression.total
+
+
+def _beats(cell: Cell, other: Cell) -> bool:
+    """Whether a cell is at least as good as another in all figures, and better in one."""
+    one, two = _figures(cell), _figures(other)
+    return one is not None and two is not None and one != two and all(a <= b for a, b in zip(one, two, strict=True))
+
+
+def _by_distortion(cell: Cell) -> tuple[float, ...]:
+    return _figures(cell) or ()
+
+
+def _by_risk(cell: Cell) -> tuple[float, ...]:
+    distortion, risk, suppression = _figures(cell) or (0.0, 0.0, 0.0)
+    return risk, distortion, suppression
+
+
+def _in_words(cell: Cell) -> str:
+    distortion, risk, _ = _figures(cell) or (0.0, 0.0, 0.0)
+    return f"distortion {distortion:.3f}, {risk:.2%} linked"

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sets in labels stand in the order that the curator wrote, and numbers in labels read as people write them."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kepsilon as ke
+from kepsilon.table.codes import code_domain
+
+SIZES = ("small", "middle", "large", "huge")
+"""An order that is not the alphabet's."""
+
+
+def labels_of(values, hierarchy, *, folder=".", **settings):
+    """The labels of a column whose values all end up in one class with a set, or in several."""
+    table = pa.table({"x": values})
+    policy = ke.Policy.from_dict(
+        {
+            "k": len(values),
+            "algorithm": "mondrian",
+            "max_suppression": 0,
+            "attributes": {"x": {"role": "k-quasi", **({"hierarchy": hierarchy} if hierarchy else {}), **settings}},
+        },
+        folder=folder,
+    )
+    return set(ke.anonymise(table, policy, unsafe_seed=1).frame.column("x").to_pylist())
+
+
+def test_groups_stand_in_the_order_of_the_policy():
+    """Members of a group as it lists them; groups as their level lists them, not by the alphabet."""
+    one = {"type": "groups", "levels": [{"any": list(SIZES)}]}
+    assert labels_of([*SIZES, *SIZES], one) == {"{small, middle, large, huge}"}
+    two = {"type": "groups", "levels": [{"little": ["small", "middle"], "big": ["large", "huge"]}]}
+    assert labels_of([*SIZES, *SIZES], two) == {"{little, big}"}
+
+
+def test_a_coarser_level_decides_the_order_of_what_it_lists():
+    """Groups of groups are read from the top down: the order of their own level is the one the curator sees there."""
+    levels = [{"a": ["1x"], "b": ["2x"], "c": ["3x"]}, {"late": ["c"], "early": ["b", "a"]}]
+    assert labels_of(["1x", "2x", "3x"], {"type": "groups", "levels": levels}) == {"{late, early}"}
+    assert labels_of(["1x", "2x"], {"type": "groups", "levels": levels}) == {"{b, a}"}
+
+
+def test_a_file_decides_the_order_by_its_rows(tmp_path):
+    """The curator's file is where such orders are mostly written down."""
+    with (tmp_path / "sizes.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter=";").writerows([size, "*"] for size in SIZES)
+    found = labels_of([*SIZES, *SIZES], {"type": "file", "path": "sizes.csv"}, folder=tmp_path)
+    assert found == {"{small, middle, large, huge}"}
+
+
+def test_numbers_stand_by_size_and_before_texts():
+    """“9” comes before “10” for people, though not for the alphabet; a text among numbers comes last."""
+    assert labels_of(["10", "9", "n/a"], {"type": "suppress"}) == {"{9, 10, n/a}"}
+    assert labels_of(["10", "9", None, "-2"], {"type": "suppress"}) == {"{null, -2, 9, 10}"}
+
+
+@given(
+    st.lists(st.one_of(st.integers(-50, 50).map(str), st.text("ab1.", max_size=3)), min_size=2, max_size=7, unique=True)
+)
+def test_which_of_two_values_comes_first_depends_on_these_two_alone(values):
+    """Or the order inside a published set would tell whether some other record holds a text."""
+    domain, _ = code_domain("x", [values, ["*"] * len(values)])
+    place = {value: i for i, value in enumerate(domain.levels[0])}
+    for one, other in itertools.combinations(values, 2):
+        pair, _ = code_domain("x", [[one, other], ["*", "*"]])
+        assert (pair.levels[0][0] == one) is (place[one] < place[other])
+
+
+@pytest.mark.parametrize(
+    ("values", "step", "label"),
+    [
+        ([20, 29], 10, "[20, 30)"),
+        ([0.1, 0.2], 0.1, "[0.1, 0.3)"),
+        ([-7, 3], 5, "[-10, 5)"),
+        ([1000000, 3000000], 500000, "[1000000, 3500000)"),
+        ([0.001, 0.0029], 0.001, "[0.001, 0.003)"),
+        ([1.25, 2.5], 1.25, "[1.25, 3.75)"),
+        ([-0.5, -0.1], 0.5, "[-0.5, 0)"),
+    ],
+)
+def test_bounds_of_intervals_are_written_as_people_write_them(values, step, label):
+    """Multiples of the step, exactly: no 0.30000000000000004, no exponent, no needless zeros, no minus zero."""
+    assert labels_of(values, None, step=step) == {label}
+
+
+@pytest.mark.parametrize(
+    ("values", "widths", "label"),
+    [([0.1, 0.25], [0.3], "[0, 0.3)"), ([-3, -1], [5], "[-5, 0)"), ([1990, 1993], [5], "[1990, 1995)")],
+)
+def test_intervals_of_hierarchies_are_written_alike(values, widths, label):
+    """OLA's intervals read as Mondrian's do."""
+    table = pa.table({"x": values})
+    hierarchy = {"type": "intervals", "widths": widths}
+    document = {"k": 2, "algorithm": "ola", "max_suppression": 0}
+    policy = ke.Policy.from_dict({**document, "attributes": {"x": {"role": "k-quasi", "hierarchy": hierarchy}}})
+    assert set(ke.anonymise(table, policy, unsafe_seed=1).frame.column("x").to_pylist()) == {label}
+
+
+def test_the_audit_notices_a_set_in_another_order():
+    """A release whose sets are turned around says the same, and more: the order could carry something."""
+    values = [*SIZES, *SIZES]
+    table = pa.table({"x": values})
+    hierarchy = {"type": "groups", "levels": [{"any": list(SIZES)}]}
+    document = {"k": 8, "algorithm": "mondrian", "max_suppression": 0}
+    policy = ke.Policy.from_dict({**document, "attributes": {"x": {"role": "k-quasi", "hierarchy": hierarchy}}})
+    release = ke.anonymise(table, policy, unsafe_seed=1)
+    assert ke.audit(table, release.frame, policy).keeps_its_promises
+    turned = pa.table({"x": ["{huge, large, middle, small}"] * 8})
+    found = ke.audit(table, turned, policy)
+    assert "another order than that of the hierarchy" in json.dumps(found.to_json(), ensure_ascii=False)
