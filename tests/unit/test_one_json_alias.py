@@ -58,8 +58,10 @@ AT_THE_EDGE = {
     "auditing": "reads manifests that somebody else wrote, and compares them key by key",
     "evaluate": "writes the attackers of a release, which record and audit share",
     "grid": "writes grids",
+    "pipeline": "changes keys of policies, to compare how attributes could be split",
     "policy": "gives the schema of policies",
     "predict": "writes predictions",
+    "propose": "proposes keys of policies",
     "publish": "writes records and manifests",
     "reproduce": "keeps what was measured in files, and reads it back",
 }

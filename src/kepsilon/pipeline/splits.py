@@ -93,7 +93,7 @@ def compare_splits(
     return ComparedSplits(cells=tuple(cells), records=found.records, warnings=(*found.warnings, *notes))
 
 
-def shared_settings(policy: Policy, given: Mapping[str, Any]) -> dict[str, Any]:
+def shared_settings(policy: Policy, given: Mapping[str, Any]) -> Json:
     """The top-level keys that all splits have in place of the policy's; PolicyError for what splits cannot be compared at.
 
     `given` holds what the caller asked for, None where nothing: one value each, alone or in a list.
@@ -168,7 +168,7 @@ def _splits(
                 name: switched[name]["role"] if name in names else policy.attributes[name].role for name in numeric
             }
             noisy = tuple(name for name, role in roles.items() if role == "epsilon-quasi")
-            own: dict[str, Any] = dict(settings)
+            own: Json = dict(settings)
             if not noisy:
                 # Nothing is drawn, so settings about noise would be refused.
                 lost = ("epsilon", "epsilon_per", "confidence", "confidence_rule", "averages")

@@ -85,7 +85,7 @@ def test_every_cell_says_exactly_what_a_release_would(changes):
     data, policy = people_to_explore(600), kepsilon.Policy.from_dict({**DOCUMENT, **changes})
     grid = kepsilon.explore(data, policy, k=[3, 8], epsilon=[0.5, 2])
     assert [(c.algorithm, c.k, c.epsilon) for c in grid.cells] == [
-        (a, k, e) for a in ("ola", "mondrian") for k in (3, 8) for e in (0.5, 2)
+        (a, k, e) for a in ("ola", "mondrian", "local-recoding") for k in (3, 8) for e in (0.5, 2)
     ]
     for cell in grid.cells:
         record = kepsilon.anonymise(data, policy.with_changes(**grid.changes(cell)), unsafe_seed=1).record
@@ -114,7 +114,7 @@ def test_exploring_never_releases(monkeypatch):
         "kepsilon.perturb.sampler.record_noise",
     ):
         monkeypatch.setattr(name, lambda *a, **b: pytest.fail("noise was drawn"))
-    assert len(kepsilon.explore(people_to_explore(200), POLICY, k=[3], epsilon=[1]).cells) == 2
+    assert len(kepsilon.explore(people_to_explore(200), POLICY, k=[3], epsilon=[1]).cells) == 3
 
 
 def test_the_data_is_counted_once(monkeypatch):
@@ -148,7 +148,7 @@ def test_cells_that_cannot_be_met_are_refused_with_the_reason(grid):
         "attributes": {**DOCUMENT["attributes"], "zip": {"role": "k-quasi"}},
     }
     found = kepsilon.explore(people_to_explore(300), kepsilon.Policy.from_dict(no_hierarchy), k=[3], epsilon=[1])
-    assert [cell.refused is None for cell in found.cells] == [False, True]
+    assert [cell.refused is None for cell in found.cells] == [False, True, True]
     assert "OLA needs a hierarchy" in found.cells[0].refused
     with pytest.raises(kepsilon.PolicyError, match="OLA needs a hierarchy"):
         kepsilon.explore(
@@ -458,7 +458,7 @@ def test_without_an_epsilon_quasi_only_one_epsilon_is_looked_at():
     document = {**DOCUMENT, "attributes": attributes, "unlisted_columns": "drop"}
     del document["confidence"]
     grid = kepsilon.explore(people_to_explore(300), kepsilon.Policy.from_dict(document), k=[3, 5])
-    assert len(grid.cells) == 4
+    assert [cell.k for cell in grid.cells] == [3, 5] * 3
     for cell in grid.cells:
         released = round(300 * (1 - cell.prediction.suppressed_by_k))
         assert cell.prediction.linking_risk.fair.total == pytest.approx(cell.prediction.classes.count / released)
