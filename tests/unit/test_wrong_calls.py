@@ -47,6 +47,12 @@ def test_something_else_for_a_policy(call: Callable[..., object], policy: object
     assert told.value.__context__ is None
 
 
+@pytest.mark.parametrize("name", ["anonymise", "check", "explore"])
+def test_a_name_for_an_engine(name: str) -> None:
+    with pytest.raises(ValueError, match="an engine is a value and not a name.*spark_engine"):
+        CALLS[name](ke.Policy.from_dict(DOCUMENT), engine="spark")
+
+
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
 def test_an_error_of_the_callers_own_function_is_passed_on(call: Callable[..., object]) -> None:
     def fail(step: str) -> None:

@@ -37,6 +37,8 @@ def engine_for(
     `with_linkage` says whether the linkage may be asked for later, `to_release` whether records will be released; a
     spilling engine needs less disk without them.
     """
+    if isinstance(engine, str):
+        raise ArgumentError("an engine is a value and not a name: leave it out, or give kepsilon.spark_engine()")
     if engine is not None and memory is not None:
         raise ArgumentError("an engine has its own limit on memory: give one or the other")
     if engine is not None:
