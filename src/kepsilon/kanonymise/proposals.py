@@ -11,6 +11,7 @@ import numpy as np
 
 from kepsilon.kanonymise.local_attributes import LocalAttribute
 from kepsilon.kanonymise.placing import Node
+from kepsilon.kanonymise.run_losses import common_level
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.keys import number
 
@@ -33,7 +34,7 @@ def records_by_node(attributes: Sequence[LocalAttribute], counts: IntArray, clas
         last = np.zeros(n_classes, dtype=np.int64)
         np.minimum.at(first, own, codes)
         np.maximum.at(last, own, codes)
-        levels.append((attribute.levels[:, first] != attribute.levels[:, last]).sum(axis=0))
+        levels.append(common_level(attribute.levels, first, last))
     records = np.bincount(own, weights=counts[inside], minlength=n_classes)
     sizes = [len(attribute.levels) for attribute in attributes]
     node_of, n_nodes = number(levels, sizes=sizes, length=n_classes)

@@ -121,7 +121,7 @@ class NumberRuns:
             # A label such as "null or [8, 16)" shows the node of the numbers, and null counts as the lowest number.
             is_with_null = losses.has_null & (start == 0) & (start < end)
             number = np.where(is_with_null, self.codes[np.minimum(first + 1, last)], start)
-            level = (losses.levels[:, number] != losses.levels[:, end]).sum(axis=0)
+            level = common_level(losses.levels, number, end)
             covered = losses.high[level, end] - np.where(is_with_null, low, losses.low[level, number])
         lost: FloatArray = (np.log2(np.maximum(covered, 1.0)) if losses.in_bits else covered) * losses.factor
         return lost
@@ -209,9 +209,7 @@ class CategoryRuns:
 
     def level_between(self, first: IntArray, last: IntArray) -> IntArray:
         """The lowest level at which two codes are one node."""
-        levels = self.losses.levels
-        level: IntArray = (levels[:, self.codes[first]] != levels[:, self.codes[last]]).sum(axis=0)
-        return level
+        return common_level(self.losses.levels, self.codes[first], self.codes[last])
 
     def between(self, first: IntArray, last: IntArray) -> FloatArray:
         level = self.level_between(first, last)
@@ -232,6 +230,14 @@ class CategoryRuns:
         if self.n_rare is None or self.losses.is_rare is None:
             return n_nodes, covered, np.zeros(len(first), dtype=np.int64)
         return n_nodes, covered, self.n_rare[last] - self.n_rare[first] + self.losses.is_rare[code]
+
+
+def common_level(levels: IntArray, one: IntArray, other: IntArray) -> IntArray:
+    """The lowest level at which two codes are one node, for many pairs of codes; `levels` are nested."""
+    level: IntArray = np.zeros(len(one), dtype=np.int64)
+    for nodes in levels[:-1]:
+        level += nodes[one] != nodes[other]
+    return level
 
 
 def _masses(levels: IntArray, of_code: FloatArray) -> FloatArray:

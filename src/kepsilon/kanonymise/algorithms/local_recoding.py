@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Local recoding: classes of least loss (ncp), each with labels of its own, found on the frequency table.
 
-1. *Cut*: the table is cut where that lowers the loss most, until no cut lowers it; and once more by bits instead of loss.
+1. *Cut*: the table is cut where that lowers the loss most, until no cut lowers it; and, unless it is large, once more by
+   bits instead of loss.
 2. *Place*: nodes of the attributes' levels are visited by rising loss, and every class among what is left that meets the
    requirements is kept; all nodes if there are few, otherwise those that the classes of step 1 lie at, and then once
    more with their neighbours.
@@ -41,6 +42,9 @@ FEW_NODES = 2_000
 
 _MOST_COMPARISONS = 300_000_000
 """Nodes times combinations times attributes at the most, so that placing takes seconds on large tables too."""
+
+_LARGE_TABLE = 1_000_000
+"""Combinations times attributes above which the search by bits is left out: it takes longest, and wins on small tables."""
 
 _FEW_ATTEMPTS = 5
 """How many cuts of a part are tried where requirements fail, in searches that are not the last."""
@@ -101,7 +105,7 @@ def best_classes(
         cut_to_the_end(
             attributes, counts, parts.part_of, k=k, guide=guide, parts_meet=parts_meet, attempts=_FEW_ATTEMPTS
         )
-        for guide in (Guide.LOSS, Guide.BITS)
+        for guide in ((Guide.LOSS,) if len(counts) * len(attributes) > _LARGE_TABLE else (Guide.LOSS, Guide.BITS))
     ]
     found += _placed(attributes, counts, parts.part_of, found, k=k, parts_meet=parts_meet)
     found.append(cut_at_medians(table, parts, k=k, further=further, importance=importance).part_of)
