@@ -76,7 +76,7 @@ def audited(where: Path, kepsilon_command, *more: object, code: int, linkage: bo
     return outcome
 
 
-@pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
+@pytest.mark.parametrize("algorithm", ["ola", "mondrian", "local-recoding"])
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_release_and_all_that_lies_beside_it_pass(tmp_path, kepsilon_command, suffix, algorithm):
     """Files written by anonymise pass: every figure in manifest and record that can be worked out again is right."""

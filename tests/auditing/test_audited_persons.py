@@ -31,7 +31,7 @@ from oracles import requirements as oracle
 sound = cache(sound_release)
 
 
-@pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
+@pytest.mark.parametrize("algorithm", ["ola", "mondrian", "local-recoding"])
 @pytest.mark.parametrize("name", TAMPERINGS)
 def test_a_tampering_with_persons_or_values_is_noticed(name, algorithm):
     """By the check that is there for it, and no finding shows a value."""
@@ -44,7 +44,7 @@ def test_a_tampering_with_persons_or_values_is_noticed(name, algorithm):
         assert tampering.check in {finding.check for finding in audit.broken}, shown
 
 
-@pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
+@pytest.mark.parametrize("algorithm", ["ola", "mondrian", "local-recoding"])
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_a_release_that_nobody_tampered_with_is_not_broken(setting, algorithm):
     for seed in (1, 2, 3):

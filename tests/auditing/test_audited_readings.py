@@ -61,7 +61,7 @@ def policy(**changes: Any) -> ke.Policy:
 
 
 @pytest.mark.parametrize("output", ["out.csv", "out.parquet"])
-@pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
+@pytest.mark.parametrize("algorithm", ["ola", "mondrian", "local-recoding"])
 def test_an_honest_release_is_sound(original, tmp_path, algorithm, output):
     """Released sizes of 70 are numbers that noise made, though 70 means missing in the original."""
     chosen = policy(algorithm=algorithm)

@@ -53,7 +53,7 @@ def test_a_sound_release_passes(changes, seed):
         assert "CANARY" not in findings(audit) + str(audit.to_json()) + repr(audit)
 
 
-@pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
+@pytest.mark.parametrize("algorithm", ["ola", "mondrian", "local-recoding"])
 @pytest.mark.parametrize("seed", [None, 3])
 def test_two_epsilon_quasis_pass(algorithm, seed):
     """The noises of a record on two attributes follow their joint law."""
@@ -67,7 +67,7 @@ def test_two_epsilon_quasis_pass(algorithm, seed):
 
 
 @pytest.mark.parametrize("missing", ["suppress", "class"])
-@pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
+@pytest.mark.parametrize("algorithm", ["ola", "mondrian", "local-recoding"])
 def test_missing_values_pass_as_the_policy_treats_them(missing, algorithm):
     """Records with missing values are left out before counting, or form classes of their own."""
     height = {"role": "epsilon-quasi", "precision": 0.1, "range": "class", "missing": missing}

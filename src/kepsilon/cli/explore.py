@@ -198,6 +198,8 @@ def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> 
     for cell in refusals.values():
         show_wrapped(f"refused: {cell.name}: {cell.refused}")
     show_wrapped(grid.about_single_risk)
+    if grid.about_smaller_k:
+        show_wrapped(grid.about_smaller_k)
     n_left = grid.records.read - grid.records.counted
     if n_left:
         show_wrapped(

@@ -7,6 +7,7 @@ import csv
 import dataclasses
 import html
 import io
+import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -106,6 +107,27 @@ class Grid(JsonValue):
     def pareto(self) -> list[Cell]:
         """Cells that no other beats in distortion, risk and suppression at once."""
         return [cell for cell in self.cells if cell.pareto]
+
+    @property
+    def about_smaller_k(self) -> str:
+        """Where a smaller k loses more than a larger one of the same algorithm, in one sentence; empty where none does.
+
+        A cell says what `anonymise` does with its k alone, so a better result for a larger k is not taken over.
+        """
+        found = {
+            (cell.algorithm, cell.k): cell.prediction.loss.precision.overall
+            for cell in self.cells
+            if cell.prediction is not None
+        }
+        worse = []
+        for algorithm in self.algorithms:
+            own = sorted((k, lost) for (name, k), lost in found.items() if name == algorithm)
+            for (k, lost), (larger_k, lost_less) in itertools.pairwise(own):
+                if round(lost, 3) > round(lost_less, 3):
+                    worse.append(f"{algorithm} loses {lost:.3f} with k = {k} and {lost_less:.3f} with k = {larger_k}")
+        if not worse:
+            return ""
+        return f"A smaller k need not lose less, because no search tries all classes: {'; '.join(worse)}."
 
     @property
     def about_single_risk(self) -> str:

@@ -220,7 +220,7 @@ def meets(values: list[str], asked: dict[str, Any], reference: list[str]) -> boo
 
 
 @pytest.mark.parametrize("asked", REQUIREMENTS, ids=str)
-@pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
+@pytest.mark.parametrize("algorithm", ["ola", "mondrian", "local-recoding"])
 @pytest.mark.parametrize("confidence", [None, 0.9])
 def test_every_class_meets_what_is_asked_of_sensitive_values(asked, algorithm, confidence) -> None:
     table = hospital(seed=7)

@@ -287,7 +287,7 @@ def policy_of(algorithm, *, k=3, **further):
     return kepsilon.Policy.from_dict(document)
 
 
-@pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
+@pytest.mark.parametrize("algorithm", ["ola", "mondrian", "local-recoding"])
 def test_fewer_than_k_persons_in_all_are_refused_in_words(algorithm):
     """Forty encounters of two patients are no class of three."""
     labels = {v: [v, "*"] for v in "AB"}
@@ -301,7 +301,7 @@ def test_fewer_than_k_persons_in_all_are_refused_in_words(algorithm):
     assert said.count("choose a smaller k") == 1
 
 
-@pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
+@pytest.mark.parametrize("algorithm", ["ola", "mondrian", "local-recoding"])
 def test_explore_asks_for_several_k_at_once(algorithm):
     """One search by persons for all k finds for each what a search of its own finds."""
     rng = np.random.default_rng(8)
