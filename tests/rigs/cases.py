@@ -102,6 +102,7 @@ ALSO = {
     "audit without linkage": 0.2,
     "manifest": 0.2,
     "show values": 0.15,
+    "splits": 0.1,
 }
 """Further commands, and how often each is run. One that a version does not have is left out."""
 

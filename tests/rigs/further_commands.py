@@ -67,6 +67,32 @@ def try_explore(trial: Trial, source: Path, policy: Path) -> None:
         _look_at_policy(trial, outcome, source, policy, chosen)
 
 
+WAYS_TO_SPLIT: tuple[tuple[str, ...], ...] = (
+    (),
+    ("--json",),
+    ("-o", "grid.html"),
+    (*LIMITS, "--write-policy", "chosen.toml"),
+)
+
+
+def try_splits(trial: Trial, source: Path, policy: Path) -> None:
+    """Every split is shown or refused with its reason; the policy that is written loads, and can be met."""
+    way = trial.case.rng("splits").choice(WAYS_TO_SPLIT)
+    written = [word for word in way if "." in word and word[0].isalpha()]
+    words = [trial.path / word if word in written else word for word in way]
+    outcome = run(trial, "explore", source, "-p", policy, "--split", *words, may_write=written)
+    page, chosen = trial.path / "grid.html", trial.path / "chosen.toml"
+    if page.exists() and has_markup(page.read_text(encoding="utf-8", errors="replace")):
+        trial.fail("explore --split: the name of a column became a part of the page")
+    if chosen.exists():
+        if outcome.code != 0:
+            trial.fail("explore --split: it is refused, and a policy is there")
+        if run(trial, "check", source, "-p", chosen).code != 0:
+            trial.fail("explore --split: the policy that it writes does not load, or cannot be met")
+    for path in (page, chosen):
+        path.unlink(missing_ok=True)
+
+
 def _look_at_grid(trial: Trial, outcome: Outcome, grid: Path) -> None:
     """There is one unless the data or the policy is wrong; where only no cell is within the limits, there is one too.
 

@@ -11,6 +11,7 @@ import json
 import shutil
 import tempfile
 import traceback
+from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from rigs.commands import (
     repeatable_noise,
 )
 from rigs.faults import ANY, draw_fault
-from rigs.further_commands import try_audits, try_explore, try_init, try_manifest, try_show_values
+from rigs.further_commands import try_audits, try_explore, try_init, try_manifest, try_show_values, try_splits
 from rigs.invariants import Published, broken, broken_files, has_markup, tokens_of_left_out
 from rigs.kept_types import changes_unsaid, types_of_file, types_of_frame, types_of_input
 from rigs.policies import toml
@@ -190,6 +191,8 @@ def _run_commands(trial: Trial, source: Path, policy: Path) -> None:
         try_show_values(trial, source, policy)
     if "explore" in case.also:
         try_explore(trial, source, policy)
+    if "splits" in case.also:
+        try_splits(trial, source, policy)
     if (
         "manifest" in case.also
         and has_command("manifest")
@@ -333,9 +336,18 @@ def _look_at_release(trial: Trial, new: frozenset[str], source: Path, *, said: s
     search(trial, texts["curator"], "the curator's record", wrong="")
     if report is not None:
         page = report.read_text(encoding="utf-8")
-        search(trial, page, "the report", wrong="")
+        search(trial, page, "the report", wrong="", published=_frequent_labels(case, published))
         if has_markup(page):
             trial.fail("report: the name of a column became a part of the page")
+
+
+def _frequent_labels(case: Case, published: Published) -> str:
+    """The labels of k-quasis that at least k released records carry, which the report shows; one text."""
+    k, texts = case.document["k"], []
+    for column in case.of_role("k-quasi"):
+        counts = Counter(map(str, published.column(column.name)))
+        texts += [label for label, count in counts.items() if count >= k]
+    return "\0".join(texts)
 
 
 def _linkage(path: Path) -> Mapping[str, list[int]]:

@@ -71,16 +71,20 @@ def run(trial: Trial, *arguments: object, may_write: Collection[str] = (), shows
     return outcome
 
 
-def search(trial: Trial, said: str, where: str, *, wrong: str | None = None, shows: Column | None = None) -> None:
+def search(
+    trial: Trial, said: str, where: str, *, wrong: str | None = None, shows: Column | None = None, published: str = ""
+) -> None:
     """Looks for values of records in a text. What the curator wrote into the policy may be quoted.
 
-    Numbers are looked for in `wrong` alone, where it is given. Values of the column `shows` may be there.
+    Numbers are looked for in `wrong` alone, where it is given. Values of the column `shows` may be there, and so may what is
+    `published`.
     """
     own = "\0".join(map(str, shows.values)) if shows is not None else ""
     allowed = tokens_in(
         json.dumps(trial.case.document, ensure_ascii=False)
         + json.dumps(trial.case.hierarchy_files, ensure_ascii=False)
         + own
+        + published
     )
     if found := tokens_in(said) - allowed:
         trial.fail(f"value: {len(found)} values of records in {where}")

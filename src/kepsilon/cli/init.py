@@ -20,7 +20,8 @@ def init(input_path: Path, output: Path | None) -> None:
     """Propose a policy for INPUT.
 
     Gives every column a role, and the hierarchy or precision that the role needs, with the reason as a comment. You have
-    to set k, epsilon and max_suppression yourself: until then, other commands refuse the policy.
+    to set k yourself, and epsilon or averages: until then, other commands refuse the policy. Where more columns look like
+    k-quasis than make sense, some are proposed in another role or not at all, and the comments say why.
     """
     if output is not None:
         kepsilon.refuse_input(output, kepsilon.inputs_of(input_path))
@@ -35,6 +36,6 @@ def init(input_path: Path, output: Path | None) -> None:
         return
     kepsilon.write_new_policy(output, text)
     say(f"Wrote {output}. Next:")
-    say("  1. Edit it: decide k, epsilon and max_suppression, and go through the roles.")
+    say("  1. Edit it: decide k, and epsilon or averages, and go through the roles.")
     say(f"  2. kepsilon check {input_path} -p {output}")
     say(f"  3. kepsilon anonymise {input_path} -p {output} -o release{input_path.suffix}")

@@ -32,7 +32,7 @@ NOTED = "Note: {what} (measured on {n:,} records)."
 def with_leaks(proposals: Sequence[Proposal], source: object) -> list[Proposal]:
     """The proposals, with a note at each column that would be kept and tells something about the quasis."""
     by_role: dict[str | None, list[str]] = {}
-    for proposal in proposals:
+    for proposal in (own for own in proposals if not own.is_left_out):
         by_role.setdefault(proposal.role, []).append(proposal.column.name)
     kept = [name for role in KEPT for name in by_role.get(role, ())]
     numeric = by_role.get("epsilon-quasi", [])

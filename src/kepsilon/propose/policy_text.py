@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of a proposed policy file: roles with their reasons as comments, and k, ε or averages, and max_suppression undecided."""
+"""The text of a proposed policy file: roles with their reasons as comments, with k, and ε or averages, left undecided."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import textwrap
 from kepsilon.engines.arrow.profile import profile_columns
 from kepsilon.errors import guarded
 from kepsilon.policy.rewriting import EDIT_ME
+from kepsilon.propose.enough_k_quasis import enough_k_quasis
 from kepsilon.propose.hierarchies import SHARED_BY_MANY, public_step
 from kepsilon.propose.leaks import with_leaks
 from kepsilon.propose.persons import lines_about_persons
 from kepsilon.propose.rules import Proposal, propose_role
 from kepsilon.propose.toml_text import WIDTH, comment, toml_key, toml_string, toml_value
 
-MANY = 6
-"""With more k-quasis than this, the text warns that most combinations will be rare."""
 HEADER = """\
 # A proposal, made by kepsilon init from {source} ({n_records:,} records). It knows only the names and the contents of
 # the columns; only you know who could know what about these people. Check every line, then run:
@@ -24,10 +23,12 @@ HEADER = """\
 # 1. Decide these; they have no defaults, because they decide what is promised. Remove the # when you have.
 
 # k = 10                    # every published combination of k-quasis is shared by at least k records
-{epsilon}# max_suppression = 0.05    # share of records that may be left out so that the others keep their detail, 0 to 1
-{averages}
-algorithm = "ola"           # one level for a whole column, which is easy to explain and to analyse;
-                            # "mondrian" adapts to dense and sparse parts, and leaves no record out
+{epsilon}{averages}
+algorithm = "local-recoding"  # every class gets labels as fine as its records allow, so it loses least, and leaves nobody out
+# Choose "ola" instead where one level for everybody is wanted: all records then have, say, the first two digits of a
+# postcode. That is easy to explain, and tables of several files or years can be compared label by label. It costs more
+# detail, and needs to know which share of the records it may leave out for it, 0 to 1:
+# max_suppression = 0.05
 """
 EPSILON = """\
 # epsilon = 2.0             # noise on the epsilon-quasis: smaller hides more and costs more
@@ -47,6 +48,7 @@ ROLES = """\
 #   epsilon-quasi   a number that others may know, at least roughly: published with noise, or averaged
 #   sensitive       what the data is about: published as it is, so nobody must be able to look it up
 #   insensitive     published as it is, and says nothing about a person
+# Whether a number does better as a k-quasi or as an epsilon-quasi: kepsilon explore DATA -p THIS_FILE --split
 """
 RANGES = """\
 # "range" sets the noise of an epsilon-quasi, and with it the promise. There is no default. The choices:
@@ -69,9 +71,8 @@ LISTS = """\
 # they are offered as a comment; the grouping is no more than a start (a first word in common, or the alphabet).
 # These lists were copied from the data (values of at least {shared_by_many} records each), and are left out of the public manifest.
 """
-MANY_QUASIS = """\
-# CAREFUL: {n} k-quasis have so many combinations that most are rare, and much detail will go. Which of them could
-# anybody really know? Fewer k-quasis, or numbers as epsilon-quasis instead, keep more.
+UNLISTED = """\
+unlisted_columns = "drop"   # columns without a section below are not published
 """
 DECIMAL_COMMA = """\
 decimal = ","               # numbers are written with a decimal comma throughout; the release has points
@@ -79,6 +80,7 @@ decimal = ","               # numbers are written with a decimal comma throughou
 DIVERSITY = """\
 # l_diversity = { distinct = 3 }   # asks every class for 3 different values; t_closeness = 0.3: for about the table's mixture
 """
+LEFT_OUT = "Not published, because there are more k-quasis than make sense (see above). To publish it, remove the # of these lines."
 QUASIS = ("k-quasi", "epsilon-quasi")
 NOTHING_TO_PROTECT = """\
 # ATTENTION: no column looks like a k-quasi or an epsilon-quasi. A policy without any is refused, because nothing
@@ -90,22 +92,24 @@ NOTHING_TO_PROTECT = """\
 def propose_policy(source: object) -> str:
     """The text of a policy file for a path or a frame.
 
-    It is no valid policy until k and max_suppression are set, and epsilon or averages where there is an ε-quasi.
+    It is no valid policy until k is set, and epsilon or averages where there is an ε-quasi.
     """
     name, notes, columns = profile_columns(source)
-    proposals = with_leaks([propose_role(column) for column in columns], source)
-    n_grouped, n_noisy = (sum(p.role == role for p in proposals) for role in ("k-quasi", "epsilon-quasi"))
+    enough = enough_k_quasis([propose_role(column) for column in columns])
+    proposals = with_leaks(enough.proposals, source)
+    n_noisy = sum(proposal.role == "epsilon-quasi" for proposal in proposals)
     head = HEADER.format(
         source=toml_string(name),
         n_records=columns[0].n_records,
         epsilon=EPSILON if n_noisy else "",
         averages=AVERAGES if n_noisy else "",
     )
-    explained = ROLES + (MANY_QUASIS.format(n=n_grouped) if n_grouped > MANY else "")
+    explained = ROLES + enough.explained
     read = [comment(f"ATTENTION: the data {note.what} {note.fix}") for note in notes]
-    quasis = [proposal for proposal in proposals if proposal.role in QUASIS]
+    quasis = [proposal for proposal in proposals if proposal.role in QUASIS and not proposal.is_left_out]
     signs = [DECIMAL_COMMA] if any(proposal.column.has_commas for proposal in quasis) else []
-    parts = [head, *signs, *read, *lines_about_persons(proposals)]
+    unlisted = [UNLISTED] if enough.left_out else []
+    parts = [head, *signs, *unlisted, *read, *lines_about_persons(proposals)]
     parts += [explained] if quasis else [NOTHING_TO_PROTECT, explained]
     if n_noisy:
         parts.append(RANGES + (TOGETHER.format(n=n_noisy) if n_noisy > 1 else ""))
@@ -129,7 +133,7 @@ def _section(proposal: Proposal) -> str:
         lines.append(f"missing_values = {toml_value(list(proposal.column.missing))}\n")
     step = public_step(proposal.column, proposal.hierarchy)
     if step is not None:
-        lines.append(f"step = {toml_value(step)}   # for mondrian; {EDIT_ME}: a round public number\n")
+        lines.append(f"step = {toml_value(step)}   # {EDIT_ME}: a round public number that labels begin and end on\n")
     if proposal.groups:
         lines.append(_groups(proposal))
     if proposal.precision is not None:
@@ -137,6 +141,9 @@ def _section(proposal: Proposal) -> str:
         lines.append(f"range = {{ coarse = {toml_value(proposal.coarse)} }}   # {EDIT_ME}; or [low, high]: see above\n")
     if proposal.domain is not None:
         lines.append(f"domain = {toml_value(list(proposal.domain))}   # {EDIT_ME}: what such a number can be\n")
+    if proposal.is_left_out:
+        shown = "".join([header, *lines]).splitlines(keepends=True)
+        return comments + comment(LEFT_OUT) + "".join(line if line.startswith("#") else f"# {line}" for line in shown)
     return "".join([comments, header, *lines])
 
 

@@ -8,7 +8,7 @@ proposed as a k-quasi: generalising too much costs detail, generalising too litt
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kepsilon.engines.arrow.profile import FEW, HINTS, ColumnProfile, Kind, Shape
 from kepsilon.propose.column_names import Meaning, meanings_of
@@ -53,6 +53,10 @@ class Proposal:
     """A round step for `range = { coarse = … }`."""
     domain: tuple[float, float] | None = None
     """Round bounds for numbers that cannot be negative."""
+    is_guess: bool = False
+    """Whether nothing told that others may know it, so that it is a k-quasi for safety alone."""
+    is_left_out: bool = False
+    """Whether the column is not published because the k-quasis are too many; its section is then a comment."""
 
 
 Rule = Callable[[ColumnProfile, frozenset[Meaning]], Proposal | None]
@@ -66,7 +70,7 @@ def propose_role(column: ColumnProfile) -> Proposal:
         proposal = rule(column, meanings)
         if proposal is not None:
             return proposal
-    return _k_quasi(column, f"{_different(column)}. {SAFE_SIDE}")
+    return replace(_k_quasi(column, f"{_different(column)}. {SAFE_SIDE}"), is_guess=True)
 
 
 def _unsupported(column: ColumnProfile, _: frozenset[Meaning]) -> Proposal | None:
@@ -211,8 +215,21 @@ def _demographic(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposa
 
 
 def _number(column: ColumnProfile, _: frozenset[Meaning]) -> Proposal | None:
-    if not is_numeric(column) or column.n_distinct <= FEW:
+    if not has_many_numbers(column):
         return None
+    decimals = f" with up to {column.decimals} decimal{'s' * (column.decimals > 1)}" if column.decimals else ""
+    return epsilon_quasi(
+        column, f"{_different(column)}{decimals}: too many to generalise well, so noise hides them within each class."
+    )
+
+
+def has_many_numbers(column: ColumnProfile) -> bool:
+    """Whether the column holds so many different numbers that noise can hide them."""
+    return is_numeric(column) and column.n_distinct > FEW
+
+
+def epsilon_quasi(column: ColumnProfile, reason: str) -> Proposal:
+    """A column of numbers as an ε-quasi, with what the curator should know about them."""
     precision, was_cut = precision_of(column)
     notes = ["The precision is coarser than the data: so many digits would mean nothing under noise."] * was_cut
     if column.kind is Kind.WHOLE and column.n_unique > column.n_filled / 3:
@@ -225,11 +242,10 @@ def _number(column: ColumnProfile, _: frozenset[Meaning]) -> Proposal | None:
             f'{column.n_lacking:,} records lack it and would be left out. With missing = "class" they stay, and lacking it becomes '
             "part of the class."
         )
-    decimals = f" with up to {column.decimals} decimal{'s' * (column.decimals > 1)}" if column.decimals else ""
     return Proposal(
         column=column,
         role="epsilon-quasi",
-        reason=f"{_different(column)}{decimals}: too many to generalise well, so noise hides them within each class.",
+        reason=reason,
         notes=(*notes, *_advice(column)),
         precision=precision,
         coarse=coarse_step(column, precision),

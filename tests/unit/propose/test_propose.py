@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import kepsilon as ke
 
 N = 400
-TO_DECIDE = ("k", "epsilon", "max_suppression")
+TO_DECIDE = ("k", "epsilon")
 ABOUT_PERSONS = ("epsilon_per", "records_are_persons")
 """To be decided where identifiers repeat."""
 
@@ -197,7 +197,7 @@ def test_a_domain_is_proposed_where_no_number_is_negative(name: str, values: lis
     table = pa.table({name: values, "x": cycle("a", "b")[:1] * len(values)})
     text = ke.propose_policy(table)
     assert tomllib.loads(text)["attributes"][name].get("domain") == domain
-    for key in ("k", "epsilon", "max_suppression"):
+    for key in TO_DECIDE:
         text = text.replace(f"# {key} = ", f"{key} = ", 1)
     ke.Policy.from_dict(tomllib.loads(text))
 
@@ -262,7 +262,7 @@ def test_kinds_that_cannot_be_judged_are_left_to_the_curator() -> None:
 
 
 def test_an_unedited_proposal_is_refused_naming_what_must_be_decided() -> None:
-    """k, epsilon and the limit are never guessed; all that is open is said at once."""
+    """k and epsilon are never guessed; all that is open is said at once."""
     columns = {"sex": cycle("M", "F"), "height": [150.5 + i % 90 / 2 for i in range(N)]}
     with pytest.raises(ke.PolicyError) as refused:
         ke.Policy.from_dict(tomllib.loads(ke.propose_policy(pa.table(columns))))
@@ -274,6 +274,7 @@ def test_without_an_epsilon_quasi_nothing_is_said_about_noise_or_averages() -> N
     text = ke.propose_policy(pa.table({"sex": cycle("M", "F")}))
     assert "epsilon = " not in text
     assert "averages" not in text.replace("published with noise, or averaged", "")
+    assert "loses least" in text
     policy = ke.Policy.from_dict(tomllib.loads(decided(text)))
     assert (policy.epsilon, policy.notes) == (None, ())
 
@@ -281,7 +282,7 @@ def test_without_an_epsilon_quasi_nothing_is_said_about_noise_or_averages() -> N
 def test_averages_are_offered_in_place_of_epsilon_and_can_be_taken_as_they_stand() -> None:
     """A curator who removes that # instead of the one before epsilon has a policy with averages."""
     text = ke.propose_policy(pa.table({"sex": cycle("M", "F"), "height": [150.5 + i % 90 / 2 for i in range(N)]}))
-    text = re.sub(r"^# (?=(k|averages|max_suppression) = )", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^# (?=(k|averages) = )", "", text, flags=re.MULTILINE)
     policy = ke.Policy.from_dict(tomllib.loads(text))
     assert (policy.epsilon, policy.draws_noise, policy.averages.group) == (None, False, 20)
     assert policy.notes == ()

@@ -98,6 +98,8 @@ class ColumnProfile:
     """Distinct values that several records hold."""
     n_unique: int = 0
     """Values that only one record holds."""
+    bits: float = 0.0
+    """Entropy of the values over the records that have one: how much detail the column holds about a record."""
     kind: Kind = Kind.TEXT
     n_numbers: int = 0
     """Records that hold a number, also where others hold text."""
@@ -183,6 +185,7 @@ def profile_column(name: str, column: pa.ChunkedArray, *, commas: bool = True) -
         n_distinct=len(filled),
         n_repeated=_total(pc.greater(filled.column("counts"), 1)),
         n_unique=_total(pc.equal(filled.column("counts"), 1)),
+        bits=_entropy(filled.column("counts")),
     )
     if not len(filled):
         return profile
@@ -312,6 +315,12 @@ def _with_values(profile: ColumnProfile, texts: pa.ChunkedArray, counts: pa.Chun
     if any(shapes.get(shape) == 1 for shape in DATES):
         return replace(profile, kind=Kind.DATE)
     return _with_numbers(profile, trimmed) if pc.all(is_number).as_py() else profile
+
+
+def _entropy(counts: pa.ChunkedArray) -> float:
+    """Entropy in bits of values that so many records hold."""
+    shares = counts.to_numpy() / max(1, _total(counts))
+    return float(-(shares * np.log2(shares)).sum()) if len(shares) else 0.0
 
 
 def _share(pattern: str, sample: pa.ChunkedArray, texts: pa.ChunkedArray) -> float:
