@@ -19,6 +19,7 @@ from kepsilon.measured import BatchMeasured, between, sample_of
 from kepsilon.perturb.averages.averages import noisy_averages_of, spread_averages_of
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.averaged import AveragedBatch, average_batch
+from kepsilon.predict.known_links import KnownAttacks, TriedRecords
 from kepsilon.predict.noise_ranges import declared_ends
 from kepsilon.predict.recheck import RequirementsAgain
 from kepsilon.stopwatch import Stopwatch, ignore_step
@@ -37,10 +38,11 @@ def average_and_measure(
     sampled: IntArray,
     n_before: IntArray,
     numeric: Sequence[str] = (),
+    attacks: KnownAttacks | None = None,
 ) -> BatchMeasured:
     """Publishes averages of the groups of one batch, hands the records to `store`, and returns what that did.
 
-    `within` is W of all classes; `sampled`, `n_before` and `numeric` as for `draw.perturb_batch`. Every record stays.
+    `within` is W of all classes; `sampled`, `n_before` and `numeric` and `attacks` as for `draw.perturb_batch`. Every record stays.
     """
     clock = Stopwatch(ignore_step)
     with clock.step("perturb"):
@@ -59,6 +61,11 @@ def average_and_measure(
         survival.originals.append(batch.values[chosen])
         if numeric and batch.kept_at is not None:
             survival.kept.append(batch.kept_at(chosen, numeric))
+        known = None
+        if attacks is not None:
+            tried = TriedRecords(attacks)
+            tried.add(batch, averaged.values, published, stays, groups=averaged.sets)
+            known = tried.links(batch, within, within, policy)
         persons = None
         if batch.persons is not None:
             persons = released_persons(members_of(batch.persons, batch.class_ids, n_classes=n_classes), stays)
@@ -78,6 +85,7 @@ def average_and_measure(
             survival=survival,
             seconds=clock.seconds,
             groups=averaged.sums,
+            known=known,
         )
     with clock.step("keep"):
         store(batch, published, stays)

@@ -27,6 +27,7 @@ from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.divided_classes import count_large, refuse_divided, require_persons
+from kepsilon.predict.known_links import KnownAttacks, TriedRecords
 from kepsilon.predict.noise_ranges import clip, declared_ends
 from kepsilon.predict.outlook import Outlook
 from kepsilon.predict.persons import PersonLook, realised_joined
@@ -45,12 +46,13 @@ def perturb_and_measure(
     clock: Stopwatch,
     recheck: RequirementsAgain | None = None,
     numeric: Sequence[str] = (),
+    attacks: KnownAttacks | None = None,
 ) -> Measured:
     """Draws the noise of every record, once, and returns what it did. Algorithm 1, lines 6 and 7.
 
     Classes that fail `recheck` with what confident k leaves of them are not released. Where all records of a person get one
     draw, that is drawn for all persons before anything else. `numeric` names kept columns of numbers, to see how they go with
-    the ε-quasis before and after.
+    the ε-quasis before and after; `attacks` are tried on what is drawn.
     """
     n_before = np.cumsum(classes.sizes) - classes.sizes
     measured = Measured(sizes=np.zeros_like(classes.sizes), spreads=[Spread()] * len(policy.epsilon_quasis))
@@ -70,6 +72,7 @@ def perturb_and_measure(
             recheck=recheck,
             drawn=drawn,
             numeric=numeric,
+            attacks=attacks,
         )
         if outlook.groups is not None:
             draw = partial(
@@ -80,6 +83,7 @@ def perturb_and_measure(
                 sampled=sampled,
                 n_before=n_before,
                 numeric=numeric,
+                attacks=attacks,
             )
         start = time.perf_counter()
         for own in classes.draw(draw, random=random):
@@ -107,6 +111,7 @@ def perturb_batch(
     recheck: Recheck | None = None,
     drawn: DrawnPersons | None = None,
     numeric: Sequence[str] = (),
+    attacks: KnownAttacks | None = None,
 ) -> BatchMeasured:
     """Draws the noise of one batch of classes, hands the records to `store`, and returns what the noise did.
 
@@ -134,6 +139,7 @@ def perturb_batch(
     )
     n_passed = int(n_before[own.start])
     in_parts = LargeClassMoments(len(policy.epsilon_quasis))
+    tried = None if attacks is None else TriedRecords(attacks)
     for part in parts_of(batch):
         require_persons(part, policy)
         with clock.step("perturb"):
@@ -158,6 +164,8 @@ def perturb_batch(
                 )
             else:
                 in_parts.add(part.values, noisy.published, stays)
+            if tried is not None:
+                tried.add(part, noisy.values, noisy.published, stays)
             chosen = between(sampled, n_passed, n_passed + len(stays))
             measured.samples.append(sample_of(part, noisy.values, noisy.published, stays, chosen))
             measured.survival.originals.append(part.values[chosen])
@@ -173,6 +181,10 @@ def perturb_batch(
         measured.survival.add_large(in_parts, is_released=measured.realised is not None)
         if measured.realised is None:
             measured.sizes[:] = 0  # `Classes.merge` leaves out what was stored of it
+    if tried is not None:
+        with clock.step("measure"):
+            is_released = measured.realised is not None
+            measured.known = tried.links(batch, low[own], high[own], policy, is_released=is_released)
     return measured
 
 

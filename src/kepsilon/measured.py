@@ -10,6 +10,7 @@ import numpy as np
 
 from kepsilon.engines.protocol import Batch
 from kepsilon.evaluate.group_sums import GroupSums
+from kepsilon.evaluate.linking.known_columns import KnownLinks
 from kepsilon.evaluate.pictures import Sample, Spread
 from kepsilon.evaluate.survival.collected import CollectedSurvival
 from kepsilon.evaluate.tally import Realised
@@ -34,6 +35,8 @@ class BatchMeasured:
     """What each step took."""
     groups: GroupSums | None = None
     """The groups whose averages were published; None where there are none."""
+    known: KnownLinks | None = None
+    """What whoever knows kept columns links; None where nobody was tried on a record of the batch."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,6 +53,8 @@ class Measured:
     """What of the statistics of ε-quasis survives."""
     groups: GroupSums | None = None
     """The groups whose averages were published; None where there are none."""
+    known: KnownLinks | None = None
+    """What whoever knows kept columns links; None where nobody was tried."""
     joined_share: float | None = None
     """The share of records that whoever joins equal noisy values links, where all records of a person got one draw and
     all are released; otherwise None."""
@@ -65,6 +70,8 @@ class Measured:
         self.survival.add(own.survival)
         if own.groups is not None:
             self.groups = own.groups if self.groups is None else self.groups + own.groups
+        if own.known is not None:
+            self.known = own.known if self.known is None else self.known + own.known
         if own.realised is not None:
             self.realised = own.realised if self.realised is None else self.realised + own.realised
 

@@ -17,15 +17,15 @@ def members(class_ids):
 
 
 def nearest_links(shown, known, class_ids, is_shown):
-    """For each record that shows a number: 1/t if its original is one of the t nearest of its class."""
-    total = 0.0
+    """For each record that shows a number, 1/t if its original is one of the t nearest of its class, or 0."""
+    chances = []
     for own in members(class_ids).values():
         for i in own:
             if is_shown[i]:
                 distances = {j: abs(shown[i] - known[j]) for j in own}
                 nearest = [j for j in own if distances[j] == min(distances.values())]
-                total += 1 / len(nearest) if i in nearest else 0.0
-    return total
+                chances.append(1 / len(nearest) if i in nearest else 0.0)
+    return chances
 
 
 def right_persons(best_of, persons, class_ids, is_shown):
@@ -42,14 +42,14 @@ def right_persons(best_of, persons, class_ids, is_shown):
 
 
 def likeliest_links(score, bins, class_ids):
-    """For each record: 1/t if its original is one of the t of its class with the largest `score(original, bin)`."""
-    total = 0.0
+    """For each record, 1/t if its original is one of the t of its class with the largest `score(original, bin)`, or 0."""
+    chances = []
     for own in members(class_ids).values():
         for i in own:
             scores = {j: score(j, bins[i]) for j in own}
             likeliest = [j for j in own if scores[j] == max(scores.values())]
-            total += 1 / len(likeliest) if i in likeliest else 0.0
-    return total
+            chances.append(1 / len(likeliest) if i in likeliest else 0.0)
+    return chances
 
 
 def entropy(values):

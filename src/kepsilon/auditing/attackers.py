@@ -188,7 +188,9 @@ def _by_working_out(case: AuditCase, looked: LookedAt, found: KeptColumns) -> It
     real = [own for own in found.columns if own.z >= REAL]
     if real:
         worst = max(real, key=lambda own: own.share_linked)
-        own = known_by_working_out(case.policy, column=worst.column, risk=Estimate(total=worst.share_linked))
+        own = known_by_working_out(
+            case.policy, column=worst.column, risk=Estimate(total=worst.share_linked), largest=worst.largest
+        )
         # Nothing is drawn in what this attacker does: unless records were left out, what is expected is what happens.
         realised = worst.share_linked if case.policy.confidence is None else None
         yield replace(own, realised=realised, measured_on=_measured_on(looked))

@@ -88,7 +88,7 @@ def _compare_words(case: AuditCase, rows: Sequence[Json], found: Comparison) -> 
             continue
         found.require(column in policy.kept, f"{KEY}.{i}.column")
         own = (
-            known_by_working_out(policy, column=str(column), risk=Estimate())
+            known_by_working_out(policy, column=str(column), risk=Estimate(), largest=None)
             if needs_only_quasis
             else known_with_column(policy, column=str(column), risk=None, largest=None)
         )

@@ -172,16 +172,6 @@ class Store(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedRecords:
-    """What was drawn for some records."""
-
-    published: FloatArray
-    """Noisy values, shape (n_records, n_epsilon_quasis)."""
-    stays: BoolArray
-    """Which of the records are released, shape (n_records,)."""
-
-
 Found = TypeVar("Found")
 Look = Callable[[Batch | LargeClass], Found]
 """Finds something in one batch, without any other batch; small enough to be returned from a worker."""
@@ -211,9 +201,6 @@ class Classes(Preview, Protocol):
 
     def draw(self, draw: Draw[Found], *, random: Random) -> Iterable[Found]:
         """What `draw` returns for every batch. Noise is drawn once, and what is stored is what is released."""
-
-    def published_of(self, rows: IntArray) -> PublishedRecords | None:
-        """What was published of the records at some positions of the input; None from an engine that cannot tell."""
 
     def each_released(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> Iterable[Found]:
         """What `look` finds in the published values of released records, some records at a time.

@@ -29,12 +29,12 @@ from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.pipeline.counted_bins import count_in_bins
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
+from kepsilon.predict.known_links import KnownAttacks, known_attacks, realised_attackers
 from kepsilon.predict.limits import refuse_outside_limits
 from kepsilon.predict.predict import Predicted, predict
 from kepsilon.predict.prediction import Prediction
 from kepsilon.predict.recheck import recheck_of
 from kepsilon.predict.warnings import warnings_about_reading
-from kepsilon.predict.whole_records import realised_attackers
 from kepsilon.publish.inputs import inputs_of
 from kepsilon.publish.manifest import ReleasedClasses
 from kepsilon.publish.record import Record, record_of
@@ -135,6 +135,7 @@ def _release(
     with clock.step("expect"):
         predicted = predict(classes, anonymous, counted, policy, beside=_other_epsilons(policy))
         refuse_outside_limits(predicted, classes, anonymous, counted, policy)
+    attacks = known_attacks(predicted.prediction.attackers, predicted.look)
     measured = perturb_and_measure(
         classes,
         predicted.outlook,
@@ -143,14 +144,14 @@ def _release(
         clock=clock,
         recheck=recheck_of(policy, counted.table),
         numeric=() if predicted.look is None else predicted.look.numeric,
+        attacks=attacks,
     )
     if measured.realised is None or not measured.realised.sizes.n_records:
         raise _nobody_left(policy)
     recoding, new_ids = only_released(anonymous.recoding, measured.sizes)
     with clock.step("picture"):
         pictures = _pictures(classes, measured, predicted, anonymous, recoding, new_ids, counted, policy)
-    with clock.step("attack"):
-        attackers = _attacked(classes, predicted, measured, policy)
+    attackers = _attacked(predicted, measured, attacks, policy)
     with clock.step("compare"):
         survives = _compared(measured, predicted, measured.realised, policy)
     tally = Tally(expected=predicted.outlook.expected[0], realised=measured.realised)
@@ -195,17 +196,15 @@ def _compared(measured: Measured, predicted: Predicted, realised: Realised, poli
     )
 
 
-def _attacked(classes: Classes, predicted: Predicted, measured: Measured, policy: Policy) -> tuple[Attacker, ...]:
+def _attacked(
+    predicted: Predicted, measured: Measured, attacks: KnownAttacks | None, policy: Policy
+) -> tuple[Attacker, ...]:
     """The attackers of the prediction, with what those who know kept columns, or join records, link in what was drawn."""
-    look = predicted.look
-    attackers = tuple(
+    attackers = (
         replace(own, realised=measured.joined_share) if own.name == BY_JOINING else own
         for own in predicted.prediction.attackers
     )
-    if look is None:
-        return attackers
-    drawn = None if look.rows is None else classes.published_of(look.rows)
-    return tuple(realised_attackers(attackers, look, predicted.outlook, policy, drawn))
+    return tuple(realised_attackers(attackers, attacks, measured.known, policy))
 
 
 def _page(record: Record, pictures: Pictures) -> str:

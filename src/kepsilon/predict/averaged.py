@@ -127,7 +127,7 @@ def average_batch(
             group=policy.averages.group,
             precisions=_precisions(policy),
             persons=batch.persons,
-            meets=None if again is None else _meets(again, batch),
+            meets=None if again is None else _meets(again, batch.sensitive, batch.persons),
             source=source,
         )
     except TooWideError as error:
@@ -159,29 +159,42 @@ def _sets(groups: Groups, policy: Policy) -> IntArray:
     return looking_alike(groups, _precisions(policy))
 
 
-def groups_of_records(values: FloatArray, class_ids: IntArray, policy: Policy, *, persons: IntArray | None) -> IntArray:
-    """The set of groups that look alike of each of some records, through all classes; −1 where the class id is negative."""
+def groups_of_records(
+    values: FloatArray,
+    class_ids: IntArray,
+    policy: Policy,
+    *,
+    persons: IntArray | None,
+    again: RequirementsAgain | None = None,
+    sensitive: IntArray | None = None,
+) -> IntArray:
+    """The set of groups that look alike of each of some records, through all classes; −1 where the class id is negative.
+
+    Groups are joined until they meet `again`, if that is given, with `sensitive` as in `Batch`.
+    """
     if policy.averages is None:
         raise ValueError("the policy asks for no averages")
     chosen = np.flatnonzero(class_ids >= 0)
     found = np.full(len(class_ids), -1, dtype=np.int64)
     if chosen.size:
         _, own_ids = np.unique(class_ids[chosen], return_inverse=True)
+        own_persons = None if persons is None else persons[chosen]
+        own_sensitive = None if sensitive is None else sensitive[chosen]
         groups = group_records(
             clip(values[chosen], policy)[0],
             own_ids,
             n_classes=int(own_ids.max()) + 1,
             group=policy.averages.group,
             precisions=_precisions(policy),
-            persons=None if persons is None else persons[chosen],
+            persons=own_persons,
+            meets=None if again is None else _meets(again, own_sensitive, own_persons),
         )
         found[chosen] = _sets(groups, policy)[groups.of_record]
     return found
 
 
-def _meets(again: RequirementsAgain, batch: Batch) -> GroupsMeet:
-    """Which groups of a batch meet what is required of the values of sensitive columns."""
-    sensitive, persons = batch.sensitive, batch.persons
+def _meets(again: RequirementsAgain, sensitive: IntArray | None, persons: IntArray | None) -> GroupsMeet:
+    """Which groups of some records meet what is required of the values of sensitive columns; arrays as in `Batch`."""
 
     def meets(records: IntArray, of_record: IntArray, n_groups: int) -> BoolArray:
         return all_met_by_records(

@@ -7,42 +7,41 @@ classes of a small table, a random choice of classes of a large one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kepsilon.count import Counted
-from kepsilon.engines.protocol import PublishedRecords
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.homogeneity import Homogeneity, homogeneity
 from kepsilon.evaluate.kept_columns.findings import KeptColumns
 from kepsilon.evaluate.kept_columns.look import FittedAttackers, fit_attackers, look_at_kept_columns
 from kepsilon.evaluate.linking.attackers import (
-    EVERYTHING,
-    ONE_COLUMN,
     REAL,
-    WORKING_OUT,
     Attacker,
     known_by_everything,
+    known_by_joining_with_kept,
     known_by_three,
     known_by_working_out,
     known_with_column,
 )
+from kepsilon.evaluate.linking.joined_records import expected_joined_links, signatures_of_records
 from kepsilon.evaluate.linking.known_columns import (
     Attack,
     NoisyClasses,
     attack_with_known,
     attack_with_three,
-    realised_with_known,
+    groups_of_known,
     variance_of_classes,
 )
 from kepsilon.evaluate.survival.measure import LeftOut
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.averaged import groups_of_records
-from kepsilon.predict.noise_ranges import clip
+from kepsilon.predict.noise_ranges import clip, declared_ends
 from kepsilon.predict.outlook import Outlook
+from kepsilon.predict.recheck import recheck_of
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.chosen_classes import choose_classes, in_classes
 from kepsilon.table.classes import SUPPRESSED, Recoding
@@ -80,8 +79,6 @@ class WholeLook:
     """By kept column, the code of each record's value."""
     sensitive: Mapping[str, IntArray]
     """By sensitive column, the code of each record's value: blanks around a text do not matter, as in requirements."""
-    rows: IntArray | None
-    """Position of each record in the input; None where the input has no order."""
     persons: IntArray | None
     """Whom each record is about, shape (n_records,); None where the policy does not say what a person is."""
     found: KeptColumns
@@ -150,7 +147,7 @@ def look_at_whole_records(
     table = table or fit_whole_table(counted, policy)
     if table is not None:
         whole = table.whole
-        groups = _groups(whole, recoding, policy)
+        groups = _groups(whole, recoding, counted, policy)
         found = table.fitted.in_classes(recoding.class_of[whole.combinations] if groups is None else groups)
     else:
         shares = choose_classes(recoding, most=_most_records(policy), largest=MOST_RECORDS)
@@ -158,7 +155,7 @@ def look_at_whole_records(
         if policy.epsilon_quasis and is_left_out.any():
             shares[is_left_out] = min(1.0, _most_records(policy) / int(counted.table.counts[is_left_out].sum()))
         whole = counted.columns.whole_records(shares, identifiers=_identifiers(policy))
-        groups = _groups(whole, recoding, policy)
+        groups = _groups(whole, recoding, counted, policy)
         looked_at = in_classes(whole, recoding, counted.table, counted.roles, persons=_persons(whole, policy))
         if groups is not None:
             looked_at = replace(looked_at, class_ids=groups[recoding.class_of[whole.combinations] != SUPPRESSED])
@@ -179,7 +176,6 @@ def look_at_whole_records(
         },
         kept={name: own.codes[stays] for name, own in whole.kept.items()},
         sensitive={name: _sensitive_codes(whole.kept[name].of(stays)) for name in policy.sensitive},
-        rows=None if whole.rows is None else whole.rows[stays],
         persons=None if persons is None else persons[stays],
         found=found,
         groups=None if groups is None else np.unique(groups[stays], return_inverse=True)[1],
@@ -230,16 +226,39 @@ def _persons(whole: WholeRecords, policy: Policy) -> IntArray | None:
     return persons
 
 
-def _groups(whole: WholeRecords, recoding: Recoding, policy: Policy) -> IntArray | None:
+def _groups(whole: WholeRecords, recoding: Recoding, counted: Counted, policy: Policy) -> IntArray | None:
     """The group whose average each record publishes, −1 for suppressed records; None where no averages are asked for.
 
-    Groups that further requirements join are taken apart here: attackers then have fewer candidates, and figures are at
-    most too large.
+    Of a sample it is not known which values requirements speak of. Groups that they join stay apart then: attackers have
+    fewer candidates, and figures are at most too large.
     """
     if policy.averages is None:
         return None
     classes = recoding.class_of[whole.combinations]
-    return groups_of_records(whole.values, classes, policy, persons=_persons(whole, policy))
+    again, sensitive = recheck_of(policy, counted.table), _coded_as_counted(whole, counted, policy)
+    return groups_of_records(
+        whole.values,
+        classes,
+        policy,
+        persons=_persons(whole, policy),
+        again=again if sensitive is not None else None,
+        sensitive=sensitive,
+    )
+
+
+def _coded_as_counted(whole: WholeRecords, counted: Counted, policy: Policy) -> IntArray | None:
+    """The codes that values of `policy.diverse` have in the frequency table, shape (n_records, n_diverse).
+
+    Codes are the ranks of the values of all records, so they are known where all records are; None elsewhere.
+    """
+    found = np.column_stack([_sensitive_codes(whole.kept[name]) for name in policy.diverse]) if policy.diverse else None
+    if found is None or len(found) != counted.n_staying:
+        return None
+    for j, name in enumerate(policy.diverse):
+        counts = counted.table.sensitive[name].overall
+        if not np.array_equal(np.bincount(found[found[:, j] != MISSING, j], minlength=len(counts)), counts):
+            return None
+    return found
 
 
 def noisy_classes(look: WholeLook, outlook: Outlook, policy: Policy) -> NoisyClasses:
@@ -288,7 +307,10 @@ def who_works_out(look: WholeLook, policy: Policy) -> Attacker | None:
     worst = max(found, key=lambda own: own.share_linked)
     variance = variance_of_classes(worst.share_linked, np.bincount(look.class_ids)) if look.is_sample else 0.0
     found_out = known_by_working_out(
-        policy, column=worst.column, risk=Estimate(total=worst.share_linked, variance=variance)
+        policy,
+        column=worst.column,
+        risk=Estimate(total=worst.share_linked, variance=variance),
+        largest=worst.largest,
     )
     return replace(found_out, measured_on=look.sample_in_words)
 
@@ -315,6 +337,34 @@ def who_knows_more(look: WholeLook, outlook: Outlook, policy: Policy, *, epsilon
         could_join=policy.draws_once_per_person,
     )
     yield replace(everything, measured_on=look.sample_in_words)
+    if policy.draws_once_per_person and not look.is_sample:
+        yield from _who_joins(look, policy, column=None if not kept else name, epsilon=epsilon)
+
+
+def _who_joins(look: WholeLook, policy: Policy, *, column: str | None, epsilon: float) -> Iterator[Attacker]:
+    """Whoever knows kept columns and joins records with equal noisy values: the worst column, if there is one, or all.
+
+    Joined records show in which classes a person is, and with which kept values. All records have to be there: of a person
+    with records elsewhere, the attacker would know more.
+    """
+    if look.persons is None:
+        return
+    for one in () if column is None else (column, None):
+        known = list(look.kept.values()) if one is None else [look.kept[one]]
+        persons, signatures = signatures_of_records(look.persons, groups_of_known(look.class_ids, known)[0])
+        first = np.zeros(len(persons), dtype=np.int64)
+        first[np.searchsorted(persons, look.persons)] = np.arange(len(look.persons))  # any record: values are constant
+        low, high = declared_ends(policy)
+        (found,) = expected_joined_links(
+            signatures,
+            clip(look.values[first], policy)[0],
+            low=low,
+            high=high,
+            epsilons=[epsilon],
+            mechanism=mechanism_of(policy),
+            steps=steps_of(policy),
+        )
+        yield known_by_joining_with_kept(policy, column=one, risk=found.share, largest=found.largest)
 
 
 def _averages(look: WholeLook, policy: Policy) -> dict[str, IntArray]:
@@ -343,34 +393,3 @@ def _worst_column(classes: NoisyClasses, kept: Mapping[str, IntArray], *, epsilo
     attacks = {name: attack_with_known(classes, [kept[name]], epsilons=[epsilon])[0] for name in names}
     worst = max(attacks, key=lambda name: attacks[name].share.total)
     return worst, attacks[worst]
-
-
-def realised_attackers(
-    attackers: Sequence[Attacker], look: WholeLook, outlook: Outlook, policy: Policy, drawn: PublishedRecords | None
-) -> Iterator[Attacker]:
-    """Attackers with what they link in the release as drawn, where that can be told from the records looked at.
-
-    `drawn` is None where the engine does not say what was published of which record.
-    """
-    # Where a class was thinned, an attack on the rest of it would link more than there is to link.
-    # Nor is it known here which groups were joined so that they meet what is required of sensitive values.
-    can_tell = not look.is_thinned and (look.groups is None or not policy.diverse)
-    classes = noisy_classes(look, outlook, policy) if drawn is not None and can_tell else None
-    epsilon = float(policy.record_epsilon)
-    kept = look.kept
-    for own in attackers:
-        known: list[IntArray] | None = None
-        if own.name == EVERYTHING:
-            known = list(kept.values())
-        elif own.name == ONE_COLUMN and own.column is not None:
-            known = [kept[own.column]]
-        if known is not None and classes is not None and drawn is not None:
-            # Averages of a group are alike, so that they tell nothing beyond the group.
-            shown = drawn.published[:, : classes.values.shape[1]]
-            share = realised_with_known(classes, known, shown, drawn.stays, epsilon=epsilon)
-            yield replace(own, realised=share)
-        elif own.name == WORKING_OUT and policy.confidence is None:
-            # Nothing is drawn in what this attacker does, so what is expected is what happens.
-            yield replace(own, realised=None if own.risk is None else own.risk.total)
-        else:
-            yield own

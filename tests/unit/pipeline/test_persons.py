@@ -117,6 +117,48 @@ def test_a_patient_carries_one_draw_and_averaging_gains_nothing() -> None:
     assert len(set.union(*drawn.values())) > 100  # and it is not one draw for everybody
 
 
+def joined_and_linked(table: pa.Table, release: kepsilon.Release, *, with_disease: bool) -> float:
+    """The share of records linked by whoever joins a patient's records, and takes the nearest height of those who fit."""
+    rows = release.linkage["original_row"].to_pylist()
+    patients, heights = table["patient"].to_pylist(), table["height"].to_pylist()
+    names = [*QUASIS, "disease"] if with_disease else list(QUASIS)
+    shown = list(zip(*(release.frame[name].to_pylist() for name in names), strict=True))
+    records: dict[str, list[Any]] = defaultdict(list)
+    true, noisy = {}, {}
+    for row, what, height in zip(rows, shown, release.frame["height"].to_pylist(), strict=True):
+        records[patients[row]].append(what)
+        true[patients[row]], noisy[patients[row]] = heights[row], height
+    fitting: dict[str, list[str]] = defaultdict(list)
+    for patient, own in records.items():
+        fitting[str(sorted(own))].append(patient)
+    linked = 0.0
+    for patient, own in records.items():
+        distances = {other: abs(noisy[patient] - true[other]) for other in fitting[str(sorted(own))]}
+        nearest = [other for other, distance in distances.items() if distance <= min(distances.values()) + 1e-9]
+        linked += len(own) * (patient in nearest) / len(nearest)
+    return linked / len(rows)
+
+
+def test_whoever_joins_records_and_knows_kept_columns_has_a_figure() -> None:
+    """It is what such an attacker does link, and more than without joining, or without the kept column."""
+    table = hospital(1_500)
+    release = kepsilon.anonymise(
+        table, policy(person="patient", epsilon_per="person", max_suppression=0.3), unsafe_seed=1
+    )
+    found = {row["name"]: row for row in release.record["attackers"]}
+    for name in ("joins, one column", "joins, everything"):
+        linked = joined_and_linked(table, release, with_disease=True)
+        assert found[name]["expected"] == pytest.approx(linked, abs=0.02)
+        assert found["everything"]["expected"] + 0.04 < found[name]["expected"] <= found[name]["largest"] <= 1
+        assert found["joins equal values"]["expected"] + 0.04 < found[name]["expected"]
+        assert found[name]["needs_only_quasis"] is False
+    without = joined_and_linked(table, release, with_disease=False)
+    assert found["joins equal values"]["expected"] == pytest.approx(without, abs=0.02)
+    assert found["joins, one column"]["column"] == "disease"
+    apart = kepsilon.check(table, policy(person="patient", epsilon_per="record")).attackers
+    assert not any(own.name.startswith("joins") for own in apart)
+
+
 def error_of_means(release: kepsilon.Release, table: pa.Table, *, at_least: int) -> tuple[float, float]:
     """Mean squared errors of the mean of a patient's records, and of one record, for patients with many records."""
     patients, heights = table["patient"].to_pylist(), table["height"].to_pylist()

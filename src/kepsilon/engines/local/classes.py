@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from kepsilon.engines.local.merged import LocalMerged, ReleasedRecords
-from kepsilon.engines.protocol import Batch, Draw, Found, Look, PublishedRecords, Random, Shuffle
+from kepsilon.engines.protocol import Batch, Draw, Found, Look, Random, Shuffle
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.coded_values import CodedValues
@@ -34,9 +34,6 @@ class ColumnsInMemory(Protocol):
 
     def kept_columns(self, records: IntArray, names: Sequence[str]) -> Mapping[str, WholeColumn]:
         """Some kept columns of some records, whose positions rise."""
-
-    def places_of(self, rows: IntArray) -> IntArray:
-        """Positions among the records that were not left out, of records at some positions of the input."""
 
     def forget_codes(self) -> None:
         """Frees the memory that codes take; they are made anew if they are asked for again."""
@@ -86,11 +83,6 @@ class LocalClasses:
         del part
         self._published = published
         self._stays = None if stays.all() else stays
-
-    def published_of(self, rows: IntArray) -> PublishedRecords:
-        places = np.searchsorted(self._released, self._columns.places_of(rows))
-        stays = np.ones(len(rows), dtype=np.bool_) if self._stays is None else self._stays[places]
-        return PublishedRecords(published=self._published[places], stays=stays)
 
     def each_released(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> list[Found]:
         del new_ids  # not needed: the records of a class that is suppressed now are not among those that stay

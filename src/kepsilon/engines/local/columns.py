@@ -243,10 +243,6 @@ class LocalColumns:
         rows = records if self._stays is None else self._stays[records]
         return whole_columns(taken_rows(self._table.select(list(names)), rows))
 
-    def places_of(self, rows: IntArray) -> IntArray:
-        """Positions among the records that were not left out, of records at some positions of the input."""
-        return rows if self._stays is None else np.searchsorted(self._stays, rows)
-
     def epsilon_quasis(self, records: IntArray) -> FloatArray:
         """The ε-quasis of the records at some positions among those not left out, shape (n_records, n_epsilon_quasis)."""
         names = self._roles.epsilon_quasis

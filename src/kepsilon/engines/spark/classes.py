@@ -101,10 +101,6 @@ class SparkClasses:
             own.bucket.remove_kept()
         return _flat(found for found, _ in drawn)
 
-    def published_of(self, rows: IntArray) -> None:
-        """Noisy records are stored apart from their position in the input, so nothing is told about single records."""
-        del rows
-
     def each_released(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> list[Found]:
         work = partial(find_in_released, look=look, new_ids=new_ids)
         return _flat(self._workers.run(work, _groups(self._places, self._n_tasks)))

@@ -64,10 +64,6 @@ class SpilledClasses:
             yield draw(own.read(self._room), random, self._noisy.store_for(own, random))
             own.bucket.remove_kept()
 
-    def published_of(self, rows: IntArray) -> None:
-        """Noisy records are stored apart from their position in the input, so nothing is told about single records."""
-        del rows
-
     def each_released(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> Iterator[Found]:
         return (look(NoisyRecords(buckets=[own]).published(new_ids)) for own in self._noisy.buckets if own.n_records)
 

@@ -53,6 +53,9 @@ class KeptColumn(JsonValue):
     share_linked: float
     """Records linked by that attacker, as a share of the sample's; to any record of the right person, where it is known whom
     they are about."""
+    largest: float
+    """The largest chance of one record to be linked by that attacker: 1/t where t originals of its class fit equally well,
+    one of them its own, and 1 as soon as its own fits best alone."""
     by: Attacker | None
     """That attacker; None where no attacker could use the column."""
     of: str | None

@@ -37,8 +37,10 @@ class Guess:
     def linked(self, classes: ClassOrder) -> Linked:
         """The records that he links in some classes."""
         n_shown = np.bincount(classes.ids, weights=self.is_shown[classes.records], minlength=classes.n_classes)
+        chances = nearest_links(self.shown, self.known, is_shown=self.is_shown, ranking=self.ranking, classes=classes)
         return Linked(
-            links=nearest_links(self.shown, self.known, is_shown=self.is_shown, ranking=self.ranking, classes=classes),
+            links=float(chances.sum()),
+            largest=float(chances.max(initial=0.0)),
             by_chance=float((n_shown / classes.sizes).sum()),
             n_shown=int(n_shown.sum()),
             by=self.by,

@@ -30,8 +30,8 @@ def on_grid(values: FloatArray, *, low: float, high: float) -> IntArray:
 
 def nearest_links(
     shown: IntArray, known: IntArray, *, is_shown: BoolArray, ranking: IntArray, classes: ClassOrder
-) -> float:
-    """Records linked to the original of their class whose `known` number is nearest to the one that they show.
+) -> FloatArray:
+    """The chance of each record that shows something to be linked to its own original, whose `known` number has to be nearest.
 
     `shown`, `known` and `is_shown` have shape (n_records,). Records that show nothing are no targets, but their originals
     are candidates like all others. `ranking` holds the positions of all records in rising order of `known`.
@@ -40,7 +40,7 @@ def nearest_links(
     order, that can only be the next one on the side of what is shown.
     """
     if not classes.n_records:
-        return 0.0
+        return np.zeros(0)
     at = classes.sorted_as(ranking)
     own, ids = known[at], classes.ids
     begins = np.ones(len(at), dtype=np.bool_)
@@ -56,8 +56,8 @@ def nearest_links(
     is_candidate = (inside == other) & (other != run) & (ids[there] == ids)
     other_distance = np.where(is_candidate, np.abs(seen - own[there]), np.iinfo(np.int32).max)
     n_nearest = run_sizes[run] + np.where(other_distance == distance, run_sizes[inside], 0)
-    linked = np.where(other_distance < distance, 0.0, 1.0 / n_nearest)
-    return float(linked[is_shown[at]].sum())
+    linked: FloatArray = np.where(other_distance < distance, 0.0, 1.0 / n_nearest)
+    return linked[is_shown[at]]
 
 
 def likeliest_links(
@@ -69,8 +69,10 @@ def likeliest_links(
     row_starts: IntArray,
     classes: ClassOrder,
     tolerance: float,
-) -> FloatArray:
+) -> tuple[FloatArray, FloatArray]:
     """Records linked to the original of their class that is the likeliest to have the bin that they show, per column.
+
+    With them comes the largest chance of one record to be linked, per column.
 
     `scores` says how likely an original is to have each bin of each column, shape (n_rows, n_bins of all columns). A row
     stands for the `records_of_row` records of one class that have it; rows come class by class from `row_starts` on.
@@ -79,9 +81,9 @@ def likeliest_links(
     """
     is_best, rows_of_class = _best_rows(scores, row_starts, tolerance)
     n_best = _count_best(is_best, np.repeat(np.arange(len(row_starts)), rows_of_class), records_of_row)
-    return np.array(
-        [float((is_best[row_of_record, own] / n_best[classes.ids, own]).sum()) for own in np.ascontiguousarray(bins.T)]
-    )
+    chances = (is_best[row_of_record, own] / n_best[classes.ids, own] for own in np.ascontiguousarray(bins.T))
+    links, largest = zip(*((own.sum(), own.max(initial=0.0)) for own in chances), strict=True)
+    return np.array(links), np.array(largest)
 
 
 def likeliest_persons(

@@ -187,6 +187,7 @@ class FittedAttackers:
             links_per_class=1.0 if best is None else best.per_class,
             z=0.0 if best is None else best.z,
             share_linked=0.0 if best is None else best.share_linked(n_records),
+            largest=0.0 if best is None else best.largest,
             by=None if best is None else best.by,
             of=None if best is None else best.of,
             bits=bits[0],
@@ -282,20 +283,24 @@ def _in_groups(columns: tuple[FittedColumn, ...]) -> Iterator[tuple[FittedColumn
 
 def _all_shown(
     columns: tuple[FittedColumn, ...],
-    links: FloatArray,
+    links: tuple[FloatArray, FloatArray],
     persons: list[RightPersons] | None,
     classes: ClassOrder,
     *,
     by_table_of: str | None,
 ) -> Iterator[tuple[str, Linked]]:
-    """Links of an attacker for whom a missing value is a value like others, for each column."""
-    for i, (column, own_links) in enumerate(zip(columns, links.tolist(), strict=True)):
+    """Links of an attacker for whom a missing value is a value like others, for each column.
+
+    `links` are those of each column, and the largest chance of one record.
+    """
+    for i, (column, own_links, largest) in enumerate(zip(columns, *(own.tolist() for own in links), strict=True)):
         own = Linked(
             links=own_links,
             by_chance=float(classes.n_classes),
             n_shown=classes.n_records,
             by="bins" if by_table_of is None else "table",
             of=by_table_of,
+            largest=largest,
         )
         for found in (own,) if persons is None else with_persons(own, persons[i]):
             yield column.name, found

@@ -35,6 +35,8 @@ class RightPersons:
     """Persons in classes, each counted in every class that it has records in."""
     n_shown: int
     """Those of them that show a value."""
+    largest: float
+    """The largest chance that the right person is found for one record."""
 
 
 def nearest_persons(
@@ -96,4 +98,5 @@ def right_persons(shares: FloatArray, seen: IntArray, classes: ClassOrder, by_pe
         by_chance=by_chance(is_seen.astype(np.float64)),
         n_persons=by_person.n_classes,
         n_shown=int(np.count_nonzero(is_seen)),
+        largest=float(shares.max(initial=0.0)),
     )

@@ -83,8 +83,11 @@ def tells_anything(quasi: QuasiValues, bins: IntArray) -> bool:
     return bool(np.log(own).sum() > np.log(prior)[bins].sum())
 
 
-def table_links(quasi: QuasiValues, columns: list[IntArray], classes: ClassOrder) -> FloatArray:
-    """Records that the tables of one quasi link, shape (n_columns,). `columns` holds the bins of each kept column."""
+def table_links(quasi: QuasiValues, columns: list[IntArray], classes: ClassOrder) -> tuple[FloatArray, FloatArray]:
+    """Records that the tables of one quasi link, and the largest chance of one record, both of shape (n_columns,).
+
+    `columns` holds the bins of each kept column.
+    """
     read = _read(quasi, columns, classes, owners=classes)
     return likeliest_links(
         read.scores,

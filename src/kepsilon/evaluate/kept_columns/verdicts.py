@@ -58,6 +58,8 @@ class Linked:
     """Records that show a value."""
     by: Attacker
     of: str | None
+    largest: float = 1.0
+    """The largest chance of one record to be linked: to the very one, or to the right person, where persons are known."""
     n_persons: int | None = None
     """Where links are of persons, each by the share of its records that is linked to it, how many persons there are in
     classes: then `links`, `by_chance` and `n_shown` count persons. None where they are of records."""
@@ -102,8 +104,10 @@ def with_persons(own: Linked, found: RightPersons) -> tuple[Linked, Linked]:
         of=own.of,
         n_persons=found.n_persons,
         n_right=found.records,
+        largest=found.largest,
     )
-    return replace(own, by_chance=found.links_by_chance, n_right=found.records), of_persons
+    of_records = replace(own, by_chance=found.links_by_chance, n_right=found.records, largest=found.largest)
+    return of_records, of_persons
 
 
 def by_the_best(linked: Sequence[Linked], n_records: int) -> Linked | None:

@@ -26,11 +26,13 @@ MOST_NAMES = 6
 
 BY_CLASS, BY_QUASIS, BY_MATCHING, WORKING_OUT = "class", "quasis", "matching", "working out"
 ONE_COLUMN, ANY_THREE, WORST_THREE, EVERYTHING = "one column", "any three", "worst three", "everything"
-BY_JOINING = "joins equal values"
+BY_JOINING, JOINING_ONE_COLUMN, JOINING_EVERYTHING = "joins equal values", "joins, one column", "joins, everything"
 """Names of attackers: what each of them knows or does, in a word or two."""
 
 NOT_JOINING = ", without joining records with equal noisy values, which would link more"
 """What is added to how an attacker links who knows kept columns, where all records of a person carry one draw."""
+
+_JOINS = "joins records with equal noisy values; as if no two persons had equal ones, so at most"
 
 OF_CLASS = "the class of a person"
 """What somebody knows who guesses among the records of a class."""
@@ -201,22 +203,41 @@ def known_by_joining(policy: Policy, *, risk: Estimate, largest: float) -> Attac
     return Attacker(
         name=BY_JOINING,
         knows=f"{quasis_in_words(policy)} of all records of everybody",
-        how="joins records with equal noisy values; as if no two persons had equal ones, so at most",
+        how=_JOINS,
         needs_only_quasis=True,
         risk=risk,
         largest=largest,
     )
 
 
-def known_by_working_out(policy: Policy, *, column: str, risk: Estimate) -> Attacker:
-    """Whoever knows all quasis, and works out a kept column from them."""
+def known_by_joining_with_kept(policy: Policy, *, column: str | None, risk: Estimate, largest: float) -> Attacker:
+    """Whoever knows all quasis and one kept column, or everything, of all records, and joins released records.
+
+    `column` is the kept column, None for everything.
+    """
+    return Attacker(
+        name=JOINING_EVERYTHING if column is None else JOINING_ONE_COLUMN,
+        knows=EVERYTHING if column is None else f"{quasis_in_words(policy)} and {column} of all records of everybody",
+        how=_JOINS,
+        needs_only_quasis=False,
+        risk=risk,
+        largest=largest,
+        column=column,
+    )
+
+
+def known_by_working_out(policy: Policy, *, column: str, risk: Estimate, largest: float | None) -> Attacker:
+    """Whoever knows all quasis, and works out a kept column from them.
+
+    Nothing is drawn, so `largest` is 1 as soon as some record fits its own original better than any other of its class.
+    """
     return Attacker(
         name=WORKING_OUT,
         knows=quasis_in_words(policy),
         how=f"works out what {column} must be",
         needs_only_quasis=True,
         risk=risk,
-        largest=None,
+        largest=largest,
         column=column,
     )
 

@@ -73,7 +73,7 @@ def attack_with_known(classes: NoisyClasses, known: Sequence[IntArray], *, epsil
 
     `known` holds the codes of the kept columns, −1 for missing, one array of shape (n_records,) for each.
     """
-    group_ids, class_of_group = _groups(classes.class_ids, known)
+    group_ids, class_of_group = groups_of_known(classes.class_ids, known)
     low, high = classes.low[class_of_group], classes.high[class_of_group]
     law, n_attributes = classes.mechanism.exponential, classes.values.shape[1]
     n = len(group_ids)
@@ -111,17 +111,15 @@ def attack_with_known(classes: NoisyClasses, known: Sequence[IntArray], *, epsil
     return [Attack(share=share, largest=most) for share, most in zip(shares, largest, strict=True)]
 
 
-def realised_with_known(
+def links_with_known(
     classes: NoisyClasses, known: Sequence[IntArray], published: FloatArray, stays: BoolArray, *, epsilon: float
-) -> float | None:
-    """Share of the released records that whoever knows the quasis and some kept columns links; None if none is released.
+) -> float:
+    """How many of the released records whoever knows the quasis and some kept columns links.
 
     `published` has the shape of `classes.values`; `stays`, shape (n_records,), says which records are released. Those that
     were left out for confidence are not linked, but their originals are candidates all the same.
     """
-    if not stays.any():
-        return None
-    group_ids, class_of_group = _groups(classes.class_ids, known)
+    group_ids, class_of_group = groups_of_known(classes.class_ids, known)
     if classes.persons is not None:
         named = person_link_sums(
             classes.values,
@@ -135,7 +133,7 @@ def realised_with_known(
             epsilon=epsilon,
             steps=classes.steps,
         )
-        return named.fair / int(np.count_nonzero(stays))
+        return named.fair
     links = attack_classes(
         classes.values,
         published,
@@ -147,7 +145,20 @@ def realised_with_known(
         epsilon=epsilon,
         steps=classes.steps,
     )
-    return links.fair / int(np.count_nonzero(stays))
+    return links.fair
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownLinks:
+    """What attackers who know kept columns linked in a release; adds up over classes."""
+
+    links: FloatArray
+    """Records linked rightly, by attacker, shape (n_attackers,)."""
+    n_released: int
+    """Released records of the classes that were tried."""
+
+    def __add__(self, other: KnownLinks) -> KnownLinks:
+        return KnownLinks(links=self.links + other.links, n_released=self.n_released + other.n_released)
 
 
 def share_of_sample(links: FloatArray, sizes: IntArray, *, is_sample: bool) -> Estimate:
@@ -179,7 +190,7 @@ def _with_sampling(share: Estimate, classes: NoisyClasses) -> Estimate:
     return share + Estimate(variance=variance_of_classes(min(1.0, share.total), sizes))
 
 
-def _groups(class_ids: IntArray, known: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+def groups_of_known(class_ids: IntArray, known: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
     """The group of each record, numbered from 0 in the order of classes, and the class of each group."""
     columns = [class_ids, *(codes + 1 for codes in known)]
     sizes = [int(own.max(initial=0)) + 1 for own in columns]

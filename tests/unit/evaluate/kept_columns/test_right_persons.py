@@ -62,9 +62,10 @@ def test_with_one_record_each_persons_are_records(table):
         return
     everybody = np.arange(len(ids))
     found = fast_nearest(ids, shown, known, is_shown, everybody)
-    links = nearest_links(shown, known, is_shown=is_shown, ranking=np.argsort(known), classes=order_of_classes(ids))
+    chances = nearest_links(shown, known, is_shown=is_shown, ranking=np.argsort(known), classes=order_of_classes(ids))
     assert found.records == pytest.approx(found.persons)
-    assert found.persons == pytest.approx(links)
+    assert found.persons == pytest.approx(chances.sum())
+    assert found.largest == pytest.approx(chances.max(initial=0.0))
     n_in, n_shown = (np.bincount(ids[own & (ids >= 0)], minlength=4) for own in (is_shown | True, is_shown))
     chance = (n_shown[n_in > 0] / n_in[n_in > 0]).sum()
     assert (found.by_chance, found.links_by_chance) == pytest.approx((chance, chance))

@@ -19,6 +19,7 @@ def said(share: float, *, without: float | None) -> str:
         links_per_class=1.3,
         z=9.0,
         share_linked=share,
+        largest=1.0,
         by="formula",
         of=None,
         bits=0.0,
