@@ -49,7 +49,7 @@ def test_something_else_for_a_policy(call: Callable[..., object], policy: object
 
 @pytest.mark.parametrize("name", ["anonymise", "check", "explore"])
 def test_a_name_for_an_engine(name: str) -> None:
-    with pytest.raises(ValueError, match="an engine is a value and not a name.*spark_engine"):
+    with pytest.raises(ValueError, match=r"an engine is a value and not a name.*spark_engine"):
         CALLS[name](ke.Policy.from_dict(DOCUMENT), engine="spark")
 
 
