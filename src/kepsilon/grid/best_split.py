@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kepsilon.grid.cells import Cell
 
@@ -20,28 +20,32 @@ def answer(cells: Sequence[Cell]) -> list[str]:
     own = next((cell for cell in cells if cell.split is not None and cell.split.is_own), None)
     if not ranked:
         return ["No split can be met, so there is nothing to compare."]
-    least, safest = min(ranked, key=_by_distortion), min(ranked, key=_by_risk)
-    both = least.name == safest.name
-    ends = (
-        f"Least distorted, and fewest linked: {least.name} ({_in_words(least)})."
-        if both
-        else f"Least distorted: {least.name} ({_in_words(least)}). Fewest linked: {safest.name} ({_in_words(safest)})."
-    )
-    if own not in ranked:
-        return ["Your policy's own split cannot be compared with others.", ends, WHO_LINKS]
-    better = [cell for cell in ranked if _beats(cell, own)]
-    if not better:
+    if own is None or own not in ranked:
+        return ["Your policy's own split cannot be compared with others.", *_ends(ranked, None), WHO_LINKS]
+    best = min((cell for cell in ranked if _beats(cell, own)), key=_by_distortion, default=own)
+    if best is own:
         first = (
             "Your policy's own split is on the front: no other split links fewer records without more distortion or more "
             f"records left out ({_in_words(own)})."
         )
-        return [first, *([] if both and least is own else [ends]), WHO_LINKS]
-    best = min(better, key=_by_distortion)
-    first = (
-        f"Better than your policy's own split: {best.name} ({_in_words(best)}, instead of {_in_words(own)}; no more records "
-        "are left out)."
-    )
-    return [first, *([] if both and least is best else [ends]), WHO_LINKS]
+    else:
+        first = (
+            f"Better than your policy's own split: {best.name} ({_in_words(best)}, instead of {_in_words(own)}; no more records "
+            "are left out)."
+        )
+    return [first, *_ends(ranked, best), WHO_LINKS]
+
+
+def _ends(ranked: Sequence[Cell], said: Cell | None) -> Iterator[str]:
+    """The least distorted split and that with the fewest links, where they are not the one that was spoken of already."""
+    least, safest = min(ranked, key=_by_distortion), min(ranked, key=_by_risk)
+    if least is safest and least is not said:
+        yield f"Least distorted, and fewest linked: {least.name} ({_in_words(least)})."
+        return
+    found = {"Least distorted": least, "Fewest linked": safest}
+    sentences = [f"{what}: {cell.name} ({_in_words(cell)})." for what, cell in found.items() if cell is not said]
+    if sentences:
+        yield " ".join(sentences)
 
 
 def _figures(cell: Cell) -> tuple[float, float, float] | None:

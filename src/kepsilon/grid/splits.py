@@ -11,7 +11,7 @@ from kepsilon.json_values import FrozenMapping, Json, JsonValue
 from kepsilon.policy.names import shown_name
 from kepsilon.policy.policy import Policy
 
-ROLES = {"k-quasi": "k-quasi", "epsilon-quasi": "ε-quasi"}
+ROLES = {"epsilon-quasi": "ε-quasi", "k-quasi": "k-quasi"}
 """Roles as they are shown."""
 
 
@@ -58,5 +58,10 @@ class Split(JsonValue):
 
 
 def _name_of(switched: Mapping[str, Json]) -> str:
-    parts = [f"{shown_name(name)} as {ROLES[str(own['role'])]}" for name, own in switched.items()]
+    """What changes, in words, such as "age as ε-quasi and height, weight as k-quasis"."""
+    parts = []
+    for role, shown in ROLES.items():
+        names = [shown_name(name) for name, own in switched.items() if own["role"] == role]
+        if names:
+            parts.append(f"{', '.join(names)} as {shown}{'s' * (len(names) > 1)}")
     return " and ".join(parts) or "your policy's own split"
