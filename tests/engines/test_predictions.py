@@ -101,7 +101,7 @@ def test_every_engine_explores_alike(hard, engine):
 
 
 @pytest.mark.parametrize("range_", ["class", {"coarse": 5}, [160, 180]], ids=["class", "coarse", "declared, clipped"])
-@pytest.mark.parametrize("algorithm", ["ola", "mondrian"])
+@pytest.mark.parametrize("algorithm", ["ola", "mondrian", "local-recoding"])
 def test_in_memory_all_three_say_the_same_to_the_last_bit(range_, algorithm):
     """They are handed one value by one function."""
     height = {"role": "epsilon-quasi", "precision": 0.1, "range": range_}

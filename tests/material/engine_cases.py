@@ -212,6 +212,10 @@ def mondrian() -> Case:
     return Case(pa.table(random_people(4_000)), {**document(), "algorithm": "mondrian"})
 
 
+def local_recoding() -> Case:
+    return Case(pa.table(random_people(2_000)), {**document(), "algorithm": "local-recoding"})
+
+
 def unlisted() -> Case:
     """Records whose value the hierarchy lacks leave before counting."""
     sexes = {"type": "groups", "levels": [{"Person": ["F"]}]}
@@ -264,6 +268,7 @@ CASES: dict[str, Callable[[], Case]] = {
         confident,
         confident_giant,
         mondrian,
+        local_recoding,
         unlisted,
         coded_columns,
     )

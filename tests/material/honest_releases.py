@@ -86,7 +86,7 @@ def _draw(rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, Any]]:
         attributes["name"] = {"role": "identifier"}
     n_k = int(rng.choice([0, 1, 1, 2, 2, 3]))
     n_epsilon = int(rng.choice([0, 1, 1, 1, 2, 3])) if n_k else int(rng.choice([1, 2]))
-    algorithm = str(rng.choice(["ola", "ola", "mondrian"]))
+    algorithm = str(rng.choice(["ola", "ola", "mondrian", "local-recoding"]))
     for i in range(n_k):
         columns[f"quasi{i}"], attributes[f"quasi{i}"] = _k_quasi(n, algorithm, rng)
     for i in range(n_epsilon):
@@ -165,7 +165,7 @@ def _k_quasi(n: int, algorithm: str, rng: np.random.Generator) -> tuple[Any, dic
     """Values of a k-quasi with some ties, some nulls and some unlisted values, and its hierarchy."""
     attribute: dict[str, Any] = {"role": "k-quasi"}
     kinds = ["mask", "uneven mask", "intervals", "dates", "groups", "suppress", "repeated labels", "bytes"]
-    if algorithm == "mondrian":
+    if algorithm != "ola":
         kinds += ["none, text", "none, numbers"]
     kind = str(rng.choice(kinds))
     values: list[Any]

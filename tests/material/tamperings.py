@@ -44,6 +44,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 ALGORITHMS: dict[str, dict[str, Any]] = {
     "ola": {},
     "mondrian": {"algorithm": "mondrian", "attributes": NUMERIC_QUASIS},
+    "local-recoding": {"algorithm": "local-recoding", "attributes": NUMERIC_QUASIS},
 }
 
 
@@ -774,10 +775,18 @@ TAMPERINGS: dict[str, Tampering] = {
     "linkage turned within classes": Tampering(change=linkage_turned, check="kept columns", n_without=None),
     "linkage divides a class": Tampering(change=linkage_divides, check="linkage", n_without=None),
     "label wider than its class": Tampering(
-        change=partial(wider_by, more=1), check="labels", n=300, n_without=300, algorithms=("mondrian",)
+        change=partial(wider_by, more=1),
+        check="labels",
+        n=300,
+        n_without=300,
+        algorithms=("mondrian", "local-recoding"),
     ),
     "label narrower than its class": Tampering(
-        change=partial(wider_by, more=-1), check="counts", n=300, n_without=300, algorithms=("mondrian",)
+        change=partial(wider_by, more=-1),
+        check="counts",
+        n=300,
+        n_without=300,
+        algorithms=("mondrian", "local-recoding"),
     ),
     "direction copied to another attribute": Tampering(
         change=direction_copied, check="noise", n_without=None, setting="two", in_table=True

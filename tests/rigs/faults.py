@@ -46,6 +46,12 @@ def _without_epsilon(document: dict[str, Any], rng: random.Random) -> None:
     _on_an_attribute(_epsilon())(document, rng)
 
 
+def _ola_without_a_limit(document: dict[str, Any], _: random.Random) -> None:
+    """Local algorithms can do without `max_suppression`, OLA cannot."""
+    document["algorithm"] = "ola"
+    document.pop("max_suppression", None)
+
+
 def _with(key: str, *values: Any) -> Callable[[dict[str, Any], random.Random], None]:
     def spoil(document: dict[str, Any], rng: random.Random) -> None:
         document[key] = rng.choice(values)
@@ -82,7 +88,8 @@ def _epsilon(**keys: Any) -> Callable[[dict[str, Any]], None]:
 
 
 IN_POLICY = (
-    *(Fault(name=f"no {key}", spoil=_without(key)) for key in ("k", "algorithm", "max_suppression")),
+    *(Fault(name=f"no {key}", spoil=_without(key)) for key in ("k", "algorithm")),
+    Fault(name="no max_suppression", spoil=_ola_without_a_limit),
     Fault(name="no epsilon", spoil=_without_epsilon),
     Fault(name="averages", spoil=_with("averages", {}, {"group": 2}, {"group": 10**9, "noise": True, "spread": True}, {"group": "8"}, 8, {"group": 5, "size": 1})),
     Fault(name="k", spoil=_with("k", 1, 0, -3, 2.5, "two", True, 10**9, 2**63, 10**400, [2])),

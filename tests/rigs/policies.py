@@ -181,6 +181,12 @@ def _draws_once(scene: Scene) -> bool:
     return is_of_persons and "max_records_per_person" not in scene.document and scene.rng.random() < 0.98
 
 
+def _max_suppression(scene: Scene) -> Any:
+    """A limit; often none where the algorithm can do without."""
+    can_do_without = scene.document["algorithm"] != "ola" and scene.rng.random() < 0.5
+    return ABSENT if can_do_without else scene.rng.choice([0, 0.05, 0.1, 0.2, 0.5, 1, 1.0])
+
+
 def _l_diversity(scene: Scene) -> dict[str, Any]:
     kind = scene.rng.choice(["distinct", "entropy", "recursive"])
     return {kind: HOW[f"attributes.sensitive.l_diversity.{kind}"](scene)}
@@ -371,7 +377,7 @@ HOW: dict[str, How] = {
     "averages.spread": _spread,
     "epsilon": _epsilon,
     "algorithm": any_value("algorithm"),
-    "max_suppression": one_of(0, 0.05, 0.1, 0.2, 0.5, 1, 1.0),
+    "max_suppression": _max_suppression,
     "confidence": maybe(
         0.3,
         only_if(

@@ -113,6 +113,8 @@ def grid_notes(explored: Explored) -> list[str]:
             else "Averages carry no noise, so that an extreme value shows to an attacker who roughly knows the others of its group."
         )
     notes.append(single_risk_in_words([*explored.met[0].loss.precision.by_attribute, *explored.epsilon_quasis]))
+    if explored.grid.about_smaller_k:
+        notes.append(explored.grid.about_smaller_k)
     if not explored.epsilon_quasis:
         notes.append("There is no ε-quasi: no noise is drawn, and ε has no effect on any figure.")
     if explored.confidence:
