@@ -13,6 +13,11 @@ import pytest
 import kepsilon as ke
 from material.audited_releases import NUMERIC_QUASIS, OTHER_QUASI, arrow, patients, patients_policy, released
 
+LIMITED = {
+    "zip": {"role": "k-quasi", "hierarchy": {"type": "mask"}, "max_level": 1},
+    "year": {"role": "k-quasi", "step": 1, "max_level": 2},
+}
+"""Some of the parts that these levels keep apart have fewer than 12 records."""
 SETTINGS = {
     "ola": {},
     "mondrian with hierarchies": {"algorithm": "mondrian"},
@@ -25,6 +30,14 @@ SETTINGS = {
         "algorithm": "mondrian",
         "labels": "ancestor",
         "attributes": {"illness": {"role": "k-quasi"}},
+    },
+    "local recoding with hierarchies": {"algorithm": "local-recoding"},
+    "local recoding with intervals": {"algorithm": "local-recoding", "attributes": NUMERIC_QUASIS},
+    "local recoding with regions": {"algorithm": "local-recoding", "labels": "ancestor", "attributes": NUMERIC_QUASIS},
+    "local recoding with sets": {"algorithm": "local-recoding", "attributes": {"illness": {"role": "k-quasi"}}},
+    **{
+        f"{algorithm} up to a level": {"algorithm": algorithm, "k": 12, "max_suppression": 0.5, "attributes": LIMITED}
+        for algorithm in ("mondrian", "local-recoding")
     },
     "coarse range": {"attributes": {"height": {**OTHER_QUASI, "precision": 0.5}}},
     "declared range": {"attributes": {"height": {**OTHER_QUASI, "range": [155, 185]}}},

@@ -20,7 +20,7 @@ import numpy as np
 from kepsilon.auditing.tables import Original, n_persons
 from kepsilon.policy.numbers import parse_number
 from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import fraction
+from kepsilon.policy.roles import KQuasi, fraction
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label
 
@@ -57,6 +57,8 @@ class LabelRules:
     """Originals, or persons, that hold each value, by code, shape (n_values,)."""
     counted: str = "records"
     """What `counts` counts, in words."""
+    regions: IntArray | None = None
+    """The region of `max_level` that each value lies in, by code, shape (n_values,); None where labels may hold any."""
 
 
 class LabelReader:
@@ -171,6 +173,9 @@ class LabelReader:
             loss = float(covered.max() - lowest.min()) / (width or 1.0) if covered.size else 0.0
         else:
             loss = (int(covers.sum()) - 1) / max(1, self._domain.n_values - 1)
+        regions = self._rules.regions
+        if too_much is None and regions is not None and len(set(regions[covers].tolist())) > 1:
+            too_much = "hold values that max_level keeps apart"
         return ReadLabel(covers=covers, loss=loss, is_narrow=is_narrow, too_much=too_much)
 
 
@@ -186,8 +191,26 @@ def label_reader(original: Original, policy: Policy, name: str) -> LabelReader:
         if persons is None
         else n_persons(codes, persons[original.stays], n_classes=domain.n_values),
         counted="records" if persons is None else "persons",
+        regions=_regions(domain, policy.k_quasis[name]),
     )
     return LabelReader(domain, rules)
+
+
+def _regions(domain: Domain, attribute: KQuasi) -> IntArray | None:
+    """Number of the region of `max_level` that each value lies in; None where nothing limits labels.
+
+    Where there is a step beside the hierarchy, bounds are widened to the step, and labels may reach beyond the region.
+    """
+    level, step = attribute.max_level, attribute.step
+    if level is None or (step is not None and attribute.hierarchy is not None):
+        return None
+    if step is None:
+        return domain.at_level(level)
+    numbers = [None if value is None else parse_number(value) for value in domain.levels[0]]
+    width = fraction(step) * 2**level
+    places = [None if number is None else number // width for number in numbers]
+    known = {place: i for i, place in enumerate(dict.fromkeys(places))}
+    return np.array([known[place] for place in places], dtype=np.int64)
 
 
 def levels_of(domain: Domain, labels: tuple[Label, ...]) -> tuple[int, ...]:
