@@ -43,7 +43,7 @@ FEW_NODES = 2_000
 _MOST_COMPARISONS = 300_000_000
 """Nodes times combinations times attributes at the most, so that placing takes seconds on large tables too."""
 
-_LARGE_TABLE = 1_000_000
+_LARGE_TABLE = 250_000
 """Combinations times attributes above which the search by bits is left out: it takes longest, and wins on small tables."""
 
 _FEW_ATTEMPTS = 5

@@ -154,7 +154,7 @@ def test_record_order_does_not_matter(sample, k, chance):
 def test_the_hash_seed_does_not_matter():
     """Sets of nodes are sorted before they are used."""
     script = (
-        "from material.surveys import survey; from kepsilon.kanonymise.algorithms import local_recoding; import zlib; "
+        "from material.benchmark_tables import survey; from kepsilon.kanonymise.algorithms import local_recoding; import zlib; "
         "print(zlib.crc32(local_recoding.anonymise(survey(400, n_questions=14), k=5).class_of.tobytes()))"
     )
     outputs = set()

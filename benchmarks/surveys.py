@@ -10,7 +10,7 @@ from kepsilon.table.frequency import FrequencyTable, count_combinations
 
 
 def survey(n_records: int, *, n_questions: int = 30, seed: int = 3) -> FrequencyTable:
-    """Questions with 2 to 8 answers each, with and without hierarchy in turn, counted."""
+    """Questions with 2 to 8 answers each, every second one with a hierarchy, counted."""
     rng = np.random.default_rng(seed)
     opinions = rng.normal(size=(n_records, 3))
     domains, columns = [], []
