@@ -73,7 +73,7 @@ class Policy(Specification):
     """States that no person has several records, although values of an identifier repeat."""
     averages: Averages | None = None
     """Publish averages of near neighbours instead of single values with noise; off by default."""
-    loss: Literal["ncp", "entropy", "precision", "dm*"] = "dm*"
+    loss: Literal["ncp", "entropy", "precision", "dm*"] = "ncp"
     """What OLA minimises."""
     labels: Literal["siblings", "ancestor"] = "siblings"
     """For local algorithms: labels that say what occurs in a class, or the region of hierarchy or number line that holds it."""

@@ -95,11 +95,16 @@ class AttributeLosses(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Losses(JsonValue):
-    """The loss by generalising, in two measures."""
+    """The loss by generalising, in four measures."""
 
     dm_star: int = field(metadata=written_as("dm*"))
     """Sum of squared class sizes over all classes, also those that were suppressed."""
+    ncp: AttributeLosses
+    """Share of what occurs that labels leave open; mean over records, and a record that is left out for k costs 1."""
+    entropy_share: AttributeLosses
+    """Share of the bits of the values that is lost; a record that is left out for k loses all of its bits."""
     precision: AttributeLosses
+    """Level over height, as in the paper, or for local algorithms ncp of categories; mean over records that are released."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,7 +311,7 @@ class Prediction(JsonValue):
     outliers: Mapping[str, OutlierRecovery]
     """How well extreme records could be worked out, by ε-quasi; those with declared bounds are not in it."""
     distortion: float | None
-    """Mean over quasis of precision loss and range-relative error; None where one of them is undefined."""
+    """Mean over quasis of ncp and range-relative error; None where one of them is undefined."""
     warnings: tuple[Problem, ...] = ()
     """Facts that do not stop a release, but are worth knowing before it is published."""
 

@@ -191,7 +191,7 @@ def made_up_prediction(*, error, risk, suppressed_by_k, suppressed_by_confidence
         n_combinations=1,
         classes=ClassSummary(count=1, smallest=1, largest=1, mean=1.0),
         levels=None,
-        loss=Losses(dm_star=1, precision=nothing),
+        loss=Losses(dm_star=1, ncp=nothing, entropy_share=nothing, precision=nothing),
         error={
             "h": ExpectedError(
                 expected_relative=error,
