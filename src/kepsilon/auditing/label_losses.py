@@ -13,11 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.auditing.case import AuditCase
+from kepsilon.auditing.comparison import Between
 from kepsilon.auditing.labels import label_reader
 from kepsilon.json_values import Json
 from kepsilon.policy.numbers import parse_number
 from kepsilon.table.arrays import BoolArray
 from kepsilon.table.codes import Domain, Label
+
+ROUNDING = 1e-10
+"""More than rounding adds to the difference of two sums of bits, as a share of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +57,16 @@ def losses_of_labels(case: AuditCase) -> Json:
         all_bits = float(np.sum(np.log2(n_counted / holders[codes])))
         ncp[name] = lost / n_counted
         entropy[name] = 1 - kept_bits / all_bits if len(holders) > 1 else n_left_out / n_counted
+    without = n_left_out / n_counted
+    shares = _with_mean(entropy, without=without)
     return {
-        "ncp": _with_mean(ncp, n_left_out / n_counted),
-        "entropy_share": _with_mean(entropy, n_left_out / n_counted),
+        "ncp": _with_mean(ncp, without=without),
+        "entropy_share": {name: Between(own - ROUNDING, own + ROUNDING) for name, own in shares.items()},
     }
 
 
-def _with_mean(by_name: dict[str, float], without: float) -> Json:
+def _with_mean(by_name: dict[str, float], *, without: float) -> dict[str, float]:
+    """The figures with their mean; `without` is that of no figure."""
     return {**by_name, "overall": sum(by_name.values()) / len(by_name) if by_name else without}
 
 

@@ -94,7 +94,7 @@ def test_every_cell_says_exactly_what_a_release_would(changes):
         assert found["headline"] == risk["headline"]
         assert found["linking_risk"] == risk["expected"]
         assert found["linking_risk_paper_ties"] == risk["expected_paper_ties"]
-        assert found["loss"] == {name: loss for name, loss in record["loss"]["precision"].items() if name != "overall"}
+        assert found["loss"] == {name: loss for name, loss in record["loss"]["ncp"].items() if name != "overall"}
         assert (found["precision_loss"], found["dm*"]) == (
             record["loss"]["precision"]["overall"],
             record["loss"]["dm*"],
@@ -102,7 +102,7 @@ def test_every_cell_says_exactly_what_a_release_would(changes):
         assert found["levels"] == record.get("levels")
         assert found["suppressed_by_k"] == record["records"]["suppressed_by_k"] / 600
         assert found["suppression"] == pytest.approx(record["confident_k"]["total_expected"], rel=1e-12)
-        losses = [record["loss"]["precision"][name] for name in ("zip", "year")]
+        losses = [record["loss"]["ncp"][name] for name in ("zip", "year")]
         assert found["distortion"] == pytest.approx((sum(losses) + error["range_relative"]) / 3)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.table.classes import Recoding
+from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.frequency import FrequencyTable
 
 
@@ -31,10 +31,9 @@ def ncp(recoding: Recoding, table: FrequencyTable) -> LabelLoss:
 
     `recoding` is that of the table. Without any record there is no mean, and ValueError is raised.
     """
-    left_out = _left_out(recoding, table)
-    n = table.n_records
-    kept = [float(np.dot(1 - own.ncp, recoding.sizes)) / n for own in recoding.attributes]
-    return _losses([1 - share for share in kept], left_out=left_out)
+    n_left_out = _n_left_out(recoding, table)
+    lost = [float(np.dot(own.ncp, recoding.sizes)) + n_left_out for own in recoding.attributes]
+    return _losses([own / table.n_records for own in lost], without=n_left_out / table.n_records)
 
 
 def entropy_share(recoding: Recoding, table: FrequencyTable) -> LabelLoss:
@@ -42,25 +41,27 @@ def entropy_share(recoding: Recoding, table: FrequencyTable) -> LabelLoss:
 
     An attribute with a single value has no bits to lose: only records that are left out count there.
     """
-    left_out = _left_out(recoding, table)
-    n = table.n_records
+    n, without = table.n_records, _n_left_out(recoding, table) / table.n_records
+    is_released = recoding.class_of != SUPPRESSED
+    class_of = recoding.class_of[is_released]
     shares = []
     for own, codes, domain in zip(recoding.attributes, table.codes, table.domains, strict=False):
         of_value = np.bincount(codes, weights=table.counts, minlength=domain.n_values)
-        bits = float(np.dot(of_value, np.log2(n / np.maximum(1, of_value))))
-        kept = float(np.dot(recoding.sizes, np.log2(n / own.covered)))
-        shares.append(1 - kept / bits if bits else left_out)
-    return _losses(shares, left_out=left_out)
+        hides_among = np.full(len(codes), float(n))
+        hides_among[is_released] = own.covered[class_of]
+        lost = float(np.dot(table.counts, np.log2(hides_among / of_value[codes])))
+        bits = float(np.dot(table.counts, np.log2(n / of_value[codes])))
+        shares.append(lost / bits if bits else without)
+    return _losses(shares, without=without)
 
 
-def _left_out(recoding: Recoding, table: FrequencyTable) -> float:
-    """The share of records that are left out."""
+def _n_left_out(recoding: Recoding, table: FrequencyTable) -> int:
+    """How many records are left out."""
     if table.n_records == 0:
         raise ValueError("there is no record whose loss could be averaged")
-    return 1 - int(recoding.sizes.sum()) / table.n_records
+    return table.n_records - int(recoding.sizes.sum())
 
 
-def _losses(shares: Sequence[float], *, left_out: float) -> LabelLoss:
-    # What is lost is 1 minus what is kept, so rounding may leave it a little below 0 or above 1.
-    lost = tuple(min(1.0, max(0.0, share)) for share in shares)
-    return LabelLoss(overall=sum(lost) / len(lost) if lost else left_out, by_attribute=lost)
+def _losses(shares: Sequence[float], *, without: float) -> LabelLoss:
+    """The shares of all attributes with their mean; `without` is that of no attribute."""
+    return LabelLoss(overall=sum(shares) / len(shares) if shares else without, by_attribute=tuple(shares))
