@@ -198,6 +198,9 @@ def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> 
     for cell in refusals.values():
         show_wrapped(f"refused: {cell.name}: {cell.refused}")
     show_wrapped(grid.about_single_risk)
+    for cell in grid.cells:
+        if cell.prediction is not None and cell.prediction.loss.not_proven is not None:
+            show_wrapped(f"{cell.name}: {cell.prediction.loss.not_proven.in_words}")
     n_left = grid.records.read - grid.records.counted
     if n_left:
         show_wrapped(

@@ -56,6 +56,7 @@ from kepsilon.predict.warnings import (
     warnings_about_classes,
     warnings_about_labels,
     warnings_about_namesakes,
+    warnings_about_search,
     warnings_about_worthless_noise,
 )
 from kepsilon.predict.whole_records import (
@@ -126,8 +127,11 @@ def predict(
     else:
         settings += ((_of_a_record(policy, epsilon), None) for epsilon in beside)
         outlook = outlook_of(preview, policy, settings, recheck=recheck)
-    loss = losses_of(partition, counted)
-    about_labels = warnings_about_labels(partition.recoding, counted.table, policy)
+    loss = losses_of(partition, counted, policy)
+    about_labels = (
+        *warnings_about_search(loss),
+        *warnings_about_labels(partition.recoding, counted.table, policy),
+    )
     if look is None and (policy.kept or all_attackers):
         look = look_at_whole_records(partition.recoding, counted, policy, table=table)
     return Predicted(

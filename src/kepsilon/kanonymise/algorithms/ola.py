@@ -251,7 +251,13 @@ def _answer(
             )
         )
     recoding = recode(table, result.node, k=k, further=request.beyond_k[k])
-    return KAnonymised(recoding=recoding, dm_star=result.dm_star, nodes_counted=result.nodes_counted)
+    return KAnonymised(
+        recoding=recoding,
+        dm_star=result.dm_star,
+        loss=result.loss,
+        bound=result.bound,
+        nodes_counted=result.nodes_counted,
+    )
 
 
 def _cannot_be_met(unmet: Unmet, table: FrequencyTable, request: Request, k: int) -> UnsatisfiableError:
