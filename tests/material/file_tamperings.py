@@ -110,6 +110,20 @@ class FileTampering:
 
 
 FILE_TAMPERINGS: dict[str, FileTampering] = {
+    "ncp lowered": FileTampering(
+        kind="curator", change=lambda d: smaller(d["loss"]["ncp"], "overall"), named="loss.ncp.overall"
+    ),
+    "ncp of one attribute lowered": FileTampering(
+        kind="curator", change=lambda d: smaller(d["loss"]["ncp"], "year"), named="loss.ncp.year"
+    ),
+    "entropy share lowered": FileTampering(
+        kind="curator",
+        change=lambda d: smaller(d["loss"]["entropy_share"], "overall"),
+        named="loss.entropy_share.overall",
+    ),
+    "entropy share of one attribute lowered": FileTampering(
+        kind="curator", change=lambda d: smaller(d["loss"]["entropy_share"], "year"), named="loss.entropy_share.year"
+    ),
     "headline lowered": FileTampering(
         kind="curator", change=lambda d: smaller(headline_of(d), "share"), named="linking_risk.headline.share"
     ),

@@ -141,12 +141,19 @@ def made_up_pictures(*, names=("height",), k=K, n_classes=60, epsilon=8.0, seed=
                 n_values_before=90,
                 n_labels_after=9,
                 loss=0.25,
+                bits_lost=0.2,
                 labels=made_up_labels(),
             )
             for i, level in enumerate(levels)
         ],
         risk_by_epsilon=[(e, 0.01 * (1 + e / 4)) for e in (0.05, 0.5, 1, 2, 4, 8, 16, 32)],
     )
+
+
+def losses(share, k_quasis=(), *, dm_star=1):
+    """Losses of which all measures agree."""
+    own = AttributeLosses(by_attribute=dict.fromkeys(k_quasis, share), overall=share)
+    return Losses(dm_star=dm_star, ncp=own, entropy_share=own, precision=own)
 
 
 def made_up_record(*, names=("height",), k_quasis=("place 0", "place 1"), k=K, **changes):
@@ -185,7 +192,7 @@ def made_up_record(*, names=("height",), k_quasis=("place 0", "place 1"), k=K, *
         clipped={},
         classes=ClassSummary(count=60, smallest=k, largest=40, mean=30.83),
         levels={name: 2 * i for i, name in enumerate(k_quasis)},
-        loss=Losses(dm_star=70000, precision=AttributeLosses(by_attribute=dict.fromkeys(k_quasis, 0.25), overall=0.25)),
+        loss=losses(0.25, k_quasis, dm_star=70000),
         constant_classes=dict.fromkeys(names, 0),
         small_noise={name: SmallNoise(classes=0, records=0, likeliest=0.02) for name in names},
         outliers={name: made_up_outliers() for name in names},
@@ -355,7 +362,7 @@ def made_up_prediction(
         n_combinations=5000,
         classes=ClassSummary(count=n_classes, smallest=k, largest=40 * k, mean=counted / n_classes),
         levels=None,
-        loss=Losses(dm_star=1, precision=AttributeLosses(by_attribute={}, overall=loss)),
+        loss=losses(loss),
         error={name: made_up_error(expected=own).predicted for name, own in error.items()},
         linking_risk=ExpectedRisk(
             headline=headline_of(attackers),

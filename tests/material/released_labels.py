@@ -19,10 +19,28 @@ QUASIS = ("zip", "sex")
 COLUMNS = (*QUASIS, "person", "illness", "cost")
 ILLNESSES = ("asthma", "cancer", "fracture", "migraine", "none")
 CASES = {
-    "ola, some left out": {"algorithm": "ola", "k": 4, "max_suppression": 0.1},
-    "ola, nobody left out": {"algorithm": "ola", "k": 3, "max_suppression": 0, "illness": {"t_closeness": 0.35}},
-    "ola, distinct": {"algorithm": "ola", "k": 3, "max_suppression": 0.1, "illness": {"l_diversity": {"distinct": 3}}},
-    "ola, entropy": {"algorithm": "ola", "k": 2, "max_suppression": 0.1, "cost": {"l_diversity": {"entropy": 2}}},
+    "ola, some left out": {"algorithm": "ola", "loss": "dm*", "k": 4, "max_suppression": 0.1},
+    "ola, nobody left out": {
+        "algorithm": "ola",
+        "loss": "dm*",
+        "k": 3,
+        "max_suppression": 0,
+        "illness": {"t_closeness": 0.35},
+    },
+    "ola, distinct": {
+        "algorithm": "ola",
+        "loss": "dm*",
+        "k": 3,
+        "max_suppression": 0.1,
+        "illness": {"l_diversity": {"distinct": 3}},
+    },
+    "ola, entropy": {
+        "algorithm": "ola",
+        "loss": "dm*",
+        "k": 2,
+        "max_suppression": 0.1,
+        "cost": {"l_diversity": {"entropy": 2}},
+    },
     "mondrian": {"algorithm": "mondrian", "k": 3, "max_suppression": 0},
     "mondrian, recursive": {
         "algorithm": "mondrian",

@@ -20,6 +20,7 @@ from kepsilon.auditing.comparison import Between, Comparison, compare
 from kepsilon.auditing.digests import digest_of
 from kepsilon.auditing.findings import quoted
 from kepsilon.auditing.group_figures import compare_form_of_groups, figures_of_groups
+from kepsilon.auditing.label_losses import losses_of_labels
 from kepsilon.auditing.person_figures import compare_homogeneity, known_persons
 from kepsilon.auditing.person_links import realised_links
 from kepsilon.auditing.residuals import n_taken_out_with_class
@@ -218,6 +219,8 @@ def _recomputed(case: AuditCase) -> Json:
     if is_unambiguous and not np.isnan(classes.losses).any():
         mean = sum(classes.losses) / len(classes.losses) if classes.losses else 0.0
         known["loss"]["precision"] = {**dict(zip(original.domains, classes.losses, strict=True)), "overall": mean}
+        if original.is_exact and (is_complete or classes.levels is None):
+            known["loss"] |= losses_of_labels(case)
     if is_complete:
         known |= _figures_of_noise(case) if policy.averages is None else figures_of_groups(case)
     return known

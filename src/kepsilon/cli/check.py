@@ -10,6 +10,7 @@ import click
 
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
+from kepsilon.cli.losses import losses_in_words
 from kepsilon.cli.paths import AnyPath
 from kepsilon.cli.screen import agreements, note, progress, show_attackers, show_lines
 from kepsilon.cli.surroundings import showing
@@ -88,9 +89,7 @@ def _lines(found: kepsilon.Prediction) -> list[tuple[str, str]]:
         lines.append(("averages", found.groups.in_words(of="records" if found.persons is None else "persons")))
     if found.levels:
         lines.append(("levels", ", ".join(f"{name} {level}" for name, level in found.levels.items())))
-    losses = found.loss.precision.by_attribute
-    if losses:
-        lines.append(("precision loss", ", ".join(f"{name} {loss:.2f}" for name, loss in losses.items())))
+    lines += losses_in_words(found)
     for name, error in found.error.items():
         if error.expected_relative is not None:
             lines.append((f"error of {name}", f"{error.expected_relative:.1%} expected, relative to the value"))
@@ -101,7 +100,7 @@ def _lines(found: kepsilon.Prediction) -> list[tuple[str, str]]:
         lines.append((f"outliers of {name}", outliers.in_words()))
     lines.append(("linking risk", found.risk_in_words))
     averaged = found.groups is not None
-    largest = found.linking_risk.by_matching_in_words([*losses, *found.error], averaged=averaged)
+    largest = found.linking_risk.by_matching_in_words([*found.loss.ncp.by_attribute, *found.error], averaged=averaged)
     lines.append(("largest single risk", largest))
     lines += agreements(found)
     if found.confident_k is not None:

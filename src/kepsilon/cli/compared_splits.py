@@ -83,7 +83,7 @@ def _rows(grid: kepsilon.Grid, choice: kepsilon.Choice) -> Iterator[list[str]]:
         yield [
             mark,
             *roles,
-            f"{found.loss.precision.overall:.3f}" if found.loss.precision.by_attribute else "",
+            f"{found.loss.ncp.overall:.3f}" if found.loss.ncp.by_attribute else "",
             percent(found.largest_error) if errors else "",
             "" if not errors else percent(sum(known) / len(known) if len(known) == len(errors) else None),
             estimate(found.linking_risk.headline.risk),

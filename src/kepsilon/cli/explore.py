@@ -111,8 +111,8 @@ def explore(
     and nothing is drawn. They are exact, but for linking and confidence of noise with several epsilon-quasis: these are
     simulated, and are within a limit only if they still are with three standard errors added.
 
-    Limits choose the least distorted cell that is within all of them. Distortion is the mean, over quasis, of precision
-    loss and of error relative to the data's range. Exit code 3 if no cell is within the limits.
+    Limits choose the least distorted cell that is within all of them. Distortion is the mean, over quasis, of loss
+    (ncp) and of error relative to the data's range. Exit code 3 if no cell is within the limits.
 
     With --split a cell is one way to divide the numeric quasis among k-quasis and epsilon-quasis. A quasi in its other role
     has the settings that init would propose; edit them before you release anything with such a policy.
@@ -200,6 +200,9 @@ def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> 
     show_wrapped(grid.about_single_risk)
     if grid.about_smaller_k:
         show_wrapped(grid.about_smaller_k)
+    for cell in grid.cells:
+        if cell.prediction is not None and cell.prediction.loss.not_proven is not None:
+            show_wrapped(f"{cell.name}: {cell.prediction.loss.not_proven.in_words}")
     n_left = grid.records.read - grid.records.counted
     if n_left:
         show_wrapped(
@@ -228,7 +231,7 @@ def _rows(grid: kepsilon.Grid, choice: kepsilon.Choice, *, with_confidence: bool
             continue
         row += [
             f"{found.classes.count:,}",
-            f"{found.loss.precision.overall:.3f}",
+            f"{found.loss.ncp.overall:.3f}",
             percent(found.largest_error),
             estimate(found.linking_risk.headline.risk),
             percent(found.linking_risk.largest_possible_by_matching),

@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 import kepsilon
+from kepsilon.cli.losses import losses_in_words
 
 
 @contextmanager
@@ -183,15 +184,12 @@ def _lines(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
         yield "averages", record.groups.in_words(of="records" if record.persons is None else "persons")
     if record.levels:
         yield "levels", ", ".join(f"{name} {level}" for name, level in record.levels.items())
-    precision = record.loss.precision
-    if precision.by_attribute:
-        shown = ", ".join(f"{name} {loss:.2f}" for name, loss in precision.by_attribute.items())
-        yield "precision loss", f"{precision.overall:.3f}  ({shown})"
+    yield from losses_in_words(record)
     for name in record.error:
         yield from _treatment(record, name)
     yield from agreements(record)
     yield "linking risk", record.risk_in_words
-    quasis = [*precision.by_attribute, *record.error]
+    quasis = [*record.loss.ncp.by_attribute, *record.error]
     averaged = record.groups is not None
     yield "largest single risk", record.linking_risk.predicted.by_matching_in_words(quasis, averaged=averaged)
     if record.seeded:

@@ -70,6 +70,9 @@ class KQuasiPicture:
     n_values_before: int
     n_labels_after: int
     loss: float | None
+    """Share of what occurs that labels leave open (ncp)."""
+    bits_lost: float | None
+    """Share of the bits of the values that is lost (entropy share)."""
     labels: LabelCounts = field(default_factory=LabelCounts)
     """Its labels, with how many released records carry each."""
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kepsilon.kanonymise.label_losses import Coverage, Covered
 from kepsilon.kanonymise.table_parts import (
     EVERYTHING,
     NULL,
@@ -54,7 +55,17 @@ def node_labels(domain: Domain, parts: TableParts, *, style: LabelStyle) -> Attr
             n_covered = domain.n_values if level == domain.n_levels else int(n_values[level][ancestor])
         return _loss(n_covered, domain)
 
-    return from_distinct(label, (level, ancestor, *siblings), loss=loss)
+    coverage = Coverage(domain, parts.records(domain.n_values))
+    # Codes at level 0 from which on the labels of each level stand; values of one label are neighbours.
+    starts = [np.append(np.cumsum(own) - own, domain.n_values).tolist() for own in n_values]
+
+    def covers(level: int, ancestor: int, *siblings: int) -> Covered:
+        nodes = [(level - 1, one - 1) for one in siblings if one]
+        if not nodes and level == domain.n_levels:
+            return coverage.of([(0, domain.n_values)])
+        return coverage.of((starts[at][node], starts[at][node + 1]) for at, node in nodes or [(level, ancestor)])
+
+    return from_distinct(label, (level, ancestor, *siblings), loss=loss, covers=covers)
 
 
 def set_labels(domain: Domain, parts: TableParts, *, style: LabelStyle) -> AttributeLabels:
@@ -78,7 +89,11 @@ def set_labels(domain: Domain, parts: TableParts, *, style: LabelStyle) -> Attri
             labels.append(_set_or_value([domain.levels[0][i] for i in shown.tolist()]))
         of_part[position] = numbers[key]
     n_covered = np.where(tells_all, n_values, domain.n_values)
-    return without_repeats(labels, of_part, loss=np.array([_loss(n, domain) for n in n_covered.tolist()], dtype=float))
+    loss = np.array([_loss(n, domain) for n in n_covered.tolist()], dtype=float)
+    records = parts.records(domain.n_values)
+    of_values = np.bincount(part, weights=records[code], minlength=parts.n_parts).astype(np.int64)
+    covered = np.where(tells_all, of_values, records.sum())
+    return without_repeats(labels, of_part, loss=loss, ncp=loss, covered=covered)
 
 
 def _set_or_value(values: Sequence[Label]) -> Label:

@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right
 
 import numpy as np
 
+from kepsilon.kanonymise.label_losses import Covered
 from kepsilon.kanonymise.table_parts import EVERYTHING, NULL, LabelStyle, TableParts, from_distinct
 from kepsilon.table.classes import AttributeLabels
 from kepsilon.table.codes import Label
@@ -45,20 +46,26 @@ def interval_labels(line: NumberLine, parts: TableParts, *, style: LabelStyle) -
         text = line.interval(*region)
         return f"{NULL} or {text}" if with_null else text
 
-    def range_covered(with_null: int, first: int, last: int) -> float:
-        """Largest minus smallest number of the data that the label of a part covers."""
-        if last < n_nulls:
-            return 0.0
-        region = shown(line.cells[first - n_nulls], line.cells[last - n_nulls])
-        if region is None:
-            return data_range
-        lowest = 0 if with_null else bisect_left(line.cells, region[0]) + n_nulls
-        return float(largest[bisect_right(line.cells, region[1]) + n_nulls - 1] - smallest[lowest])
-
     smallest, largest = line.extremes()
     data_range = line.data_range
+    records = parts.records(len(line.places))
+    up_to = np.append(0, np.cumsum(np.bincount(line.places, weights=records, minlength=line.n_places))).astype(np.int64)
+
+    def covers(with_null: int, first: int, last: int) -> Covered:
+        """What occurs in the data and the label of a part covers."""
+        if last < n_nulls:
+            return Covered(0.0, int(up_to[n_nulls]))
+        region = shown(line.cells[first - n_nulls], line.cells[last - n_nulls])
+        if region is None:
+            return Covered(1.0 if data_range else 0.0, int(up_to[-1]))
+        lowest = bisect_left(line.cells, region[0]) + n_nulls
+        highest = bisect_right(line.cells, region[1]) + n_nulls
+        width = float(largest[highest - 1] - smallest[0 if with_null else lowest])
+        n_records = int(up_to[highest] - up_to[lowest]) + (int(up_to[n_nulls]) if with_null else 0)
+        return Covered(width / (data_range or 1.0), n_records)
+
     ends = (has_null.astype(np.int64), first_number, last)
-    return from_distinct(label, ends, loss=lambda *codes: range_covered(*codes) / (data_range or 1.0))
+    return from_distinct(label, ends, loss=lambda *codes: covers(*codes).ncp, covers=covers)
 
 
 def _hull(first: int, last: int) -> tuple[int, int]:

@@ -11,6 +11,9 @@ tie whatever the order of records and attributes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 import numpy as np
 
 from kepsilon.table.arrays import FloatArray, IntArray
@@ -52,6 +55,34 @@ def covered_by_label(domain: Domain, level: int, counts: IntArray) -> IntArray:
     """Records that every label at a level covers, shape (n_labels,); `counts` are the records of every value."""
     covered: IntArray = np.bincount(domain.at_level(level), weights=counts, minlength=len(domain.levels[level]))
     return covered.astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """What a label covers."""
+
+    ncp: float
+    n_records: int
+
+
+class Coverage:
+    """What labels that stand for ranges of codes of one attribute cover."""
+
+    def __init__(self, domain: Domain, counts: IntArray) -> None:
+        """`counts` are the records of every value, shape (n_values,)."""
+        self._up_to = np.append(0, np.cumsum(counts))
+        self._numbers = None if domain.numbers is None else with_null_lowest(domain.numbers)
+        self._most = max(1, domain.n_values - 1)
+
+    def of(self, ranges: Iterable[tuple[int, int]]) -> Covered:
+        """What a label covers that stands for all codes from the first of each pair up to, not including, the second."""
+        own = list(ranges)
+        n_records = sum(int(self._up_to[end] - self._up_to[start]) for start, end in own)
+        if self._numbers is None:
+            return Covered((sum(end - start for start, end in own) - 1) / self._most, n_records)
+        low = min(float(self._numbers[start:end].min()) for start, end in own)
+        high = max(float(self._numbers[start:end].max()) for start, end in own)
+        return Covered((high - low) / (float(np.ptp(self._numbers)) or 1.0), n_records)
 
 
 def bits_kept(covered: IntArray, *, n_records: int) -> FloatArray:

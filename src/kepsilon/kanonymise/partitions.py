@@ -89,7 +89,9 @@ def _merged(labelled: AttributeLabels, class_of_part: IntArray, *, n_classes: in
     """Labels of classes, from labels of the parts that they were merged from."""
     of_class: IntArray = np.zeros(n_classes, dtype=np.int64)
     of_class[class_of_part] = labelled.of_class
-    loss = np.zeros(n_classes)
     # One text can be a label at two levels of a hierarchy; the class is then charged the larger loss.
+    loss, ncp, covered = np.zeros(n_classes), np.zeros(n_classes), np.zeros(n_classes, dtype=np.int64)
     np.maximum.at(loss, class_of_part, labelled.loss)
-    return AttributeLabels(labels=labelled.labels, of_class=of_class, loss=loss)
+    np.maximum.at(ncp, class_of_part, labelled.ncp)
+    np.maximum.at(covered, class_of_part, labelled.covered)
+    return AttributeLabels(labels=labelled.labels, of_class=of_class, loss=loss, ncp=ncp, covered=covered)

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from kepsilon.kanonymise.label_losses import Covered
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import AttributeLabels, distinct_labels
 from kepsilon.table.codes import Label
@@ -45,6 +46,10 @@ class TableParts:
         """How many records, or persons, hold each value of the attribute in the whole data, shape (n_values,)."""
         if self.persons is not None:
             return self.persons.in_classes(self.all_codes, n_classes=n_values)
+        return self.records(n_values)
+
+    def records(self, n_values: int) -> IntArray:
+        """How many records hold each value of the attribute in the whole data, shape (n_values,)."""
         return np.bincount(self.all_codes, weights=self.counts, minlength=n_values).astype(np.int64)
 
     def extremes(self, places: IntArray) -> tuple[IntArray, IntArray]:
@@ -58,9 +63,13 @@ class TableParts:
 
 
 def from_distinct(
-    label: Callable[..., Label], columns: tuple[IntArray, ...], *, loss: Callable[..., float]
+    label: Callable[..., Label],
+    columns: tuple[IntArray, ...],
+    *,
+    loss: Callable[..., float],
+    covers: Callable[..., Covered],
 ) -> AttributeLabels:
-    """Labels of the parts, where `label` and `loss` are functions of some codes of the part.
+    """Labels of the parts, where `label`, `loss` and what a label covers are functions of some codes of the part.
 
     They are called once for each combination of codes that occurs. The arrays of `columns` have the shape (n_parts,).
     """
@@ -70,10 +79,19 @@ def from_distinct(
     an_example[of_part] = np.arange(len(of_part))
     distinct = list(zip(*(column[an_example].tolist() for column in columns), strict=True))
     losses = np.array([loss(*codes) for codes in distinct], dtype=np.float64)
-    return without_repeats([label(*codes) for codes in distinct], of_part, loss=losses[of_part])
+    covered = [covers(*codes) for codes in distinct]
+    return without_repeats(
+        [label(*codes) for codes in distinct],
+        of_part,
+        loss=losses[of_part],
+        ncp=np.array([own.ncp for own in covered], dtype=np.float64)[of_part],
+        covered=np.array([own.n_records for own in covered], dtype=np.int64)[of_part],
+    )
 
 
-def without_repeats(labels: list[Label], of_part: IntArray, *, loss: FloatArray) -> AttributeLabels:
+def without_repeats(
+    labels: list[Label], of_part: IntArray, *, loss: FloatArray, ncp: FloatArray, covered: IntArray
+) -> AttributeLabels:
     """Labels of the parts, those with equal text numbered alike: different codes may have one text."""
     distinct, position = distinct_labels(labels)
-    return AttributeLabels(labels=distinct, of_class=position[of_part], loss=loss)
+    return AttributeLabels(labels=distinct, of_class=position[of_part], loss=loss, ncp=ncp, covered=covered)

@@ -17,7 +17,7 @@ from kepsilon.errors import EngineError, Problem, UnsatisfiableError, guarded
 from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.label_counts import count_labels
 from kepsilon.evaluate.linking.attackers import BY_JOINING, Attacker
-from kepsilon.evaluate.loss.precision_loss import precision_loss
+from kepsilon.evaluate.loss.label_loss import entropy_share, ncp
 from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, picture_sample
 from kepsilon.evaluate.survival.figures import Survival
 from kepsilon.evaluate.survival.measure import survivals
@@ -243,7 +243,8 @@ def _pictures(
 ) -> Pictures:
     """Data for the charts of the report, taken before the records are merged."""
     levels = recoding.levels or [None] * len(recoding.attributes)
-    losses = precision_loss(anonymous.recoding).by_attribute
+    losses = ncp(anonymous.recoding, counted.table).by_attribute
+    bits_lost = entropy_share(anonymous.recoding, counted.table).by_attribute
     k_quasis = [
         KQuasiPicture(
             name=domain.name,
@@ -252,10 +253,11 @@ def _pictures(
             n_values_before=domain.n_values,
             n_labels_after=len(attribute.labels),
             loss=loss,
+            bits_lost=bits,
             labels=count_labels(attribute, recoding.sizes, k=policy.k),
         )
-        for domain, level, attribute, loss in zip(
-            counted.table.domains, levels, recoding.attributes, losses, strict=False
+        for domain, level, attribute, loss, bits in zip(
+            counted.table.domains, levels, recoding.attributes, losses, bits_lost, strict=False
         )
     ]
     return picture_sample(

@@ -73,7 +73,7 @@ class Policy(Specification):
     """States that no person has several records, although values of an identifier repeat."""
     averages: Averages | None = None
     """Publish averages of near neighbours instead of single values with noise; off by default."""
-    loss: Literal["ncp", "entropy", "precision", "dm*"] = "dm*"
+    loss: Literal["ncp", "entropy", "precision", "dm*"] = "ncp"
     """What OLA minimises."""
     labels: Literal["siblings", "ancestor"] = "siblings"
     """For local algorithms: labels that say what occurs in a class, or the region of hierarchy or number line that holds it."""
@@ -248,7 +248,7 @@ class Policy(Specification):
 
     @property
     def notes(self) -> tuple[Problem, ...]:
-        """What the curator should know of how hierarchy files and numbers were read."""
+        """What the curator should know of how hierarchy files and numbers were read, and of settings without effect."""
         hierarchies = [attribute.hierarchy for attribute in self.k_quasis.values()]
         found = [note for own in hierarchies if isinstance(own, FileHierarchy) for note in own.notes]
         if self.decimal == ",":
@@ -259,6 +259,9 @@ class Policy(Specification):
         if self.epsilon is not None and not self.draws_noise:
             what = "nothing is drawn with it, so it promises nothing, and the manifest leaves it out."
             found.append(Problem(where="epsilon", what=what, fix="Take it out of the policy."))
+        if self.loss == "dm*" and any(own.importance != 1 for own in self.k_quasis.values()):
+            what = "OLA does not weigh attributes where it minimises dm*, so importance has no effect there."
+            found.append(Problem(where="loss", what=what, fix='Use loss = "ncp".'))
         return tuple(found)
 
     @property

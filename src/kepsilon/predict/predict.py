@@ -26,7 +26,6 @@ from kepsilon.evaluate.linking.attackers import (
     known_by_quasis,
 )
 from kepsilon.evaluate.linking.joined_records import JoinedLinks
-from kepsilon.evaluate.loss.precision_loss import PrecisionLoss, precision_loss
 from kepsilon.evaluate.outliers import WITHIN, OutlierSums
 from kepsilon.evaluate.survival.measure import foreseen
 from kepsilon.evaluate.tally import Expected
@@ -37,10 +36,10 @@ from kepsilon.policy.roles import fraction
 from kepsilon.predict.averaged_outlook import outlook_of_averages
 from kepsilon.predict.group_summary import GroupSummary
 from kepsilon.predict.kept_columns import kept_columns_of, leaks, notes_on_kept_columns
+from kepsilon.predict.losses import losses_of
 from kepsilon.predict.outlook import Outlook, outlook_of
 from kepsilon.predict.persons_in_classes import persons_of
 from kepsilon.predict.prediction import (
-    AttributeLosses,
     ClassSummary,
     ExpectedError,
     ExpectedRisk,
@@ -57,6 +56,7 @@ from kepsilon.predict.warnings import (
     warnings_about_classes,
     warnings_about_labels,
     warnings_about_namesakes,
+    warnings_about_search,
     warnings_about_worthless_noise,
 )
 from kepsilon.predict.whole_records import (
@@ -127,8 +127,11 @@ def predict(
     else:
         settings += ((_of_a_record(policy, epsilon), None) for epsilon in beside)
         outlook = outlook_of(preview, policy, settings, recheck=recheck)
-    loss = precision_loss(partition.recoding)
-    about_labels = warnings_about_labels(partition.recoding, counted.table, policy)
+    loss = losses_of(partition, counted, policy)
+    about_labels = (
+        *warnings_about_search(loss),
+        *warnings_about_labels(partition.recoding, counted.table, policy),
+    )
     if look is None and (policy.kept or all_attackers):
         look = look_at_whole_records(partition.recoding, counted, policy, table=table)
     return Predicted(
@@ -168,7 +171,7 @@ def _prediction(
     *,
     joined: JoinedLinks | None,
     epsilon: float,
-    loss: PrecisionLoss,
+    loss: Losses,
     warnings: tuple[Problem, ...],
     look: WholeLook | None,
     all_attackers: bool,
@@ -217,12 +220,7 @@ def _prediction(
         n_combinations=counted.table.n_combinations,
         classes=_class_summary(recoding),
         levels=None if recoding.levels is None else dict(zip(names, recoding.levels, strict=True)),
-        loss=Losses(
-            dm_star=partition.dm_star,
-            precision=AttributeLosses(
-                by_attribute=dict(zip(names, loss.by_attribute, strict=True)), overall=loss.overall
-            ),
-        ),
+        loss=loss,
         error={
             name: _expected_error(
                 sums,
@@ -250,7 +248,7 @@ def _prediction(
         constant_classes=outlook.constant_classes,
         small_noise=small_noise,
         outliers=outliers,
-        distortion=_distortion(loss.by_attribute, expected.errors),
+        distortion=_distortion(list(loss.ncp.by_attribute.values()), expected.errors),
         warnings=(
             *warnings_about_namesakes(counted),
             *about_kept,
@@ -383,7 +381,7 @@ def _expected_suppression(expected: Expected, *, n_counted: int) -> ExpectedSupp
 
 
 def _distortion(losses: Sequence[float], errors: Sequence[ErrorSums]) -> float | None:
-    """Mean over all quasis of precision loss and range-relative error; None where one is undefined.
+    """Mean over all quasis of ncp and range-relative error; None where one is undefined.
 
     An ε-quasi without noise has an error of 0, also where its range is empty.
     """

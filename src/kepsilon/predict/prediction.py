@@ -94,12 +94,39 @@ class AttributeLosses(JsonValue):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotProven(JsonValue):
+    """How good the node is that OLA found in a lattice too large to be searched; it may not be the best."""
+
+    minimised: str
+    """The loss that the policy names."""
+    found: float
+    """What the node loses."""
+    bound: float
+    """What every node that keeps k within the limit loses at least."""
+
+    @property
+    def in_words(self) -> str:
+        return (
+            "the hierarchies have too many levels together for OLA to look at every node. It went down from the top and found "
+            f"a node that is not proven to be the best: it loses {self.found:.4g} ({self.minimised}), and no node that keeps "
+            f"k loses less than {self.bound:.4g}."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Losses(JsonValue):
-    """The loss by generalising, in two measures."""
+    """The loss by generalising, in four measures."""
 
     dm_star: int = field(metadata=written_as("dm*"))
     """Sum of squared class sizes over all classes, also those that were suppressed."""
+    ncp: AttributeLosses
+    """Share of what occurs that labels leave open; mean over records, and a record that is left out for k costs 1."""
+    entropy_share: AttributeLosses
+    """Share of the bits of the values that is lost; a record that is left out for k loses all of its bits."""
     precision: AttributeLosses
+    """Level over height, as in the paper, or for local algorithms ncp of categories; mean over records that are released."""
+    not_proven: NotProven | None = field(default=None, metadata=left_out_if_none())
+    """Where OLA did not prove that no node loses less."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,7 +333,7 @@ class Prediction(JsonValue):
     outliers: Mapping[str, OutlierRecovery]
     """How well extreme records could be worked out, by ε-quasi; those with declared bounds are not in it."""
     distortion: float | None
-    """Mean over quasis of precision loss and range-relative error; None where one of them is undefined."""
+    """Mean over quasis of ncp and range-relative error; None where one of them is undefined."""
     warnings: tuple[Problem, ...] = ()
     """Facts that do not stop a release, but are worth knowing before it is published."""
 

@@ -19,7 +19,7 @@ from kepsilon.policy.roles import written
 from kepsilon.predict.averages_warnings import warnings_about_groups
 from kepsilon.predict.group_summary import GroupSummary
 from kepsilon.predict.outlook import Outlook
-from kepsilon.predict.prediction import OutlierRecovery, SmallNoise, share_in_words
+from kepsilon.predict.prediction import Losses, OutlierRecovery, SmallNoise, share_in_words
 from kepsilon.table.classes import Recoding
 from kepsilon.table.formulas import is_formula
 from kepsilon.table.frequency import FrequencyTable
@@ -50,6 +50,14 @@ def warnings_about_classes(
         *_outliers(outliers, policy),
         *clipped,
     )
+
+
+def warnings_about_search(loss: Losses) -> tuple[Problem, ...]:
+    """Says that OLA did not prove that its node is the best, with what it proved."""
+    if loss.not_proven is None:
+        return ()
+    fix = 'algorithm = "local-recoding" mostly loses less; or give hierarchies fewer levels, or state max_level.'
+    return (Problem(where="attributes", what=loss.not_proven.in_words, fix=fix),)
 
 
 def warnings_about_reading(counted: Counted, policy: Policy) -> tuple[Problem, ...]:

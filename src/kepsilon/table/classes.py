@@ -28,6 +28,24 @@ class AttributeLabels:
 
     OLA has level over height; local algorithms have the share of what occurs that the label covers.
     """
+    ncp: FloatArray
+    """Share of what occurs that the label of every class leaves open, 0 (one value) to 1, shape (n_classes,).
+
+    For categories (values covered − 1)/(values − 1), for numbers the range covered over the range of all.
+    """
+    covered: IntArray
+    """Records of the data, released or not, whose value the label of every class covers, shape (n_classes,)."""
+
+    def where(self, is_left: BoolArray) -> AttributeLabels:
+        """The labels of some classes, by a mask (n_classes,), without labels that no such class has."""
+        used, of_class = np.unique(self.of_class[is_left], return_inverse=True)
+        return AttributeLabels(
+            labels=tuple(self.labels[i] for i in used.tolist()),
+            of_class=of_class,
+            loss=self.loss[is_left],
+            ncp=self.ncp[is_left],
+            covered=self.covered[is_left],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,15 +75,10 @@ def only_released(recoding: Recoding, sizes: IntArray) -> tuple[Recoding, IntArr
     """
     is_left = sizes > 0
     new_ids = np.append(np.where(is_left, np.cumsum(is_left) - 1, SUPPRESSED), SUPPRESSED)
-    attributes = []
-    for attribute in recoding.attributes:
-        used, of_class = np.unique(attribute.of_class[is_left], return_inverse=True)
-        labels = tuple(attribute.labels[i] for i in used.tolist())
-        attributes.append(AttributeLabels(labels=labels, of_class=of_class, loss=attribute.loss[is_left]))
     left = Recoding(
         class_of=new_ids[recoding.class_of],
         sizes=sizes[is_left],
-        attributes=tuple(attributes),
+        attributes=tuple(attribute.where(is_left) for attribute in recoding.attributes),
         levels=recoding.levels,
     )
     return left, new_ids

@@ -94,7 +94,7 @@ def test_every_cell_says_exactly_what_a_release_would(changes):
         assert found["headline"] == risk["headline"]
         assert found["linking_risk"] == risk["expected"]
         assert found["linking_risk_paper_ties"] == risk["expected_paper_ties"]
-        assert found["loss"] == {name: loss for name, loss in record["loss"]["precision"].items() if name != "overall"}
+        assert found["loss"] == {name: loss for name, loss in record["loss"]["ncp"].items() if name != "overall"}
         assert (found["precision_loss"], found["dm*"]) == (
             record["loss"]["precision"]["overall"],
             record["loss"]["dm*"],
@@ -102,7 +102,7 @@ def test_every_cell_says_exactly_what_a_release_would(changes):
         assert found["levels"] == record.get("levels")
         assert found["suppressed_by_k"] == record["records"]["suppressed_by_k"] / 600
         assert found["suppression"] == pytest.approx(record["confident_k"]["total_expected"], rel=1e-12)
-        losses = [record["loss"]["precision"][name] for name in ("zip", "year")]
+        losses = [record["loss"]["ncp"][name] for name in ("zip", "year")]
         assert found["distortion"] == pytest.approx((sum(losses) + error["range_relative"]) / 3)
 
 
@@ -191,7 +191,7 @@ def made_up_prediction(*, error, risk, suppressed_by_k, suppressed_by_confidence
         n_combinations=1,
         classes=ClassSummary(count=1, smallest=1, largest=1, mean=1.0),
         levels=None,
-        loss=Losses(dm_star=1, precision=nothing),
+        loss=Losses(dm_star=1, ncp=nothing, entropy_share=nothing, precision=nothing),
         error={
             "h": ExpectedError(
                 expected_relative=error,

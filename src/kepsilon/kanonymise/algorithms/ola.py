@@ -21,11 +21,12 @@ from kepsilon.kanonymise.algorithms.protocol import KAnonymised, Request
 from kepsilon.kanonymise.best_node import best_node
 from kepsilon.kanonymise.counting import counter_for
 from kepsilon.kanonymise.descent import descend, loss_bound
+from kepsilon.kanonymise.label_losses import lost_by_label, most_to_lose
 from kepsilon.kanonymise.lattice import Node, closed_upwards, lattice_of, minimal_nodes
 from kepsilon.kanonymise.lookup import Lookup, RankedNode
 from kepsilon.kanonymise.losses import LOSSES
 from kepsilon.kanonymise.node_classes import classes_at
-from kepsilon.kanonymise.node_counts import MAX_SLOTS
+from kepsilon.kanonymise.node_counts import MAX_SLOTS, records_by_label
 from kepsilon.kanonymise.requirements.protocol import Requirement, all_met
 from kepsilon.kanonymise.tagging import may_tag, passing_by_bisection, passing_one_by_one
 from kepsilon.table.arrays import IntArray
@@ -195,12 +196,15 @@ def recode(table: FrequencyTable, node: Node, *, k: int, further: Sequence[Requi
     for domain, level, column in zip(table.domains, node, codes, strict=True):
         code_of_class: IntArray = np.zeros(n_classes, dtype=np.int64)
         code_of_class[class_of[is_released]] = column[is_released]
+        (records,) = records_by_label([column], table.counts, domains=[domain], node=(level,))
         shown, of_class = rank(code_of_class)
         attributes.append(
             AttributeLabels(
                 labels=tuple(domain.levels[level][code] for code in shown.tolist()),
                 of_class=of_class,
                 loss=np.full(n_classes, level / max(1, domain.n_levels - 1)),
+                ncp=(lost_by_label(domain, level) / most_to_lose(domain))[code_of_class],
+                covered=records[code_of_class],
             )
         )
     return Recoding(class_of=class_of, sizes=sizes[released], attributes=tuple(attributes), levels=node)
@@ -247,7 +251,13 @@ def _answer(
             )
         )
     recoding = recode(table, result.node, k=k, further=request.beyond_k[k])
-    return KAnonymised(recoding=recoding, dm_star=result.dm_star, nodes_counted=result.nodes_counted)
+    return KAnonymised(
+        recoding=recoding,
+        dm_star=result.dm_star,
+        loss=result.loss,
+        bound=result.bound,
+        nodes_counted=result.nodes_counted,
+    )
 
 
 def _cannot_be_met(unmet: Unmet, table: FrequencyTable, request: Request, k: int) -> UnsatisfiableError:

@@ -25,6 +25,10 @@ class KAnonymised:
     recoding: Recoding
     dm_star: int
     """Sum of squared class sizes over all classes, the suppressed ones included."""
+    loss: float | None = None
+    """What OLA minimised, by the loss that the policy names; None for other algorithms."""
+    bound: float | None = None
+    """What every node loses at least, where OLA did not prove that its node is the best; None where it did."""
     nodes_counted: int | None = None
     """Number of nodes whose classes OLA counted, for all k of its search together; None for other algorithms."""
 

@@ -43,7 +43,7 @@ def _by_level(quasis: Sequence[KQuasiPicture]) -> Figure:
             title="Levels of the generalised attributes",
         ),
         table=Table(
-            headers=["attribute", "level", "values before", "labels after", "detail lost"],
+            headers=["attribute", "level", "values before", "labels after", "detail lost", "bits lost"],
             rows=[
                 [
                     quasi.name,
@@ -51,6 +51,7 @@ def _by_level(quasis: Sequence[KQuasiPicture]) -> Figure:
                     f"{quasi.n_values_before:,}",
                     f"{quasi.n_labels_after:,}",
                     percent(quasi.loss),
+                    percent(quasi.bits_lost),
                 ]
                 for quasi in quasis
             ],
@@ -83,8 +84,11 @@ def _by_class(quasis: Sequence[KQuasiPicture]) -> Figure:
             title="Detail lost by attribute",
         ),
         table=Table(
-            headers=["attribute", "different labels", "detail lost"],
-            rows=[[quasi.name, f"{quasi.n_labels_after:,}", percent(quasi.loss)] for quasi in quasis],
+            headers=["attribute", "different labels", "detail lost", "bits lost"],
+            rows=[
+                [quasi.name, f"{quasi.n_labels_after:,}", percent(quasi.loss), percent(quasi.bits_lost)]
+                for quasi in quasis
+            ],
         ),
     )
 

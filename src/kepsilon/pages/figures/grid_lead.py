@@ -112,7 +112,7 @@ def grid_notes(explored: Explored) -> list[str]:
             if explored.grid.policy.averages is not None and explored.grid.policy.averages.noise
             else "Averages carry no noise, so that an extreme value shows to an attacker who roughly knows the others of its group."
         )
-    notes.append(single_risk_in_words([*explored.met[0].loss.precision.by_attribute, *explored.epsilon_quasis]))
+    notes.append(single_risk_in_words([*explored.met[0].loss.ncp.by_attribute, *explored.epsilon_quasis]))
     if explored.grid.about_smaller_k:
         notes.append(explored.grid.about_smaller_k)
     if not explored.epsilon_quasis:
@@ -148,9 +148,7 @@ def grid_tiles(prediction: Prediction) -> Iterator[Tile]:
             if (expected := error.expected_relative) is not None
         ]
     )
-    yield Tile(
-        value=percent(prediction.loss.precision.overall), meaning="of the detail of the generalised attributes lost"
-    )
+    yield Tile(value=percent(prediction.loss.ncp.overall), meaning="of the detail of the generalised attributes lost")
     yield Tile(value=f"{prediction.classes.count:,}", meaning="classes of records that look alike")
     if prediction.groups is not None:
         yield Tile(

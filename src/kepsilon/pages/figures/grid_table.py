@@ -71,7 +71,7 @@ def grid_rows(explored: Explored) -> Iterator[GridRow]:
                 *setting,
                 f"{prediction.classes.count:,}",
                 *_left_out(prediction, has_before=explored.grid.records.counted < explored.grid.records.read),
-                percent(prediction.loss.precision.overall),
+                percent(prediction.loss.ncp.overall),
                 *(_error(prediction.error.get(name)) for name in names),
                 percent(risk.total) + give(risk.standard_error),
                 percent(prediction.linking_risk.largest_possible_by_matching),

@@ -56,7 +56,7 @@ def tiles(record: Record) -> Iterator[Tile]:
         ]
     )
     if has_k_quasis:
-        loss = record.loss.precision.overall
+        loss = record.loss.ncp.overall
         yield Tile(value=percent(loss), meaning="of the detail of the generalised attributes is lost")
 
 

@@ -107,10 +107,10 @@ def _costs(cells: list[tuple[Cell, Prediction]]) -> Figure:
     rows, bars = [], []
     for cell, found in cells:
         if found.distortion is None:
-            rows.append([_capital(cell.name), percent(found.loss.precision.overall), "undefined", "undefined"])
+            rows.append([_capital(cell.name), percent(found.loss.ncp.overall), "undefined", "undefined"])
             continue
         n_grouped, errors = (
-            len(found.loss.precision.by_attribute),
+            len(found.loss.ncp.by_attribute),
             [own.range_relative or 0.0 for own in found.error.values()],
         )
         by_error = sum(errors) / max(1, n_grouped + len(errors))
@@ -121,7 +121,7 @@ def _costs(cells: list[tuple[Cell, Prediction]]) -> Figure:
         rows.append(
             [
                 _capital(cell.name),
-                percent(found.loss.precision.overall) if n_grouped else NOTHING,
+                percent(found.loss.ncp.overall) if n_grouped else NOTHING,
                 NOTHING if error is None else percent(error),
                 distortion(found.distortion),
             ]
@@ -219,7 +219,7 @@ def split_rows(explored: Explored) -> Iterator[GridRow]:
                 *roles,
                 f"{found.classes.count:,}",
                 percent(left_out.total) + give(left_out.standard_error),
-                percent(found.loss.precision.overall) if found.loss.precision.by_attribute else NOTHING,
+                percent(found.loss.ncp.overall) if found.loss.ncp.by_attribute else NOTHING,
                 percent(found.largest_error) if found.error else NOTHING,
                 percent(risk.total) + give(risk.standard_error),
                 "" if cell.strongest is None else cell.strongest.name,

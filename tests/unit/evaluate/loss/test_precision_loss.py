@@ -14,7 +14,13 @@ from kepsilon.table.classes import AttributeLabels, Recoding
 
 def recoding(sizes, *losses):
     attributes = tuple(
-        AttributeLabels(labels=("x",), of_class=np.zeros(len(sizes), dtype=np.int64), loss=np.array(loss, dtype=float))
+        AttributeLabels(
+            labels=("x",),
+            of_class=np.zeros(len(sizes), dtype=np.int64),
+            loss=np.array(loss, dtype=float),
+            ncp=np.zeros(len(sizes)),
+            covered=np.ones(len(sizes), dtype=np.int64),
+        )
         for loss in losses
     )
     return Recoding(class_of=np.arange(len(sizes)), sizes=np.array(sizes, dtype=np.int64), attributes=attributes)

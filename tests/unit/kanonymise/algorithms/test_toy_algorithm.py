@@ -32,7 +32,13 @@ class OneClass:
     has_levels = False
 
     def find(self, table, request):
-        hidden = AttributeLabels(labels=("*",), of_class=np.zeros(1, dtype=np.int64), loss=np.ones(1))
+        hidden = AttributeLabels(
+            labels=("*",),
+            of_class=np.zeros(1, dtype=np.int64),
+            loss=np.ones(1),
+            ncp=np.ones(1),
+            covered=np.array([table.n_records]),
+        )
         recoding = Recoding(
             class_of=np.zeros(table.n_combinations, dtype=np.int32),
             sizes=np.array([table.n_records]),
@@ -62,7 +68,15 @@ class AsTheyAre:
         class_of = np.where(released, np.cumsum(released) - 1, SUPPRESSED).astype(np.int32)
         sizes = table.counts[released]
         labels = tuple(
-            AttributeLabels(labels=domain.levels[0], of_class=codes[released], loss=np.zeros(len(sizes)))
+            AttributeLabels(
+                labels=domain.levels[0],
+                of_class=codes[released],
+                loss=np.zeros(len(sizes)),
+                ncp=np.zeros(len(sizes)),
+                covered=np.bincount(codes, weights=table.counts, minlength=domain.n_values).astype(int)[
+                    codes[released]
+                ],
+            )
             for domain, codes in zip(table.domains, table.codes, strict=True)
         )
         recoding = Recoding(class_of=class_of, sizes=self._said(sizes), attributes=labels)
