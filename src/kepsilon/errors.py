@@ -41,13 +41,13 @@ class Problem:
     fix: str = ""
 
     def __str__(self) -> str:
-        head = f"{_visible(self.where)}: {self.what}" if self.where else self.what
-        return head if not self.fix else f"{head}\n  " + self.fix.replace("\n", "\n  ")
+        head = _visible(f"{self.where}: {self.what}" if self.where else self.what)
+        return "\n  ".join([head, *(_visible(line) for line in self.fix.split("\n") if self.fix)])
 
 
-def _visible(where: str) -> str:
-    """A place with control characters as escapes: the name of a file or column could otherwise forge a message."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in where)
+def _visible(line: str) -> str:
+    """A line with control characters as escapes: the name of a file or column could otherwise forge a message."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in line)
 
 
 class AnonymisationError(Exception):

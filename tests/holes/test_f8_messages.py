@@ -6,9 +6,11 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import kepsilon as ke
+from kepsilon.engines.arrow.profile import profile_column
 from material.people import POLICY, people, write_csv
 
 
@@ -112,3 +114,37 @@ def test_f8_values_of_records_stay_out_of_a_refusal(tmp_path, kepsilon_command):
     told = kepsilon_command("check", tmp_path / "people.csv", "-p", tmp_path / "policy.toml")
     assert told.code == 3
     assert not any(row["height"] in told.err for row in rows)
+
+
+def test_f8_no_part_of_a_message_is_broken_by_the_name_of_a_column():
+    """A line break in a name would make the rest look like another message; only advice has lines of its own."""
+    problem = ke.Problem(
+        where="a\nkepsilon: b", what="column c\r\nd\x1b[1m is wrong.", fix="Rename e\x1b.\nOr drop it."
+    )
+    assert str(problem).splitlines() == [
+        "a\\nkepsilon: b: column c\\r\\nd\\x1b[1m is wrong.",
+        "  Rename e\\x1b.",
+        "  Or drop it.",
+    ]
+    assert str(ke.Problem(where="", what="x.")) == "x."
+
+
+def test_f8_unlisted_values_of_a_column_whose_name_has_a_line_break():
+    """The advice names the column too."""
+    table = pa.table({"a\nrefused: b": ["1", "x"] * 20})
+    hierarchy = {"type": "intervals", "widths": [5]}
+    attributes = {"a\nrefused: b": {"role": "k-quasi", "hierarchy": hierarchy}}
+    with pytest.raises(ke.AnonymisationError) as refused:
+        ke.check(
+            table, ke.Policy.from_dict({"k": 2, "algorithm": "ola", "max_suppression": 0, "attributes": attributes})
+        )
+    assert "--show-values a\\nrefused: b" in str(refused.value)
+    assert not any(line.strip().startswith("refused: b") for line in str(refused.value).splitlines())
+
+
+def test_f8_nan_names_nobody_when_a_policy_is_proposed():
+    """A number of a patient that is missing as NaN does not repeat."""
+    numbers = pa.chunked_array([pa.array([1.0, 2.0, float("nan"), float("nan"), 3.0])])
+    found = profile_column("number", numbers).repetition
+    assert (found.n_distinct, found.n_records, found.repeats) == (3, 3, False)
+    assert profile_column("number", numbers.dictionary_encode()).repetition == found

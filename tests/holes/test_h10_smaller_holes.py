@@ -261,3 +261,24 @@ def test_h10_overwriting_in_python_warns_of_another_draw_only(tmp_path):
     release.write(tmp_path / "out.csv", overwrite=True)
     with pytest.warns(UserWarning, match="average the noise of both"):
         ke.anonymise(tmp_path / "people.csv", policy).write(tmp_path / "out.csv", overwrite=True)
+
+
+def test_h10_overwriting_speaks_of_noise_only_where_something_is_drawn(tmp_path, kepsilon_command):
+    """Without an ε-quasi there is nothing to average; two releases still tell more than one."""
+    write_csv(tmp_path / "people.csv", people())
+    policy = {
+        "k": 3,
+        "algorithm": "ola",
+        "max_suppression": 0,
+        "attributes": {name: {"role": "identifier"} for name in people()[0]}
+        | {"zip": {"role": "k-quasi", "hierarchy": {"type": "suppress"}}},
+        "records_are_persons": True,
+    }
+    release = ke.anonymise(tmp_path / "people.csv", ke.Policy.from_dict(policy))
+    release.write(tmp_path / "out.csv")
+    with pytest.warns(UserWarning, match="side by side") as told:
+        ke.anonymise(tmp_path / "people.csv", ke.Policy.from_dict(policy | {"k": 4})).write(
+            tmp_path / "out.csv", overwrite=True
+        )
+    assert "noise" not in str(told[0].message)
+    assert "noise" in str(ke.earlier_draw(tmp_path / "out.csv"))

@@ -44,7 +44,7 @@ from kepsilon.cli.surroundings import RunState, say, showing
 @click.option(
     "--overwrite",
     is_flag=True,
-    help="Replace an existing release. Whoever has the earlier one can then average the noise of both.",
+    help="Replace an existing release. Whoever has the earlier one too knows more than from one: noise can be averaged.",
 )
 @click.option(
     "--unsafe-seed",
@@ -78,7 +78,7 @@ def anonymise(
     policy = kepsilon.Policy.from_file(policy_path)
     inputs = kepsilon.inputs_of(input_path, policy=policy)
     kepsilon.check_outputs(output, linkage, report=report, overwrite=overwrite, inputs=inputs)
-    replaced = kepsilon.earlier_draw(output) if overwrite else None
+    replaced = kepsilon.earlier_draw(output, is_drawn=policy.is_drawn) if overwrite else None
     if replaced is not None:
         say(note(replaced))
     place = output.parent if spill_folder is None else spill_folder

@@ -280,6 +280,11 @@ class Policy(Specification):
         return bool(self.epsilon_quasis) and (self.averages is None or self.averages.noise)
 
     @property
+    def is_drawn(self) -> bool:
+        """Whether chance decides about published values, so that two releases of the same records differ."""
+        return self.draws_noise or (self.averages is not None and self.averages.spread)
+
+    @property
     def stated_epsilon(self) -> float:
         """ε as the policy states it; 1 where nothing is drawn with it, so that no figure depends on it."""
         return self.epsilon if self.draws_noise and self.epsilon is not None else 1

@@ -9,22 +9,27 @@ from pathlib import Path
 
 from kepsilon.publish.outputs import curator_path, manifest_path
 
-_WORDS = (
+_DRAWN = (
     "an earlier release is there, and is replaced by a new draw. If anybody has the earlier one, they can average the noise "
     "of both: two draws of the same records hide less than one. Give away one release only."
 )
+_NOT_DRAWN = (
+    "an earlier release is there, and is replaced. If anybody has the earlier one, they can lay both side by side: two "
+    "different releases of the same records hide less than one. Give away one release only."
+)
 
 
-def earlier_draw(output: Path, *, digest: str | None = None) -> str | None:
-    """What to say of a release that writing to this path would replace, because its noise may already be with somebody.
+def earlier_draw(output: Path, *, digest: str | None = None, is_drawn: bool = True) -> str | None:
+    """What to say of a release that writing to this path would replace, because it may already be with somebody.
 
-    None where there is none, or where its data file has this digest, so that it is the same draw.
+    None where there is none, or where its data file has this digest, so that it is the same draw. `is_drawn` says whether
+    anything is drawn in the new release (`Policy.is_drawn`): only then noise can be averaged.
     """
     if not any(os.path.lexists(path) for path in (output, manifest_path(output), curator_path(output))):
         return None
     if digest is not None and _digest_at(output) == digest:
         return None
-    return f"{output}: {_WORDS}"
+    return f"{output}: {_DRAWN if is_drawn else _NOT_DRAWN}"
 
 
 def _digest_at(output: Path) -> object:

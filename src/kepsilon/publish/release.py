@@ -72,6 +72,7 @@ class Release:
         self._pictures = pictures
         self._page = page
         self._inputs = inputs
+        self._is_drawn = policy.is_drawn
         self._written: Written | None = None
         self._warnings = warnings
 
@@ -133,7 +134,7 @@ class Release:
         linkage_path = None if linkage is None else Path(linkage)
         report_path = None if report is None else Path(report)
         check_outputs(output, linkage_path, report=report_path, overwrite=overwrite, inputs=self._inputs)
-        replaced = earlier_draw(output, digest=self._record.digest) if overwrite else None
+        replaced = earlier_draw(output, digest=self._record.digest, is_drawn=self._is_drawn) if overwrite else None
         if replaced is not None:
             python_warnings.warn(replaced, EarlierDrawWarning, stacklevel=3)
         before = self._written

@@ -16,6 +16,7 @@ import numpy as np
 
 from kepsilon.errors import PolicyError, Problem
 from kepsilon.policy.hierarchies import Levels
+from kepsilon.policy.names import shown_name
 from kepsilon.policy.numbers import parse_number
 from kepsilon.policy.reading import PLAIN, Reading, read_values
 from kepsilon.policy.roles import KQuasi, fraction
@@ -161,13 +162,14 @@ def unplaceable(placed: PlacedValues) -> list[Problem]:
 
 def _refusal(placed: PlacedValues, counts: IntArray, refused: BoolArray, why: str) -> Problem:
     n_values, n_records = int(refused.sum()), int(counts[refused].sum())
+    name = shown_name(placed.name)
     return Problem(
         where=f'column "{placed.name}"',
         what=f"{n_records:,} records hold {n_values:,} values that {why}.",
         fix="They are not shown, because they come from records. To see them here: "
-        f"kepsilon check --show-values {placed.name}\n"
-        f'Or leave those records out: attributes.{placed.name}.unlisted = "suppress"\n'
-        f"Or, if they stand for missing values, list them: attributes.{placed.name}.missing_values"
+        f"kepsilon check --show-values {name}\n"
+        f'Or leave those records out: attributes.{name}.unlisted = "suppress"\n'
+        f"Or, if they stand for missing values, list them: attributes.{name}.missing_values"
         + '\nBecause of decimal = "," a number with a decimal point is text.'
         * placed.has_other_sign,
     )

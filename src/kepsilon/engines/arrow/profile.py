@@ -210,9 +210,11 @@ def profile_numbers(name: str, texts: Sequence[str], counts: IntArray) -> Column
 
 
 def _repetition(counted: pa.Table, kind: pa.DataType) -> Repetition:
-    """How far values repeat, from distinct values and their counts; every text but null and blanks is a value."""
+    """How far values repeat, from distinct values and their counts; all but null, blanks and NaN are values."""
     present = counted.filter(pc.is_valid(counted.column("texts")))
     if not _is_text(kind):
+        if pa.types.is_floating(kind.value_type if pa.types.is_dictionary(kind) else kind):
+            present = present.filter(pc.not_equal(present.column("texts"), "nan"))  # names nobody
         return Repetition(n_distinct=len(present), n_records=_total(present.column("counts")))
     present = present.filter(pc.match_substring_regex(present.column("texts"), HOLDS_SOMETHING))
     has_blank = pc.match_substring_regex(present.column("texts"), BLANK_INSIDE)
