@@ -128,3 +128,25 @@ def test_no_split_within_the_limits_is_a_refusal(kepsilon_command, case):
     outcome = explore(kepsilon_command, case, "--max-risk", "0.0001")
     assert outcome.code == 3
     assert "max_risk = 0.0001 is kept by no cell" in " ".join(outcome.err.split())
+
+
+def test_a_policy_without_noise_gets_epsilon_where_the_chosen_split_has_some(kepsilon_command, case):
+    """ε is written among the other top-level keys, also where the policy states no max_suppression to write it below."""
+    text = """k = 3
+algorithm = "local-recoding"
+unlisted_columns = "drop"
+[attributes.year]
+role = "k-quasi"
+step = 40
+[attributes.height]
+role = "k-quasi"
+step = 50
+"""
+    (case / "policy.toml").write_text(text, encoding="utf-8")
+    options = ("--epsilon", "50", "--max-risk", "1", "--write-policy", case / "best.toml")
+    outcome = explore(kepsilon_command, case, *options)
+    assert outcome.code == 0, outcome.err
+    policy = kepsilon.Policy.from_file(case / "best.toml")
+    assert policy.epsilon == 50
+    assert policy.epsilon_quasis
+    assert kepsilon_command("check", case / "people.csv", "-p", case / "best.toml").code == 0

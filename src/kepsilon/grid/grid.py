@@ -115,7 +115,7 @@ class Grid(JsonValue):
         A cell says what `anonymise` does with its k alone, so a better result for a larger k is not taken over.
         """
         found = {
-            (cell.algorithm, cell.k): cell.prediction.loss.precision.overall
+            (cell.algorithm, cell.k): cell.prediction.loss.ncp.overall
             for cell in self.cells
             if cell.prediction is not None
         }

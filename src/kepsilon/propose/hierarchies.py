@@ -37,10 +37,14 @@ def fitting_hierarchy(column: ColumnProfile) -> Hierarchy:
 
 
 def intervals_of(column: ColumnProfile) -> Hierarchy:
-    """Intervals of three round widths, about an eighth, a quarter and a half of the range of the numbers."""
+    """Intervals of three round widths, about an eighth, a quarter and a half of the range of the numbers.
+
+    They are 2, 4 and 8, or 5, 10 and 20, or 10, 20 and 40 times a power of ten, which read better than 4, 8 and 16 do.
+    """
     unit = nice((column.high - column.low) / 16)
     unit = max(1, unit) if column.kind is Kind.WHOLE else unit
-    return {"type": "intervals", "widths": [tidy(unit * factor) for factor in (2, 4, 8)]}
+    factors = (2.5, 5, 10) if f"{unit:e}".startswith("2") else (2, 4, 8)
+    return {"type": "intervals", "widths": [tidy(unit * factor) for factor in factors]}
 
 
 def mask_of(column: ColumnProfile) -> Hierarchy:
@@ -51,12 +55,15 @@ def mask_of(column: ColumnProfile) -> Hierarchy:
 
 
 def public_step(column: ColumnProfile, hierarchy: Hierarchy | None) -> float | None:
-    """The smallest width of the proposed intervals that holds two numbers on average; None where there are no intervals."""
+    """A round step, at least the smallest width, whose cells hold two numbers on average; None where there are no intervals.
+
+    It is 1, 2 or 5 times a power of ten, so that the bounds of labels, which are its multiples, read well.
+    """
     widths = None if hierarchy is None else hierarchy.get("widths")
     if not isinstance(widths, list):
         return None
     spacing = (column.high - column.low) / max(1, column.n_distinct - 1)
-    return next((tidy(width) for width in widths if width >= 2 * spacing), tidy(widths[-1]))
+    return nice(max(2 * spacing, widths[0]))
 
 
 def dates_hierarchy(column: ColumnProfile) -> Hierarchy:

@@ -6,10 +6,13 @@ from __future__ import annotations
 import tomllib
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import kepsilon as ke
+from kepsilon.engines.spark.engine import SparkEngine
 from kepsilon.pipeline.splits import MOST_COMBINED
+from material.engine_cases import spark_session
 from material.people import POLICY, people
 
 NUMERIC = ("year", "height")
@@ -245,3 +248,19 @@ def test_errors_of_the_policys_own_split_are_raised(records):
     broken = policy(attributes={"zip": {"role": "k-quasi", "hierarchy": {"type": "groups", "levels": [{"a": ["b"]}]}}})
     with pytest.raises(ke.DataError, match="does not list"):
         ke.explore(records, broken, split=True)
+
+
+@pytest.mark.parametrize("engine", ["spilling", pytest.param("spark", marks=pytest.mark.spark)])
+def test_every_engine_compares_the_same_splits(tmp_path, records, grid, engine):
+    """Settings are proposed from distinct numbers, which every engine can tell, and figures are predicted by one path."""
+    pq.write_table(records, tmp_path / "people.parquet")
+    how = {"memory": "200MB"}
+    if engine == "spark":
+        how = {"engine": SparkEngine(session=spark_session(), memory=200_000_000, staging=tmp_path)}
+    found = ke.explore(tmp_path / "people.parquet", policy(), split=True, **how)
+    assert [cell.split for cell in found.cells] == [cell.split for cell in grid.cells]
+    for one, other in zip(found.cells, grid.cells, strict=True):
+        assert one.prediction.distortion == pytest.approx(other.prediction.distortion, rel=1e-12)
+        assert one.prediction.linking_risk.headline.risk.total == pytest.approx(
+            other.prediction.linking_risk.headline.risk.total, rel=1e-12
+        )

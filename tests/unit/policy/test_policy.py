@@ -176,6 +176,24 @@ def test_a_changed_policy_is_checked_again(tmp_path):
     assert strict.with_changes(confidence=None) == policy
 
 
+def test_attributes_can_be_replaced_and_are_checked_with_the_whole(tmp_path):
+    """Hierarchy files of the others are not read again; what contradicts the rest is refused as in any policy."""
+    (tmp_path / "zip.csv").write_text("1;*\n2;*\n", encoding="utf-8")
+    document = changed(
+        attributes={**GOOD["attributes"], "zip": {"role": "k-quasi", "hierarchy": {"type": "file", "path": "zip.csv"}}}
+    )
+    policy = Policy.from_dict(document, folder=tmp_path)
+    (tmp_path / "zip.csv").unlink()
+    other = policy.with_attributes(
+        {"height": {"role": "k-quasi", "hierarchy": {"type": "intervals", "widths": [10]}}}, epsilon=None
+    )
+    assert list(other.k_quasis) == ["zip", "height"]
+    assert (other.epsilon, other.files) == (None, policy.files)
+    assert policy.with_attributes({}) == policy
+    with pytest.raises(PolicyError, match="confidence needs an epsilon-quasi"):
+        policy.with_attributes({"height": {"role": "identifier"}}, confidence=0.9)
+
+
 @pytest.mark.parametrize(
     ("share", "n", "most"), [(0.05, 100, 5), (0.05, 119, 5), (0.29, 100, 29), (0, 10, 0), (1, 7, 7)]
 )

@@ -141,3 +141,15 @@ def test_no_value_of_a_record_is_in_the_explanation():
     """Only counts and names of columns."""
     columns = {f"c{j}": [f"CANARY{v}" for v in column(30, j)] for j in range(12)}
     assert "CANARY" not in ke.propose_policy(pa.table(columns))
+
+
+@pytest.mark.parametrize("high", [3, 9, 17, 40, 99, 350, 12_345])
+@pytest.mark.parametrize("scale", [1, 0.1, 0.01])
+def test_bounds_of_intervals_and_steps_are_round(high, scale):
+    """1, 2, 4 or 5 times a power of ten for intervals, which nest, and 1, 2 or 5 for the step that labels begin and end on."""
+    values = [round(i * scale, 4) for i in np.linspace(0, high, 25).round().astype(int).tolist()] * 16
+    attribute = tomllib.loads(ke.propose_policy(pa.table({"level": values})))["attributes"]["level"]
+    leading = [f"{width:e}"[:8] for width in attribute["hierarchy"]["widths"]]
+    assert {digit.rstrip("0").rstrip(".") for digit in leading} <= {"1", "2", "4", "5", "8"}
+    assert f"{attribute['step']:e}".rstrip("0").split("e")[0].rstrip("0").rstrip(".") in {"1", "2", "5"}
+    assert attribute["step"] >= attribute["hierarchy"]["widths"][0]
