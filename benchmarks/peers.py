@@ -59,7 +59,9 @@ def levels(name: str, value: str) -> list[str]:
     return [value, "Person" if name in ("sex", "gender") else "*"]
 
 
-def prepare_kepsilon(frame: pd.DataFrame, data: str, algorithm: str, *, bare: bool = False) -> Callable[[], Any]:
+def prepare_kepsilon(
+    frame: pd.DataFrame, data: str, algorithm: str, *, bare: bool = False, **settings: Any
+) -> Callable[[], Any]:
     """Like the others, returns what is timed; `bare` is without hierarchies, numbers as fine as they are, as in anonypy."""
     import kepsilon.engines.local.engine
     import kepsilon.pipeline.anonymise
@@ -77,7 +79,7 @@ def prepare_kepsilon(frame: pd.DataFrame, data: str, algorithm: str, *, bare: bo
     attributes[NOISY[data][0]] = {"role": "epsilon-quasi", "precision": NOISY[data][1], "range": "class"}
     attributes[SENSITIVE[data]] = {"role": "sensitive"}
     parameters = {"k": K, "epsilon": 2.0, "algorithm": algorithm, "max_suppression": MAX_SUPPRESSED / 100}
-    policy = kepsilon.Policy.from_dict({**parameters, "attributes": attributes})
+    policy = kepsilon.Policy.from_dict({**parameters, **settings, "attributes": attributes})
     return lambda: kepsilon.anonymise(frame, policy).frame
 
 
@@ -125,7 +127,15 @@ class Peer(NamedTuple):
 PEERS = {  # the first word of a name is the package
     "kepsilon OLA": Peer(
         prepare=lambda frame, data: prepare_kepsilon(frame, data, "ola"),
-        note="times are of the whole release: OLA for the least DM*, exact noise on one more column, shuffling, manifest",
+        note="times are of the whole release: OLA for the least ncp, exact noise on one more column, shuffling, manifest",
+    ),
+    "kepsilon OLA, dm*": Peer(
+        prepare=lambda frame, data: prepare_kepsilon(frame, data, "ola", loss="dm*"),
+        note="the same for the least DM*, as the paper has it",
+    ),
+    "kepsilon local recoding": Peer(
+        prepare=lambda frame, data: prepare_kepsilon(frame, data, "local-recoding", max_suppression=0),
+        note="the same with labels of its own for every class; nothing is suppressed",
     ),
     "kepsilon Mondrian": Peer(
         prepare=lambda frame, data: prepare_kepsilon(frame, data, "mondrian"),
@@ -159,8 +169,10 @@ PEERS = {  # the first word of a name is the package
 READING = f"""
 k = {K}; OLA and anjana may suppress {MAX_SUPPRESSED} % of the records. Classes are counted in the output, with a group-by.
 Precision loss is the paper's: level/(h - 1) of a label in a hierarchy, width over range of an interval; it has none for
-sets of values, hence n/a. Coverage is (values a label stands for - 1) / (values - 1). Both are means over attributes and
-released records. DM* is the sum of squared class sizes of the output, a suppressed record being a class of one.
+sets of values, hence n/a. It is a mean over attributes and released records. ncp is (values a label stands for - 1) /
+(values - 1), and for years the range of the values it stands for over the range of all, of values that occur; it is a
+mean over attributes and all records, of which a suppressed one counts as 1. DM* is the sum of squared class sizes of
+the output, a suppressed record being a class of one.
 """
 
 
@@ -189,19 +201,21 @@ def judged(original: pd.DataFrame, released: pd.DataFrame, data: str) -> list[st
     counts = released["count"].astype(int)
     sizes = counts.groupby([released[name] for name in QUASIS[data]], sort=False).sum()
     n_suppressed = len(original) - int(sizes.sum())
-    by_attribute = [losses(original[name], released[name], counts) for name in QUASIS[data]]
+    precision, ncp = zip(*(losses(original[name], released[name], counts) for name in QUASIS[data]), strict=True)
+    left = 1 - n_suppressed / len(original)
     return [
         f"{len(sizes):,}",
         f"{100 * n_suppressed / len(original):.2f}",
         str(sizes.min()),
         "yes" if sizes.min() >= K else f"**no**: {(sizes < K).sum()} classes are smaller",
-        *("n/a" if None in each else f"{statistics.fmean(each):.4f}" for each in zip(*by_attribute, strict=True)),
+        "n/a" if None in precision else f"{statistics.fmean(precision):.4f}",
+        "n/a" if None in ncp else f"{statistics.fmean(ncp) * left + 1 - left:.4f}",
         f"{int((sizes**2).sum()) + n_suppressed:,}",
     ]
 
 
 def losses(original: pd.Series, released: pd.Series, counts: pd.Series) -> tuple[float | None, ...]:
-    """Mean precision loss and mean coverage of one attribute over released records; None where a label has none."""
+    """Mean precision loss and mean ncp of one attribute over released records; None where a label has none."""
     table = label_table(original)
     values, top = set(table[0]), len(table.columns) - 1
     covers = {label: (level, set(part[0])) for level in reversed(table.columns) for label, part in table.groupby(level)}
@@ -217,7 +231,12 @@ def losses(original: pd.Series, released: pd.Series, counts: pd.Series) -> tuple
             high -= label.endswith(")")  # kepsilon's intervals do not hold their upper bound
             covered = {value for value in values if low <= int(value) <= high}
             precision = (high - low) / (int(max(values)) - int(min(values)))
-        return precision, (len(covered) - 1) / (len(values) - 1) if covered <= values else None
+        if not covered <= values:
+            return precision, None
+        if original.name == "birth_year":
+            years, own = [int(value) for value in values], [int(value) for value in covered]
+            return precision, (max(own) - min(own)) / (max(years) - min(years))
+        return precision, (len(covered) - 1) / (len(values) - 1)
 
     records = counts.groupby(released, sort=False).sum()
     both = zip(*(of(label) for label in records.index), strict=True)
@@ -246,7 +265,8 @@ def row(name: str, data: str, folder: Path, *, limit: float, repeats: int) -> tu
     """The cells of one line, and the versions that ran."""
     source, target = folder / f"{data}.csv", folder / "out.csv"
     command = [sys.executable, __file__, "--one", name, data, str(source), str(target)]
-    environment = {**os.environ, "PYTHONPATH": str(folder / name.partition(" ")[0])}
+    beside = [str(folder / name.partition(" ")[0]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(beside)}
     seconds: list[float] = []
     while not seconds or (len(seconds) < repeats and seconds[0] < FAST):
         try:
@@ -278,7 +298,7 @@ def benchmark(options: argparse.Namespace, folder: Path) -> None:
             versions[name] = ""
         except subprocess.CalledProcessError as error:
             notes.append(f"- {name}: left out, since it could not be installed: {last_line(error)}")
-    heads = "data|what|seconds (spread)|classes|suppressed %|smallest class|k-anonymous|precision loss|coverage|DM*"
+    heads = "data|what|seconds (spread)|classes|suppressed %|smallest class|k-anonymous|precision loss|ncp|DM*"
     print(f"| {heads.replace('|', ' | ')} |", "|---" * 10 + "|", sep="\n")
     for data, frame in sources.items():
         for name, known in versions.items():

@@ -154,6 +154,9 @@ def test_the_audit_accuses_no_label_of_mondrian(style, sample, k):
             assert reading.covers[code]
             assert reading.too_much is None
             assert math.isnan(reading.loss) or reading.loss == pytest.approx(labelled.loss[class_id])
+            if not math.isnan(reading.loss):
+                assert labelled.ncp[class_id] == pytest.approx(reading.loss)
+                assert labelled.covered[class_id] == np.count_nonzero(reading.covers[codes])
 
 
 def people(n=400):

@@ -33,6 +33,7 @@ def of_people(gender, height, *, precision=0.1, max_suppression=0):
         columns={"gender": np.array(gender), "height": np.array(height, dtype=np.float64)},
         policy={
             "max_suppression": max_suppression,
+            "loss": "dm*",
             "attributes": {
                 "gender": {"role": "k-quasi", "hierarchy": {"type": "suppress"}},
                 "height": {"role": "epsilon-quasi", "precision": precision, "range": "class"},

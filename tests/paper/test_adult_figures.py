@@ -21,6 +21,7 @@ POLICY = f"""
 k = {{k}}
 epsilon = {{epsilon}}
 algorithm = "ola"
+loss = "dm*"
 max_suppression = 0.05
 [attributes.year]
 role = "k-quasi"

@@ -13,6 +13,7 @@ POLICY = """
 k = {k}
 epsilon = 1
 algorithm = "ola"
+loss = "dm*"
 max_suppression = 0.05
 unlisted_columns = "drop"
 [attributes.birth_year]

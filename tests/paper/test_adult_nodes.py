@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from kepsilon.evaluate.loss.label_loss import ncp
 from kepsilon.evaluate.loss.precision_loss import precision_loss
 from kepsilon.kanonymise.algorithms import ola
 from kepsilon.kanonymise.node_counts import MAX_SLOTS
@@ -74,3 +77,21 @@ def test_the_precision_loss_at_k_20_is_the_papers_0_4(adult):
     assert precision_loss(recoding).overall == pytest.approx(0.375)
     assert precision_loss(recoding).by_attribute == pytest.approx((0, 0, 1, 0.5))
     assert recoding.sizes.min() >= 20
+
+
+@pytest.mark.parametrize(("k", "charged", "papers"), [(5, 0.0291, 0.1270), (20, 0.0665, 0.3648), (100, 0.2734, 0.5240)])
+def test_least_ncp_is_far_below_that_of_the_papers_loss(adult, k, charged, papers):
+    """MODEL §11: records left out cost 1, years lose by range, and at most 5 % are left out."""
+    table = with_years_as_numbers(adult.table)
+    limit = adult.n_records // 20
+    by_loss = {
+        loss: ola.recode(table, ola.search(table, ks=[k], max_suppressed=limit, loss=loss)[k].node, k=k)
+        for loss in ("ncp", "dm*")
+    }
+    assert ncp(by_loss["ncp"], table).overall == pytest.approx(charged, abs=5e-5)
+    assert ncp(by_loss["dm*"], table).overall == pytest.approx(papers, abs=5e-5)
+
+
+def with_years_as_numbers(table):
+    years, *others = table.domains
+    return replace(table, domains=(replace(years, of_intervals=np.array(years.levels[0], dtype=float)), *others))

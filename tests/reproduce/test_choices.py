@@ -29,7 +29,12 @@ def found(michigan):
 def cells(michigan):
     policy = michigan.policy()
     grid = kepsilon.explore(
-        table_from(michigan.data.columns), policy, k=GRID.ks, epsilon=GRID.epsilons, confidence=0.99
+        table_from(michigan.data.columns),
+        policy,
+        k=GRID.ks,
+        epsilon=GRID.epsilons,
+        algorithm=["ola", "mondrian"],
+        confidence=0.99,
     )
     return grid.to_json()["cells"]
 

@@ -222,6 +222,7 @@ def _policy(*, identifiers: tuple[str, ...], k_quasis: Mapping[str, Mapping[str,
     # Copies, so that a changed document changes no other data set's.
     return {
         "max_suppression": MAX_SUPPRESSION,
+        "loss": "dm*",  # the loss of the paper
         "records_are_persons": True,  # made-up e-mails and telephone numbers repeat, voters and respondents do not
         "attributes": {name: deepcopy(role) for name, role in roles.items()},
     }

@@ -177,4 +177,4 @@ def noise_source(scope: Scope, *purpose: object) -> ByteSource:
 
 def _policy(document: Mapping[str, Any], **changes: Any) -> Policy:
     """k, ε and algorithm vary, so the document has none; those not asked for do not matter."""
-    return Policy.from_dict({"k": 2, "epsilon": 1, "algorithm": "ola", "loss": "dm*", **document, **changes})
+    return Policy.from_dict({"k": 2, "epsilon": 1, "algorithm": "ola", **document, **changes})
