@@ -16,8 +16,8 @@ def with_losses(losses):
     example = next(cell.prediction for cell in grid.cells if cell.prediction is not None)
     cells = []
     for (algorithm, k), lost in losses.items():
-        precision = replace(example.loss.precision, overall=lost)
-        prediction = replace(example, loss=replace(example.loss, precision=precision))
+        ncp = replace(example.loss.ncp, overall=lost)
+        prediction = replace(example, loss=replace(example.loss, ncp=ncp))
         cells.append(Cell(algorithm=algorithm, k=k, epsilon=1, prediction=prediction))
     return Grid(cells=tuple(cells), policy=grid.policy, records=grid.records, seconds={}, page=grid.page)
 
