@@ -98,7 +98,7 @@ def test_nulls_and_unlisted_values_among_k_quasis_pass():
     original["zip"] = [None if i % 11 == 0 else value for i, value in enumerate(original["zip"])]
     original["year"] = ["unknown" if i % 13 == 0 else value for i, value in enumerate(original["year"])]
     year = {"role": "k-quasi", "hierarchy": {"type": "intervals", "widths": [5]}, "unlisted": "suppress"}
-    for algorithm in ("ola", "mondrian"):
+    for algorithm in ("ola", "mondrian", "local-recoding"):
         case = released(original, patients_policy(algorithm=algorithm, attributes={"year": year}))
         for with_linkage in (True, False):
             audit = case.audit(with_linkage=with_linkage)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reconstructs the equivalence classes: which class each released record and each original is in, from labels alone.
 
-Where every attribute has one level (OLA), the labels of an original follow from its values. Otherwise (Mondrian) the
+Where every attribute has one level (OLA), the labels of an original follow from its values. Otherwise (local algorithms) the
 originals of a class are those that its labels cover and that cannot belong to another class.
 """
 
@@ -18,6 +18,7 @@ from kepsilon.auditing.findings import Findings
 from kepsilon.auditing.labels import ReadLabel, label_reader
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.tables import Original, Released
+from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.policy import Policy
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.keys import number
@@ -77,19 +78,19 @@ class ReconstructedClasses:
     n_covered: IntArray
     """Originals that the labels of each class cover, whether or not they are in it, shape (n_classes,)."""
     n_originals: IntArray
-    """Originals of each class, shape (n_classes,); with Mondrian, as many as it releases where they are not known."""
+    """Originals of each class, shape (n_classes,); with local algorithms, as many as it releases where they are not known."""
     is_known: BoolArray
     """Whether it is known which originals are in the class, shape (n_classes,)."""
     n_suppressed: int | None
-    """Originals in classes of fewer than k, or that fail else what is asked of classes; None where not known (Mondrian)."""
+    """Originals in classes of fewer than k, or that fail else what is asked of classes; None where not known (local algorithms)."""
     absent: IntArray
-    """Sizes of the other classes that are not in the release; empty where not known (Mondrian)."""
+    """Sizes of the other classes that are not in the release; empty where not known (local algorithms)."""
     dm_star: int | None
     """DM*, from the sizes of all classes before any record is left out; None where they are not known."""
     node: tuple[int, ...] | None
-    """A level of each k-quasi that gives these classes (OLA); None for Mondrian."""
+    """A level of each k-quasi that gives these classes (OLA); None for local algorithms."""
     levels: tuple[tuple[int, ...], ...] | None
-    """All levels of each k-quasi that have the labels shown, usually one (OLA); None for Mondrian."""
+    """All levels of each k-quasi that have the labels shown, usually one (OLA); None for local algorithms."""
     losses: tuple[float, ...]
     """Mean precision loss of each k-quasi over the originals of the classes; NaN where a label can be read in two ways."""
 
@@ -99,7 +100,7 @@ class ReconstructedClasses:
     None where it is not known which records were counted.
     """
     cover: Cover | None = None
-    """What the labels cover (Mondrian); None for OLA."""
+    """What the labels cover (local algorithms); None for OLA."""
 
     @property
     def n_classes(self) -> int:
@@ -163,7 +164,7 @@ def classes_by_cover(
     findings: Findings,
     linkage: Linkage | None,
 ) -> ReconstructedClasses | None:
-    """Classes where each class has labels of its own, as Mondrian publishes them."""
+    """Classes where each class has labels of its own, as local algorithms publish them."""
     readings: dict[str, list[ReadLabel]] = {}
     for name in original.domains:
         texts = released.labels[name][0]
@@ -189,8 +190,17 @@ def classes_by_cover(
     example[of_released] = np.arange(released.n_records)
     keys = [column[example] for column in columns]
     is_narrow = _is_narrow(readings, keys, n_classes)
+    is_apart = ALGORITHMS[policy.algorithm].cuts_apart
     has_all = releases_all(policy) and original.is_exact
-    by_labels = _cover(original, readings, keys, policy, sizes=in_release if has_all else None, is_narrow=is_narrow)
+    by_labels = _cover(
+        original,
+        readings,
+        keys,
+        policy,
+        sizes=in_release if has_all else None,
+        is_narrow=is_narrow,
+        is_apart=is_apart,
+    )
     of_original: IntArray = by_labels.of_original
     originals, is_known = by_labels.n_originals, by_labels.is_known
     if linkage is not None and policy.confidence is None:
@@ -223,7 +233,7 @@ def classes_by_cover(
 
 
 def _is_narrow(readings: dict[str, list[ReadLabel]], keys: list[IntArray], n_classes: int) -> BoolArray:
-    """Whether the labels of each class cover only what Mondrian's cuts gave the class, shape (n_classes,).
+    """Whether the labels of each class cover only what cuts gave the class, shape (n_classes,).
 
     A label that names what occurs never reaches beyond the cuts; one that stands for a whole region or node may.
     """
@@ -241,13 +251,15 @@ def _cover(
     *,
     sizes: IntArray | None,
     is_narrow: BoolArray,
+    is_apart: bool,
 ) -> Cover:
     """Which originals the labels of each class cover, and which of them are sure to be in it.
 
     `keys` holds the label of each class, one array per k-quasi and per ε-quasi with classes of missing values. `sizes`
     is the number of records of each class, or None if some records were left out. Then whole classes may be left out
     too, and a wide label of a released class can cover their originals; so only narrow classes, whose labels cover no
-    originals of other classes, are known.
+    originals of other classes, are known. If classes are not cut apart (`is_apart`), only those of a single combination
+    are sure to be narrow.
     """
     # Each label has one bit per combination of values; a class covers the combinations whose bit all its labels have.
     stays = np.flatnonzero(original.stays)
@@ -285,6 +297,8 @@ def _cover(
         ]
         inside_of.append(inside[inside < n_combinations])
     covered = np.array([counts[inside].sum() for inside in inside_of], dtype=np.int64)
+    if not is_apart:
+        is_narrow = is_narrow & np.array([len(inside) == 1 for inside in inside_of], dtype=np.bool_)
     class_of: IntArray
     originals: IntArray
     if sizes is None:

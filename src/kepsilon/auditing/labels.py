@@ -62,7 +62,7 @@ class LabelRules:
 
 
 class LabelReader:
-    """Reads the labels of one k-quasi, as local algorithms such as Mondrian publish them."""
+    """Reads the labels of one k-quasi, as local algorithms publish them."""
 
     def __init__(self, domain: Domain, rules: LabelRules) -> None:
         self._domain = domain

@@ -36,7 +36,7 @@ from kepsilon.cli.surroundings import say, showing
     "algorithms",
     type=Listed("names", str),
     metavar="LIST",
-    help="Compare these algorithms, by their names in a policy, such as ola,mondrian; all of them by default.",
+    help="Compare these algorithms, by their names in a policy, such as ola,local-recoding; all of them by default.",
 )
 @click.option(
     "--confidence", type=float, metavar="C", help="Confidence of confident k, such as 0.99, in place of the policy's."

@@ -66,7 +66,7 @@ class KQuasiPicture:
     n_levels: int
     """Levels of its hierarchy."""
     level: int | None
-    """The level it was generalised to; None for Mondrian, which has no level for a whole column."""
+    """The level it was generalised to; None for local algorithms, which have no level for a whole column."""
     n_values_before: int
     n_labels_after: int
     loss: float | None

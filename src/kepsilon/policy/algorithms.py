@@ -26,6 +26,7 @@ class BuiltInAlgorithm:
     needs_hierarchies: bool = False
     may_suppress: bool = True
     suppresses_freely: bool = False
+    cuts_apart: bool = True
     has_levels: bool = False
 
     @property
@@ -48,6 +49,6 @@ for _algorithm in (
         home=f"{_HOME}.ola",
     ),
     BuiltInAlgorithm(name="mondrian", title="Mondrian", home=f"{_HOME}.mondrian"),
-    BuiltInAlgorithm(name="local-recoding", title="Local recoding", home=f"{_HOME}.local_recoding"),
+    BuiltInAlgorithm(name="local-recoding", title="Local recoding", cuts_apart=False, home=f"{_HOME}.local_recoding"),
 ):
     ALGORITHMS.add(_algorithm)

@@ -89,6 +89,10 @@ class AlgorithmFacts(Named, Protocol):
         """
 
     @property
+    def cuts_apart(self) -> bool:
+        """Whether labels that say what occurs never cover a combination of values that is in another class."""
+
+    @property
     def has_levels(self) -> bool:
         """Whether every k-quasi is published at one level of its hierarchy in all classes."""
 

@@ -68,9 +68,9 @@ class KQuasi(Specification):
 
     role: Literal["k-quasi"]
     hierarchy: Hierarchy | None = None
-    """OLA needs a hierarchy; Mondrian labels attributes without one with intervals on `step`, or with sets."""
+    """OLA needs a hierarchy; local algorithms label attributes without one with intervals on `step`, or with sets."""
     step: Annotated[Number, Field(gt=1e-30, lt=EXACT)] | None = None
-    """The public step that Mondrian cuts and labels numbers on; OLA uses the hierarchy instead."""
+    """The public step that local algorithms cut and label numbers on; OLA uses the hierarchy instead."""
     unlisted: Literal["error", "suppress"] = "error"
     """What to do with records whose value is not in the hierarchy, or is no number though there is a step."""
     missing_values: MissingValues | None = None

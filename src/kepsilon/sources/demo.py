@@ -47,7 +47,7 @@ DEMO_POLICY = """\
 
 k = 10                     # every published combination of k-quasis is shared by at least 10 patients
 epsilon = 8                # noise on height and weight: smaller hides more and costs more
-algorithm = "ola"          # one level for a whole column; "mondrian" adapts to dense and sparse parts
+algorithm = "ola"          # one level for a whole column; "local-recoding" has labels for each class
 max_suppression = 0.05     # at most 5 % of the patients may be left out, so that the others keep their detail
 
 # Identifiers say who it is. They are dropped before anything else happens.
@@ -65,7 +65,7 @@ hierarchy = { type = "suppress", label = "Person" }      # Female, Person
 [attributes.year_of_birth]
 role = "k-quasi"
 hierarchy = { type = "intervals", widths = [2, 4, 8] }   # 1994, [1994, 1996), [1992, 1996), [1992, 2000), *
-step = 2                                                 # "mondrian" cuts and labels years on this public step instead
+step = 2                                                 # "local-recoding" cuts and labels years on this public step
 
 [attributes.zip_code]
 role = "k-quasi"

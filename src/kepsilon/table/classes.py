@@ -59,7 +59,7 @@ class Recoding:
     attributes: tuple[AttributeLabels, ...]
     """Labels by attribute, in the order of the frequency table's domains."""
     levels: tuple[int, ...] | None = None
-    """The chosen node, one level per attribute; None where classes differ in level (Mondrian)."""
+    """The chosen node, one level per attribute; None where classes differ in level (local algorithms)."""
 
     @property
     def n_classes(self) -> int:

@@ -47,7 +47,7 @@ class Domain:
     of_intervals: FloatArray | None = None
     """The number of every code, NaN for null, where the hierarchy is one of intervals, shape (n_values,)."""
     generalises: bool = True
-    """False where the attribute has no hierarchy: OLA refuses it, Mondrian publishes intervals or sets of values."""
+    """False where the attribute has no hierarchy: OLA refuses it, local algorithms publish intervals or sets of values."""
 
     @property
     def n_values(self) -> int:

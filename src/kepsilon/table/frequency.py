@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The frequency table: distinct combinations of k-quasi values, and how often each occurs.
 
-OLA and strict Mondrian need only this table and no record, so the cost of a search grows with the number of distinct
+Algorithms need only this table and no record, so the cost of a search grows with the number of distinct
 combinations, not with the number of records.
 """
 

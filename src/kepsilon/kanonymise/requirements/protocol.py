@@ -55,7 +55,7 @@ class Requirement(Protocol):
         """Whether the union of two classes that both meet it meets it too; true of every monotone requirement.
 
         If no record may be left out, all classes of a passing node meet it, and so do their unions at the nodes above:
-        OLA may tag nodes then too. Mondrian always needs this, because it merges parts of the table with equal labels.
+        OLA may tag nodes then too. Local algorithms always need this, because they merge parts with equal labels.
         """
 
     def met_by(self, table: FrequencyTable, class_of: IntArray, *, n_classes: int) -> BoolArray:

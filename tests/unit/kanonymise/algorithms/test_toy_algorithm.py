@@ -29,6 +29,7 @@ class OneClass:
     needs_hierarchies = False
     may_suppress = False
     suppresses_freely = False
+    cuts_apart = True
     has_levels = False
 
     def find(self, table, request):
@@ -55,6 +56,7 @@ class AsTheyAre:
     needs_hierarchies = False
     may_suppress = True
     suppresses_freely = True
+    cuts_apart = True
     has_levels = False
 
     def find(self, table, request):
