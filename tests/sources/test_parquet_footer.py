@@ -122,3 +122,12 @@ def test_every_byte_of_a_footer_changed(tmp_path):
     )
     assert outcome.returncode == 0, outcome.stderr[-2000:]
     assert int(outcome.stdout) > 100
+
+
+def test_lists_in_lists_without_end_are_damage(tmp_path):
+    """As structs in structs are; Python's own limit must not be what is said."""
+    footer = b"\x49" + b"\x19" * 5000
+    path = tmp_path / "deep.parquet"
+    path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(pa.ArrowInvalid):
+        chunks_of(path)

@@ -25,7 +25,7 @@ _SLOTS_PER_MEMBER = 8
 """Marking this many slots takes as long as sorting one combination; measured."""
 
 _LEAST_GAIN = 1e-9
-"""A cut that gains less than this share of the records' number gains nothing; rounding makes it look so."""
+"""A cut that gains less than this share of what its part loses gains nothing; rounding makes it look so."""
 
 _Columns = tuple[IntArray, IntArray, IntArray, FloatArray, FloatArray]
 """Of some cuts: part, first and last pair of the run, gain, and bits that tell the sides apart."""
@@ -125,7 +125,7 @@ def candidates_of(attribute: LocalAttribute, pairs: Pairs, *, sizes: IntArray, k
     if isinstance(runs, CategoryRuns):
         found.append(_single_children(pairs, runs, whole, sizes=sizes, k=k))
     parts, first, last, gain, cost = (np.concatenate(column) for column in zip(*found, strict=True))
-    gains = gain > _LEAST_GAIN * sizes[parts]
+    gains = gain > _LEAST_GAIN * sizes[parts] * whole[parts]
     return CandidateCuts(
         parts=parts[gains],
         first=first[gains],

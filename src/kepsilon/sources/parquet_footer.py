@@ -56,7 +56,7 @@ def chunks_of(file: Path) -> list[list[Chunk]]:
     try:
         groups = _Compact(footer).struct()[4]
         return [[_chunk(column[3]) for column in group[1]] for group in groups]
-    except (IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeError):
+    except (IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeError, RecursionError):
         raise _damaged() from None
 
 

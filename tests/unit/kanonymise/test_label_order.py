@@ -11,9 +11,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 import kepsilon as ke
+from kepsilon.policy.hierarchies import FileHierarchy
+from kepsilon.policy.hierarchies.mask import MaskHierarchy
+from kepsilon.policy.roles import KQuasi
 from kepsilon.table.codes import code_domain
+from kepsilon.table.domains import domain_of, place_values
 
 SIZES = ("small", "middle", "large", "huge")
 """An order that is not the alphabet's."""
@@ -117,3 +122,36 @@ def test_the_audit_notices_a_set_in_another_order():
     turned = pa.table({"x": ["{huge, large, middle, small}"] * 8})
     found = ke.audit(table, turned, policy)
     assert "another order than that of the hierarchy" in json.dumps(found.to_json(), ensure_ascii=False)
+
+
+def order_of_labels(hierarchy, values):
+    """Labels of every level in the order of sets, when these values occur."""
+    placed = place_values("x", KQuasi(role="k-quasi", hierarchy=hierarchy), values)
+    return domain_of(placed)[0].levels
+
+
+def assert_order_depends_on_the_policy_alone(hierarchy, values, n_occurring):
+    """Of two labels the same one comes first, whichever of the values occur."""
+    everywhere = order_of_labels(hierarchy, values)
+    for occurring in itertools.combinations(values, n_occurring):
+        for level, labels in zip(everywhere, order_of_labels(hierarchy, occurring), strict=True):
+            assert list(labels) == [label for label in level if label in labels]
+
+
+def test_which_of_two_labels_comes_first_does_not_tell_which_values_occur(tmp_path):
+    """A file may list values of one group apart from each other: the group still stands where the file has it first."""
+    rows = ["a;A;1;*", "b;B;2;*", "c;C;1;*", "d;A;1;*", "e;B;2;*", "f;D;2;*"]
+    (tmp_path / "groups.csv").write_text("\n".join(rows), encoding="utf-8")
+    document = {"type": "file", "path": "groups.csv"}
+    hierarchy = TypeAdapter(FileHierarchy).validate_python(document, context={"folder": tmp_path})
+    assert order_of_labels(hierarchy, "abcdef") == (tuple("adcbef"), tuple("ACBD"), ("1", "2"), ("*",))
+    for n_occurring in (2, 3, 5):
+        assert_order_depends_on_the_policy_alone(hierarchy, tuple("abcdef"), n_occurring)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_masked_codes_stand_in_the_order_of_what_is_shown(side):
+    """“12” comes before “21”, but “*1” before “*2”, also where no “11” occurs; “9” is “9*”, and not below “10”."""
+    hierarchy = MaskHierarchy(type="mask", side=side, length=2)
+    for n_occurring in (2, 3, 5):
+        assert_order_depends_on_the_policy_alone(hierarchy, ("9", "1", "11", "12", "21", "90", "22"), n_occurring)

@@ -266,8 +266,15 @@ def _cannot_be_met(unmet: Unmet, table: FrequencyTable, request: Request, k: int
     share = unmet.suppressed / table.n_records
     n_quasis = len(request.policy.k_quasis)
     several = [(d.name, n) for d, n in zip(table.domains, unmet.n_labels, strict=True) if n > 1]
-    open_ended = [d.name for d, n in zip(table.domains[:n_quasis], unmet.n_labels, strict=False) if n > 1]
-    ways = [f'add a level "*" to {" or ".join(open_ended)}'] if open_ended else []
+    divided = [
+        (d.name, own.max_level is not None and own.max_level < d.n_levels - 1)
+        for d, own, n in zip(table.domains, request.policy.k_quasis.values(), unmet.n_labels, strict=False)
+        if n > 1
+    ]
+    limited = [name for name, is_limited in divided if is_limited]
+    open_ended = [name for name, is_limited in divided if not is_limited]
+    ways = [f"a higher max_level of {' or '.join(limited)}, or none"] if limited else []
+    ways += [f'add a level "*" to {" or ".join(open_ended)}'] if open_ended else []
     if len(table.domains) > n_quasis:
         ways.append('leave out records with missing values, missing = "suppress"')
     enough = math.ceil(1000 * share) / 1000
@@ -279,7 +286,7 @@ def _cannot_be_met(unmet: Unmet, table: FrequencyTable, request: Request, k: int
         Problem(
             where="",
             what=f"{_asked(request, k)} cannot be met.",
-            fix=f"With every hierarchy at its top, {_percent(share)} of records stay in "
+            fix=f"With every hierarchy at its {'max_level or top' if limited else 'top'}, {_percent(share)} of records stay in "
             f"{' or '.join(requirement.unmet for requirement in requirements)}{hindrances}.\n"
             f"What would work: {'; or '.join(ways)}.",
         )

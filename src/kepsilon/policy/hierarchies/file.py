@@ -74,7 +74,7 @@ class FileHierarchy(Specification):
         except csv.Error as error:
             raise _problem(f"{self.path} is not a CSV file: {error}") from None
         refuse_mistakes("file", _mistakes(rows, self.path))
-        self._labels_of.update({row[0]: tuple(row[1:]) for row in rows})
+        self._labels_of.update({row[0]: tuple(row[1:]) for row in _together(rows)})
         self._n_levels = len(rows[0]) - 1
         self._file = path
         return self
@@ -113,6 +113,19 @@ def read_rows(path: Path, encoding: Encoding) -> list[list[str]]:
     text = path.read_bytes().removeprefix(UTF_8_MARK).decode(encoding)
     delimiter = ";" if ";" in text.partition("\n")[0] else ","
     return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True) if row]
+
+
+def _together(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """The rows, those of one label one after the other, at every level; labels in the order in which the file has them.
+
+    So the order of labels comes from the file alone. If it came from the values that occur, the order inside a published
+    set of labels would tell which do.
+    """
+    firsts: list[dict[str, int]] = [{} for _ in rows[0]]
+    for number, row in enumerate(rows):
+        for first, label in zip(firsts, row, strict=True):
+            first.setdefault(label, number)
+    return sorted(rows, key=lambda row: [first[label] for first, label in zip(firsts[::-1], row[::-1], strict=True)])
 
 
 def _mistakes(rows: Sequence[Sequence[str]], name: str) -> Iterator[str]:

@@ -45,6 +45,9 @@ class MaskHierarchy(Specification):
         length = self.length or commonest or 1
         top = self.label if self.label is not None else self.char * length
         labels = [tuple(self._masked(value, level, length) for value in values) for level in range(1, length)]
+        # In the order of what masks show last, so that it depends on no other value which of two labels comes first.
+        padded = [self._masked(value, 0, length)[:: 1 if self.side == "right" else -1] for value in values]
+        place = {own: float(i) for i, own in enumerate(sorted(set(padded)))}
         return Levels(
             labels=(*labels, (top,) * len(values)),
             not_covered=tuple(
@@ -52,6 +55,7 @@ class MaskHierarchy(Specification):
                 for i, value in enumerate(values)
                 if len(value) > length or (self.length is None and len(value) != length)
             ),
+            positions=tuple(place[own] for own in padded),
             misfit=None if self.length is not None or len(lengths) < 2 else _unequal(lengths),
             top=top,
         )

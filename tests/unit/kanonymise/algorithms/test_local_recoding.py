@@ -328,3 +328,14 @@ def test_a_rest_that_cannot_be_placed_is_noticed(monkeypatch):
     for k in range(2, 30):
         class_of = placing.place(attributes, sample.table.counts, everything, [(0, 0), (1, 1)], k=k)
         assert np.bincount(class_of, weights=sample.table.counts).min() >= k
+
+
+def test_a_wide_range_and_little_importance_leave_no_cut():
+    """What a cut gains counts beside what its part loses, not beside what the whole range would."""
+    numbers = [*range(100), 10**9, 10**9]
+    wide = Attribute(name="n", labels={str(n): [str(n)] for n in numbers}, numbers={str(n): n for n in numbers})
+    letters = Attribute(name="c", labels={v: [v, "*"] for v in "ab"})
+    sample = Sample(attributes=[wide, letters], records=[(str(n), "ab"[i % 2]) for i, n in enumerate(numbers)])
+    recoding = local_recoding.anonymise(sample.table, k=2, importance=[0.001, 1.0])
+    assert cut_left(sample, recoding, k=2, style="siblings") is None
+    assert max(recoding.sizes) <= 3

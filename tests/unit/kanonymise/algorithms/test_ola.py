@@ -7,10 +7,12 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import kepsilon as ke
 from kepsilon.kanonymise.algorithms import ola
 from kepsilon.kanonymise.lattice import lattice_of
 from kepsilon.kanonymise.losses import LOSSES
@@ -342,3 +344,15 @@ def published(sample, result, k):
         for c in recoding.class_of[sample.combination_of].tolist()
     )
     return recoding.sizes.tolist(), Counter(zip(sample.records, shown, strict=True))
+
+
+def test_where_max_level_stands_in_the_way_the_refusal_says_so():
+    """Another level “*” would not help: the hierarchy has one, and max_level keeps the attribute below it."""
+    hierarchy = {"type": "intervals", "widths": [5, 10]}
+    attributes = {"age": {"role": "k-quasi", "hierarchy": hierarchy, "max_level": 0}}
+    policy = ke.Policy.from_dict({"k": 2, "algorithm": "ola", "max_suppression": 0, "attributes": attributes})
+    with pytest.raises(ke.UnsatisfiableError) as refusal:
+        ke.anonymise(pa.table({"age": [1, 2, 3, 4]}), policy)
+    assert "at its max_level or top" in str(refusal.value)
+    assert "a higher max_level of age, or none; or choose a smaller k" in str(refusal.value)
+    assert "add a level" not in str(refusal.value)
