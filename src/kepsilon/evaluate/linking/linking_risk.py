@@ -210,8 +210,9 @@ class _Weights:
     the left of a height is a running sum of growing terms, and likewise to the right, so nothing cancels.
     """
 
-    units: FloatArray
-    """R/ε, or infinite without noise, shape (n_classes,)."""
+    ranges: FloatArray
+    """R, or infinite without noise, shape (n_classes,)."""
+    epsilon: float
     heights: FloatArray
     """ε·(v − lo)/R, shape (n_distinct,), like the arrays below."""
     powers: FloatArray
@@ -231,13 +232,20 @@ class _Weights:
 def _weigh(classes: ClassValues, *, ranges: FloatArray, epsilon: float) -> _Weights:
     """The running sums of all classes at one ε."""
     low, _ = classes.extremes()
-    # Divided by R/ε, not multiplied by ε/R, which overflows for a range that is next to nothing.
-    units = np.where(ranges > 0, ranges / epsilon, np.inf)
-    units[units == 0] = np.inf
-    heights = (classes.values - low[classes.class_ids]) / units[classes.class_ids]
+    # Divided by R first: for a range that is next to nothing ε/R overflows, and R/ε has too few digits.
+    ranges = np.where(ranges > 0, ranges, np.inf)
+    heights = epsilon * ((classes.values - low[classes.class_ids]) / ranges[classes.class_ids])
     powers, counts = np.exp(heights), classes.counts.astype(np.float64)
     growing, falling = running_sums(counts * powers, counts / powers, classes.n_distinct)
-    return _Weights(units=units, heights=heights, powers=powers, growing=growing, falling=falling, counts=counts)
+    return _Weights(
+        ranges=ranges,
+        epsilon=epsilon,
+        heights=heights,
+        powers=powers,
+        growing=growing,
+        falling=falling,
+        counts=counts,
+    )
 
 
 def _posteriors_of(classes: SortedClasses, weights: _Weights, published: FloatArray, chosen: IntArray) -> FloatArray:
@@ -251,7 +259,7 @@ def _posteriors_of(classes: SortedClasses, weights: _Weights, published: FloatAr
     ids = classes.class_ids[place]
     low, high = classes.extremes()
     moved = np.clip(published[chosen], low[ids], high[ids])
-    height = (moved - low[ids]) / weights.units[ids]
+    height = weights.epsilon * ((moved - low[ids]) / weights.ranges[ids])
     split = classes.n_distinct_up_to(moved, ids, include_equal=True)
     power = np.exp(height)
     # The smallest value is never above what was moved, so split − 1 is in the class; beyond the largest there is nothing.
