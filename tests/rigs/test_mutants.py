@@ -21,6 +21,7 @@ from kepsilon.engines.local.merged import LocalMerged
 from kepsilon.errors import DataError, Problem
 from kepsilon.files.atomic import Staging
 from kepsilon.grid.grid import Grid
+from kepsilon.kanonymise import first_parts
 from kepsilon.kanonymise.requirements.k_persons import KPersons
 from kepsilon.kanonymise.requirements.l_diversity import LDiversity
 from kepsilon.kanonymise.requirements.t_closeness import TCloseness
@@ -487,3 +488,16 @@ def test_an_accusation_is_noticed(monkeypatch):
 def test_labels_are_read_as_they_are_documented(label, value, hierarchy, is_covered):
     """The reader of labels can say no."""
     assert covers(label, value, hierarchy, {}) is is_covered
+
+
+def limited_locally(seed):
+    """Whether the case of a seed has a local algorithm, and a k-quasi with a highest level."""
+    document = draw_case(seed, only_releasable=True).document
+    return document["algorithm"] != "ola" and any("max_level" in own for own in document["attributes"].values())
+
+
+def test_labels_beyond_the_highest_level_are_noticed(monkeypatch):
+    """Local algorithms that do not keep the nodes of `max_level` apart."""
+    monkeypatch.setattr(first_parts, "_nodes", lambda domain, _: np.zeros(domain.n_values, dtype=np.int64))
+    seeds = itertools.islice(filter(limited_locally, itertools.count()), MOST_CASES)
+    assert first_noticed(honest.try_case, ("accused with its linkage: labels",), seeds=seeds) is not None

@@ -22,6 +22,7 @@ from kepsilon.grid.best_split import answer
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.choice import Choice, Limits, choose
 from kepsilon.json_values import FrozenMapping, Json, JsonValue
+from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.guarantee import single_risk_in_words
 from kepsilon.policy.policy import Policy
 from kepsilon.publish.inputs import Input
@@ -173,6 +174,8 @@ class Grid(JsonValue):
         if cell.split is not None:
             return cell.split.changes
         changes: Json = {"k": cell.k, "algorithm": cell.algorithm}
+        if ALGORITHMS[cell.algorithm].suppresses_freely and "max_suppression" not in self.policy.model_fields_set:
+            changes["max_suppression"] = self.policy.max_suppression
         if cell.group is not None:
             changes |= self.policy.averaging(cell.group)
             if cell.epsilon is not None:
