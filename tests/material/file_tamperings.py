@@ -62,6 +62,11 @@ def smaller(inner: dict[str, Any], key: str) -> None:
     inner[key] *= 1 - 1e-6
 
 
+def smallest_raised(inner: dict[str, Any]) -> None:
+    """Raises the smallest of some figures, which may be 0."""
+    inner[min(inner, key=inner.__getitem__)] += 1e-6
+
+
 def named_another(document: dict[str, Any]) -> None:
     row = row_of(document, NEAREST)
     headline_of(document)["attacker"] = f"whoever knows {row['knows']}, and {row['how']}"
@@ -113,16 +118,16 @@ FILE_TAMPERINGS: dict[str, FileTampering] = {
     "ncp lowered": FileTampering(
         kind="curator", change=lambda d: smaller(d["loss"]["ncp"], "overall"), named="loss.ncp.overall"
     ),
-    "ncp of one attribute lowered": FileTampering(
-        kind="curator", change=lambda d: smaller(d["loss"]["ncp"], "year"), named="loss.ncp.year"
+    "ncp of an attribute raised": FileTampering(
+        kind="curator", change=lambda d: smallest_raised(d["loss"]["ncp"]), named='"loss.ncp.'
     ),
     "entropy share lowered": FileTampering(
         kind="curator",
         change=lambda d: smaller(d["loss"]["entropy_share"], "overall"),
         named="loss.entropy_share.overall",
     ),
-    "entropy share of one attribute lowered": FileTampering(
-        kind="curator", change=lambda d: smaller(d["loss"]["entropy_share"], "year"), named="loss.entropy_share.year"
+    "entropy share of an attribute raised": FileTampering(
+        kind="curator", change=lambda d: smallest_raised(d["loss"]["entropy_share"]), named='"loss.entropy_share.'
     ),
     "headline lowered": FileTampering(
         kind="curator", change=lambda d: smaller(headline_of(d), "share"), named="linking_risk.headline.share"
