@@ -48,7 +48,7 @@ def test_every_split_is_in_the_table_and_refusals_say_why():
     assert page.count("<svg") == 3
     words = words_of(page)
     assert "it cannot <b>be</b>." in words
-    assert "your policy, front" in words
+    assert "yours, front" in words
 
 
 def test_the_parts_of_the_cost_add_up_to_the_distortion():

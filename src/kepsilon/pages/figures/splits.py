@@ -201,7 +201,7 @@ def split_rows(explored: Explored) -> Iterator[GridRow]:
         if cell.split is None:
             continue
         roles = [", ".join(names) or "none" for names in (cell.split.k_quasis, cell.split.epsilon_quasis)]
-        own = ["your policy"] if cell.split.is_own else []
+        own = ["yours"] if cell.split.is_own else []
         found = cell.prediction
         if found is None:
             yield GridRow(css_class="outside", mark=", ".join([*own, "refused"]), fields=roles, refused=cell.refused)
