@@ -2,7 +2,9 @@
 """Cuts the parts of a table where that lowers the loss most, all parts at once, until no cut lowers it.
 
 What a cut is, `candidate_cuts` says. In every round each part is cut once, at the best of its candidates whose sides meet
-the requirements; a part without any is finished.
+the requirements; a part without any is finished. Nothing is known beforehand about which cuts meet them, and asking takes
+as long as the part has combinations. So of a part with many candidates only some are asked about, otherwise time would
+grow with the square of the table.
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ from kepsilon.kanonymise.local_attributes import LocalAttribute
 from kepsilon.kanonymise.run_losses import Pairs
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.keys import number
+
+MOST_ATTEMPTS = 256
+"""How many cuts of a part are tried at the most where requirements fail: half of them the best, the others spread evenly."""
 
 PartsMeet = Callable[[IntArray, int], BoolArray]
 """Tells which parts meet every requirement beyond k records, shape (n_parts,).
@@ -37,7 +42,9 @@ def cut_to_the_end(
     """Part of every combination after all cuts, shape (n_combinations,); −1 stays −1.
 
     `part_of` are the parts to begin with, and `counts` the records of every combination. With `parts_meet`, the best cuts
-    of a part are tried in turn until the sides of one meet the requirements; `attempts` of them at most, or all.
+    of a part are tried in turn until the sides of one meet the requirements: the best `attempts`. Without `attempts` all are
+    tried; of a part that has more than MOST_ATTEMPTS, the best ones and then some of the others, evenly spread by gain. Such
+    a part may stay whole although a cut that was not tried would meet the requirements.
     """
     found: IntArray = np.full(len(part_of), -1, dtype=np.int64)
     members = np.flatnonzero(part_of >= 0)
@@ -103,13 +110,14 @@ def _one_round(
     starts = np.cumsum(n_candidates) - n_candidates
     pieces: IntArray = np.zeros(len(members), dtype=np.int64)
     is_cut: BoolArray = np.zeros(len(sizes), dtype=np.bool_)
-    most = int(n_candidates.max(initial=0)) if attempts is None else attempts
+    most = MOST_ATTEMPTS if attempts is None else attempts
     for attempt in range(1 if parts_meet is None else most):
         tried = np.flatnonzero(~is_cut & (n_candidates > attempt))
         if not len(tried):
             break
         cut_of: IntArray = np.full(len(sizes), -1, dtype=np.int64)
-        cut_of[tried] = order[starts[tried] + attempt]
+        rank = attempt if attempts is not None else _spread(attempt, n_candidates[tried])
+        cut_of[tried] = order[starts[tried] + rank]
         own = cut_of[parts]
         inside = np.flatnonzero(own >= 0)
         own = own[inside]
@@ -125,6 +133,13 @@ def _one_round(
         pieces[inside[takes]] = attempted[takes]
         is_cut |= works
     return pieces, is_cut
+
+
+def _spread(attempt: int, n_candidates: IntArray) -> IntArray:
+    """Which candidate of each part, by falling gain, an attempt is about, if MOST_ATTEMPTS have to do; shape (n_parts,)."""
+    n_best = MOST_ATTEMPTS // 2
+    beyond = n_best + (attempt - n_best) * (n_candidates - n_best) // (MOST_ATTEMPTS - n_best)
+    return np.where((attempt < n_best) | (n_candidates <= MOST_ATTEMPTS), attempt, beyond)
 
 
 def _pieces_meet(

@@ -139,13 +139,12 @@ def _single_children(pairs: Pairs, runs: CategoryRuns, whole: FloatArray, *, siz
 
     With a single other child it is a threshold.
     """
-    losses = runs.losses
     level = runs.level_between(pairs.first, pairs.last)
-    n_children, covered, n_rare = runs.nodes_between(pairs.first, pairs.last, np.maximum(level - 1, 0))
+    n_children, _, _ = runs.nodes_between(pairs.first, pairs.last, np.maximum(level - 1, 0))
     inside = np.flatnonzero(((level > 0) & (n_children > 2))[pairs.parts])
     parts, code = pairs.parts[inside], pairs.codes[inside]
     below = level[parts] - 1
-    nodes = losses.levels[below, code]
+    nodes = runs.losses.levels[below, code]
     is_new: BoolArray = np.ones(len(inside), dtype=np.bool_)
     is_new[1:] = (nodes[1:] != nodes[:-1]) | (parts[1:] != parts[:-1])
     starts = np.flatnonzero(is_new)
@@ -155,14 +154,9 @@ def _single_children(pairs: Pairs, runs: CategoryRuns, whole: FloatArray, *, siz
     size = sizes[parts[starts]]
     chosen = np.flatnonzero((n_inside >= k) & (size - n_inside >= k))
     n_inside, size, at = n_inside[chosen], size[chosen], starts[chosen]
-    parts, code, below = parts[at], code[at], below[at]
+    parts = parts[at]
     first, last = inside[at], inside[ends[chosen]]
-    others = losses.of_sets(
-        n_children[parts] - 1,
-        covered[parts] - losses.mass[below, code],
-        n_rare[parts] - (0 if losses.is_rare is None else losses.is_rare[code]),
-        losses.mass[below + 1, code],
-    )
+    others = runs.without_child(pairs.first[parts], pairs.last[parts], first, last)
     lost = n_inside * runs.between(first, last) + (size - n_inside) * others
     return parts, first, last, size * whole[parts] - lost, bits(size) - bits(n_inside) - bits(size - n_inside)
 

@@ -190,8 +190,12 @@ class CategoryLosses:
 
     def of_sets(self, n_nodes: IntArray, covered: FloatArray, n_rare: IntArray, ancestor: FloatArray) -> FloatArray:
         """The loss of sets of at least two siblings, which the ancestor stands for where they are not named."""
-        is_named = n_nodes <= MOST_SIBLINGS if self.is_rare is None else n_rare == 0
-        return self.of_masses(np.where(is_named & self.names_sets, covered, ancestor))
+        return self.of_masses(np.where(self.are_named(n_nodes, n_rare), covered, ancestor))
+
+    def are_named(self, n_nodes: IntArray, n_rare: IntArray) -> BoolArray:
+        """Whether labels name so many siblings, some of them rare, and not their ancestor."""
+        is_named: BoolArray = n_nodes <= MOST_SIBLINGS if self.is_rare is None else n_rare == 0
+        return is_named & self.names_sets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +223,18 @@ class CategoryRuns:
             level == 0, self.losses.of_masses(ancestor), self.losses.of_sets(n_nodes, covered, n_rare, ancestor)
         )
 
+    def without_child(self, start: IntArray, end: IntArray, first: IntArray, last: IntArray) -> FloatArray:  # noqa: ARG002
+        """Loss of the part from `start` to `end` without one child of its ancestor, which reaches from `first` to `last`."""
+        level = self.level_between(start, end)
+        n_nodes, covered, n_rare = self.nodes_between(start, end, level - 1)
+        losses, code = self.losses, self.codes[first]
+        return losses.of_sets(
+            n_nodes - 1,
+            covered - losses.mass[level - 1, code],
+            n_rare - (0 if losses.is_rare is None else losses.is_rare[code]),
+            losses.mass[level, code],
+        )
+
     def nodes_between(self, first: IntArray, last: IntArray, level: IntArray) -> tuple[IntArray, FloatArray, IntArray]:
         """Nodes of a level from one pair of a part to another, what they cover, and how many of them are rare."""
         if not len(self.n_nodes):
@@ -230,6 +246,77 @@ class CategoryRuns:
         if self.n_rare is None or self.losses.is_rare is None:
             return n_nodes, covered, np.zeros(len(first), dtype=np.int64)
         return n_nodes, covered, self.n_rare[last] - self.n_rare[first] + self.losses.is_rare[code]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalLosses(CategoryLosses):
+    """Losses of nodes of a hierarchy of intervals, and of sets of them: the distance from lowest to highest number covered.
+
+    Codes are in the order of the numbers, null first, which counts as the lowest number.
+    """
+
+    low: FloatArray
+    """Lowest number of each code's node at each level, shape (n_levels, n_codes)."""
+    high: FloatArray
+    """Highest number, likewise."""
+
+    @classmethod
+    def of_numbers(cls, numbers: FloatArray, levels: IntArray, *, style: LabelStyle, weight: float) -> IntervalLosses:
+        """Losses of the published labels, as a share of the data's range; `numbers` are those of the codes, rising."""
+        starts = [np.flatnonzero(np.diff(nodes, prepend=-1)) for nodes in levels]
+        ends = [np.append(own[1:], len(numbers))[: len(own)] - 1 for own in starts]
+        return cls(
+            levels=levels,
+            mass=_masses(levels, np.ones(len(numbers))),
+            is_rare=None,
+            names_sets=style == "siblings",
+            factor=weight / ((float(np.ptp(numbers)) if len(numbers) else 0.0) or 1.0),
+            low=np.stack([numbers[own][nodes] for own, nodes in zip(starts, levels, strict=True)]),
+            high=np.stack([numbers[own][nodes] for own, nodes in zip(ends, levels, strict=True)]),
+        )
+
+    def of(self, pairs: Pairs) -> IntervalRuns:
+        # Without the zero-argument super(), which classes with slots do not have.
+        counted = CategoryLosses.of(self, pairs)
+        return IntervalRuns(
+            losses=self,
+            codes=pairs.codes,
+            n_nodes=counted.n_nodes,
+            covered=counted.covered,
+            n_rare=None,
+            intervals=self,
+        )
+
+    def of_nodes(self, level: int) -> FloatArray:
+        lost: FloatArray = (self.high[level] - self.low[level]) * self.factor
+        return lost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalRuns(CategoryRuns):
+    """The losses of runs of numbers that have a hierarchy of intervals."""
+
+    intervals: IntervalLosses
+
+    def between(self, first: IntArray, last: IntArray) -> FloatArray:
+        level = self.level_between(first, last)
+        n_nodes, _, n_rare = self.nodes_between(first, last, np.maximum(level - 1, 0))
+        return self._of_siblings(first, last, level, n_nodes, n_rare)
+
+    def without_child(self, start: IntArray, end: IntArray, first: IntArray, last: IntArray) -> FloatArray:
+        level = self.level_between(start, end)
+        n_nodes, _, n_rare = self.nodes_between(start, end, level - 1)
+        start, end = np.where(first == start, last + 1, start), np.where(last == end, first - 1, end)
+        return self._of_siblings(start, end, level, n_nodes - 1, n_rare)
+
+    def _of_siblings(
+        self, start: IntArray, end: IntArray, level: IntArray, n_nodes: IntArray, n_rare: IntArray
+    ) -> FloatArray:
+        """Loss of the label of some children of a node of a level, from that of one pair to that of another."""
+        losses = self.intervals
+        shown = np.where(losses.are_named(n_nodes, n_rare), np.maximum(level - 1, 0), level)
+        lost: FloatArray = losses.high[shown, self.codes[end]] - losses.low[shown, self.codes[start]]
+        return lost * losses.factor
 
 
 def common_level(levels: IntArray, one: IntArray, other: IntArray) -> IntArray:

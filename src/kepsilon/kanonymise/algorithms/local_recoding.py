@@ -6,8 +6,8 @@
 2. *Place*: nodes of the attributes' levels are visited by rising loss, and every class among what is left that meets the
    requirements is kept; all nodes if there are few, otherwise those that the classes of step 1 lie at, and then once
    more with their neighbours.
-3. *Choose*: of these partitions and Mondrian's, the one whose published labels lose least. It is cut until no cut
-   lowers the loss, and classes with equal labels are merged.
+3. *Choose*: of these partitions and Mondrian's, the one whose labels lose least. It is cut until no cut lowers the loss,
+   and classes with equal labels are merged. If Mondrian's classes lose less then, they are taken.
 
 `candidate_cuts` says what a cut is. Nothing is drawn at random, and ties are broken by order, so that the result depends
 on the records alone and not on their order.
@@ -15,7 +15,6 @@ on the records alone and not on their order.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -108,10 +107,34 @@ def best_classes(
         for guide in ((Guide.LOSS,) if len(counts) * len(attributes) > _LARGE_TABLE else (Guide.LOSS, Guide.BITS))
     ]
     found += _placed(attributes, counts, parts.part_of, found, k=k, parts_meet=parts_meet)
-    found.append(cut_at_medians(table, parts, k=k, further=further, importance=importance).part_of)
+    by_mondrian = cut_at_medians(table, parts, k=k, further=further, importance=importance)
+    found.append(by_mondrian.part_of)
     losses = [round(loss_of(attributes, counts, part_of), 9) for part_of in found]
-    part_of = found[losses.index(min(losses))]
-    return _cut_and_labelled(table, attributes, part_of, k=k, labels=labels, further=further, parts_meet=parts_meet)
+
+    def finished(part_of: IntArray) -> Recoding:
+        return _cut_and_labelled(
+            table,
+            attributes,
+            part_of,
+            k=k,
+            labels=labels,
+            further=further,
+            parts_meet=parts_meet,
+            importance=importance,
+        )
+
+    chosen = finished(found[losses.index(min(losses))])
+    # Where one text is a label at two levels, merged classes lose more than their parts did; so the labels decide.
+    other = recode(table, by_mondrian, labels=labels)
+    if published_loss(other, importance) < published_loss(chosen, importance):
+        chosen = min(other, finished(other.class_of), key=lambda own: published_loss(own, importance))
+    return chosen
+
+
+def published_loss(recoding: Recoding, importance: Sequence[float]) -> float:
+    """ncp of the labels of the classes, summed over records and attributes and weighted by importance, without rounding errors."""
+    own = zip(recoding.attributes, importance, strict=True)
+    return round(sum(weight * float(np.dot(labels.ncp, recoding.sizes)) for labels, weight in own), 9)
 
 
 def _cut_and_labelled(
@@ -123,18 +146,23 @@ def _cut_and_labelled(
     labels: LabelStyle,
     further: Sequence[Requirement],
     parts_meet: PartsMeet | None,
+    importance: Sequence[float],
 ) -> Recoding:
-    """Classes that no cut makes better; parts with equal labels are merged, and what that makes cuttable is cut again."""
+    """Classes that no cut makes better; parts with equal labels are merged, and what that makes cuttable is cut again.
+
+    Where one text is a label at two levels, what is cut may be merged again. It ends when that lowers the loss no more, and
+    a class may then have a cut left.
+    """
     counts = table.counts.astype(np.int64)
-    least = math.inf
+    best: Recoding | None = None
     while True:
         part_of = cut_to_the_end(attributes, counts, part_of, k=k, guide=Guide.LOSS, parts_meet=parts_meet)
         recoding = recode(table, partition_of(table, part_of, k=k, further=further), labels=labels)
-        # Where one text is a label at two levels, what is cut may be merged again, and the loss does not fall.
-        loss = round(loss_of(attributes, counts, recoding.class_of), 9)
-        if recoding.n_classes == part_of.max(initial=-1) + 1 or loss >= least:
+        if best is not None and published_loss(recoding, importance) >= published_loss(best, importance):
+            return best
+        if recoding.n_classes == part_of.max(initial=-1) + 1:
             return recoding
-        part_of, least = recoding.class_of, loss
+        best, part_of = recoding, recoding.class_of
 
 
 def _placed(
