@@ -62,7 +62,7 @@ def adult(path: Path) -> FrequencyTable:
 
 def ncp(table: FrequencyTable, recoding: Recoding) -> float:
     """Mean over attributes and records of what labels lose."""
-    lost = [float(np.dot(attribute.loss, recoding.sizes)) / table.n_records for attribute in recoding.attributes]
+    lost = [float(np.dot(attribute.ncp, recoding.sizes)) / table.n_records for attribute in recoding.attributes]
     return sum(lost) / len(lost)
 
 

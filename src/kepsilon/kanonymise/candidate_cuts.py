@@ -18,7 +18,7 @@ import numpy as np
 
 from kepsilon.kanonymise.local_attributes import LocalAttribute
 from kepsilon.kanonymise.median_cuts import sorted_keys
-from kepsilon.kanonymise.run_losses import CategoryRuns, Pairs, RunLosses
+from kepsilon.kanonymise.run_losses import CategoryRuns, IntervalRuns, Pairs, RunLosses
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 _SLOTS_PER_MEMBER = 8
@@ -122,7 +122,7 @@ def candidates_of(attribute: LocalAttribute, pairs: Pairs, *, sizes: IntArray, k
     first, size = pairs.first[parts], sizes[parts]
     lost = left * runs.between(first, at) + (size - left) * runs.between(at + 1, pairs.last[parts])
     found = [(parts, first, at, size * whole[parts] - lost, bits(size) - bits(left) - bits(size - left))]
-    if isinstance(runs, CategoryRuns):
+    if isinstance(runs, CategoryRuns | IntervalRuns):
         found.append(_single_children(pairs, runs, whole, sizes=sizes, k=k))
     parts, first, last, gain, cost = (np.concatenate(column) for column in zip(*found, strict=True))
     gains = gain > _LEAST_GAIN * sizes[parts] * whole[parts]
@@ -134,35 +134,31 @@ def candidates_of(attribute: LocalAttribute, pairs: Pairs, *, sizes: IntArray, k
     )
 
 
-def _single_children(pairs: Pairs, runs: CategoryRuns, whole: FloatArray, *, sizes: IntArray, k: int) -> _Columns:
+def _single_children(
+    pairs: Pairs, runs: CategoryRuns | IntervalRuns, whole: FloatArray, *, sizes: IntArray, k: int
+) -> _Columns:
     """One child of the lowest common ancestor on one side, at least two others on the other side.
 
-    With a single other child it is a threshold.
+    With a single other child it is a threshold; so is the first or last child, which is left out here.
     """
-    losses = runs.losses
+    levels = runs.losses.levels
     level = runs.level_between(pairs.first, pairs.last)
-    n_children, covered, n_rare = runs.nodes_between(pairs.first, pairs.last, np.maximum(level - 1, 0))
+    n_children = runs.n_children(pairs.first, pairs.last, level)
     inside = np.flatnonzero(((level > 0) & (n_children > 2))[pairs.parts])
-    parts, code = pairs.parts[inside], pairs.codes[inside]
-    below = level[parts] - 1
-    nodes = losses.levels[below, code]
+    parts = pairs.parts[inside]
+    nodes = levels[level[parts] - 1, pairs.codes[inside]]
     is_new: BoolArray = np.ones(len(inside), dtype=np.bool_)
     is_new[1:] = (nodes[1:] != nodes[:-1]) | (parts[1:] != parts[:-1])
     starts = np.flatnonzero(is_new)
-    after = np.cumsum(pairs.counts[inside])
     ends = np.append(starts[1:], len(inside))[: len(starts)] - 1
-    n_inside = np.diff(after[ends], prepend=0)
-    size = sizes[parts[starts]]
-    chosen = np.flatnonzero((n_inside >= k) & (size - n_inside >= k))
-    n_inside, size, at = n_inside[chosen], size[chosen], starts[chosen]
-    parts, code, below = parts[at], code[at], below[at]
-    first, last = inside[at], inside[ends[chosen]]
-    others = losses.of_sets(
-        n_children[parts] - 1,
-        covered[parts] - losses.mass[below, code],
-        n_rare[parts] - (0 if losses.is_rare is None else losses.is_rare[code]),
-        losses.mass[below + 1, code],
-    )
+    first, last, parts = inside[starts], inside[ends], parts[starts]
+    n_inside = np.diff(np.cumsum(pairs.counts[inside])[ends], prepend=0)
+    size = sizes[parts]
+    is_between = (first > pairs.first[parts]) & (last < pairs.last[parts])
+    chosen = np.flatnonzero(is_between & (n_inside >= k) & (size - n_inside >= k))
+    n_inside, size, parts = n_inside[chosen], size[chosen], parts[chosen]
+    first, last = first[chosen], last[chosen]
+    others = runs.without(pairs.first[parts], pairs.last[parts], first)
     lost = n_inside * runs.between(first, last) + (size - n_inside) * others
     return parts, first, last, size * whole[parts] - lost, bits(size) - bits(n_inside) - bits(size - n_inside)
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.kanonymise.run_losses import CategoryLosses, NumberLosses, RunLosses
+from kepsilon.kanonymise.label_losses import with_null_lowest
+from kepsilon.kanonymise.run_losses import CategoryLosses, IntervalLosses, NumberLosses, RunLosses
 from kepsilon.kanonymise.table_parts import LabelStyle
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.codes import Domain
@@ -64,7 +65,11 @@ def local_attributes(
             if not domain.generalises:
                 held = records if table.persons is None else table.persons.in_classes(codes, n_classes=n_codes)
                 is_rare = held < k
-            ncp = CategoryLosses.of_values(levels, is_rare=is_rare, style=style, weight=weight)
+            if domain.numbers is not None:
+                numbers = with_null_lowest(domain.numbers)
+                ncp = IntervalLosses.of_numbers(numbers, levels, style=style, weight=weight)
+            else:
+                ncp = CategoryLosses.of_values(levels, is_rare=is_rare, style=style, weight=weight)
             entropy = CategoryLosses.of_records(records, levels, is_rare=is_rare, style=style, weight=weight)
         found.append(
             LocalAttribute(

@@ -70,11 +70,7 @@ class NumberLosses:
     def of_line(cls, line: NumberLine, levels: IntArray, *, style: LabelStyle, weight: float) -> NumberLosses:
         """Losses of the published intervals: the share of the data's range that they cover."""
         smallest, largest = line.extremes()
-        low, high = np.empty(levels.shape), np.empty(levels.shape)
-        for level, nodes in enumerate(levels):
-            starts = np.flatnonzero(np.diff(nodes, prepend=-1))
-            low[level] = np.minimum.reduceat(smallest, starts)[nodes] if len(starts) else smallest
-            high[level] = np.maximum.reduceat(largest, starts)[nodes] if len(starts) else largest
+        low, high = _extremes(levels, smallest, largest)
         return cls(
             low=low,
             high=high,
@@ -128,6 +124,78 @@ class NumberRuns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalLosses:
+    """Losses of nodes of a hierarchy of intervals: the share of the range that a node, or a set of siblings, reaches over.
+
+    Nodes stand in the order of their numbers; null is the first, and counts as the lowest number.
+    """
+
+    levels: IntArray
+    """Node of every code at each level, shape (n_levels, n_codes)."""
+    low: FloatArray
+    """Lowest number of each code's node at each level, shape (n_levels, n_codes)."""
+    high: FloatArray
+    """Highest number, likewise."""
+    names_sets: bool
+    factor: float
+
+    @classmethod
+    def of_numbers(cls, numbers: FloatArray, levels: IntArray, *, style: LabelStyle, weight: float) -> IntervalLosses:
+        """Losses of the published labels; `numbers` are those of the codes, without NaN."""
+        low, high = _extremes(levels, numbers, numbers)
+        whole = float(np.ptp(numbers)) if len(numbers) else 0.0
+        return cls(levels=levels, low=low, high=high, names_sets=style == "siblings", factor=weight / (whole or 1.0))
+
+    def of(self, pairs: Pairs) -> IntervalRuns:
+        return IntervalRuns(losses=self, codes=pairs.codes, n_nodes=np.cumsum(_begins(self.levels, pairs), axis=1))
+
+    def of_nodes(self, level: int) -> FloatArray:
+        lost: FloatArray = (self.high[level] - self.low[level]) * self.factor
+        return lost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalRuns:
+    """The losses of runs of nodes of intervals."""
+
+    losses: IntervalLosses
+    codes: IntArray
+    n_nodes: IntArray
+    """Nodes that began up to each pair at each level but the last, shape (n_levels − 1, n_pairs)."""
+
+    def level_between(self, first: IntArray, last: IntArray) -> IntArray:
+        """The lowest level at which two codes are one node."""
+        return common_level(self.losses.levels, self.codes[first], self.codes[last])
+
+    def between(self, first: IntArray, last: IntArray) -> FloatArray:
+        level = self.level_between(first, last)
+        return self._reaching(first, last, level, self.n_children(first, last, level))
+
+    def n_children(self, first: IntArray, last: IntArray, level: IntArray) -> IntArray:
+        """Nodes from one pair of a part to another, one level below; 1 at level 0."""
+        if not len(self.n_nodes):
+            return np.ones(len(first), dtype=np.int64)
+        below = np.maximum(level - 1, 0)
+        found: IntArray = self.n_nodes[below, last] - self.n_nodes[below, first] + 1
+        return found
+
+    def without(self, first: IntArray, last: IntArray, child: IntArray) -> FloatArray:  # noqa: ARG002 -- as for categories
+        """Loss of a part from `first` to `last` without one child of its ancestor, which begins at the pair `child`.
+
+        The child must not be the first or the last one, so that what is left reaches as far as before.
+        """
+        level = self.level_between(first, last)
+        return self._reaching(first, last, level, self.n_children(first, last, level) - 1)
+
+    def _reaching(self, first: IntArray, last: IntArray, level: IntArray, n_children: IntArray) -> FloatArray:
+        is_named = (level > 0) & (n_children <= MOST_SIBLINGS) & self.losses.names_sets
+        at = np.where(is_named, level - 1, level)
+        lost = self.losses.high[at, self.codes[last]] - self.losses.low[at, self.codes[first]]
+        found: FloatArray = lost * self.losses.factor
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryLosses:
     """Losses of nodes and sets: what the label covers, less one value and times a factor, or its logarithm."""
 
@@ -170,9 +238,7 @@ class CategoryLosses:
         )
 
     def of(self, pairs: Pairs) -> CategoryRuns:
-        nodes = self.levels[:-1, pairs.codes]
-        is_new = np.ones(nodes.shape, dtype=np.bool_)
-        is_new[:, 1:] = (nodes[:, 1:] != nodes[:, :-1]) | (pairs.parts[1:] != pairs.parts[:-1])
+        is_new = _begins(self.levels, pairs)
         return CategoryRuns(
             losses=self,
             codes=pairs.codes,
@@ -219,6 +285,25 @@ class CategoryRuns:
             level == 0, self.losses.of_masses(ancestor), self.losses.of_sets(n_nodes, covered, n_rare, ancestor)
         )
 
+    def n_children(self, first: IntArray, last: IntArray, level: IntArray) -> IntArray:
+        """Nodes from one pair of a part to another, one level below; 1 at level 0."""
+        return self.nodes_between(first, last, np.maximum(level - 1, 0))[0]
+
+    def without(self, first: IntArray, last: IntArray, child: IntArray) -> FloatArray:
+        """Loss of a part from `first` to `last` without one child of its ancestor, which begins at the pair `child`.
+
+        At least two others have to be left.
+        """
+        losses, code = self.losses, self.codes[child]
+        level = self.level_between(first, last)
+        n_nodes, covered, n_rare = self.nodes_between(first, last, level - 1)
+        return losses.of_sets(
+            n_nodes - 1,
+            covered - losses.mass[level - 1, code],
+            n_rare - (0 if losses.is_rare is None else losses.is_rare[code]),
+            losses.mass[level, code],
+        )
+
     def nodes_between(self, first: IntArray, last: IntArray, level: IntArray) -> tuple[IntArray, FloatArray, IntArray]:
         """Nodes of a level from one pair of a part to another, what they cover, and how many of them are rare."""
         if not len(self.n_nodes):
@@ -238,6 +323,24 @@ def common_level(levels: IntArray, one: IntArray, other: IntArray) -> IntArray:
     for nodes in levels[:-1]:
         level += nodes[one] != nodes[other]
     return level
+
+
+def _begins(levels: IntArray, pairs: Pairs) -> BoolArray:
+    """Whether a node of the part begins at each pair, at each level but the last, shape (n_levels − 1, n_pairs)."""
+    nodes = levels[:-1, pairs.codes]
+    begins: BoolArray = np.ones(nodes.shape, dtype=np.bool_)
+    begins[:, 1:] = (nodes[:, 1:] != nodes[:, :-1]) | (pairs.parts[1:] != pairs.parts[:-1])
+    return begins
+
+
+def _extremes(levels: IntArray, smallest: FloatArray, largest: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """By level, the lowest and highest number of each code's node; `smallest` and `largest` are those of the codes."""
+    low, high = np.empty(levels.shape), np.empty(levels.shape)
+    for level, nodes in enumerate(levels):
+        starts = np.flatnonzero(np.diff(nodes, prepend=-1))
+        low[level] = np.minimum.reduceat(smallest, starts)[nodes] if len(starts) else smallest
+        high[level] = np.maximum.reduceat(largest, starts)[nodes] if len(starts) else largest
+    return low, high
 
 
 def _masses(levels: IntArray, of_code: FloatArray) -> FloatArray:
