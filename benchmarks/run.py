@@ -21,7 +21,7 @@ PARTS = {
     "Larger than memory": ["scale.py", "10", "100"],
     "On a cluster": ["spark.py", "10", "--repeats", "2"],
     "Counting and searching": ["search.py"],
-    "Local recoding beside Mondrian": ["local_recoding.py"],
+    "Local recoding beside Mondrian": ["local_recoding.py", "--repeat", "2"],
     "`check` with and without the look at kept columns": ["kept_columns.py"],
     "Searching by persons beside searching by records": ["persons.py"],
     "The grid of k × ε × algorithm beside one release": ["explore.py"],

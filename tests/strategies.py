@@ -32,7 +32,8 @@ class Attribute:
     labels: dict[Value, list[Value]]
     numbers: dict[Value, float] | None = None
     generalises: bool = True
-    step: Fraction = Fraction(1)
+    step: Fraction | None = Fraction(1)
+    """None where there are numbers in a hierarchy of intervals, which are published as its nodes."""
 
     @property
     def n_levels(self) -> int:
@@ -64,7 +65,11 @@ class Sample:
             code = dict(zip(values, code_of_value.tolist(), strict=True))
             if attribute.numbers is not None:
                 by_code = [None if v is None else Fraction(attribute.numbers[v]) for v in domain.levels[0]]
-                domain = replace(domain, line=number_line(by_code, step=attribute.step))
+                if attribute.step is None:
+                    floats = [np.nan if number is None else float(number) for number in by_code]
+                    domain = replace(domain, of_intervals=np.array(floats, dtype=float))
+                else:
+                    domain = replace(domain, line=number_line(by_code, step=attribute.step))
             domains.append(domain)
             columns.append(np.array([code[record[i]] for record in self.records], dtype=np.int64))
         table, combination_of = count_combinations(columns, domains, n_records=len(self.records))
@@ -155,6 +160,18 @@ def numeric(draw: st.DrawFn, *, name: str = "n") -> Attribute:
 
 
 @st.composite
+def of_intervals(draw: st.DrawFn, *, name: str = "i") -> Attribute:
+    """Whole numbers, perhaps with null, in a hierarchy of intervals."""
+    values: list[Value] = [str(n) for n in draw(st.lists(st.integers(0, 40), min_size=1, max_size=14, unique=True))]
+    if draw(st.booleans()):
+        values.append(None)
+    widths = draw(st.sampled_from([(2, 8), (3,), (1, 12, 24)]))
+    labels = {v: [v, *(None if v is None else f"{int(v) // w * w}+{w}" for w in widths), "*"] for v in values}
+    positions: dict[Value, float] = {v: float(v) for v in values if v is not None}
+    return Attribute(name=name, labels=labels, numbers=positions, step=None)
+
+
+@st.composite
 def two_level_samples(draw: st.DrawFn) -> Sample:
     """Many values under one top and few records of each, so that parts of several values end with one label."""
     attributes = [
@@ -180,6 +197,7 @@ def samples(
     """Records drawn with repeats, so that classes of every size occur."""
     make = {"categorical": lambda n: categorical(name=n, single_top=single_top), "flat": lambda n: flat(name=n)}
     make["numeric"] = lambda n: numeric(name=n)
+    make["intervals"] = lambda n: of_intervals(name=n)
     chosen = draw(st.lists(st.sampled_from(list(kinds)), max_size=max_attributes))
     attributes = [draw(make[kind](f"{kind}{i}")) for i, kind in enumerate(chosen)]
     combination = st.tuples(*(st.sampled_from(list(a.labels)) for a in attributes))

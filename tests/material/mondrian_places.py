@@ -11,7 +11,7 @@ def places(sample):
     """Every record as whole numbers that order its values: codes, or ranks of cells on the number line with null first."""
     columns = []
     for i, (attribute, domain) in enumerate(zip(sample.attributes, sample.table.domains, strict=True)):
-        if attribute.numbers is None:
+        if attribute.numbers is None or attribute.step is None:
             order = list(domain.levels[0])
             columns.append([order.index(record[i]) for record in sample.records])
         else:
@@ -35,7 +35,7 @@ def positions(sample):
     """Where the places of each attribute lie; null at the minimum."""
     result = []
     for i, (attribute, domain) in enumerate(zip(sample.attributes, sample.table.domains, strict=True)):
-        if attribute.numbers is None:
+        if attribute.numbers is None or attribute.step is None:
             result.append(list(range(domain.n_values)))
         else:
             line = cells(sample, i)

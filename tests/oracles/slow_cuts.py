@@ -20,7 +20,7 @@ Meets = Callable[[Sequence[int]], bool]
 
 def loss(values: Sequence[Value], attribute: Attribute, column: Sequence[Value], *, k: int, style: str) -> Fraction:
     """What the label of a class loses; `column` holds the values of all records."""
-    if attribute.numbers is not None:
+    if attribute.numbers is not None and attribute.step is not None:
         label = slow_labels.numbers(values, step=attribute.step, style=style)
         return slow_labels.loss_of_numbers(label, column, [_is_in_interval(value, label) for value in column])
     if not attribute.generalises:
@@ -33,6 +33,12 @@ def loss(values: Sequence[Value], attribute: Attribute, column: Sequence[Value],
         covers = [attribute.labels[value][level - 1] in children for value in column]
     else:
         covers = [_node(value, attribute, level) == _node(values[0], attribute, level) for value in column]
+    if attribute.numbers is not None:
+        known = [Fraction(value) for value in column if value is not None]
+        covered = [value for value, is_in in zip(column, covers, strict=True) if is_in]
+        inside = [min(known) if value is None else Fraction(value) for value in covered] if known else [Fraction(0)]
+        whole = max(known) - min(known) if known else 0
+        return (max(inside) - min(inside)) / whole if whole else Fraction(0)
     return slow_labels.loss_of_categories(column, covers)
 
 
@@ -61,7 +67,7 @@ def cuts(
     own = sorted({places[i] for i in members})
     for threshold in own[:-1]:
         yield [i for i in members if places[i] <= threshold], [i for i in members if places[i] > threshold]
-    if attribute.numbers is None:
+    if attribute.numbers is None or attribute.step is None:
         held = [values[i] for i in members]
         level, _ = ancestor(held, attribute)
         for child in children_of(held, attribute):

@@ -27,14 +27,15 @@ def partition(
     positions: Sequence[Sequence[float]],
     fixed: Sequence[int] = (),
     meets: Meets = anything_goes,
+    importance: Sequence[Fraction] | None = None,
 ) -> frozenset[frozenset[int]]:
-    """The parts, as sets of positions in `records`."""
+    """The parts, as sets of positions in `records`; `importance` multiplies the relative width of each attribute."""
     first: dict[tuple[int, ...], list[int]] = {}
     for i, record in enumerate(records):
         first.setdefault(tuple(record[a] for a in fixed), []).append(i)
     parts: list[frozenset[int]] = []
     for members in first.values():
-        _cut(members, records, k, positions, parts, meets)
+        _cut(members, records, k, positions, parts, meets, importance)
     return frozenset(parts)
 
 
@@ -45,12 +46,14 @@ def _cut(
     positions: Sequence[Sequence[float]],
     parts: list[frozenset[int]],
     meets: Meets,
+    importance: Sequence[Fraction] | None,
 ) -> None:
     def width(attribute: int) -> Fraction:
         scale = [Fraction(x) for x in positions[attribute]]
         values = [scale[records[i][attribute]] for i in members]
         whole = max(scale) - min(scale)
-        return (max(values) - min(values)) / whole if whole else Fraction(0)
+        weight = Fraction(1) if importance is None else importance[attribute]
+        return weight * (max(values) - min(values)) / whole if whole else Fraction(0)
 
     attributes = range(len(records[0]))
     for attribute in sorted(attributes, key=lambda a: -width(a)):  # sorted is stable: the first of equals
@@ -61,8 +64,8 @@ def _cut(
             right = [i for i in members if not is_left(records[i][attribute])]
             sides_meet = all(len(side) >= k and meets([records[i] for i in side]) for side in (left, right))
             if sides_meet:
-                _cut(left, records, k, positions, parts, meets)
-                _cut(right, records, k, positions, parts, meets)
+                _cut(left, records, k, positions, parts, meets, importance)
+                _cut(right, records, k, positions, parts, meets, importance)
                 return
     parts.append(frozenset(members))
 

@@ -41,4 +41,4 @@ def test_adult_loses_little_and_nobody_is_left_out(adults, k):
     policy = kepsilon.Policy.from_dict({"k": k, "algorithm": "local-recoding", "attributes": attributes})
     found = kepsilon.check(adults, policy)
     assert found.records.suppressed_by_k == 0
-    assert found.loss.precision.overall <= AT_MOST[k]
+    assert found.loss.ncp.overall <= AT_MOST[k]

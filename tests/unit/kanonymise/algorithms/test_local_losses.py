@@ -25,7 +25,7 @@ def timed(table, k):
 
 
 def ncp(table, recoding):
-    return np.mean([np.dot(own.loss, recoding.sizes) / table.n_records for own in recoding.attributes])
+    return np.mean([np.dot(own.ncp, recoding.sizes) / table.n_records for own in recoding.attributes])
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,10 @@ from strategies import Attribute, Sample, chances, encounters, samples, two_leve
 
 STYLES = ("siblings", "ancestor")
 EACH_STYLE = st.sampled_from(STYLES)
-ALL_SAMPLES = st.one_of(samples(), samples(max_attributes=4, max_records=60), two_level_samples())
+KINDS = ("categorical", "flat", "numeric", "intervals")
+ALL_SAMPLES = st.one_of(
+    samples(kinds=KINDS), samples(kinds=KINDS, max_attributes=4, max_records=60), two_level_samples()
+)
 FURTHER = {
     "persons": lambda k: KPersons(k=k),
     "distinct": lambda _: DistinctDiversity(column="illness", least=2),
@@ -69,7 +72,7 @@ def cut_left(sample, recoding, *, k, style, meets=lambda _: True):
 def lost_by(recoding, importance):
     """ncp of the published labels, summed over records and weighted."""
     return sum(
-        weight * float(np.dot(attribute.loss, recoding.sizes))
+        weight * float(np.dot(attribute.ncp, recoding.sizes))
         for weight, attribute in zip(importance, recoding.attributes, strict=True)
     )
 
@@ -96,7 +99,7 @@ def test_labels_contain_their_records_and_lose_what_they_cover(sample, k, style)
     for class_id, members in classes_of(recoding, sample).items():
         for attribute, column, labelled in zip(sample.attributes, values, recoding.attributes, strict=True):
             lost = slow_cuts.loss([column[i] for i in members], attribute, column, k=k, style=style)
-            assert labelled.loss[class_id] == pytest.approx(float(lost), abs=1e-9)
+            assert labelled.ncp[class_id] == pytest.approx(float(lost), abs=1e-9)
             total += len(members) * float(lost)
     attributes = local_attributes(sample.table, k=k, style=style, importance=[1.0] * len(sample.attributes))
     assert local_recoding.loss_of(attributes, sample.table.counts, recoding.class_of) == pytest.approx(total, abs=1e-6)
@@ -246,7 +249,7 @@ def test_sets_name_what_occurs_and_ancestors_stand_for_more_than_four_children(s
         for class_id, members in classes_of(recoding, sample).items():
             for a, (attribute, labelled) in enumerate(zip(sample.attributes, recoding.attributes, strict=True)):
                 if attribute.numbers is not None or not attribute.generalises:
-                    continue
+                    continue  # intervals on a step, and values without siblings
                 values = [sample.records[i][a] for i in members]
                 children = slow_cuts.children_of(values, attribute)
                 label = labelled.labels[labelled.of_class[class_id]]
@@ -268,7 +271,7 @@ def test_importance_keeps_the_detail_of_what_matters():
 
     def losses(importance):
         recoding = local_recoding.anonymise(sample.table, k=12, importance=importance)
-        return [float(np.dot(own.loss, recoding.sizes)) for own in recoding.attributes]
+        return [float(np.dot(own.ncp, recoding.sizes)) for own in recoding.attributes]
 
     assert losses([10.0, 1.0])[0] < losses([1.0, 1.0])[0] < losses([1.0, 10.0])[0]
 

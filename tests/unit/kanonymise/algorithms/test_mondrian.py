@@ -46,6 +46,19 @@ def test_parts_are_those_of_the_textbook_recursion(sample, k, data):
     assert members(sample, partition.part_of) == expected
 
 
+@given(sample=samples(max_attributes=3), k=st.integers(1, 5), data=st.data())
+def test_importance_multiplies_widths(sample, k, data):
+    """What matters more is cut first; weights are powers of two, so that equal widths tie as fractions do."""
+    assume(sample.n_records >= k)
+    n = len(sample.attributes)
+    weights = data.draw(st.lists(st.sampled_from([0.125, 1.0, 16.0]), min_size=n, max_size=n))
+    partition = mondrian.partition(sample.table, k=k, importance=weights)
+    expected = textbook_mondrian.partition(
+        places(sample), k=k, positions=positions(sample), importance=[Fraction(weight) for weight in weights]
+    )
+    assert members(sample, partition.part_of) == expected
+
+
 @given(sample=samples(max_attributes=4), k=st.integers(1, 6))
 def test_no_part_is_below_k_and_none_has_an_allowable_cut_left(sample, k):
     """By any threshold in any attribute, before parts with equal labels are merged."""
