@@ -5,7 +5,7 @@
    bits instead of loss.
 2. *Place*: nodes of the attributes' levels are visited by rising loss, and every class among what is left that meets the
    requirements is kept; all nodes if there are few, otherwise those that the classes of step 1 lie at, and then once
-   more with their neighbours.
+   more with their neighbours. Very large tables go without.
 3. *Choose*: of these partitions and Mondrian's, the one whose labels lose least. It is cut until no cut lowers the loss,
    and classes with equal labels are merged. If Mondrian's classes lose less then, they are taken.
 
@@ -41,6 +41,9 @@ FEW_NODES = 2_000
 
 _MOST_COMPARISONS = 300_000_000
 """Nodes times combinations times attributes at the most, so that placing takes seconds on large tables too."""
+
+_MANY_COMBINATIONS = 500_000
+"""Combinations above which nothing is placed: too few nodes could be visited in the time that counting takes."""
 
 _LARGE_TABLE = 250_000
 """Combinations times attributes above which the search by bits is left out: it takes longest, and wins on small tables."""
@@ -106,7 +109,8 @@ def best_classes(
         )
         for guide in ((Guide.LOSS,) if len(counts) * len(attributes) > _LARGE_TABLE else (Guide.LOSS, Guide.BITS))
     ]
-    found += _placed(attributes, counts, parts.part_of, found, k=k, parts_meet=parts_meet)
+    if len(counts) <= _MANY_COMBINATIONS:
+        found += _placed(attributes, counts, parts.part_of, found, k=k, parts_meet=parts_meet)
     by_mondrian = cut_at_medians(table, parts, k=k, further=further, importance=importance)
     found.append(by_mondrian.part_of)
     losses = [round(loss_of(attributes, counts, part_of), 9) for part_of in found]
