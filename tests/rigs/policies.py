@@ -289,8 +289,27 @@ def _max_level(scene: Scene) -> Any:
         return scene.rng.choice([0, 2, 5, 60]) if "step" in scene.attribute else ABSENT
     by_type = {"intervals": "widths", "groups": "levels", "dates": "units"}
     kind = hierarchy["type"]
+    if "step" in scene.attribute and kind not in ("intervals", "groups", "suppress"):
+        return ABSENT  # labels on the step would reach beyond it
     height = len(hierarchy[by_type[kind]]) + 1 if kind in by_type else hierarchy.get("length", 1)
-    return max(0, height - scene.rng.choice([0, 0, 0, 1]))
+    below = scene.rng.choice([0, 0, 0, 1])
+    if "step" in scene.attribute and below:
+        return _level_on_step(scene, height)
+    return max(0, height - below)
+
+
+def _level_on_step(scene: Scene, height: int) -> Any:
+    """The highest level of intervals whose bounds are on the step and whose width is 1, 2, 4, … steps; else the top."""
+    hierarchy, step = scene.attribute["hierarchy"], Fraction(str(scene.attribute["step"]))
+    if hierarchy["type"] != "intervals":
+        return height
+    origin = Fraction(str(hierarchy.get("origin", 0)))
+    for level in range(height - 1, 0, -1):
+        width = Fraction(str(hierarchy["widths"][level - 1]))
+        steps = width / step
+        if steps.denominator == 1 and steps.numerator.bit_count() == 1 and not origin % width:
+            return level
+    return height
 
 
 def _units(scene: Scene) -> list[str]:

@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from kepsilon.auditing.tables import Original, n_persons
+from kepsilon.policy.hierarchies import IntervalsHierarchy
 from kepsilon.policy.numbers import parse_number
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import KQuasi, fraction
@@ -28,6 +29,7 @@ NULL = "null"
 OR_NULL = "null or "
 INTERVAL = re.compile(r"\[(-?\d+(?:\.\d+)?), (-?\d+(?:\.\d+)?)\)")
 MOST_SIBLINGS = 4
+BEYOND_LEVEL = "hold values that max_level keeps apart"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,8 @@ class LabelRules:
     """What `counts` counts, in words."""
     regions: IntArray | None = None
     """The region of `max_level` that each value lies in, by code, shape (n_values,); None where labels may hold any."""
+    widest: tuple[Fraction, Fraction] | None = None
+    """Where intervals of `max_level` begin, and their width; None where labels of numbers may have any width."""
 
 
 class LabelReader:
@@ -116,6 +120,8 @@ class LabelReader:
                 too_much = "have a bound that is no multiple of the step"
             elif self._rules.shows_regions and (not _is_power_of_two(n_cells) or low % (high - low)):
                 too_much = 'are no regions, which labels = "ancestor" asks for'
+            elif self._rules.widest is not None and not _is_inside_one(low, high, *self._rules.widest):
+                too_much = BEYOND_LEVEL
             yield self._reading(
                 np.where(self._is_null, with_null, inside),
                 is_narrow=not self._rules.shows_regions or n_cells == 1,
@@ -175,7 +181,7 @@ class LabelReader:
             loss = (int(covers.sum()) - 1) / max(1, self._domain.n_values - 1)
         regions = self._rules.regions
         if too_much is None and regions is not None and len(set(regions[covers].tolist())) > 1:
-            too_much = "hold values that max_level keeps apart"
+            too_much = BEYOND_LEVEL
         return ReadLabel(covers=covers, loss=loss, is_narrow=is_narrow, too_much=too_much)
 
 
@@ -192,25 +198,39 @@ def label_reader(original: Original, policy: Policy, name: str) -> LabelReader:
         else n_persons(codes, persons[original.stays], n_classes=domain.n_values),
         counted="records" if persons is None else "persons",
         regions=_regions(domain, policy.k_quasis[name]),
+        widest=_widest(policy.k_quasis[name]),
     )
     return LabelReader(domain, rules)
 
 
 def _regions(domain: Domain, attribute: KQuasi) -> IntArray | None:
-    """Number of the region of `max_level` that each value lies in; None where nothing limits labels.
-
-    Where there is a step beside the hierarchy, bounds are widened to the step, and labels may reach beyond the region.
-    """
-    level, step = attribute.max_level, attribute.step
-    if level is None or (step is not None and attribute.hierarchy is not None):
+    """Number of the region of `max_level` that each value lies in; None where nothing limits labels."""
+    if attribute.max_level is None:
         return None
-    if step is None:
-        return domain.at_level(level)
+    if attribute.hierarchy is not None:
+        return domain.at_level(attribute.max_level)
+    widest = _widest(attribute)
     numbers = [None if value is None else parse_number(value) for value in domain.levels[0]]
-    width = fraction(step) * 2**level
-    places = [None if number is None else number // width for number in numbers]
+    places = [None if number is None or widest is None else number // widest[1] for number in numbers]
     known = {place: i for i, place in enumerate(dict.fromkeys(places))}
     return np.array([known[place] for place in places], dtype=np.int64)
+
+
+def _widest(attribute: KQuasi) -> tuple[Fraction, Fraction] | None:
+    """Where intervals of `max_level` begin, and their width; None where numbers have no step, or no limit."""
+    level, step, hierarchy = attribute.max_level, attribute.step, attribute.hierarchy
+    if level is None or step is None:
+        return None
+    if hierarchy is None:
+        return Fraction(0), fraction(step) * 2**level
+    if isinstance(hierarchy, IntervalsHierarchy) and 0 < level <= len(hierarchy.widths):
+        return fraction(hierarchy.origin), fraction(hierarchy.widths[level - 1])
+    return None
+
+
+def _is_inside_one(low: Fraction, high: Fraction, origin: Fraction, width: Fraction) -> bool:
+    """Whether the interval lies in one of those of a width that begin at the origin."""
+    return high - origin <= ((low - origin) // width + 1) * width
 
 
 def levels_of(domain: Domain, labels: tuple[Label, ...]) -> tuple[int, ...]:

@@ -29,6 +29,7 @@ from kepsilon.policy.document import missing_hierarchy_text, problems_of, read_d
 from kepsilon.policy.exact_bounds import EXACT, FINEST_BITS, LARGEST_EPSILON, SMALLEST_EPSILON
 from kepsilon.policy.hierarchies import FileHierarchy
 from kepsilon.policy.hierarchies.levels import Specification
+from kepsilon.policy.level_steps import refuse_steps_beyond_levels
 from kepsilon.policy.person_settings import refuse_contradictions
 from kepsilon.policy.reading import DecimalSign, MissingValues, Reading
 from kepsilon.policy.roles import Attribute, EpsilonQuasi, Identifier, Kept, KQuasi, Number, fraction
@@ -166,6 +167,8 @@ class Policy(Specification):
                 where = ", ".join(f"attributes.{name}" for name in lacking)
                 what = missing_hierarchy_text(self.algorithm)
                 raise PydanticCustomError("no_hierarchy", "{where}: {what}", {"where": where, "what": what})
+        if not ALGORITHMS[self.algorithm].has_levels:
+            refuse_steps_beyond_levels(self.k_quasis, shows_regions=self.labels == "ancestor")
         return self
 
     @model_validator(mode="after")

@@ -70,15 +70,15 @@ class KQuasi(Specification):
     hierarchy: Hierarchy | None = None
     """OLA needs a hierarchy; local algorithms label attributes without one with intervals on `step`, or with sets."""
     step: Annotated[Number, Field(gt=1e-30, lt=EXACT)] | None = None
-    """The public step that local algorithms cut and label numbers on; OLA uses the hierarchy instead."""
+    """The public step that Mondrian and local recoding cut and label numbers on; OLA uses the hierarchy instead."""
     unlisted: Literal["error", "suppress"] = "error"
     """What to do with records whose value is not in the hierarchy, or is no number though there is a step."""
     missing_values: MissingValues | None = None
     """Texts that mean missing, instead of those that the policy has for all quasis."""
     importance: Annotated[Number, Field(gt=0, le=1000)] = 1
-    """The weight of its loss, beside those of the other k-quasis."""
+    """The weight of its loss beside those of the other k-quasis; Mondrian weighs its width with it."""
     max_level: Annotated[int, Field(ge=0, strict=True)] | None = None
-    """The highest level that it may be generalised to; level j of numbers with a step is intervals of 2^j steps."""
+    """The highest level of its hierarchy that it may be generalised to; without one, level j is intervals of 2^j steps."""
 
     @model_validator(mode="after")
     def _has_the_level(self) -> Self:

@@ -12,6 +12,7 @@ from kepsilon.kanonymise.first_parts import FirstPartsFailError
 from kepsilon.kanonymise.requirements.k_records import KRecords
 from kepsilon.kanonymise.requirements.protocol import Requirement
 from kepsilon.policy.choices import ALGORITHMS
+from kepsilon.policy.roles import written
 from kepsilon.table.frequency import FrequencyTable
 
 
@@ -32,24 +33,19 @@ def cannot_be_met(error: FirstPartsFailError, table: FrequencyTable, request: Re
     quasis = request.policy.k_quasis
     limited = [f'"{name}"' for name, own in quasis.items() if own.max_level is not None]
     has_missing = bool(request.fixed(table))
-    limit = request.policy.most_suppressed(table.n_records)
-    allowed = f"may leave out {limit:,} of {error.n_left_out:,}" if limit else "leaves no record out"
+    but = _why_not_left_out(error, table, request)
     by_k = isinstance(unmet, KRecords)
     if by_k and has_missing and not limited:
         what = (
-            f"{n_records:,} records have values missing that fewer than {unmet.claim} records miss together, and "
-            f"{_title(request)} {allowed}."
+            f"{n_records:,} records have values missing that fewer than {unmet.claim} records miss together, and {but}."
         )
     elif limited:
         what = (
             f"{unmet.claim} cannot be met: max_level of {', '.join(limited)} keeps {n_records:,} records in {unmet.unmet}, "
-            f"and {_title(request)} {allowed}."
+            f"and {but}."
         )
     else:
-        what = (
-            f"{unmet.claim} cannot be met: before any cut, {n_records:,} records are in {unmet.unmet}, and "
-            f"{_title(request)} {allowed}."
-        )
+        what = f"{unmet.claim} cannot be met: before any cut, {n_records:,} records are in {unmet.unmet}, and {but}."
     ways = []
     if limited:
         ways.append(f"a higher max_level of {' or '.join(limited)}, or none")
@@ -60,6 +56,21 @@ def cannot_be_met(error: FirstPartsFailError, table: FrequencyTable, request: Re
         ways.append(f"allow max_suppression = {enough:g}")
     ways.append(unmet.remedy)
     return _refusal(what, f"What would work: {'; or '.join(ways)}.")
+
+
+def _why_not_left_out(error: FirstPartsFailError, table: FrequencyTable, request: Request) -> str:
+    """Why the records that fail are not simply left out."""
+    policy, title = request.policy, _title(request)
+    if not policy.may_suppress and policy.max_suppression:
+        return (
+            f"{title} leaves no record out: max_suppression = {written(policy.max_suppression)} has no effect, because "
+            "it applies to what max_level or missing values keep apart, and nothing is kept apart here"
+        )
+    if not policy.may_suppress:
+        return f"{title} leaves no record out"
+    if error.n_left_out == table.n_records:
+        return "nobody would be left without the records that fail"
+    return f"{title} may leave out {policy.most_suppressed(table.n_records):,} of {error.n_left_out:,}"
 
 
 def _title(request: Request) -> str:

@@ -243,13 +243,7 @@ def _answer(
     if isinstance(result, Unmet):
         return _cannot_be_met(result, table, request, k)
     if result.n_classes == 0:
-        return UnsatisfiableError(
-            Problem(
-                where="",
-                what=f"{_asked(request, k)} would leave out every record.",
-                fix="Choose a smaller max_suppression, so that values are generalised instead.",
-            )
-        )
+        return _leaves_nobody(result, table, request, k)
     recoding = recode(table, result.node, k=k, further=request.beyond_k[k])
     return KAnonymised(
         recoding=recoding,
@@ -260,8 +254,27 @@ def _answer(
     )
 
 
+def _leaves_nobody(result: OlaResult, table: FrequencyTable, request: Request, k: int) -> UnsatisfiableError:
+    """The refusal where the best node leaves out every record: a smaller limit helps only if a node releases any."""
+    asked = f"{_asked(request, k)} would leave out every record."
+    top = lattice_of(table.domains, max_levels=request.max_levels(table)).top
+    if recode(table, top, k=k, further=request.beyond_k[k]).n_classes:
+        fix = "Choose a smaller max_suppression, so that values are generalised instead."
+        return UnsatisfiableError(Problem(where="", what=asked, fix=fix))
+    n_labels = tuple(len(domain.levels[level]) for domain, level in zip(table.domains, top, strict=True))
+    unmet = Unmet(suppressed=table.n_records, n_labels=n_labels, nodes_counted=result.nodes_counted)
+    fix = _in_the_way(unmet, table, request, k, would_work="What would work, with a max_suppression below 1")
+    return UnsatisfiableError(Problem(where="", what=asked, fix=fix))
+
+
 def _cannot_be_met(unmet: Unmet, table: FrequencyTable, request: Request, k: int) -> UnsatisfiableError:
-    """The refusal where not even the top node passes, with what stands in the way and what would work."""
+    """The refusal where not even the top node passes."""
+    fix = _in_the_way(unmet, table, request, k, would_work="What would work")
+    return UnsatisfiableError(Problem(where="", what=f"{_asked(request, k)} cannot be met.", fix=fix))
+
+
+def _in_the_way(unmet: Unmet, table: FrequencyTable, request: Request, k: int, *, would_work: str) -> str:
+    """What stands in the way at the top node, and, after the words `would_work`, what would work."""
     requirements = request.requirements[k]
     share = unmet.suppressed / table.n_records
     n_quasis = len(request.policy.k_quasis)
@@ -282,14 +295,10 @@ def _cannot_be_met(unmet: Unmet, table: FrequencyTable, request: Request, k: int
         ways.append(f"allow max_suppression = {enough:g}")
     ways += dict.fromkeys(requirement.remedy for requirement in requirements)
     hindrances = f" ({', '.join(f'{name} keeps {n} values there' for name, n in several)})" if several else ""
-    return UnsatisfiableError(
-        Problem(
-            where="",
-            what=f"{_asked(request, k)} cannot be met.",
-            fix=f"With every hierarchy at its {'max_level or top' if limited else 'top'}, {_percent(share)} of records stay in "
-            f"{' or '.join(requirement.unmet for requirement in requirements)}{hindrances}.\n"
-            f"What would work: {'; or '.join(ways)}.",
-        )
+    return (
+        f"With every hierarchy at its {'max_level or top' if limited else 'top'}, {_percent(share)} of records stay in "
+        f"{' or '.join(requirement.unmet for requirement in requirements)}{hindrances}.\n"
+        f"{would_work}: {'; or '.join(ways)}."
     )
 
 

@@ -356,3 +356,19 @@ def test_where_max_level_stands_in_the_way_the_refusal_says_so():
     assert "at its max_level or top" in str(refusal.value)
     assert "a higher max_level of age, or none; or choose a smaller k" in str(refusal.value)
     assert "add a level" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(("max_level", "helps"), [(0, False), (1, True)])
+def test_a_smaller_limit_is_advised_only_where_values_could_be_generalised_instead(max_level, helps):
+    """max_level = 0 forbids that; then a smaller max_suppression would be refused too."""
+    hierarchy = {"type": "intervals", "widths": [5, 10]}
+    attributes = {"age": {"role": "k-quasi", "hierarchy": hierarchy, "max_level": max_level}}
+    document = {"k": 2, "algorithm": "ola", "max_suppression": 1, "loss": "dm*", "attributes": attributes}
+    with pytest.raises(ke.UnsatisfiableError) as refusal:
+        ke.anonymise(pa.table({"age": [1, 2, 3, 4]}), ke.Policy.from_dict(document))
+    said = str(refusal.value)
+    assert "would leave out every record" in said
+    assert ("so that values are generalised instead" in said) is helps
+    assert (
+        "with a max_suppression below 1: a higher max_level of age, or none; or choose a smaller k" in said
+    ) is not helps
