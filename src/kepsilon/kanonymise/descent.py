@@ -11,11 +11,16 @@ such level, if nobody were left out there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from kepsilon.kanonymise.lattice import Node
 from kepsilon.kanonymise.lookup import Lookup, RankedNode
+from kepsilon.kanonymise.losses import ChargedLoss
+
+WORTH_A_DESCENT = 0.1
+"""A limit on records left out that could cost less than this share of everything is searched as it is."""
 
 MOST_COUNTS = 20_000
 """Most nodes that a descent counts; the time it takes is bounded, whatever the table."""
@@ -34,6 +39,25 @@ def descend(lookup: Lookup, *, k: int) -> RankedNode:
             break
         best = better
     return best
+
+
+def worth_leaving_out(lookup: Lookup, ks: Sequence[int]) -> int:
+    """How many records a node can leave out and still be the best for one of the k; at most as many as are allowed.
+
+    A charged loss that descent finds is one that the best node does not exceed, and every record that is left out adds to
+    it. Where few are allowed, nothing is gained, and no node is counted.
+    """
+    if not isinstance(lookup.loss, ChargedLoss) or not lookup.may_conclude:
+        return lookup.max_suppressed
+    least = lookup.loss.least_charge
+    if lookup.max_suppressed * least <= WORTH_A_DESCENT * lookup.loss.most:
+        return lookup.max_suppressed
+    most = 0
+    for k in ks:
+        if not lookup.passes(lookup.lattice.top, k=k):
+            continue
+        most = max(most, math.floor(float(descend(lookup, k=k).loss) / least * (1 + 1e-9)) + 1)
+    return min(lookup.max_suppressed, most)
 
 
 def loss_bound(lookup: Lookup, *, k: int) -> int | float:

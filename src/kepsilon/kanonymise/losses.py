@@ -61,6 +61,10 @@ class ChargedNcp:
         self._kept: list[list[IntArray]] = []
         """By attribute and level: units that are kept of a record, by its label."""
         whole = table.n_records * sum(importance) or 1
+        self.least_charge = 1 / max(1, table.n_records) if sum(importance) else 0.0
+        """What a record that is left out costs at least."""
+        self.most = 1.0
+        """The loss of leaving out everybody."""
         for domain, counts, weight in zip(table.domains, _counts_of_values(table), importance, strict=True):
             most = most_to_lose(domain)
             lost = [lost_by_label(domain, level) for level in range(domain.n_levels)]
@@ -110,6 +114,15 @@ class ChargedEntropy:
             covered = [covered_by_label(domain, level, counts) for level in range(domain.n_levels)]
             self._lost.append(entropy_by_level(domain, counts))
             self._kept.append([bits_kept(own, n_records=table.n_records) for own in covered])
+        bits = [bits_kept(counts, n_records=table.n_records) for counts in _counts_of_values(table)]
+        fewest = sum(weight * float(own.min(initial=np.inf)) for weight, own in zip(self._weights, bits, strict=True))
+        self.least_charge = fewest if math.isfinite(fewest) else 0.0
+        """As that of `ChargedNcp`."""
+        self.most = sum(
+            weight * float(np.dot(own, counts))
+            for weight, own, counts in zip(self._weights, bits, _counts_of_values(table), strict=True)
+        )
+        """As that of `ChargedNcp`."""
         whole = sum(weight * math.log2(max(1, table.n_records)) for weight in self._weights) * table.n_records
         # Far above what rounding adds to a sum of so many bits, and far below what can be told apart.
         self._digits = 6 - max(0, math.ceil(math.log10(whole / 1e8))) if whole else 6

@@ -20,7 +20,7 @@ from kepsilon.errors import AnonymisationError, PolicyError, Problem, Unsatisfia
 from kepsilon.kanonymise.algorithms.protocol import KAnonymised, Request
 from kepsilon.kanonymise.best_node import best_node
 from kepsilon.kanonymise.counting import counter_for
-from kepsilon.kanonymise.descent import descend, loss_bound
+from kepsilon.kanonymise.descent import descend, loss_bound, worth_leaving_out
 from kepsilon.kanonymise.label_losses import lost_by_label, most_to_lose
 from kepsilon.kanonymise.lattice import Node, closed_upwards, lattice_of, minimal_nodes
 from kepsilon.kanonymise.lookup import Lookup, RankedNode
@@ -52,7 +52,7 @@ class OlaResult:
     dm_star: int
     """Sum of squared class sizes over all classes, the suppressed ones included."""
     k_minimal: tuple[Node, ...] | None
-    """All passing nodes with no passing node below them, in lexicographic order; None if the lattice is too large."""
+    """All passing nodes with no passing node below them, in lexicographic order; None if not all were looked for."""
     bound: int | float | None
     """What every passing node loses at least, where the node was found by descent; None where it is proven to be best."""
     nodes_counted: int
@@ -120,15 +120,17 @@ def search(
 
 def _among_all_nodes(lookup: Lookup, ks: Sequence[int]) -> dict[int, _Found | None]:
     """By k: the best node that passes, or None."""
+    worth_it = worth_leaving_out(lookup, ks)
     which_pass = passing_by_bisection if lookup.may_conclude else passing_one_by_one
-    passes = which_pass(lookup.lattice, lookup.counter, ks=ks, max_suppressed=lookup.max_suppressed)
+    passes = which_pass(lookup.lattice, lookup.counter, ks=ks, max_suppressed=worth_it)
     found: dict[int, _Found | None] = {}
     for k in ks:
         k_minimal = minimal_nodes(passes[k] if lookup.may_conclude else closed_upwards(passes[k]))
         if not k_minimal:
             found[k] = None
         else:
-            found[k] = _Found(best=best_node(lookup, passes[k], k_minimal, k=k), k_minimal=k_minimal)
+            best = best_node(lookup, passes[k], k_minimal, k=k)
+            found[k] = _Found(best=best, k_minimal=k_minimal if worth_it == lookup.max_suppressed else None)
     return found
 
 

@@ -112,7 +112,7 @@ def check_search(toy, sample, ks, limit, loss):
         assert isinstance(result, ola.OlaResult)
         assert result.node == expected.node
         assert (result.suppressed, result.n_classes) == (expected.suppressed, expected.n_classes)
-        assert set(result.k_minimal) == expected.k_minimal
+        assert result.k_minimal is None or set(result.k_minimal) == expected.k_minimal
         assert result.loss == pytest.approx(expected.loss, abs=1e-6)
         recoding = ola.recode(sample.table, result.node, k=k, further=[toy])
         found = brute_force_ola.released_sizes(sample.records, hierarchies, result.node, k, toy.meets)
