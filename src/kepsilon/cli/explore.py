@@ -182,6 +182,7 @@ def _show(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> 
         "averages of",
         "classes",
         "loss",
+        "bits lost",
         "error",
         "linking",
         "largest single risk",
@@ -232,6 +233,7 @@ def _rows(grid: kepsilon.Grid, choice: kepsilon.Choice, *, with_confidence: bool
         row += [
             f"{found.classes.count:,}",
             f"{found.loss.ncp.overall:.3f}",
+            f"{found.loss.entropy_share.overall:.3f}",
             percent(found.largest_error),
             estimate(found.linking_risk.headline.risk),
             percent(found.linking_risk.largest_possible_by_matching),
