@@ -62,11 +62,6 @@ class Domain:
         """The number of every code, NaN for null, shape (n_values,); None where values are not read as numbers."""
         return self.of_intervals if self.line is None else self.line.positions
 
-    @property
-    def has_null(self) -> bool:
-        """Whether null occurs; its code is then 0."""
-        return self.n_values > 0 and self.levels[0][0] is None
-
     def at_level(self, level: int) -> IntArray:
         """Code at `level` of every level-0 code, shape (n_values,); non-decreasing."""
         codes: IntArray = np.arange(self.n_values)
@@ -85,10 +80,12 @@ def code_domain(
     """The domain of one attribute without a number line, and the code of each given value, shape (n_values,).
 
     `columns[l][i]` is the label of value i at level l; `columns[0]` holds the distinct values. `positions` say where values
-    lie that are numbers or dates, or that the curator listed in an order. Values are first put in natural order: null, then
-    by `positions` if given, else numbers by size and then texts. So the result does not depend on the order in which they
-    are given. Then values of one parent are brought together, level by level from the top; each group goes where its
-    first value was.
+    lie that are numbers or dates, or that the curator listed in an order. Values are first put in natural order: by
+    `positions` if given, else numbers by size and then texts; null comes first unless it has a position. So the result
+    does not depend on the order in which they are given. Then values of one parent are brought together, level by level
+    from the top; each group goes where its first value was, and a group whose label is null before its siblings.
+
+    Which of two siblings comes first must not depend on what else occurs, or the order inside a published set would tell.
     """
     values = columns[0]
     natural = _natural_order(values, positions)
@@ -125,7 +122,7 @@ def code_domain(
 
 
 def _natural_order(values: Sequence[Label], positions: FloatArray | None) -> IntArray:
-    """The order of values: null, then by position if there are positions, else numbers by size and then texts.
+    """The order of values: null without a position, then by position if there are any, else numbers and then texts.
 
     Without positions, which of two values comes first depends on these two alone: if it depended on whether all values of
     the data are numbers, the order inside a published set would tell.
@@ -133,10 +130,10 @@ def _natural_order(values: Sequence[Label], positions: FloatArray | None) -> Int
 
     def key(i: int) -> tuple[bool, bool, Fraction | float, str]:
         value = values[i]
+        if positions is not None and not np.isnan(positions[i]):
+            return (True, False, float(positions[i]), value or "")
         if value is None:
             return (False, False, 0.0, "")
-        if positions is not None:
-            return (True, False, float(positions[i]), value)
         number = parse_number(value)
         return (True, number is None, number or 0, value)
 
@@ -144,8 +141,8 @@ def _natural_order(values: Sequence[Label], positions: FloatArray | None) -> Int
 
 
 def _group_numbers(labels: Sequence[Label]) -> IntArray:
-    """The number of each label; equal labels share a number, and labels are numbered in the order they first appear."""
-    numbers: dict[Label, int] = {}
+    """The number of each label; equal labels share one. Null has 0, the others follow in the order they first appear."""
+    numbers: dict[Label, int] = {None: 0}
     return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
 
 

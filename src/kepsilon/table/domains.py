@@ -196,7 +196,8 @@ def _columns(placed: PlacedValues) -> tuple[list[list[Label]], FloatArray | None
         columns.append([(null_labels[level] if i is None else labels[i]) or None for i in known])
     if levels.positions is None:
         return columns, None
-    return columns, np.array([np.nan if i is None else levels.positions[i] for i in known], dtype=np.float64)
+    of_null = np.nan if levels.null_position is None else levels.null_position
+    return columns, np.array([of_null if i is None else levels.positions[i] for i in known], dtype=np.float64)
 
 
 def _are_numbers(values: Sequence[str], reading: Reading) -> bool:

@@ -155,3 +155,33 @@ def test_masked_codes_stand_in_the_order_of_what_is_shown(side):
     hierarchy = MaskHierarchy(type="mask", side=side, length=2)
     for n_occurring in (2, 3, 5):
         assert_order_depends_on_the_policy_alone(hierarchy, ("9", "1", "11", "12", "21", "90", "22"), n_occurring)
+
+
+NULL_IS_LISTED = 'b;B;*\na;A;*\nc;A;*\n"";A;*\n'
+NULL_HAS_A_LABEL = "b;B;*\na;;*\nc;C;*\n"
+
+
+def domain_of_file(tmp_path, text, values):
+    """The domain of some values of a hierarchy file."""
+    (tmp_path / "listed.csv").write_text(text, encoding="utf-8")
+    hierarchy = TypeAdapter(FileHierarchy).validate_python(
+        {"type": "file", "path": "listed.csv"}, context={"folder": tmp_path}
+    )
+    return domain_of(place_values("x", KQuasi(role="k-quasi", hierarchy=hierarchy), values))[0]
+
+
+@pytest.mark.parametrize("text", [NULL_IS_LISTED, NULL_HAS_A_LABEL], ids=["null is listed", "a label is null"])
+def test_missing_values_elsewhere_do_not_change_the_order_of_a_set(tmp_path, text):
+    """Or {A, B} instead of {B, A} would tell that somebody's value is missing."""
+    for size in (1, 2, 3, 4):
+        for values in itertools.combinations(["a", "b", "c", None], size):
+            domain = domain_of_file(tmp_path, text, values)
+            whole = domain_of_file(tmp_path, text, ["a", "b", "c", None])
+            for own, other in zip(domain.levels, whole.levels, strict=True):
+                assert list(own) == [label for label in other if label in own]
+
+
+def test_missing_values_come_first_among_their_siblings(tmp_path):
+    """Their parent stands where the file lists its first row."""
+    domain = domain_of_file(tmp_path, NULL_IS_LISTED, ["a", "b", "c", None])
+    assert domain.levels == (("b", None, "a", "c"), ("B", "A"), ("*",))

@@ -91,7 +91,11 @@ class FileHierarchy(Specification):
         """Labels as the file lists them; `top` is set only where the last level has a single label."""
         listed = look_up(values, self._labels_of, n_levels=self._n_levels)
         tops = {labels[-1] for labels in self._labels_of.values()} if self._n_levels else set()
-        return replace(listed, null_labels=self._labels_of.get(""), top=tops.pop() if len(tops) == 1 else None)
+        top = tops.pop() if len(tops) == 1 else None
+        if "" not in self._labels_of:
+            return replace(listed, top=top)
+        row = float(list(self._labels_of).index(""))
+        return replace(listed, null_labels=self._labels_of[""], null_position=row, top=top)
 
     def levels_of(self, labels: Labels) -> tuple[int, ...]:
         """Levels at which these can be the labels of a column.

@@ -33,6 +33,8 @@ class Levels:
     wrote an order down."""
     null_labels: tuple[str, ...] | None = None
     """Labels of null from level 1, where the hierarchy lists them."""
+    null_position: float | None = None
+    """Where null lies among the positions, where the hierarchy lists it."""
     misfit: str | None = None
     """Why the hierarchy cannot place these values together, without any of them; None where it can."""
     top: str | None = field(default=None)

@@ -59,3 +59,13 @@ def test_the_published_loss_is_that_of_the_labels_weighted():
     sample = sample_of([("a", "x"), ("a", "x"), ("d", "x"), ("d", "x")])
     assert published_loss(local_recoding.anonymise(sample.table, k=2), [3.0, 1.0]) == 0
     assert published_loss(local_recoding.anonymise(sample.table, k=3), [3.0, 1.0]) == np.float64(12)
+
+
+@pytest.mark.parametrize(
+    ("text", "most"), [("bydxbzexdz", 7.0), ("azbxbyazcxdybzczbxcz", 6.0), ("byaydxayaxaxcxdyexbxcxdx", 4.25)]
+)
+def test_other_partitions_are_finished_where_merging_raises_the_loss(text, most):
+    """The one whose parts lose least is merged to classes that lose more than those of another partition."""
+    records = list(zip(text[::2], text[1::2], strict=True))
+    recoding = local_recoding.anonymise(sample_of(records).table, k=2, labels="ancestor")
+    assert published_loss(recoding, [1.0, 1.0]) <= most
