@@ -260,7 +260,7 @@ def test_records_are_stored_once_for_all_partitions(tmp_path, monkeypatch):
     )
     engine = ENGINES["spilling"](tmp_path, MEMORY)
     grid = kepsilon.explore(plain().write(tmp_path), policy_of(plain()), k=[2, 5, 9], epsilon=[1, 2], engine=engine)
-    assert len(grid.cells) == 12
+    assert len(grid.cells) == 18
     assert stored == [False]
 
 

@@ -64,7 +64,7 @@ def constant() -> Case:
 
 
 CASES = {
-    "suppressed": case(people(1_500), max_suppression=0.3),
+    "suppressed": case(people(1_500), max_suppression=0.3, loss="dm*"),
     "nobody suppressed": case(people(1_500, zips=np.arange(1_500) % 5), max_suppression=0),
     "missing": missing(),
     "constant classes": constant(),

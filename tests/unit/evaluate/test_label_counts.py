@@ -15,7 +15,10 @@ from kepsilon.table.classes import AttributeLabels
 
 def counted(of_class, sizes, *, k, most=MOST_LABELS):
     labels = tuple(f"label {i}" for i in range(max(of_class) + 1))
-    attribute = AttributeLabels(labels=labels, of_class=np.array(of_class), loss=np.zeros(len(of_class)))
+    nothing = np.zeros(len(of_class))
+    attribute = AttributeLabels(
+        labels=labels, of_class=np.array(of_class), loss=nothing, ncp=nothing, covered=nothing.astype(np.int64)
+    )
     return count_labels(attribute, np.array(sizes), k=k, most=most)
 
 
