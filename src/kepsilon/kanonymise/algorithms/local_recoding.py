@@ -135,6 +135,8 @@ def best_classes(
         if lost(best) <= losses[i] + _ROUNDING:
             break
         best = min(best, finished(found[i]), key=lost)
+    if lost(best) <= losses[-1] + _ROUNDING:  # Mondrian's is the last one
+        return best
     return min(best, recode(table, by_mondrian, labels=labels), key=lost)
 
 
