@@ -5,7 +5,8 @@
    bits instead of loss.
 2. *Place*: nodes of the attributes' levels are visited by rising loss, and every class among what is left that meets the
    requirements is kept; all nodes if there are few, otherwise those that the classes of step 1 lie at, and then once
-   more with their neighbours. Very large tables go without.
+   more with their neighbours. Of a very large table combinations that are classes by themselves are placed before step 1,
+   and nothing else is: what is left is much smaller, and loses hardly more.
 3. *Choose*: of these partitions and Mondrian's, the one whose labels lose least. It is cut until no cut lowers the loss,
    and classes with equal labels are merged. Where that raises the loss, the other partitions are finished too.
 
@@ -43,7 +44,7 @@ _MOST_COMPARISONS = 300_000_000
 """Nodes times combinations times attributes at the most, so that placing takes seconds on large tables too."""
 
 _MANY_COMBINATIONS = 500_000
-"""Combinations above which nothing is placed: too few nodes could be visited in the time that counting takes."""
+"""Combinations above which only single combinations are placed: searching would take many times as long as counting."""
 
 _LARGE_TABLE = 250_000
 """Combinations times attributes above which the search by bits is left out: it takes longest, and wins on small tables."""
@@ -106,13 +107,15 @@ def best_classes(
     attributes = local_attributes(table, k=k, style=labels, importance=importance, fixed=fixed)
     counts = table.counts.astype(np.int64)
     parts_meet = _parts_meet(table, further) if further else None
+    is_very_large = len(counts) > _MANY_COMBINATIONS
+    begin = parts.part_of
+    if is_very_large:
+        begin = place(attributes, counts, begin, [(0,) * len(attributes)], k=k, parts_meet=parts_meet)
     found = [
-        cut_to_the_end(
-            attributes, counts, parts.part_of, k=k, guide=guide, parts_meet=parts_meet, attempts=_FEW_ATTEMPTS
-        )
+        cut_to_the_end(attributes, counts, begin, k=k, guide=guide, parts_meet=parts_meet, attempts=_FEW_ATTEMPTS)
         for guide in ((Guide.LOSS,) if len(counts) * len(attributes) > _LARGE_TABLE else (Guide.LOSS, Guide.BITS))
     ]
-    if len(counts) <= _MANY_COMBINATIONS:
+    if not is_very_large:
         found += _placed(attributes, counts, parts.part_of, found, k=k, parts_meet=parts_meet)
     by_mondrian = cut_at_medians(table, parts, k=k, further=further, importance=importance)
     found.append(by_mondrian.part_of)
