@@ -6,6 +6,7 @@ Locks are taken on the folders themselves, so that there are no lock files.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import math
@@ -81,6 +82,8 @@ def _remove_now(folder: Path) -> None:
         folder.rename(going)
     for own in (folder, going):
         shutil.rmtree(own, ignore_errors=True)
+        if own.exists():  # too many files are open to list it; at the end of the run they are closed
+            atexit.register(shutil.rmtree, own, ignore_errors=True)
 
 
 def _nothing(folder: Path) -> None:
